@@ -1,0 +1,163 @@
+//! The element: the one interface of everything a packet passes.
+//!
+//! An element is a pure state machine. It is told what arrives and what time it is, and answers
+//! with packets at its output ports and with the next instant at which it wants to be woken.
+
+use crate::packet::Packet;
+use crate::time::Time;
+use crate::units::ByteCount;
+use std::ops::AddAssign;
+
+/// Number of an input or an output of an element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u16);
+
+/// A state machine that packets pass: see the module documentation.
+pub trait Element: Send {
+    /// `packet` arrives at input `port`.
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs);
+
+    /// The deadline given by [`Element::next_wake`] is due.
+    fn wake(&mut self, now: Time, out: &mut Outputs);
+
+    /// When the element wants to be woken; `None` while it waits for packets only. A driver asks
+    /// after each `receive` and `wake`, so it must be cheap.
+    fn next_wake(&self) -> Option<Time>;
+
+    /// What went through so far; [`Counters::balance`] holds after each call.
+    fn counters(&self) -> Counters;
+
+    /// Values over the whole run for the result, such as the longest queue.
+    fn statistics(&self, _now: Time, _out: &mut Metrics) {}
+
+    /// Values at this moment for time series, such as the queue length.
+    fn sample(&mut self, _now: Time, _out: &mut Metrics) {}
+}
+
+/// Why an element discards a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// The queue was full.
+    QueueFull,
+    /// Random or listed loss of a link.
+    Loss,
+    /// A copy that had already arrived, or a packet whose turn was over (PDCP).
+    DuplicateOrLate,
+    /// The socket receive buffer was full.
+    ReceiveBufferFull,
+    /// The link serves nothing any more: its trace has ended.
+    LinkEnded,
+}
+
+impl DropReason {
+    /// Name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::Loss => "loss",
+            Self::DuplicateOrLate => "duplicate_or_late",
+            Self::ReceiveBufferFull => "receive_buffer_full",
+            Self::LinkEnded => "link_ended",
+        }
+    }
+}
+
+/// What an element emits in one call; the driver drains and reuses it.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// Packets in the order of emission with their output port.
+    pub packets: Vec<(Port, Packet)>,
+    /// Discarded packets, kept only if [`Outputs::record_drops`] is set.
+    pub drops: Vec<(DropReason, Packet)>,
+    /// Whether somebody looks at `drops`.
+    pub record_drops: bool,
+}
+
+impl Outputs {
+    /// Emits `packet` at output `port`.
+    pub fn send(&mut self, port: Port, packet: Packet) {
+        self.packets.push((port, packet));
+    }
+
+    /// Discards `packet`. The element counts it itself, too.
+    pub fn discard(&mut self, reason: DropReason, packet: Packet) {
+        if self.record_drops {
+            self.drops.push((reason, packet));
+        }
+    }
+}
+
+/// Packets and bytes (IP length).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Count {
+    /// Number of packets.
+    pub packets: u64,
+    /// Sum of their IP lengths in bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Adds a packet of `size`.
+    pub fn add(&mut self, size: ByteCount) {
+        self.packets += 1;
+        self.bytes += size.bytes();
+    }
+    /// Takes a packet of `size` away again.
+    pub fn remove(&mut self, size: ByteCount) {
+        self.packets -= 1;
+        self.bytes -= size.bytes();
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Where the packets of an element went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counters {
+    /// Arrived at an input.
+    pub received: Count,
+    /// Made here: copies of a duplicating bearer, packets of an endpoint.
+    pub created: Count,
+    /// Left at an output.
+    pub sent: Count,
+    /// Discarded here.
+    pub dropped: Count,
+    /// Ended here: read by an endpoint.
+    pub consumed: Count,
+    /// Inside at this moment.
+    pub held: Count,
+}
+
+impl Counters {
+    /// Packets and bytes that entered or were made, minus those that left, were dropped, consumed
+    /// or are held: (0, 0) unless an element lies.
+    #[must_use]
+    pub fn balance(&self) -> (i128, i128) {
+        let difference = |of: fn(&Count) -> u64| {
+            let sum = |counts: &[Count]| counts.iter().map(|count| i128::from(of(count))).sum::<i128>();
+            sum(&[self.received, self.created]) - sum(&[self.sent, self.dropped, self.consumed, self.held])
+        };
+        (difference(|count| count.packets), difference(|count| count.bytes))
+    }
+}
+
+/// Named numbers; the unit is the suffix of the name (`queue_packets`, `srtt_ms`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics(pub Vec<(&'static str, f64)>);
+
+impl Metrics {
+    /// Adds a value under a name.
+    pub fn set(&mut self, name: &'static str, value: f64) {
+        self.0.push((name, value));
+    }
+    /// Adds a count under a name.
+    pub fn count(&mut self, name: &'static str, value: u64) {
+        self.set(name, value as f64);
+    }
+}

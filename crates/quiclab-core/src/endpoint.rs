@@ -1,0 +1,132 @@
+//! Endpoints: a transport together with its workload, at the end of a flow.
+
+use crate::element::Element;
+use crate::packet::{FiveTuple, FlowId, Packet};
+use crate::time::Time;
+
+/// A transport with its workload. It has one input and one output, both port 0.
+pub trait Endpoint: Element {
+    /// How far the workload is.
+    fn progress(&self) -> Progress;
+}
+
+/// How far the workload of an endpoint is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// When the application asked for the transfer; `None` before that.
+    pub started: Option<Time>,
+    /// When the last byte was delivered to the application; `None` while the transfer runs.
+    pub finished: Option<Time>,
+    /// Bytes delivered to the application in order.
+    pub delivered_bytes: u64,
+    /// The connection ended with an error or timed out: nothing more will come.
+    pub failed: bool,
+}
+
+/// Which side of a flow an endpoint is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Opens the connection and asks for data: the flow's receiver.
+    Client,
+    /// Accepts the connection and answers: the flow's sender.
+    Server,
+}
+
+/// Identity that every endpoint needs, whatever its stack.
+#[derive(Clone, Debug)]
+pub struct EndpointIdentity {
+    /// Name of the element, also of its random stream: `flow.sender` or `flow.receiver`.
+    pub name: String,
+    /// The flow.
+    pub flow: FlowId,
+    /// Which side.
+    pub role: Role,
+    /// Source and destination of the packets it sends.
+    pub tuple: FiveTuple,
+}
+
+/// Something a transport does that only it knows; observers turn it into qlog and key logs.
+#[derive(Debug)]
+pub enum TransportEvent<'a> {
+    /// A QUIC packet is sent. `payload` is the plaintext: frames.
+    PacketSent {
+        /// Packet number space or key phase.
+        space: PacketSpace,
+        /// Full packet number.
+        number: u64,
+        /// Header, packet number included (not protected), in bytes.
+        header: &'a [u8],
+        /// Frames in plaintext.
+        payload: &'a [u8],
+    },
+    /// A QUIC packet was received and decrypted.
+    PacketReceived {
+        /// Packet number space or key phase.
+        space: PacketSpace,
+        /// Full packet number.
+        number: u64,
+        /// Header after removal of header protection.
+        header: &'a [u8],
+        /// Frames in plaintext.
+        payload: &'a [u8],
+    },
+    /// The sender declared the packets with these numbers lost.
+    PacketsLost {
+        /// Packet number space.
+        space: PacketSpace,
+        /// Their numbers, ascending.
+        numbers: &'a [u64],
+    },
+    /// The recovery state changed.
+    Recovery(RecoveryState),
+    /// A line of the NSS key log format.
+    Secret(&'a str),
+}
+
+/// Packet number space of QUIC (RFC 9000 section 12.3), 0-RTT and 1-RTT told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PacketSpace {
+    /// Initial packets.
+    Initial,
+    /// Handshake packets.
+    Handshake,
+    /// 0-RTT packets of the application space.
+    ZeroRtt,
+    /// 1-RTT packets of the application space.
+    OneRtt,
+}
+
+/// State of loss recovery and congestion control; one schema for all stacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RecoveryState {
+    /// Congestion window in bytes.
+    pub cwnd_bytes: u64,
+    /// Slow-start threshold in bytes; `None` while unlimited or unknown.
+    pub ssthresh_bytes: Option<u64>,
+    /// Bytes in flight; `None` where the stack does not tell.
+    pub in_flight_bytes: Option<u64>,
+    /// Smoothed RTT in nanoseconds; `None` before the first sample.
+    pub srtt_ns: Option<u64>,
+    /// Smallest RTT seen in nanoseconds; `None` before the first sample.
+    pub min_rtt_ns: Option<u64>,
+    /// Packets declared lost so far.
+    pub lost_packets: u64,
+    /// Reductions of the window so far.
+    pub congestion_events: u64,
+}
+
+/// Receives what a transport tells. Observers never influence a run.
+pub trait TransportObserver: Send {
+    /// `event` happened at `now`.
+    fn observe(&mut self, now: Time, event: &TransportEvent<'_>);
+}
+
+/// Receives every packet at every output and input of a run. Observers never influence a run.
+pub trait PacketObserver: Send {
+    /// `packet` leaves the element with this index in the topology.
+    fn departure(&mut self, now: Time, element: usize, port: crate::Port, packet: &Packet);
+    /// `packet` reaches the element with this index in the topology.
+    fn arrival(&mut self, now: Time, element: usize, port: crate::Port, packet: &Packet);
+    /// `packet` is discarded by the element with this index.
+    fn drop(&mut self, now: Time, element: usize, reason: crate::DropReason, packet: &Packet);
+}

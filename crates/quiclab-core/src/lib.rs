@@ -1,0 +1,26 @@
+//! Pure building blocks of quiclab: time, units, random streams, packets, elements, scenarios.
+//!
+//! Nothing here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are
+//! parsed from text that the caller has read).
+
+mod element;
+mod endpoint;
+mod packet;
+mod quantity;
+mod random;
+pub mod scenario;
+mod time;
+mod topology;
+mod units;
+
+pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
+pub use endpoint::{
+    Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RecoveryState, Role, TransportEvent,
+    TransportObserver,
+};
+pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
+pub use quantity::QuantityError;
+pub use random::RandomStream;
+pub use time::{Duration, Time};
+pub use topology::{Node, Target, Topology, WireError};
+pub use units::{ByteCount, DataRate, Probability};

@@ -1,0 +1,146 @@
+//! Parsing and printing of quantities such as `"20 Mbit/s"`: an exact decimal number, then a unit.
+//!
+//! Every unit-carrying type in this crate is an integer count of one base unit (nanoseconds,
+//! bit/s, bytes). Text is converted without floating point, so that the same text gives the same
+//! integer on every machine; digits beyond one base unit are rounded half up.
+
+use thiserror::Error;
+
+/// Why a text is not a quantity. The message names the value and what is allowed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum QuantityError {
+    /// There is a number but no unit.
+    #[error("`{text}` has no unit; write it like `{example}` (units: {units})")]
+    MissingUnit {
+        /// What was written.
+        text: String,
+        /// A correct value.
+        example: &'static str,
+        /// All accepted units.
+        units: String,
+    },
+    /// The unit is not one of this type.
+    #[error("`{text}` has the unknown unit `{unit}`; write it like `{example}` (units: {units})")]
+    UnknownUnit {
+        /// What was written.
+        text: String,
+        /// The part taken for the unit.
+        unit: String,
+        /// A correct value.
+        example: &'static str,
+        /// All accepted units.
+        units: String,
+    },
+    /// The number is not a non-negative decimal number.
+    #[error("`{text}` is not a non-negative decimal number with a unit; write it like `{example}`")]
+    NotANumber {
+        /// What was written.
+        text: String,
+        /// A correct value.
+        example: &'static str,
+    },
+    /// The value does not fit into 64 bits of the base unit.
+    #[error("`{text}` is too large; the largest value is `{largest}`")]
+    TooLarge {
+        /// What was written.
+        text: String,
+        /// The largest value of the type.
+        largest: String,
+    },
+}
+
+/// A unit and how many base units it stands for.
+pub(crate) type Unit = (&'static str, u64);
+
+/// Parses `text` as a number and one of `units`; the result is in base units.
+pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result<u64, QuantityError> {
+    let trimmed = text.trim();
+    let split =
+        trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
+    let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
+    let not_a_number = || QuantityError::NotANumber { text: text.to_owned(), example };
+    let number = number.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() || fraction.contains('.') || fraction.len() > 18 {
+        return Err(not_a_number());
+    }
+    let names = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    if unit.is_empty() {
+        return Err(QuantityError::MissingUnit { text: text.to_owned(), example, units: names() });
+    }
+    let scale = units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale).ok_or_else(|| {
+        QuantityError::UnknownUnit { text: text.to_owned(), unit: unit.to_owned(), example, units: names() }
+    })?;
+    let too_large = || QuantityError::TooLarge { text: text.to_owned(), largest: print(u64::MAX, units) };
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
+    let divisor = 10u128.pow(fraction.len() as u32);
+    let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
+    u64::try_from((scaled + divisor / 2) / divisor).map_err(|_| too_large())
+}
+
+/// Prints `value` (base units) exactly, in the first of `units` (sorted from large to small) in
+/// which it has at most three decimal digits.
+pub(crate) fn print(value: u64, units: &[Unit]) -> String {
+    for &(name, scale) in units {
+        let (whole, rest) = (value / scale, value % scale);
+        if whole == 0 && !(value == 0 && scale == 1) {
+            continue;
+        }
+        if rest == 0 {
+            return format!("{whole} {name}");
+        }
+        let thousandths = u128::from(rest) * 1000;
+        if thousandths.is_multiple_of(u128::from(scale)) {
+            let digits = format!("{:03}", thousandths / u128::from(scale));
+            return format!("{whole}.{} {name}", digits.trim_end_matches('0'));
+        }
+    }
+    let (name, scale) = units[units.len() - 1];
+    format!("{} {name}", value / scale)
+}
+
+/// Text form, serde and JSON schema of a type that is an integer in base units.
+macro_rules! quantity_text {
+    ($type:ident, $units:expr, $example:literal, $pattern:literal) => {
+        impl std::str::FromStr for $type {
+            type Err = $crate::quantity::QuantityError;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $crate::quantity::parse(text, $units, $example).map(Self)
+            }
+        }
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&$crate::quantity::print(self.0, $units))
+            }
+        }
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl serde::de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("a text with a unit such as `", $example, "`"))
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                from.deserialize_str(Visitor)
+            }
+        }
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "pattern": $pattern, "examples": [$example] })
+            }
+        }
+    };
+}
+pub(crate) use quantity_text;

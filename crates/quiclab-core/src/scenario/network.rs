@@ -1,0 +1,275 @@
+//! Links and split bearers of a scenario.
+
+use super::shorthand::string_or_table;
+use crate::time::Duration;
+use crate::units::{ByteCount, DataRate, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A one-way link: loss, then queue, then serialisation at the rate, then delay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// How fast packets are serialised; without it, in no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Bytes that serialisation adds to each packet (Ethernet header: 14 B).
+    #[serde(default)]
+    pub overhead_per_packet: ByteCount,
+    /// What waits for serialisation; its limits include the packet in service.
+    #[serde(default)]
+    pub queue: Queue,
+    /// Loss before the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Propagation delay after serialisation.
+    #[serde(default)]
+    pub delay: Delay,
+}
+
+/// How fast a link serialises.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Rate {
+    /// The same rate all the time; written as a text such as `"20 Mbit/s"`.
+    Constant(DataRate),
+    /// Shaped in another way.
+    Shaped(ShapedRate),
+}
+
+/// A rate that is not constant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ShapedRate {
+    /// Token bucket as `tc-tbf`: packets leave while tokens last, which refill at `rate`.
+    TokenBucket {
+        /// Refill rate.
+        rate: DataRate,
+        /// Depth of the bucket; at least the largest packet.
+        burst: ByteCount,
+    },
+    /// Rate over time, or delivery times, read from a file.
+    Trace {
+        /// Path, relative to the scenario file.
+        file: PathBuf,
+        /// What the file holds.
+        #[serde(default)]
+        format: TraceFormat,
+        /// What follows the last entry.
+        #[serde(default)]
+        at_end: TraceEnd,
+    },
+}
+
+/// Format of a trace file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceFormat {
+    /// Lines `time,rate` with a header naming the units: `time_s` or `time_ms`, `rate_bps`,
+    /// `rate_kbps` or `rate_mbps`. A rate holds until the next time.
+    #[default]
+    Csv,
+    /// One number a line: the millisecond of an opportunity to deliver 1504 bytes.
+    Mahimahi,
+}
+
+/// What follows the last entry of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceEnd {
+    /// It starts again; the period is the time of the last entry.
+    #[default]
+    Loop,
+    /// The last rate holds (CSV only).
+    Hold,
+    /// Nothing is delivered any more.
+    Stop,
+}
+
+/// What waits for serialisation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Queue {
+    /// First in, first out; a packet that would exceed a limit is dropped. All limits given hold.
+    DropTail {
+        /// Most packets, the one in service included.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        packets: Option<u64>,
+        /// Most bytes (with the link's overhead), the packet in service included.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<ByteCount>,
+        /// Longest time the backlog (with the new packet) needs at the present rate.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time: Option<Duration>,
+    },
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::DropTail { packets: Some(1000), bytes: None, time: None }
+    }
+}
+
+/// Loss of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Loss {
+    /// Each packet with the same probability; written short as `"0.1 %"`.
+    Independent {
+        /// Probability of each packet.
+        probability: Probability,
+    },
+    /// Two states, one good and one bad (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability of going from good to bad before each packet.
+        good_to_bad: Probability,
+        /// Probability of going from bad to good before each packet.
+        bad_to_good: Probability,
+        /// Loss probability in the good state.
+        loss_in_good: Probability,
+        /// Loss probability in the bad state.
+        loss_in_bad: Probability,
+    },
+    /// Exactly these packets, counted from 0 in the order of arrival at the link.
+    Listed {
+        /// Their numbers.
+        packets: Vec<u64>,
+    },
+}
+
+/// Propagation delay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Delay {
+    /// Mean; written short as `"10 ms"` if it is constant.
+    pub mean: Duration,
+    /// Standard deviation (uniform: half of the width).
+    #[serde(default)]
+    pub deviation: Duration,
+    /// Distribution, cut off at 0.
+    #[serde(default)]
+    pub distribution: Distribution,
+    /// Whether packets may overtake each other within the link.
+    #[serde(default)]
+    pub reorder: bool,
+}
+
+/// Distribution of a delay; drawn for each packet independently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Always the mean.
+    #[default]
+    Constant,
+    /// Normal.
+    Normal,
+    /// Uniform between mean - deviation and mean + deviation.
+    Uniform,
+    /// Pareto of shape 3, shifted and scaled to mean and deviation.
+    Pareto,
+}
+
+/// A split bearer: numbers packets, sends them over several links, puts them in order again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bearer {
+    /// Names of the links, in the order of `shares`.
+    pub links: Vec<String>,
+    /// Packets in a batch; each batch is divided among the links by `shares`.
+    #[serde(default = "default_batch")]
+    pub batch_packets: u32,
+    /// Weight of each link; without it, all are equal.
+    #[serde(default)]
+    pub shares: Vec<u32>,
+    /// Split or duplicate.
+    #[serde(default)]
+    pub mode: BearerMode,
+    /// Reordering at the receiving end.
+    #[serde(default)]
+    pub reordering: Reordering,
+}
+
+fn default_batch() -> u32 {
+    100
+}
+
+/// What a bearer does with a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BearerMode {
+    /// Each packet takes one link.
+    #[default]
+    Split,
+    /// Each packet takes all links, with one number.
+    Duplicate,
+}
+
+/// PDCP reordering (3GPP TS 38.323 section 5.2.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reordering {
+    /// Whether packets are put in order; if not, the number is stripped and they pass at once.
+    pub enabled: bool,
+    /// t-Reordering.
+    pub timer: Duration,
+    /// Length of the sequence number: 12 or 18 (standard) or 16 (published testbed).
+    pub sequence_bits: u8,
+}
+
+impl Default for Reordering {
+    fn default() -> Self {
+        Self { enabled: true, timer: Duration::from_millis(200), sequence_bits: 16 }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DelayTable {
+    mean: Duration,
+    #[serde(default)]
+    deviation: Duration,
+    #[serde(default)]
+    distribution: Distribution,
+    #[serde(default)]
+    reorder: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum LossTable {
+    Independent {
+        probability: Probability,
+    },
+    GilbertElliott {
+        good_to_bad: Probability,
+        bad_to_good: Probability,
+        #[serde(default)]
+        loss_in_good: Probability,
+        loss_in_bad: Probability,
+    },
+    Listed {
+        packets: Vec<u64>,
+    },
+}
+
+impl From<DelayTable> for Delay {
+    fn from(DelayTable { mean, deviation, distribution, reorder }: DelayTable) -> Self {
+        Self { mean, deviation, distribution, reorder }
+    }
+}
+
+impl From<LossTable> for Loss {
+    fn from(table: LossTable) -> Self {
+        match table {
+            LossTable::Independent { probability } => Self::Independent { probability },
+            LossTable::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
+                Self::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad }
+            }
+            LossTable::Listed { packets } => Self::Listed { packets },
+        }
+    }
+}
+
+string_or_table!(Rate, "a rate such as `20 Mbit/s`, or a table with `kind`", DataRate => Rate::Constant, ShapedRate => Rate::Shaped);
+string_or_table!(Delay, "a delay such as `10 ms`, or a table with `mean`", Duration => |mean| Delay { mean, ..Delay::default() }, DelayTable => Delay::from);
+string_or_table!(Loss, "a probability such as `0.1 %`, or a table with `kind`", Probability => |probability| Loss::Independent { probability }, LossTable => Loss::from);

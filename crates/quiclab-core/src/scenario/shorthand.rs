@@ -1,0 +1,28 @@
+//! Values that may be written short, as a text, or in full, as a table.
+
+/// Implements `Deserialize` for a type from a text (parsed as `$short`) or a table (`$table`).
+/// Unlike an untagged enum, errors of the chosen form are passed on.
+macro_rules! string_or_table {
+    ($type:ident, $expecting:literal, $short:ty => $from_short:expr, $table:ty => $from_table:expr) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl<'de> serde::de::Visitor<'de> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse::<$short>().map($from_short).map_err(E::custom)
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
+                        let map = serde::de::value::MapAccessDeserializer::new(map);
+                        <$table as serde::Deserialize>::deserialize(map).map($from_table)
+                    }
+                }
+                from.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+pub(crate) use string_or_table;

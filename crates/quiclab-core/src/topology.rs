@@ -1,0 +1,176 @@
+//! Named elements and the wires between their ports.
+
+use crate::element::{Element, Port};
+use crate::endpoint::Endpoint;
+use crate::packet::{Direction, FlowId, Packet};
+use thiserror::Error;
+
+/// An element of a topology; endpoints are told apart because runs end by their progress.
+pub enum Node {
+    /// Something packets pass.
+    Element(Box<dyn Element>),
+    /// Something packets start and end at.
+    Endpoint(Box<dyn Endpoint>),
+}
+
+impl Node {
+    /// The node as an element.
+    pub fn element(&mut self) -> &mut dyn Element {
+        match self {
+            Self::Element(element) => element.as_mut(),
+            Self::Endpoint(endpoint) => endpoint.as_mut(),
+        }
+    }
+    /// The node as an element, shared.
+    #[must_use]
+    pub fn as_element(&self) -> &dyn Element {
+        match self {
+            Self::Element(element) => element.as_ref(),
+            Self::Endpoint(endpoint) => endpoint.as_ref(),
+        }
+    }
+    /// The endpoint, if it is one.
+    #[must_use]
+    pub fn as_endpoint(&self) -> Option<&dyn Endpoint> {
+        match self {
+            Self::Element(_) => None,
+            Self::Endpoint(endpoint) => Some(endpoint.as_ref()),
+        }
+    }
+}
+
+/// An input of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Index of the element.
+    pub element: usize,
+    /// Its input.
+    pub port: Port,
+}
+
+/// Where the packets of one output go.
+#[derive(Clone, Debug, Default)]
+enum Hop {
+    /// Nothing is connected.
+    #[default]
+    Open,
+    /// All packets go to one input.
+    All(Target),
+    /// By flow and direction (index `2 * flow + direction`).
+    PerFlow(Vec<Option<Target>>),
+}
+
+/// Elements, their names and their wires. Elements are numbered in the order of addition.
+#[derive(Default)]
+pub struct Topology {
+    names: Vec<String>,
+    nodes: Vec<Node>,
+    hops: Vec<Vec<Hop>>,
+}
+
+/// Why a wire cannot be laid.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum WireError {
+    /// The output leads somewhere else already.
+    #[error("output {port} of `{element}` is wired twice for the same packets")]
+    Taken {
+        /// Name of the element.
+        element: String,
+        /// Number of its output.
+        port: u16,
+    },
+}
+
+impl Topology {
+    /// Adds an element and returns its index.
+    pub fn add(&mut self, name: impl Into<String>, node: Node) -> usize {
+        self.names.push(name.into());
+        self.nodes.push(node);
+        self.hops.push(Vec::new());
+        self.nodes.len() - 1
+    }
+
+    /// Wires output `port` of `element` to `target`, for all packets or those of one flow and
+    /// direction only.
+    ///
+    /// # Errors
+    /// When that output is wired for the same packets already.
+    pub fn wire(
+        &mut self,
+        element: usize,
+        port: Port,
+        only: Option<(FlowId, Direction)>,
+        target: Target,
+    ) -> Result<(), WireError> {
+        let taken = WireError::Taken { element: self.names[element].clone(), port: port.0 };
+        let hops = &mut self.hops[element];
+        if hops.len() <= usize::from(port.0) {
+            hops.resize_with(usize::from(port.0) + 1, Hop::default);
+        }
+        let hop = &mut hops[usize::from(port.0)];
+        match (only, &mut *hop) {
+            (None, Hop::Open) => *hop = Hop::All(target),
+            (Some(only), Hop::Open) => {
+                *hop = Hop::PerFlow(Vec::new());
+                return self.wire(element, port, Some(only), target);
+            }
+            (Some((flow, direction)), Hop::PerFlow(targets)) => {
+                let index = flow_index(flow, direction);
+                if targets.len() <= index {
+                    targets.resize(index + 1, None);
+                }
+                if targets[index].is_some_and(|before| before != target) {
+                    return Err(taken);
+                }
+                targets[index] = Some(target);
+            }
+            (None, Hop::All(before)) if *before == target => {}
+            (None, Hop::All(_) | Hop::PerFlow(_)) | (Some(_), Hop::All(_)) => return Err(taken),
+        }
+        Ok(())
+    }
+
+    /// Where `packet` goes from output `port` of `element`; `None` if nothing is connected.
+    #[must_use]
+    pub fn next_hop(&self, element: usize, port: Port, packet: &Packet) -> Option<Target> {
+        match self.hops[element].get(usize::from(port.0))? {
+            Hop::Open => None,
+            Hop::All(target) => Some(*target),
+            Hop::PerFlow(targets) => *targets.get(flow_index(packet.flow, packet.direction))?,
+        }
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+    /// Whether there is no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+    /// Name of an element.
+    #[must_use]
+    pub fn name(&self, element: usize) -> &str {
+        &self.names[element]
+    }
+    /// Index of the element with this name.
+    #[must_use]
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+    /// An element.
+    #[must_use]
+    pub fn node(&self, element: usize) -> &Node {
+        &self.nodes[element]
+    }
+    /// An element, to be driven.
+    pub fn node_mut(&mut self, element: usize) -> &mut Node {
+        &mut self.nodes[element]
+    }
+}
+
+const fn flow_index(flow: FlowId, direction: Direction) -> usize {
+    flow.0 as usize * 2 + direction as usize
+}
