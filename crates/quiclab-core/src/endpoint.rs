@@ -128,5 +128,5 @@ pub trait PacketObserver: Send {
     /// `packet` reaches the element with this index in the topology.
     fn arrival(&mut self, now: Time, element: usize, port: crate::Port, packet: &Packet);
     /// `packet` is discarded by the element with this index.
-    fn drop(&mut self, now: Time, element: usize, reason: crate::DropReason, packet: &Packet);
+    fn discard(&mut self, now: Time, element: usize, reason: crate::DropReason, packet: &Packet);
 }

@@ -1,1 +1,24 @@
-//! quiclab-sim
+//! Runs scenarios in virtual time.
+//!
+//! [`run`] builds the elements of a scenario, drives them by the event loop until the scenario
+//! ends, and returns the result. Nothing here reads a clock; trace files are read while building.
+
+mod build;
+mod deadlines;
+mod difference;
+mod digest;
+mod event_loop;
+mod packet_log;
+mod result;
+mod run;
+mod series;
+mod stacks;
+
+pub use build::{BuildError, BuildOptions};
+pub use difference::{Difference, PacketEvent, Side, first_difference};
+pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
+pub use packet_log::{Event, Record};
+pub use result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA};
+pub use run::{RunError, RunOptions, RunOutput, run};
+pub use series::Series;
+pub use stacks::{EndpointRequest, NativeStacks, Stacks};

@@ -1,0 +1,81 @@
+# Two commands for users: `make demo` and `make test`. Everything they need is set up on the way,
+# into .tools (uv), .venv (Python packages) and target (Rust); nothing is installed elsewhere.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+UV_VERSION := 0.13.8
+PYTHON ?= python3
+UV := .tools/bin/uv
+# the interpreter found here is used; uv downloads none
+export UV_PYTHON_DOWNLOADS := never
+export UV_PROJECT_ENVIRONMENT := .venv
+RUN := .venv/bin
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
+JOBS ?= $(shell nproc)
+DEMO_RUNS ?= 3
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+.PHONY: demo
+demo: setup ## 100 MB by QUIC over a split bearer for all published batch sizes, beside the published numbers
+	$(RUN)/quiclab study run dual_connectivity/batch_size --runs $(DEMO_RUNS) --jobs $(JOBS)
+	$(RUN)/quiclab study compare dual_connectivity/batch_size
+	$(RUN)/quiclab study report dual_connectivity/batch_size
+
+.PHONY: setup
+setup: .venv/.built ## the private environment with quiclab in it
+
+.PHONY: toolchain
+toolchain:
+	@command -v cargo >/dev/null || { echo 'cargo is missing: install Rust 1.88 or later, for example with rustup (https://rustup.rs).' >&2; exit 1; }
+	@command -v cc >/dev/null || { echo 'a C compiler is missing: install one, for example with `apt-get install build-essential`.' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo 'Python 3.11 or later is missing: install it, for example with `apt-get install python3 python3-venv`, or name it: make PYTHON=python3.12.' >&2; exit 1; }
+
+$(UV): | toolchain
+	@echo 'setting up uv $(UV_VERSION) in .tools'
+	@$(PYTHON) -m venv .tools || { echo 'the Python module venv is missing: install it, for example with `apt-get install python3-venv`.' >&2; exit 1; }
+	@.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv==$(UV_VERSION)'
+
+.venv/.synced: pyproject.toml uv.lock | $(UV)
+	$(UV) sync --quiet --locked --no-install-project --all-extras --all-groups --python $(PYTHON)
+	@touch $@
+
+.venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain
+	@echo 'building the Rust extension (about two minutes the first time)'
+	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin develop --quiet --release --uv --skip-install 2>/dev/null || VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --release --uv
+	@touch $@
+
+.PHONY: test
+test: setup ## all tests (under ten minutes)
+	cargo test --workspace --quiet
+	$(RUN)/pytest -q
+
+.PHONY: check
+check: setup lint test ## formatting, lints, types, layers, then all tests
+
+.PHONY: lint
+lint: setup
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(RUN)/python tools/check_layers.py
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+
+.PHONY: bench
+bench: setup ## speed as one flat JSON object in bench.json
+	cargo build --release --quiet --workspace --examples
+	$(RUN)/python benches/bench.py --out bench.json
+
+.PHONY: lock
+lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
+	cargo update
+	$(UV) lock --upgrade --python $(PYTHON)
+
+.PHONY: clean
+clean: ## remove everything built (results stay)
+	rm -rf target .venv .tools

@@ -1,0 +1,167 @@
+//! An endpoint written in Python, such as aioquic, behind the Endpoint trait.
+//!
+//! The Python object has the methods of `quiclab.stacks.PythonEndpoint`: `receive`, `wake`,
+//! `outputs`, `next_wake`, `progress`, `statistics`, `sample`. An exception in it fails the flow
+//! and is kept, so that the run can report it.
+
+use bytes::BytesMut;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use quiclab_core::{
+    ByteCount, Counters, Direction, Element, Endpoint, EndpointIdentity, Metrics, Outputs, Packet, Payload, Port,
+    Progress, Role, Time,
+};
+use std::sync::{Arc, Mutex};
+
+/// IPv4 and UDP headers (RFC 791, RFC 768).
+const HEADERS: u64 = 28;
+
+/// The first exception of any Python endpoint of a run.
+pub(crate) type FirstError = Arc<Mutex<Option<PyErr>>>;
+
+pub(crate) struct PyEndpoint {
+    object: Py<PyAny>,
+    identity: EndpointIdentity,
+    next_id: u64,
+    next_wake: Option<Time>,
+    progress: Progress,
+    counters: Counters,
+    error: FirstError,
+}
+
+impl PyEndpoint {
+    /// Wraps `object` and asks it for its first deadline.
+    pub(crate) fn new(object: Py<PyAny>, identity: EndpointIdentity, error: FirstError) -> PyResult<Self> {
+        let role = u64::from(identity.role == Role::Server);
+        let mut endpoint = Self {
+            object,
+            next_id: (u64::from(identity.flow.0) << 1 | role) << 40,
+            identity,
+            next_wake: None,
+            progress: Progress::default(),
+            counters: Counters::default(),
+            error,
+        };
+        Python::attach(|py| endpoint.refresh(py))?;
+        Ok(endpoint)
+    }
+
+    /// Calls a method, then fetches datagrams, deadline and progress.
+    fn call(&mut self, now: Time, out: &mut Outputs, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>) {
+        if self.progress.failed {
+            return;
+        }
+        let done = Python::attach(|py| -> PyResult<()> {
+            let object = self.object.clone_ref(py).into_bound(py);
+            call(&object)?;
+            for datagram in object.call_method0("outputs")?.try_iter()? {
+                let datagram = datagram?;
+                self.send(now, datagram.cast::<PyBytes>()?.as_bytes(), out);
+            }
+            self.refresh(py)
+        });
+        if let Err(error) = done {
+            self.progress.failed = true;
+            self.next_wake = None;
+            self.error.lock().expect("no holder panics").get_or_insert(error);
+        }
+    }
+
+    fn send(&mut self, now: Time, datagram: &[u8], out: &mut Outputs) {
+        let size = ByteCount::from_bytes(datagram.len() as u64 + HEADERS);
+        self.counters.created.add(size);
+        self.counters.sent.add(size);
+        self.next_id += 1;
+        let packet = Packet {
+            id: self.next_id,
+            flow: self.identity.flow,
+            direction: if self.identity.role == Role::Server { Direction::Down } else { Direction::Up },
+            size,
+            tuple: self.identity.tuple,
+            created: now,
+            payload: Payload::Bytes(BytesMut::from(datagram)),
+            ..Packet::default()
+        };
+        out.send(Port(0), packet);
+    }
+
+    fn refresh(&mut self, py: Python<'_>) -> PyResult<()> {
+        let wake: Option<u64> = self.object.call_method0(py, "next_wake")?.extract(py)?;
+        self.next_wake = wake.map(Time::from_nanos);
+        let (started, finished, delivered_bytes, failed): (Option<u64>, Option<u64>, u64, bool) =
+            self.object.call_method0(py, "progress")?.extract(py)?;
+        self.progress = Progress {
+            started: started.map(Time::from_nanos),
+            finished: finished.map(Time::from_nanos),
+            delivered_bytes,
+            failed,
+        };
+        Ok(())
+    }
+
+    fn metrics(&self, method: &str, out: &mut Metrics) {
+        Python::attach(|py| {
+            let Ok(values) = self.object.call_method0(py, method) else { return };
+            let Ok(values) = values.cast_bound::<PyDict>(py).cloned() else { return };
+            for (name, value) in values.iter() {
+                if let (Ok(name), Ok(value)) = (name.extract::<String>(), value.extract::<f64>())
+                    && let Some(name) = METRICS.iter().find(|known| **known == name)
+                {
+                    out.set(name, value);
+                }
+            }
+        });
+    }
+}
+
+/// Metrics that a Python endpoint may report; the same names as those of the native stacks.
+const METRICS: &[&str] = &[
+    "cwnd_bytes",
+    "ssthresh_bytes",
+    "in_flight_bytes",
+    "srtt_ms",
+    "min_rtt_ms",
+    "lost_packets",
+    "congestion_events",
+    "packets_sent",
+    "packets_received",
+    "pto_count",
+];
+
+impl Element for PyEndpoint {
+    fn receive(&mut self, now: Time, _: Port, packet: Packet, out: &mut Outputs) {
+        self.counters.received.add(packet.size);
+        self.counters.consumed.add(packet.size);
+        let Payload::Bytes(datagram) = packet.payload else { return };
+        self.call(now, out, |object| {
+            let datagram = PyBytes::new(object.py(), &datagram);
+            object.call_method1("receive", (now.as_nanos(), datagram)).map(drop)
+        });
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        self.call(now, out, |object| object.call_method1("wake", (now.as_nanos(),)).map(drop));
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.next_wake
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn statistics(&self, _: Time, out: &mut Metrics) {
+        self.metrics("statistics", out);
+    }
+
+    fn sample(&mut self, _: Time, out: &mut Metrics) {
+        self.metrics("sample", out);
+    }
+}
+
+impl Endpoint for PyEndpoint {
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+}

@@ -1,0 +1,55 @@
+//! Digest of a run: a 128-bit hash (XXH3) over every departure and arrival, always on.
+
+use crate::packet_log::{Event, Record};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Records between two checkpoints, by which `first_difference` finds where two runs part.
+pub(crate) const CHECKPOINT: u64 = 4096;
+
+/// See the module documentation.
+pub(crate) struct Digest {
+    hash: Box<Xxh3>,
+    records: u64,
+    checkpoints: Vec<u128>,
+}
+
+impl Digest {
+    pub(crate) fn new() -> Self {
+        Self { hash: Box::new(Xxh3::new()), records: 0, checkpoints: Vec::new() }
+    }
+
+    /// Adds a departure or an arrival: time, element, port, kind, size and flow.
+    #[inline]
+    pub(crate) fn add(&mut self, record: &Record) {
+        let mut bytes = [0u8; 32];
+        bytes[0..8].copy_from_slice(&record.time.as_nanos().to_le_bytes());
+        bytes[8..16].copy_from_slice(&record.size_bytes.to_le_bytes());
+        bytes[16..20].copy_from_slice(&record.element.to_le_bytes());
+        bytes[20..24].copy_from_slice(&record.flow.to_le_bytes());
+        bytes[24..26].copy_from_slice(&record.port.to_le_bytes());
+        bytes[26] = record.event as u8;
+        bytes[27] = record.direction;
+        self.hash.update(&bytes);
+        self.records += 1;
+        if self.records.is_multiple_of(CHECKPOINT) {
+            self.checkpoints.push(self.hash.digest128());
+        }
+    }
+
+    /// Departures and arrivals so far.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The digest as 32 hexadecimal digits.
+    pub(crate) fn hex(&self) -> String {
+        format!("{:032x}", self.hash.digest128())
+    }
+
+    /// The digest after each full [`CHECKPOINT`] records.
+    pub(crate) fn into_checkpoints(self) -> Vec<u128> {
+        self.checkpoints
+    }
+}
+
+const _: () = assert!(Event::Arrival as u8 != Event::Departure as u8, "kinds must differ in the digest");

@@ -1,0 +1,258 @@
+//! A run: from a resolved scenario and a seed to a result.
+
+use crate::build::{BuildError, BuildOptions, Built, build};
+use crate::event_loop::{Simulation, SimulationError, Step};
+use crate::packet_log::Record;
+use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
+use crate::series::Series;
+use quiclab_core::scenario::{Scenario, Until};
+use quiclab_core::{Metrics, PacketObserver, Progress, Time, Topology};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use thiserror::Error;
+
+/// Events between two questions whether the run shall be given up.
+const INTERRUPT_EVENTS: u64 = 1 << 16;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The scenario cannot be built: the request was wrong.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The simulation broke down.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// An element miscounts: a defect of the element.
+    #[error("counters of `{element}` do not balance: {packets} packets and {bytes} bytes too many came in")]
+    Unbalanced {
+        /// Name of the element.
+        element: String,
+        /// Packets in minus out.
+        packets: i128,
+        /// Bytes in minus out.
+        bytes: i128,
+    },
+    /// The caller gave the run up.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// How to run.
+pub struct RunOptions<'a> {
+    /// How to make endpoints and find traces.
+    pub build: BuildOptions<'a>,
+    /// Makes the observers of packets, once the elements are known.
+    pub packet_observers: &'a dyn Fn(&Topology) -> Vec<Box<dyn PacketObserver>>,
+    /// Whether the run shall be given up; asked now and then.
+    pub interrupted: &'a dyn Fn() -> bool,
+    /// Departures and arrivals to keep records of, by their number; with `record.packets`, all.
+    pub records: Option<Range<u64>>,
+}
+
+/// A result with what was recorded.
+pub struct RunOutput {
+    /// The result.
+    pub result: RunResult,
+    /// Time series; empty unless the scenario asks for them.
+    pub series: Series,
+    /// Packet records; empty unless asked for.
+    pub packets: Vec<Record>,
+    /// Names of the elements by index.
+    pub element_names: Vec<String>,
+    /// The digest after each 4096 departures and arrivals.
+    pub(crate) checkpoints: Vec<u128>,
+}
+
+/// Runs `scenario` (resolved and valid) with `seed`.
+///
+/// # Errors
+/// When the scenario cannot be built, the simulation breaks down or the caller interrupts it.
+pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
+    let Built { topology, senders, receivers } = build(scenario, seed, &options.build)?;
+    let observers = (options.packet_observers)(&topology);
+    let mut simulation = Simulation::new(topology, observers);
+    if let Some(window) = options.records.clone().or(scenario.record.packets.then_some(0..u64::MAX)) {
+        simulation.keep_records(window);
+    }
+    let mut series = Series::default();
+    let ended_by = drive(&mut simulation, scenario, &receivers, &mut series, options.interrupted)?;
+    let end = match ended_by {
+        EndedBy::DurationOver => Time::ZERO + scenario.duration,
+        _ => simulation.now(),
+    };
+    check_balance(simulation.topology())?;
+    let flows = scenario
+        .flows
+        .keys()
+        .zip(senders.iter().zip(&receivers))
+        .map(|(name, (&sender, &receiver))| {
+            (name.clone(), flow_result(simulation.topology(), sender, receiver, end))
+        })
+        .collect::<BTreeMap<_, _>>();
+    let elements = (0..simulation.topology().len())
+        .map(|index| {
+            let element = simulation.topology().node(index).as_element();
+            let result =
+                ElementResult::new(element.counters(), statistics(simulation.topology(), index, end));
+            (simulation.topology().name(index).to_owned(), result)
+        })
+        .collect();
+    let run = RunSummary { network_time_s: seconds(end), ended_by, events: simulation.events() };
+    let result = RunResult {
+        schema: SCHEMA,
+        scenario: scenario.clone(),
+        seed,
+        lane: "sim",
+        versions: versions(scenario),
+        digest: simulation.digest.hex(),
+        run,
+        warnings: warnings(&flows, ended_by),
+        flows,
+        elements,
+    };
+    let element_names =
+        (0..simulation.topology().len()).map(|i| simulation.topology().name(i).to_owned()).collect();
+    let packets = simulation.log.take().map(|log| log.records).unwrap_or_default();
+    Ok(RunOutput {
+        result,
+        series,
+        packets,
+        element_names,
+        checkpoints: simulation.digest.into_checkpoints(),
+    })
+}
+
+/// Steps until the scenario's end; samples series on the way.
+fn drive(
+    simulation: &mut Simulation,
+    scenario: &Scenario,
+    receivers: &[usize],
+    series: &mut Series,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<EndedBy, RunError> {
+    let limit = Time::ZERO + scenario.duration;
+    let mut goal = Goal::new(scenario.until, simulation.topology(), receivers);
+    let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
+    loop {
+        if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
+            while *sample <= limit && simulation.next_event().is_none_or(|next| *sample < next) {
+                series.sample(*sample, simulation.topology_mut());
+                *sample += interval;
+                if simulation.next_event().is_none() {
+                    break;
+                }
+            }
+        }
+        match simulation.step(limit)? {
+            Step::Nothing if simulation.next_event().is_some() => return Ok(EndedBy::DurationOver),
+            Step::Nothing if scenario.until == Until::DurationOver => return Ok(EndedBy::DurationOver),
+            Step::Nothing => return Ok(EndedBy::Idle),
+            Step::Handled(element) => {
+                if let Some(ended_by) = goal.reached(simulation.topology(), element) {
+                    return Ok(ended_by);
+                }
+            }
+        }
+        if simulation.events().is_multiple_of(INTERRUPT_EVENTS) && interrupted() {
+            return Err(RunError::Interrupted);
+        }
+    }
+}
+
+/// Watches the receivers for the end of the run; only the one that had an event is asked.
+struct Goal {
+    until: Until,
+    /// By element: index into `seen` for receivers.
+    receiver: Vec<Option<usize>>,
+    seen: Vec<Progress>,
+    /// Receivers that are neither finished nor failed.
+    running: usize,
+    delivered_bytes: u64,
+}
+
+impl Goal {
+    fn new(until: Until, topology: &Topology, receivers: &[usize]) -> Self {
+        let mut receiver = vec![None; topology.len()];
+        for (index, &element) in receivers.iter().enumerate() {
+            receiver[element] = Some(index);
+        }
+        let seen = vec![Progress::default(); receivers.len()];
+        Self { until, receiver, seen, running: receivers.len(), delivered_bytes: 0 }
+    }
+
+    #[inline]
+    fn reached(&mut self, topology: &Topology, element: usize) -> Option<EndedBy> {
+        let seen = &mut self.seen[self.receiver[element]?];
+        let progress = topology.node(element).as_endpoint().expect("receivers are endpoints").progress();
+        let over = |progress: &Progress| progress.finished.is_some() || progress.failed;
+        if over(&progress) && !over(seen) {
+            self.running -= 1;
+        }
+        self.delivered_bytes += progress.delivered_bytes - seen.delivered_bytes;
+        *seen = progress;
+        match self.until {
+            Until::WorkloadsDone => (self.running == 0).then_some(EndedBy::WorkloadsDone),
+            Until::Delivered(wanted) => {
+                (self.delivered_bytes >= wanted.bytes()).then_some(EndedBy::Delivered)
+            }
+            Until::DurationOver => None,
+        }
+    }
+}
+
+fn check_balance(topology: &Topology) -> Result<(), RunError> {
+    for index in 0..topology.len() {
+        let (packets, bytes) = topology.node(index).as_element().counters().balance();
+        if (packets, bytes) != (0, 0) {
+            return Err(RunError::Unbalanced { element: topology.name(index).to_owned(), packets, bytes });
+        }
+    }
+    Ok(())
+}
+
+fn statistics(topology: &Topology, element: usize, now: Time) -> Metrics {
+    let mut metrics = Metrics::default();
+    topology.node(element).as_element().statistics(now, &mut metrics);
+    metrics
+}
+
+fn flow_result(topology: &Topology, sender: usize, receiver: usize, end: Time) -> FlowResult {
+    let progress = topology.node(receiver).as_endpoint().expect("receivers are endpoints").progress();
+    let started = progress.started.filter(|started| *started <= end);
+    let elapsed = started.map(|started| progress.finished.unwrap_or(end).since(started).as_secs_f64());
+    let bits = progress.delivered_bytes as f64 * 8.0;
+    FlowResult {
+        start_s: started.map(seconds),
+        finish_s: progress.finished.map(seconds),
+        completed: progress.finished.is_some(),
+        failed: progress.failed,
+        delivered_bytes: progress.delivered_bytes,
+        download_time_s: elapsed.filter(|_| progress.finished.is_some()),
+        goodput_mbps: elapsed.filter(|elapsed| *elapsed > 0.0).map_or(0.0, |elapsed| bits / elapsed / 1e6),
+        sender: by_name(statistics(topology, sender, end)),
+        receiver: by_name(statistics(topology, receiver, end)),
+    }
+}
+
+fn versions(scenario: &Scenario) -> BTreeMap<String, String> {
+    let ends = scenario.flows.values().flat_map(|flow| [&flow.sender, &flow.receiver]);
+    let used = ends.filter_map(|end| end.stack.as_deref()).collect::<Vec<_>>();
+    let stacks = quiclab_stacks::stacks().iter().filter(|stack| used.contains(&stack.name));
+    std::iter::once(("quiclab".to_owned(), env!("CARGO_PKG_VERSION").to_owned()))
+        .chain(stacks.map(|stack| (stack.name.to_owned(), stack.version.to_owned())))
+        .collect()
+}
+
+fn warnings(flows: &BTreeMap<String, FlowResult>, ended_by: EndedBy) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (name, flow) in flows {
+        if flow.failed {
+            warnings
+                .push(format!("flow `{name}` failed: its connection broke before everything was delivered"));
+        } else if ended_by == EndedBy::Idle && !flow.completed {
+            warnings.push(format!("flow `{name}` stalled: nothing was left to happen before it was done"));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,255 @@
+"""aioquic behind the event loop: unmodified, in virtual time, with seeded random numbers.
+
+aioquic takes `now` everywhere; what it draws from the operating system (`os.urandom`, key pairs)
+and the date by which it judges certificates are replaced while it is called. Times are floats of
+seconds inside aioquic; deadlines are rounded up to a nanosecond.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any, Final
+
+from aioquic import tls
+from aioquic.buffer import Buffer
+from aioquic.quic import events
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.packet import pull_quic_header
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import x25519
+from cryptography.hazmat.primitives.serialization import load_der_private_key
+
+#: aioquic may leave a timer in the past; virtual time then moves on by this much (ns).
+STEP_AFTER_STALE_TIMER_NS: Final = 50_000
+#: Most bytes handed to aioquic's send buffer ahead of what it has sent.
+SEND_AHEAD_BYTES: Final = 4 << 20
+#: Date by which certificates are judged: virtual time has none of its own.
+VIRTUAL_DATE: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+#: Options of an endpoint that aioquic has, with their default and its source.
+OPTIONS: Final = {
+    "congestion_control": ("newreno", "aioquic 1.7 QuicConfiguration.congestion_control_algorithm"),
+    "datagram_size": ("1200 B", "aioquic 1.7 SMALLEST_MAX_DATAGRAM_SIZE"),
+    "stream_receive_window": ("1 MiB", "aioquic 1.7 QuicConfiguration.max_stream_data, doubled on demand"),
+    "connection_receive_window": ("1 MiB", "aioquic 1.7 QuicConfiguration.max_data, doubled on demand"),
+    "initial_rtt": ("100 ms", "aioquic 1.7 QuicConfiguration.initial_rtt"),
+}
+
+_CHUNK: Final = bytes(1 << 20)
+_PEER: Final = ("10.0.0.1", 443)
+_urandom = os.urandom
+_utcnow = tls.utcnow
+
+
+class _SeededX25519(x25519.X25519PrivateKey):
+    """Stands in for the class in `aioquic.tls`: its key pairs come from `os.urandom`."""
+
+    @classmethod
+    def generate(cls) -> x25519.X25519PrivateKey:
+        return x25519.X25519PrivateKey.from_private_bytes(os.urandom(32))
+
+
+class AioquicEndpoint:
+    """One end of a download by aioquic, as `quiclab.stacks.PythonEndpoint`.
+
+    Parameters
+    ----------
+    server
+        Whether this end accepts the connection and sends the data.
+    options
+        Values of `OPTIONS` in base units: bytes, nanoseconds, or a name.
+    size_bytes, duration_ns
+        How much the server sends, or until when after `start_ns`; exactly one is not None.
+    request_bytes
+        Length of the client's request.
+    start_ns
+        When the client starts.
+    seed
+        Seed of all random numbers of this end.
+    certificate, private_key
+        The server's certificate and key (DER).
+    alpn
+        Application protocol of the handshake.
+    """
+
+    def __init__(
+        self,
+        *,
+        server: bool,
+        options: dict[str, Any],
+        size_bytes: int | None,
+        duration_ns: int | None,
+        request_bytes: int,
+        start_ns: int,
+        seed: int,
+        certificate: bytes,
+        private_key: bytes,
+        alpn: str,
+    ) -> None:
+        self._random = Random(seed)
+        self._server = server
+        self._left = size_bytes
+        self._send_until = None if duration_ns is None else start_ns + duration_ns
+        self._request_bytes = request_bytes
+        self._start_ns = start_ns
+        self._out: list[bytes] = []
+        self._timer: int | None = None if server else start_ns
+        self._finished: int | None = None
+        self._delivered = 0
+        self._failed = False
+        self._stream: int | None = None
+        self._packets_sent = self._packets_received = 0
+        self._configuration = _configuration(server, options, certificate, private_key, alpn)
+        self._connection: QuicConnection | None = None
+
+    def receive(self, now_ns: int, datagram: bytes) -> None:
+        """Take a UDP payload that arrives at `now_ns`."""
+        self._packets_received += 1
+        with self._virtual():
+            if self._connection is None:
+                if not self._server:
+                    return
+                header = pull_quic_header(Buffer(data=datagram), host_cid_length=8)
+                self._connection = QuicConnection(
+                    configuration=self._configuration,
+                    original_destination_connection_id=header.destination_cid,
+                )
+            self._connection.receive_datagram(datagram, _PEER, now=now_ns / 1e9)
+            self._after(self._connection, now_ns)
+
+    def wake(self, now_ns: int) -> None:
+        """Handle the deadline that is due at `now_ns`."""
+        with self._virtual():
+            if self._connection is None:
+                self._connection = QuicConnection(configuration=self._configuration)
+                self._connection.connect(_PEER, now=now_ns / 1e9)
+            else:
+                self._connection.handle_timer(now=now_ns / 1e9)
+            self._after(self._connection, now_ns)
+
+    def outputs(self) -> list[bytes]:
+        """Return the UDP payloads to send now, and forget them."""
+        out, self._out = self._out, []
+        return out
+
+    def next_wake(self) -> int | None:
+        """Return the next deadline in ns, or None."""
+        return self._timer
+
+    def progress(self) -> tuple[int | None, int | None, int, bool]:
+        """Return start and finish (ns or None), bytes delivered, and whether it failed."""
+        return (self._start_ns, self._finished, self._delivered, self._failed)
+
+    def statistics(self) -> dict[str, float]:
+        """Return counters over the whole run."""
+        return {
+            "packets_sent": self._packets_sent,
+            "packets_received": self._packets_received,
+            **self.sample(),
+        }
+
+    def sample(self) -> dict[str, float]:
+        """Return window, bytes in flight (bytes) and smoothed RTT (ms) at this moment."""
+        if self._connection is None:
+            return {}
+        recovery = self._connection._loss
+        values = {"cwnd_bytes": recovery.congestion_window, "in_flight_bytes": recovery.bytes_in_flight}
+        if recovery._cc.ssthresh is not None:
+            values["ssthresh_bytes"] = recovery._cc.ssthresh
+        if recovery._rtt_initialized:
+            values["srtt_ms"] = recovery._rtt_smoothed * 1e3
+            values["min_rtt_ms"] = recovery._rtt_min * 1e3
+        return values
+
+    def _after(self, connection: QuicConnection, now_ns: int) -> None:
+        """Do what follows every input: application, datagrams, next deadline."""
+        while (event := connection.next_event()) is not None:
+            self._handle(connection, event, now_ns)
+        self._feed(connection, now_ns)
+        datagrams = [data for data, _ in connection.datagrams_to_send(now=now_ns / 1e9)]
+        self._packets_sent += len(datagrams)
+        self._out += datagrams
+        timer = connection.get_timer()
+        if timer is None:
+            self._timer = None
+        else:
+            due_ns = math.ceil(timer * 1e9)
+            self._timer = due_ns if due_ns > now_ns else now_ns + STEP_AFTER_STALE_TIMER_NS
+
+    def _handle(self, connection: QuicConnection, event: events.QuicEvent, now_ns: int) -> None:
+        if isinstance(event, events.HandshakeCompleted) and not self._server:
+            self._stream = connection.get_next_available_stream_id()
+            connection.send_stream_data(self._stream, bytes(self._request_bytes), end_stream=True)
+        elif isinstance(event, events.StreamDataReceived):
+            if self._server:
+                if event.end_stream:
+                    self._stream = event.stream_id
+                return
+            self._delivered += len(event.data)
+            if event.end_stream and self._finished is None:
+                self._finished = now_ns
+                connection.close()
+        elif isinstance(event, events.ConnectionTerminated):
+            self._failed = self._finished is None and not self._server
+
+    def _feed(self, connection: QuicConnection, now_ns: int) -> None:
+        """Keep the server's send buffer filled, until everything has been handed over."""
+        if not self._server or self._stream is None or self._left == 0:
+            return
+        sender = connection._streams[self._stream].sender
+        while len(sender._buffer) < SEND_AHEAD_BYTES:
+            over = self._send_until is not None and now_ns >= self._send_until
+            size = min(len(_CHUNK), len(_CHUNK) if self._left is None else self._left)
+            if self._left is not None:
+                self._left -= size
+            elif over:
+                self._left = size = 0
+            connection.send_stream_data(self._stream, _CHUNK[:size], end_stream=self._left == 0)
+            if self._left == 0:
+                return
+
+    @contextmanager
+    def _virtual(self) -> Iterator[None]:
+        """Replace what aioquic takes from the operating system while it is called."""
+        key_class = tls.x25519.X25519PrivateKey
+        os.urandom = self._random.randbytes
+        tls.utcnow = lambda: VIRTUAL_DATE
+        tls.x25519.X25519PrivateKey = _SeededX25519
+        try:
+            yield
+        finally:
+            os.urandom = _urandom
+            tls.utcnow = _utcnow
+            tls.x25519.X25519PrivateKey = key_class
+
+
+def _configuration(
+    server: bool, options: dict[str, Any], certificate: bytes, private_key: bytes, alpn: str
+) -> QuicConfiguration:
+    configuration = QuicConfiguration(
+        is_client=not server,
+        alpn_protocols=[alpn],
+        server_name="quiclab.test",
+        congestion_control_algorithm={"newreno": "reno", "cubic": "cubic"}[
+            options.get("congestion_control", "newreno")
+        ],
+        verify_mode=None if server else ssl.CERT_NONE,
+    )
+    if server:
+        configuration.certificate = x509.load_der_x509_certificate(certificate)
+        configuration.private_key = load_der_private_key(private_key, password=None)
+    if "datagram_size" in options:
+        configuration.max_datagram_size = options["datagram_size"]
+    if "stream_receive_window" in options:
+        configuration.max_stream_data = options["stream_receive_window"]
+    if "connection_receive_window" in options:
+        configuration.max_data = options["connection_receive_window"]
+    if "initial_rtt" in options:
+        configuration.initial_rtt = options["initial_rtt"] / 1e9
+    return configuration

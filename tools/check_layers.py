@@ -1,0 +1,65 @@
+"""Checks that imports point downwards only (ARCHITECTURE.md, section "Layers")."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Layer of each crate; a crate may depend on crates of lower layers only.
+CRATES = {
+    "quiclab-core": 0,
+    "quiclab-transport": 1,
+    "quiclab-stacks": 2,
+    "quiclab-trace": 3,
+    "quiclab-sim": 3,
+    "quiclab-live": 4,
+    "quiclab-tunnel": 5,
+    "quiclab-py": 6,
+}
+#: Crates without clock, I/O, threads: they have a clippy.toml that says so.
+PURE = ("quiclab-core", "quiclab-transport")
+
+
+def main() -> int:
+    """Print each forbidden arrow; the exit code is 1 if there is one."""
+    wrong = [*wrong_crates(), *wrong_python()]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    print(f"layers: {'wrong' if wrong else 'imports point downwards only'}")
+    return bool(wrong)
+
+
+def wrong_crates() -> list[str]:
+    """Arrows between crates that do not point down, and pure crates without their lint."""
+    wrong = []
+    for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        crate = manifest.parent.name
+        if crate not in CRATES:
+            wrong.append(f"{crate}: has no layer in tools/check_layers.py; give it one of 0 to {max(CRATES.values())}")
+            continue
+        table = tomllib.loads(manifest.read_text())
+        for dependency in table.get("dependencies", {}):
+            if dependency in CRATES and CRATES[dependency] >= CRATES[crate]:
+                wrong.append(f"{crate}: depends on {dependency}, which is not below it")
+        if crate in PURE and not (manifest.parent / "clippy.toml").exists():
+            wrong.append(f"{crate}: is pure, but has no clippy.toml that forbids clocks and threads")
+    return wrong
+
+
+def wrong_python() -> list[str]:
+    """Python files that import studies (above them) or, in studies, the private extension."""
+    wrong = []
+    for file in sorted((ROOT / "python").rglob("*.py")):
+        if re.search(r"^\s*(from|import) studies\b", file.read_text(), re.MULTILINE):
+            wrong.append(f"{file.relative_to(ROOT)}: imports a study, which is above it")
+    for file in sorted((ROOT / "studies").glob("*.py")):
+        if "_quiclab" in file.read_text():
+            wrong.append(f"{file.relative_to(ROOT)}: uses the private extension; use the quiclab package")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())
