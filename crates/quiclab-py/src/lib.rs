@@ -1,1 +1,27 @@
-//! quiclab-py
+//! The private extension `quiclab._quiclab`: conversion between Python and Rust, nothing else.
+//!
+//! Scenarios and results cross as JSON text, series and packet records as packed columns.
+
+mod endpoint;
+mod output;
+mod record;
+mod run;
+mod scenario;
+mod stacks;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<scenario::ScenarioError>())?;
+    module.add_class::<output::RunOutput>()?;
+    module.add_function(wrap_pyfunction!(scenario::version, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::to_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks::stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(run::first_difference, module)?)?;
+    Ok(())
+}
