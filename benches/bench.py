@@ -1,0 +1,136 @@
+"""Speed of quiclab as one flat JSON object.
+
+CPU figures are medians of five runs, CPU seconds of this process (user and system). Pairs that
+are compared alternate, so that a change of the machine's speed hits both. A key that cannot be
+measured on this machine is null, with the reason in `<key>_why`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import quiclab
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNS = 5
+SEED = 1
+#: One flow over one link, as the keys of the design say: 20 Mbit/s, UDP payload 1280, TLS, no logs.
+SCENARIO = """
+version = 1
+name = "bench"
+[links.down]
+rate = "20 Mbit/s"
+queue = { kind = "drop_tail", packets = 100 }
+delay = "10 ms"
+[links.up]
+rate = "20 Mbit/s"
+queue = { kind = "drop_tail", packets = 10000 }
+delay = "10 ms"
+[flows.flow]
+stack = "quinn"
+sender = { congestion_control = "newreno", datagram_size = "1280 B" }
+receiver = { datagram_size = "1280 B" }
+down = ["down"]
+up = ["up"]
+workload = { kind = "download", size = "100 MB" }
+"""
+
+
+def main() -> int:
+    """Measure everything, print the JSON and write it to a file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "bench.json")
+    arguments = parser.parse_args()
+    base = quiclab.loads(SCENARIO)
+    figures: dict[str, Any] = {}
+
+    say("quinn against a bare loop around it")
+    bare = ROOT / "target/release/examples/bare_loop"
+    rates, overheads = [], []
+    for _ in range(RUNS):
+        loop = json.loads(subprocess.run([bare], check=True, capture_output=True, text=True).stdout)
+        seconds, packets = run(base)
+        rates.append(packets / seconds)
+        overheads.append(100 * (seconds / packets) / (loop["cpu_seconds"] / loop["data_packets"]) - 100)
+    figures["quinn_data_packets_per_cpu_second"] = round(statistics.median(rates))
+    figures["driver_overhead_percent"] = round(statistics.median(overheads), 1)
+
+    say("noq")
+    noq = base.with_value("flows.flow.stack", "noq")
+    figures["noq_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(noq))))
+
+    say("qlog at both ends and pcapng")
+    logged = base.with_value("record.qlog", True).with_value("record.pcapng", True)
+    figures["qlog_pcap_slowdown"] = round(median(lambda: run(logged)[0] / run(base)[0]), 2)
+
+    say("1 GB against 100 MB")
+    large = base.with_value("flows.flow.workload.size", "1 GB")
+    figures["cpu_ratio_1gb_to_100mb"] = round(median(lambda: run(large)[0] / run(base)[0]), 2)
+
+    say("events of the engine")
+    events = ROOT / "target/release/examples/engine_events"
+    figures["engine_events_per_cpu_second"] = round(median(lambda: engine_events(events)))
+
+    say("memory")
+    figures["peak_memory_mib"] = round(peak_memory_mib(), 1)
+
+    text = json.dumps(figures, indent=2)
+    arguments.out.write_text(text + "\n")
+    print(text)
+    return 0
+
+
+def run(scenario: quiclab.Scenario) -> tuple[float, float]:
+    """CPU seconds of a run, and data packets that its sender sent."""
+    with tempfile.TemporaryDirectory() as folder:
+        recorded = scenario.record.qlog or scenario.record.pcapng
+        start = time.process_time()
+        result = quiclab.run(scenario, SEED, record_dir=Path(folder) if recorded else None)
+        seconds = time.process_time() - start
+    (flow,) = result.flows.values()
+    return seconds, flow.sender["packets_sent"]
+
+
+def rate(seconds: float, packets: float) -> float:
+    """Packets per CPU second."""
+    return packets / seconds
+
+
+def median(measure: Callable[[], float]) -> float:
+    """Median of `RUNS` measurements."""
+    return statistics.median(measure() for _ in range(RUNS))
+
+
+def engine_events(program: Path) -> float:
+    """Events per CPU second of the engine with endpoints that do nothing."""
+    figures = json.loads(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
+    return float(figures["events"] / figures["cpu_seconds"])
+
+
+def peak_memory_mib() -> float:
+    """Largest resident memory of a process that runs the scenario once, in MiB."""
+    code = (
+        "import quiclab, resource, sys\n"
+        "quiclab.run(quiclab.loads(sys.stdin.read()), 1)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=SCENARIO, check=True, capture_output=True, text=True)
+    return int(done.stdout) / 1024
+
+
+def say(what: str) -> None:
+    """Progress on stderr."""
+    print(f"measuring: {what}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
