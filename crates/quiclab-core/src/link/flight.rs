@@ -1,6 +1,6 @@
 //! Packets on the way through a link: serialised, and due at the far end after their delay.
 
-use crate::packet::Packet;
+use super::store::Slot;
 use crate::time::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -9,55 +9,55 @@ use std::collections::{BinaryHeap, VecDeque};
 #[derive(Debug)]
 pub(super) enum Flight {
     /// Nobody overtakes: each packet is due at its own time or with the one before it, if later.
-    InOrder(VecDeque<(Time, Packet)>),
+    InOrder(VecDeque<(Time, Slot)>),
     /// Each packet is due at its own time.
-    Reordering(Reordering),
-}
-
-/// A heap of small keys; the packets themselves stay where they are.
-#[derive(Debug, Default)]
-pub(super) struct Reordering {
-    /// Due time, number in the order of departure (equal times keep that order), slot.
-    due: BinaryHeap<Reverse<(Time, u64, usize)>>,
-    packets: Vec<Packet>,
-    /// Slots of `packets` that are not in use.
-    free: Vec<usize>,
-    departures: u64,
+    Reordering {
+        /// Due time, number in the order of departure (equal times keep that order), packet.
+        due: BinaryHeap<Reverse<(Time, u64, Slot)>>,
+        departures: u64,
+    },
 }
 
 impl Flight {
     /// An empty flight.
     pub(super) fn new(reordering: bool) -> Self {
-        if reordering { Self::Reordering(Reordering::default()) } else { Self::InOrder(VecDeque::new()) }
+        if reordering {
+            Self::Reordering { due: BinaryHeap::new(), departures: 0 }
+        } else {
+            Self::InOrder(VecDeque::new())
+        }
     }
 
-    /// `packet` sets off and is due at `due`, unless it has to wait for the one before it.
-    pub(super) fn push(&mut self, due: Time, packet: Packet) {
+    /// `packet` sets off and is due at `time`, unless it has to wait for the one before it.
+    pub(super) fn push(&mut self, time: Time, packet: Slot) {
         match self {
             Self::InOrder(packets) => {
-                let due = packets.back().map_or(due, |(before, _)| due.max(*before));
-                packets.push_back((due, packet));
+                let time = packets.back().map_or(time, |(before, _)| time.max(*before));
+                packets.push_back((time, packet));
             }
-            Self::Reordering(flight) => flight.push(due, packet),
+            Self::Reordering { due, departures } => {
+                due.push(Reverse((time, *departures, packet)));
+                *departures += 1;
+            }
         }
     }
 
     /// When the next packet is due; `None` if none is in flight.
     pub(super) fn next_due(&self) -> Option<Time> {
         match self {
-            Self::InOrder(packets) => packets.front().map(|(due, _)| *due),
-            Self::Reordering(flight) => flight.due.peek().map(|Reverse((due, ..))| *due),
+            Self::InOrder(packets) => packets.front().map(|(time, _)| *time),
+            Self::Reordering { due, .. } => due.peek().map(|Reverse((time, ..))| *time),
         }
     }
 
     /// Takes out the next packet if it is due at `now`.
-    pub(super) fn pop_due(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<Slot> {
         if self.next_due()? > now {
             return None;
         }
         match self {
             Self::InOrder(packets) => packets.pop_front().map(|(_, packet)| packet),
-            Self::Reordering(flight) => flight.pop(),
+            Self::Reordering { due, .. } => due.pop().map(|Reverse((.., packet))| packet),
         }
     }
 
@@ -66,42 +66,26 @@ impl Flight {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::InOrder(packets) => packets.len(),
-            Self::Reordering(flight) => flight.due.len(),
+            Self::Reordering { due, .. } => due.len(),
         }
-    }
-}
-
-impl Reordering {
-    fn push(&mut self, due: Time, packet: Packet) {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(Packet::default());
-            self.packets.len() - 1
-        });
-        self.packets[slot] = packet;
-        self.due.push(Reverse((due, self.departures, slot)));
-        self.departures += 1;
-    }
-
-    fn pop(&mut self) -> Option<Packet> {
-        let Reverse((.., slot)) = self.due.pop()?;
-        self.free.push(slot);
-        Some(std::mem::take(&mut self.packets[slot]))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::store::Store;
     use super::*;
+    use crate::packet::Packet;
 
     fn arrivals(reordering: bool, due: &[u64]) -> Vec<(u64, u64)> {
-        let mut flight = Flight::new(reordering);
+        let (mut store, mut flight) = (Store::default(), Flight::new(reordering));
         for (id, due) in (0..).zip(due) {
-            flight.push(Time::from_nanos(*due), Packet { id, ..Packet::default() });
+            flight.push(Time::from_nanos(*due), store.put(Packet { id, ..Packet::default() }));
         }
         let mut arrivals = Vec::new();
         while let Some(due) = flight.next_due() {
             assert!(flight.pop_due(Time::from_nanos(due.as_nanos() - 1)).is_none());
-            arrivals.push((due.as_nanos(), flight.pop_due(due).unwrap().id));
+            arrivals.push((due.as_nanos(), store.take(flight.pop_due(due).unwrap()).id));
         }
         assert_eq!(flight.len(), 0);
         arrivals
@@ -115,17 +99,5 @@ mod tests {
     #[test]
     fn reordering_packets_overtake_and_equal_times_keep_the_order() {
         assert_eq!(arrivals(true, &[5, 9, 7, 9, 6]), [(5, 0), (6, 4), (7, 2), (9, 1), (9, 3)]);
-    }
-
-    #[test]
-    fn slots_are_used_again() {
-        let mut flight = Reordering::default();
-        for id in 0..1000 {
-            flight.push(Time::from_nanos(id), Packet { id, ..Packet::default() });
-            if id >= 3 {
-                assert_eq!(flight.pop().unwrap().id, id - 3);
-            }
-        }
-        assert_eq!(flight.packets.len(), 4);
     }
 }

@@ -22,6 +22,7 @@ mod flight;
 mod loss;
 mod queue;
 mod rate;
+mod store;
 mod token_bucket;
 mod totals;
 mod trace;
@@ -42,6 +43,7 @@ use flight::Flight;
 use loss::LossModel;
 use queue::{Backlog, Queue, Queued};
 use rate::Serialiser;
+use store::{Slot, Store};
 use thiserror::Error;
 use token_bucket::TokenBucket;
 use totals::Totals;
@@ -50,6 +52,8 @@ use trace::TraceCursor;
 /// A one-way link with input 0 and output 0: see the module documentation.
 #[derive(Debug)]
 pub struct Link {
+    /// The packets inside; all other fields know their slots only.
+    store: Store,
     loss: LossModel,
     overhead: ByteCount,
     queue: Queue,
@@ -64,7 +68,7 @@ pub struct Link {
 /// The packet whose bits are leaving.
 #[derive(Debug)]
 struct InService {
-    packet: Packet,
+    packet: Slot,
     wire_size: ByteCount,
     start: Time,
     /// When the last bit leaves; `None`: never, because the trace ends before.
@@ -154,6 +158,7 @@ impl Link {
         let stream = |part: &str| RandomStream::new(seed, &format!("{name}.{part}"));
         let delay = DelayModel::new(&config.delay, stream("delay"));
         Ok(Self {
+            store: Store::default(),
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
             overhead: config.overhead_per_packet,
             queue: Queue::new(&config.queue),
@@ -184,8 +189,9 @@ impl Link {
 
     /// The serialiser is free at `now`: begins with the next packet, if there is one.
     fn serve_next(&mut self, now: Time, out: &mut Outputs) {
-        let totals = &mut self.totals;
-        let next = self.queue.dequeue(now, |packet| totals.discard(DropReason::QueueFull, packet, out));
+        let (store, totals) = (&mut self.store, &mut self.totals);
+        let discard = |packet| totals.discard(DropReason::QueueFull, store.take(packet), out);
+        let next = self.queue.dequeue(now, discard);
         if let Some(Queued { packet, wire_size, arrived }) = next {
             self.totals.service_began(now.since(arrived));
             let end = self.serialiser.finish(now, wire_size);
@@ -196,6 +202,7 @@ impl Link {
     /// Emits the packets that have reached the far end by `now`.
     fn deliver_until(&mut self, now: Time, out: &mut Outputs) {
         while let Some(packet) = self.flight.pop_due(now) {
+            let packet = self.store.take(packet);
             self.totals.sent(packet.size);
             out.send(Port(0), packet);
         }
@@ -211,6 +218,7 @@ impl Element for Link {
         if self.loss.loses_next() {
             self.totals.discard(DropReason::Loss, packet, out);
         } else if matches!(self.serialiser, Serialiser::Unlimited) {
+            let packet = self.store.put(packet);
             self.flight.push(now + self.delay.draw(), packet);
         } else if self.serialiser.has_ended(now) {
             self.totals.discard(DropReason::LinkEnded, packet, out);
@@ -218,12 +226,13 @@ impl Element for Link {
             self.totals.discard(DropReason::TooLarge, packet, out);
         } else {
             let in_service = self.in_service.as_ref().map(|service| service.wire_size);
-            let (serialiser, totals) = (&mut self.serialiser, &mut self.totals);
+            let item = Queued { packet: self.store.put(packet), wire_size, arrived: now };
+            let (serialiser, store, totals) = (&mut self.serialiser, &mut self.store, &mut self.totals);
             self.queue.enqueue(
-                Queued { packet, wire_size, arrived: now },
+                item,
                 in_service,
                 || serialiser.rate_at(now),
-                |packet| totals.discard(DropReason::QueueFull, packet, out),
+                |packet| totals.discard(DropReason::QueueFull, store.take(packet), out),
             );
             let backlog = self.backlog();
             self.totals.queue_grew(backlog);

@@ -9,16 +9,16 @@
 //! until its serialisation ends. A limit in time divides that backlog and the new packet by the rate
 //! at this moment; during a pause of a trace (rate 0) no packet fits such a limit.
 
-use crate::packet::Packet;
+use super::store::Slot;
 use crate::scenario;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 use std::collections::VecDeque;
 
-/// A packet with what the link knows about it.
+/// A packet with what a discipline needs to know about it.
 #[derive(Debug)]
 pub(super) struct Queued {
-    pub(super) packet: Packet,
+    pub(super) packet: Slot,
     /// Bytes to serialise, the link's overhead included.
     pub(super) wire_size: ByteCount,
     /// When it reached the link.
@@ -65,7 +65,7 @@ impl Queue {
         item: Queued,
         in_service: Option<ByteCount>,
         rate: impl FnOnce() -> DataRate,
-        mut discard: impl FnMut(Packet),
+        mut discard: impl FnMut(Slot),
     ) {
         match self {
             Self::DropTail(queue) => {
@@ -79,7 +79,7 @@ impl Queue {
     }
 
     /// The packet to serialise next. Packets that are not worth it any more go to `discard`.
-    pub(super) fn dequeue(&mut self, _now: Time, _discard: impl FnMut(Packet)) -> Option<Queued> {
+    pub(super) fn dequeue(&mut self, _now: Time, _discard: impl FnMut(Slot)) -> Option<Queued> {
         match self {
             Self::DropTail(queue) => queue.pop(),
         }
@@ -137,17 +137,19 @@ impl DropTail {
 
 #[cfg(test)]
 mod tests {
+    use super::super::store::Store;
     use super::*;
+    use crate::packet::Packet;
 
     const RATE: DataRate = DataRate::from_mbps(8); // one byte per microsecond
 
     /// How many of the arriving packets of `sizes` are taken while one of `in_service` is served.
     fn taken(config: &scenario::Queue, in_service: Option<u64>, sizes: &[u64]) -> (u64, usize) {
-        let mut queue = Queue::new(config);
+        let (mut store, mut queue) = (Store::default(), Queue::new(config));
         let mut dropped = 0;
         for size in sizes {
             let wire_size = ByteCount::from_bytes(*size);
-            let item = Queued { packet: Packet::default(), wire_size, arrived: Time::ZERO };
+            let item = Queued { packet: store.put(Packet::default()), wire_size, arrived: Time::ZERO };
             queue.enqueue(item, in_service.map(ByteCount::from_bytes), || RATE, |_| dropped += 1);
         }
         (queue.waiting().packets, dropped)
@@ -192,18 +194,18 @@ mod tests {
 
     #[test]
     fn first_in_first_out_and_bytes_follow() {
-        let mut queue = Queue::new(&limits(None, None, None));
+        let (mut store, mut queue) = (Store::default(), Queue::new(&limits(None, None, None)));
         for id in 0..3 {
-            let packet = Packet { id, ..Packet::default() };
+            let packet = store.put(Packet { id, ..Packet::default() });
             let wire_size = ByteCount::from_bytes(100 + id);
             let item = Queued { packet, wire_size, arrived: Time::ZERO };
             queue.enqueue(item, None, || RATE, |_| unreachable!("no limit"));
         }
         assert_eq!(queue.waiting(), Backlog { packets: 3, bytes: ByteCount::from_bytes(303) });
-        assert_eq!(queue.dequeue(Time::ZERO, drop).unwrap().packet.id, 0);
+        assert_eq!(store.take(queue.dequeue(Time::ZERO, drop).unwrap().packet).id, 0);
         assert_eq!(queue.waiting(), Backlog { packets: 2, bytes: ByteCount::from_bytes(203) });
-        assert_eq!(queue.dequeue(Time::ZERO, drop).unwrap().packet.id, 1);
-        assert_eq!(queue.dequeue(Time::ZERO, drop).unwrap().packet.id, 2);
+        assert_eq!(store.take(queue.dequeue(Time::ZERO, drop).unwrap().packet).id, 1);
+        assert_eq!(store.take(queue.dequeue(Time::ZERO, drop).unwrap().packet).id, 2);
         assert!(queue.dequeue(Time::ZERO, drop).is_none());
         assert_eq!(queue.waiting(), Backlog::default());
     }

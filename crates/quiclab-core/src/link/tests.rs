@@ -71,6 +71,7 @@ fn drain(link: &Link, now: Time, received: Count, out: &mut Outputs, log: &mut L
     assert_eq!(counters.dropped.packets, log.dropped.len() as u64);
     let inside = link.backlog().packets + link.flight.len() as u64;
     assert_eq!(counters.held.packets, inside);
+    assert_eq!(counters.held.packets, link.store.len() as u64);
     let mut statistics = Metrics::default();
     link.statistics(now, &mut statistics);
     let drops = statistics.0.iter().filter(|(name, _)| name.starts_with("dropped_")).map(|(_, count)| count);
@@ -534,8 +535,8 @@ proptest! {
         prop_assert_eq!(log.delivered.len(), arrivals.len());
         for first in 0..arrivals.len() {
             let mut sum = 0;
-            for last in first..arrivals.len() {
-                sum += u128::from(arrivals[last].1.wire_size().bytes());
+            for (last, (_, packet)) in arrivals.iter().enumerate().skip(first) {
+                sum += u128::from(packet.wire_size().bytes());
                 let window = u128::from(log.delivered[last].0.since(log.delivered[first].0).as_nanos());
                 prop_assert!(sum * 8_000_000_000 <= u128::from(bits) * window + u128::from(burst) * 8_000_000_000);
             }
