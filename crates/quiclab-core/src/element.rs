@@ -47,6 +47,8 @@ pub enum DropReason {
     ReceiveBufferFull,
     /// The link serves nothing any more: its trace has ended.
     LinkEnded,
+    /// Larger than the token bucket of the link: it could never leave.
+    TooLarge,
 }
 
 impl DropReason {
@@ -59,6 +61,7 @@ impl DropReason {
             Self::DuplicateOrLate => "duplicate_or_late",
             Self::ReceiveBufferFull => "receive_buffer_full",
             Self::LinkEnded => "link_ended",
+            Self::TooLarge => "too_large",
         }
     }
 }

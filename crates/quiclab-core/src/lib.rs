@@ -5,10 +5,12 @@
 
 mod element;
 mod endpoint;
+mod link;
 mod packet;
 mod quantity;
 mod random;
 pub mod scenario;
+mod tap;
 mod time;
 mod topology;
 mod units;
@@ -18,9 +20,11 @@ pub use endpoint::{
     Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RecoveryState, Role, TransportEvent,
     TransportObserver,
 };
+pub use link::{Link, LinkError, Trace, TraceError};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
 pub use random::RandomStream;
+pub use tap::{Tap, TapRecord, TapRecords};
 pub use time::{Duration, Time};
 pub use topology::{Node, Target, Topology, WireError};
 pub use units::{ByteCount, DataRate, Probability};

@@ -9,7 +9,8 @@ mod shorthand;
 pub use flow::{AckFrequency, CongestionControl, EndpointConfig, Flow, Workload};
 pub use host::Host;
 pub use network::{
-    Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, TraceEnd, TraceFormat,
+    Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, ShapedRate, TraceEnd,
+    TraceFormat,
 };
 
 use crate::time::Duration;

@@ -1,0 +1,305 @@
+//! A one-way link: loss, then queue, then serialisation at the rate, then propagation delay.
+//!
+//! The model are two nested Linux `netem` queueing disciplines, the outer one with rate, limit and
+//! loss, the inner one with the delay (the usual emulation of an access link).
+//!
+//! | | netem | here |
+//! | --- | --- | --- |
+//! | loss | at enqueue, before the limit is looked at | same |
+//! | limit | waiting and in service; from Linux 6.12 on also packets in the inner discipline | waiting and in service |
+//! | rate | end of serialisation fixed at enqueue, each packet rounded down to 1 ns | begun when the packet before has left, rounded up |
+//! | overhead | the Ethernet header (14 B) counts | `overhead_per_packet` |
+//! | delay | limited number of packets in flight | unlimited |
+//! | jitter | packets overtake each other | only with `reorder` |
+//!
+//! At equal times departures come before arrivals: a packet that arrives in the nanosecond in which
+//! another one's serialisation ends finds its place free, whichever of the two calls the driver
+//! makes first. A driver that is late (in real time) loses no capacity: what was due is
+//! calculated with the times at which it was due.
+
+mod delay;
+mod flight;
+mod loss;
+mod queue;
+mod rate;
+mod store;
+mod token_bucket;
+mod totals;
+mod trace;
+
+#[cfg(test)]
+mod tests;
+
+pub use trace::{Trace, TraceError};
+
+use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
+use crate::packet::Packet;
+use crate::random::RandomStream;
+use crate::scenario::{self, Rate, ShapedRate};
+use crate::time::{Duration, Time};
+use crate::units::{ByteCount, DataRate};
+use delay::DelayModel;
+use flight::Flight;
+use loss::LossModel;
+use queue::{Backlog, Queue, Queued};
+use rate::Serialiser;
+use store::{Slot, Store};
+use thiserror::Error;
+use token_bucket::TokenBucket;
+use totals::Totals;
+use trace::TraceCursor;
+
+/// A one-way link with input 0 and output 0: see the module documentation.
+#[derive(Debug)]
+pub struct Link {
+    /// The packets inside; all other fields know their slots only.
+    store: Store,
+    loss: LossModel,
+    overhead: ByteCount,
+    queue: Queue,
+    serialiser: Serialiser,
+    /// `None` while the serialiser is idle.
+    in_service: Option<InService>,
+    delay: DelayModel,
+    flight: Flight,
+    totals: Totals,
+}
+
+/// The packet whose bits are leaving.
+#[derive(Debug)]
+struct InService {
+    packet: Slot,
+    wire_size: ByteCount,
+    start: Time,
+    /// When the last bit leaves; `None`: never, because the trace ends before.
+    end: Option<Time>,
+}
+
+/// Why a link cannot be built. Fields are named as in the scenario.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LinkError {
+    /// The rate is 0.
+    #[error(
+        "links.{link}.rate is `0 bit/s`; allowed is `1 bit/s` or more, or no rate at all: no serialisation"
+    )]
+    ZeroRate {
+        /// Name of the link.
+        link: String,
+    },
+    /// The token bucket can hold nothing.
+    #[error(
+        "links.{link}.rate.burst is `0 B`; allowed is the size of the largest packet on the wire, or more"
+    )]
+    ZeroBurst {
+        /// Name of the link.
+        link: String,
+    },
+    /// The queue admits no packet.
+    #[error(
+        "links.{link}.queue.{field} is 0, which no packet fits; the limit includes the packet in service, so allowed is \
+         1 or more"
+    )]
+    ZeroQueue {
+        /// Name of the link.
+        link: String,
+        /// Which limit.
+        field: &'static str,
+    },
+    /// The delay has a deviation but no distribution.
+    #[error(
+        "links.{link}.delay.deviation is `{deviation}` but the distribution is `constant`; allowed is 0 or a \
+         distribution: `normal`, `uniform`, `pareto`"
+    )]
+    UnusedDeviation {
+        /// Name of the link.
+        link: String,
+        /// The deviation.
+        deviation: Duration,
+    },
+    /// The rate is a trace that the caller did not hand over, or the other way round.
+    #[error(
+        "links.{link}.rate: a parsed trace must be given if and only if the rate has the kind `trace` (given: {given})"
+    )]
+    TraceMismatch {
+        /// Name of the link.
+        link: String,
+        /// Whether a trace was given.
+        given: bool,
+    },
+}
+
+impl Link {
+    /// The link that `config` describes. `trace` is the parsed file if the rate has the kind
+    /// `trace`. `name` names the link in errors and its random streams, `<name>.loss` and
+    /// `<name>.delay`.
+    ///
+    /// # Errors
+    /// When the configuration describes no working link.
+    pub fn new(
+        config: &scenario::Link,
+        trace: Option<Trace>,
+        seed: u64,
+        name: &str,
+    ) -> Result<Self, LinkError> {
+        check(config, name)?;
+        let serialiser = match (&config.rate, trace) {
+            (None, None) => Serialiser::Unlimited,
+            (Some(Rate::Constant(rate)), None) => Serialiser::Constant(*rate),
+            (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), None) => {
+                Serialiser::TokenBucket(TokenBucket::new(*rate, *burst))
+            }
+            (Some(Rate::Shaped(ShapedRate::Trace { .. })), Some(trace)) => {
+                Serialiser::Trace(TraceCursor::new(&trace))
+            }
+            (_, trace) => {
+                return Err(LinkError::TraceMismatch { link: name.to_owned(), given: trace.is_some() });
+            }
+        };
+        let stream = |part: &str| RandomStream::new(seed, &format!("{name}.{part}"));
+        let delay = DelayModel::new(&config.delay, stream("delay"));
+        Ok(Self {
+            store: Store::default(),
+            loss: LossModel::new(config.loss.as_ref(), stream("loss")),
+            overhead: config.overhead_per_packet,
+            queue: Queue::new(&config.queue),
+            serialiser,
+            in_service: None,
+            flight: Flight::new(config.delay.reorder && !delay.is_constant()),
+            delay,
+            totals: Totals::default(),
+        })
+    }
+
+    /// Waiting and in service.
+    fn backlog(&self) -> Backlog {
+        let waiting = self.queue.waiting();
+        self.in_service.iter().fold(waiting, |backlog, service| backlog.with(service.wire_size))
+    }
+
+    /// Ends all serialisations that are due at `now`, each followed by the next one.
+    fn serialise_until(&mut self, now: Time, out: &mut Outputs) {
+        let due = |service: &mut InService| service.end.is_some_and(|end| end <= now);
+        while let Some(service) = self.in_service.take_if(due) {
+            let end = service.end.expect("only services with an end are due");
+            self.totals.service_ended(end.since(service.start));
+            self.flight.push(end + self.delay.draw(), service.packet);
+            self.serve_next(end, out);
+        }
+    }
+
+    /// The serialiser is free at `now`: begins with the next packet, if there is one.
+    fn serve_next(&mut self, now: Time, out: &mut Outputs) {
+        let (store, totals) = (&mut self.store, &mut self.totals);
+        let discard = |packet| totals.discard(DropReason::QueueFull, store.take(packet), out);
+        let next = self.queue.dequeue(now, discard);
+        if let Some(Queued { packet, wire_size, arrived }) = next {
+            self.totals.service_began(now.since(arrived));
+            let end = self.serialiser.finish(now, wire_size);
+            self.in_service = Some(InService { packet, wire_size, start: now, end });
+        }
+    }
+
+    /// Emits the packets that have reached the far end by `now`.
+    fn deliver_until(&mut self, now: Time, out: &mut Outputs) {
+        while let Some(packet) = self.flight.pop_due(now) {
+            let packet = self.store.take(packet);
+            self.totals.sent(packet.size);
+            out.send(Port(0), packet);
+        }
+    }
+}
+
+impl Element for Link {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+        debug_assert_eq!(port, Port(0), "a link has one input");
+        self.serialise_until(now, out);
+        self.totals.received(packet.size);
+        let wire_size = packet.wire_size() + self.overhead;
+        if self.loss.loses_next() {
+            self.totals.discard(DropReason::Loss, packet, out);
+        } else if matches!(self.serialiser, Serialiser::Unlimited) {
+            let packet = self.store.put(packet);
+            self.flight.push(now + self.delay.draw(), packet);
+        } else if self.serialiser.has_ended(now) {
+            self.totals.discard(DropReason::LinkEnded, packet, out);
+        } else if wire_size > self.serialiser.largest_packet() {
+            self.totals.discard(DropReason::TooLarge, packet, out);
+        } else {
+            let in_service = self.in_service.as_ref().map(|service| service.wire_size);
+            let item = Queued { packet: self.store.put(packet), wire_size, arrived: now };
+            let (serialiser, store, totals) = (&mut self.serialiser, &mut self.store, &mut self.totals);
+            self.queue.enqueue(
+                item,
+                in_service,
+                || serialiser.rate_at(now),
+                |packet| totals.discard(DropReason::QueueFull, store.take(packet), out),
+            );
+            let backlog = self.backlog();
+            self.totals.queue_grew(backlog);
+            if self.in_service.is_none() {
+                self.serve_next(now, out);
+                self.serialise_until(now, out);
+            }
+        }
+        self.deliver_until(now, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        self.serialise_until(now, out);
+        self.deliver_until(now, out);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        let end = self.in_service.as_ref().and_then(|service| service.end);
+        match (end, self.flight.next_due()) {
+            (Some(end), Some(due)) => Some(end.min(due)),
+            (end, due) => end.or(due),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        self.totals.counters
+    }
+
+    fn statistics(&self, now: Time, out: &mut Metrics) {
+        let serving = self.in_service.as_ref().map_or(Duration::ZERO, |service| now.since(service.start));
+        self.totals.statistics(now, serving, out);
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        let backlog = self.backlog();
+        out.count("queue_packets", backlog.packets);
+        out.count("queue_bytes", backlog.bytes.bytes());
+        out.count("sent_bytes", self.totals.counters.sent.bytes);
+    }
+}
+
+/// Refuses what would silently do nothing.
+fn check(config: &scenario::Link, name: &str) -> Result<(), LinkError> {
+    let link = || name.to_owned();
+    match &config.rate {
+        Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. }))
+            if *rate == DataRate::default() =>
+        {
+            return Err(LinkError::ZeroRate { link: link() });
+        }
+        Some(Rate::Shaped(ShapedRate::TokenBucket { burst: ByteCount::ZERO, .. })) => {
+            return Err(LinkError::ZeroBurst { link: link() });
+        }
+        _ => {}
+    }
+    let scenario::Queue::DropTail { packets, bytes, time } = &config.queue;
+    let zero = [
+        (*packets == Some(0), "packets"),
+        (*bytes == Some(ByteCount::ZERO), "bytes"),
+        (*time == Some(Duration::ZERO), "time"),
+    ];
+    if let Some((_, field)) = zero.into_iter().find(|(zero, _)| *zero) {
+        return Err(LinkError::ZeroQueue { link: link(), field });
+    }
+    let scenario::Delay { deviation, distribution, .. } = config.delay;
+    if deviation > Duration::ZERO && distribution == scenario::Distribution::Constant {
+        return Err(LinkError::UnusedDeviation { link: link(), deviation });
+    }
+    Ok(())
+}

@@ -1,0 +1,626 @@
+//! A whole link under random operations and in small cases computed by hand.
+
+use super::*;
+use crate::element::Count;
+use crate::scenario::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
+use crate::units::Probability;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+/// What came out of a link.
+#[derive(Debug, Default, PartialEq)]
+struct Log {
+    delivered: Vec<(Time, u64)>,
+    dropped: Vec<(DropReason, u64)>,
+}
+
+impl Log {
+    fn delivered_ids(&self) -> Vec<u64> {
+        self.delivered.iter().map(|(_, id)| *id).collect()
+    }
+    fn delivered_micros(&self) -> Vec<u64> {
+        self.delivered.iter().map(|(time, _)| time.as_nanos().div_ceil(1000)).collect()
+    }
+    fn dropped_for(&self, reason: DropReason) -> Vec<u64> {
+        self.dropped.iter().filter(|(why, _)| *why == reason).map(|(_, id)| *id).collect()
+    }
+}
+
+/// Feeds `arrivals` to `link` and wakes it as it asks; where `late` says so, wakes that are due
+/// before the next arrival are left out. Counters are checked after each call.
+fn drive_late(link: &mut Link, arrivals: &[(Time, Packet)], late: &[bool]) -> Log {
+    let mut log = Log::default();
+    let mut out = Outputs { record_drops: true, ..Outputs::default() };
+    let mut received = Count::default();
+    let mut now = Time::ZERO;
+    for (index, (time, packet)) in arrivals.iter().enumerate() {
+        while let Some(wake) = link.next_wake().filter(|wake| wake <= time) {
+            if late.get(index) == Some(&true) {
+                break;
+            }
+            now = now.max(wake);
+            link.wake(now, &mut out);
+            drain(link, now, received, &mut out, &mut log);
+        }
+        now = *time;
+        received.add(packet.size);
+        link.receive(now, Port(0), packet.clone(), &mut out);
+        drain(link, now, received, &mut out, &mut log);
+        assert!(link.next_wake().is_none_or(|wake| wake > now), "what is due at {now} has been done");
+    }
+    while let Some(wake) = link.next_wake() {
+        now = now.max(wake);
+        link.wake(now, &mut out);
+        drain(link, now, received, &mut out, &mut log);
+    }
+    log
+}
+
+fn drive(link: &mut Link, arrivals: &[(Time, Packet)]) -> Log {
+    drive_late(link, arrivals, &[])
+}
+
+/// Moves `out` into `log` and checks that nothing is counted that did not happen.
+fn drain(link: &Link, now: Time, received: Count, out: &mut Outputs, log: &mut Log) {
+    log.delivered.extend(out.packets.drain(..).map(|(_, packet)| (now, packet.id)));
+    log.dropped.extend(out.drops.drain(..).map(|(reason, packet)| (reason, packet.id)));
+    let counters = link.counters();
+    assert_eq!(counters.balance(), (0, 0));
+    assert_eq!(counters.received, received);
+    assert_eq!(counters.sent.packets, log.delivered.len() as u64);
+    assert_eq!(counters.dropped.packets, log.dropped.len() as u64);
+    let inside = link.backlog().packets + link.flight.len() as u64;
+    assert_eq!(counters.held.packets, inside);
+    assert_eq!(counters.held.packets, link.store.len() as u64);
+    let mut statistics = Metrics::default();
+    link.statistics(now, &mut statistics);
+    let drops = statistics.0.iter().filter(|(name, _)| name.starts_with("dropped_")).map(|(_, count)| count);
+    assert_eq!(drops.sum::<f64>(), log.dropped.len() as f64);
+}
+
+fn bytes(bytes: u64) -> ByteCount {
+    ByteCount::from_bytes(bytes)
+}
+
+/// Packets numbered from 0 of (arrival in microseconds, size in bytes).
+fn packets(arrivals: &[(u64, u64)]) -> Vec<(Time, Packet)> {
+    (0..)
+        .zip(arrivals)
+        .map(|(id, &(micros, size))| {
+            (Time::from_nanos(micros * 1000), Packet { id, size: bytes(size), ..Packet::default() })
+        })
+        .collect()
+}
+
+fn unlimited() -> scenario::Queue {
+    scenario::Queue::DropTail { packets: None, bytes: None, time: None }
+}
+
+fn link(config: &scenario::Link) -> Link {
+    Link::new(config, None, 1, "link").unwrap()
+}
+
+/// 8 Mbit/s: a byte takes a microsecond.
+fn byte_per_microsecond(queue: scenario::Queue) -> scenario::Link {
+    scenario::Link { rate: Some(Rate::Constant(DataRate::from_mbps(8))), queue, ..scenario::Link::default() }
+}
+
+fn traced(text: &str, format: TraceFormat, at_end: TraceEnd) -> Link {
+    let rate = ShapedRate::Trace { file: "trace".into(), format, at_end };
+    let config = scenario::Link { rate: Some(Rate::Shaped(rate)), queue: unlimited(), ..Default::default() };
+    let trace = Trace::parse(text, format, at_end).unwrap();
+    Link::new(&config, Some(trace), 1, "link").unwrap()
+}
+
+// Small cases computed by hand
+
+#[test]
+fn serialisation_overhead_encapsulation_and_delay_add_up() {
+    let mut config = byte_per_microsecond(unlimited());
+    config.overhead_per_packet = bytes(14);
+    config.delay.mean = Duration::from_millis(10);
+    let mut arrivals = packets(&[(0, 1000), (100, 1000), (5000, 86)]);
+    arrivals[1].1.encapsulation = bytes(3);
+    // 1014 us; then 1017 us behind it; then idle, 100 us
+    let log = drive(&mut link(&config), &arrivals);
+    assert_eq!(log.delivered_micros(), [11_014, 12_031, 15_100]);
+}
+
+#[test]
+fn without_a_rate_there_is_only_delay() {
+    let config = scenario::Link {
+        queue: scenario::Queue::DropTail { packets: Some(1), bytes: None, time: None },
+        delay: Delay { mean: Duration::from_micros(30), ..Delay::default() },
+        ..scenario::Link::default()
+    };
+    let arrivals = packets(&[(0, 1500), (0, 1500), (20, 1500)]);
+    assert_eq!(drive(&mut link(&config), &arrivals).delivered_micros(), [30, 30, 50]);
+    // and without a delay, packets come out of the call that brought them
+    let mut through = link(&scenario::Link::default());
+    let mut out = Outputs::default();
+    through.receive(Time::from_nanos(5), Port(0), Packet::default(), &mut out);
+    assert_eq!(out.packets.len(), 1);
+    assert_eq!(through.next_wake(), None);
+}
+
+#[test]
+fn a_limit_of_n_packets_holds_exactly_n() {
+    for limit in [1, 2, 100] {
+        let queue = scenario::Queue::DropTail { packets: Some(limit), bytes: None, time: None };
+        // a burst, and one more in the very instant in which the first one has left
+        let mut arrivals = vec![(0, 1000); limit as usize + 3];
+        arrivals.push((999, 1000));
+        arrivals.push((1000, 1000));
+        let log = drive(&mut link(&byte_per_microsecond(queue)), &packets(&arrivals));
+        assert_eq!(log.dropped_for(DropReason::QueueFull), [limit, limit + 1, limit + 2, limit + 3]);
+        assert_eq!(log.delivered.last().unwrap().1, limit + 4);
+    }
+}
+
+#[test]
+fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
+    let queue = scenario::Queue::DropTail {
+        packets: None,
+        bytes: Some(bytes(2000)),
+        time: Some(Duration::from_micros(1500)),
+    };
+    let mut config = byte_per_microsecond(queue);
+    config.overhead_per_packet = bytes(14);
+    // 1014, then 1500 exactly: one byte more does not fit
+    let arrivals = packets(&[(0, 1000), (0, 473), (0, 472), (0, 1)]);
+    let log = drive(&mut link(&config), &arrivals);
+    assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);
+    config.queue = scenario::Queue::DropTail { packets: None, bytes: Some(bytes(2000)), time: None };
+    let arrivals = packets(&[(0, 1000), (0, 973), (0, 972), (0, 1)]);
+    let log = drive(&mut link(&config), &arrivals);
+    assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);
+}
+
+#[test]
+fn listed_packets_are_lost_before_the_queue() {
+    let queue = scenario::Queue::DropTail { packets: Some(2), bytes: None, time: None };
+    let mut config = byte_per_microsecond(queue);
+    config.loss = Some(Loss::Listed { packets: vec![1, 3] });
+    // the lost packet 1 takes no room: 0 and 2 do
+    let log = drive(&mut link(&config), &packets(&[(0, 100); 5]));
+    assert_eq!(log.dropped_for(DropReason::Loss), [1, 3]);
+    assert_eq!(log.dropped_for(DropReason::QueueFull), [4]);
+    assert_eq!(log.delivered_ids(), [0, 2]);
+}
+
+#[test]
+fn a_token_bucket_passes_bursts_and_drops_what_can_never_pass() {
+    let rate = ShapedRate::TokenBucket { rate: DataRate::from_mbps(8), burst: bytes(2000) };
+    let queue = scenario::Queue::DropTail { packets: Some(2), bytes: None, time: None };
+    let config = scenario::Link { rate: Some(Rate::Shaped(rate)), queue, ..Default::default() };
+    let arrivals = packets(&[(0, 1000), (0, 1000), (0, 1000), (0, 500), (0, 1), (100, 2001)]);
+    let log = drive(&mut link(&config), &arrivals);
+    assert_eq!(log.delivered_micros(), [0, 0, 1000, 1500]);
+    assert_eq!(log.dropped, [(DropReason::QueueFull, 4), (DropReason::TooLarge, 5)]);
+}
+
+#[test]
+fn rates_of_a_trace() {
+    // 1000 bytes in the first millisecond, 250 in the second, again and again
+    let text = "time_ms,rate_mbps\n0,8\n1,2\n2,0\n";
+    let mut looped = traced(text, TraceFormat::Csv, TraceEnd::Loop);
+    // 1250 bytes a pass: [0, 2 ms), 500 in [2 ms, 2.5 ms), 625 until [3.5 ms), the last after idling
+    let arrivals = packets(&[(0, 1250), (0, 500), (0, 625), (9000, 100)]);
+    assert_eq!(drive(&mut looped, &arrivals).delivered_micros(), [2000, 2500, 3500, 9400]);
+}
+
+#[test]
+fn opportunities_of_a_trace() {
+    let mut looped = traced("3\n3\n7\n", TraceFormat::Mahimahi, TraceEnd::Loop);
+    // two of 752 bytes share an opportunity, 1505 bytes need two, 1000 fit beside its last byte,
+    // and 600 need the next pass
+    let arrivals = packets(&[(0, 752), (0, 752), (0, 1505), (0, 1000), (0, 600), (17_500, 100)]);
+    let log = drive(&mut looped, &arrivals);
+    assert_eq!(log.delivered_micros(), [3000, 3000, 7000, 7000, 10_000, 21_000]);
+}
+
+#[test]
+fn after_the_end_of_a_trace_packets_are_held_or_dropped() {
+    let mut stopped = traced("time_ms,rate_mbps\n0,8\n2,0\n", TraceFormat::Csv, TraceEnd::Stop);
+    let arrivals = packets(&[(0, 1500), (10, 501), (20, 100), (2000, 1), (9000, 1)]);
+    let log = drive(&mut stopped, &arrivals);
+    assert_eq!(log.delivered_ids(), [0]);
+    assert_eq!(log.dropped, [(DropReason::LinkEnded, 3), (DropReason::LinkEnded, 4)]);
+    assert_eq!(stopped.counters().held.packets, 2);
+    assert_eq!(stopped.next_wake(), None);
+}
+
+#[test]
+fn statistics_and_samples() {
+    let mut config = byte_per_microsecond(unlimited());
+    config.delay.mean = Duration::from_millis(1);
+    let mut link = link(&config);
+    let mut out = Outputs::default();
+    for (time, packet) in packets(&[(0, 1000), (0, 600), (400, 400)]) {
+        link.receive(time, Port(0), packet, &mut out);
+    }
+    let read = |metrics: Metrics| metrics.0.into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    let sample = |link: &mut Link, micros: u64| {
+        let mut metrics = Metrics::default();
+        link.sample(Time::from_nanos(micros * 1000), &mut metrics);
+        let values = read(metrics);
+        [values["queue_packets"], values["queue_bytes"], values["sent_bytes"]]
+    };
+    assert_eq!(sample(&mut link, 400), [3.0, 2000.0, 0.0]);
+    for micros in [1000, 1600, 2000] {
+        link.wake(Time::from_nanos(micros * 1000), &mut out);
+    }
+    assert_eq!(sample(&mut link, 2000), [0.0, 0.0, 1000.0]);
+    let mut metrics = Metrics::default();
+    link.statistics(Time::from_nanos(4_000_000), &mut metrics);
+    let values = read(metrics);
+    assert_eq!(values["queue_longest_packets"], 3.0);
+    assert_eq!(values["queue_longest_bytes"], 2000.0);
+    // waits of 0, 1000 and 1200 us; busy for 2 of 4 ms
+    assert!((values["queueing_mean_ms"] - 2.2 / 3.0).abs() < 1e-12);
+    assert_eq!(values["queueing_longest_ms"], 1.2);
+    assert_eq!(values["utilisation_share"], 0.5);
+}
+
+#[test]
+fn configurations_that_do_nothing_are_refused() {
+    let error = |change: &dyn Fn(&mut scenario::Link)| {
+        let mut config = byte_per_microsecond(unlimited());
+        change(&mut config);
+        Link::new(&config, None, 1, "down1").unwrap_err().to_string()
+    };
+    let queue = |packets, bytes, time| scenario::Queue::DropTail { packets, bytes, time };
+    let bucket = |rate, burst| Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst }));
+    let trace = ShapedRate::Trace { file: "x".into(), format: TraceFormat::Csv, at_end: TraceEnd::Loop };
+    for (message, field) in [
+        (error(&|link| link.rate = Some(Rate::Constant(DataRate::default()))), "links.down1.rate is"),
+        (error(&|link| link.rate = bucket(DataRate::default(), bytes(1))), "links.down1.rate is"),
+        (error(&|link| link.rate = bucket(DataRate::from_mbps(1), bytes(0))), "links.down1.rate.burst is"),
+        (error(&|link| link.queue = queue(Some(0), None, None)), "links.down1.queue.packets is"),
+        (error(&|link| link.queue = queue(None, Some(bytes(0)), None)), "links.down1.queue.bytes is"),
+        (error(&|link| link.queue = queue(None, None, Some(Duration::ZERO))), "links.down1.queue.time is"),
+        (
+            error(&|link| link.delay.deviation = Duration::from_millis(1)),
+            "links.down1.delay.deviation is `1 ms`",
+        ),
+        (error(&|link| link.rate = Some(Rate::Shaped(trace.clone()))), "(given: false)"),
+    ] {
+        assert!(
+            message.contains(field) && message.contains("allowed is") || message.contains("given"),
+            "{message}"
+        );
+    }
+    let trace = Trace::parse("1", TraceFormat::Mahimahi, TraceEnd::Loop).unwrap();
+    let unused = Link::new(&scenario::Link::default(), Some(trace), 1, "down1").unwrap_err();
+    assert_eq!(unused, LinkError::TraceMismatch { link: "down1".to_owned(), given: true });
+}
+
+#[test]
+fn jitter_overtakes_only_where_it_may() {
+    let n = 2000;
+    let arrivals = packets(&(0..n).map(|number| (500 * number, 100)).collect::<Vec<_>>());
+    // packets 0.5 ms apart with delays of 10 ms +- 1 ms: a packet overtakes the one before it if
+    // their delays differ by more, which is P(N(0, 2) > 0.5), and (2 - 0.5)^2 / 8 of a triangle
+    for (distribution, p) in [(Distribution::Normal, 0.3618), (Distribution::Uniform, 0.28125)] {
+        let delivered = |reorder| {
+            let (mean, deviation) = (Duration::from_millis(10), Duration::from_millis(1));
+            let delay = Delay { mean, deviation, distribution, reorder };
+            let config = scenario::Link { delay, ..scenario::Link::default() };
+            drive(&mut link(&config), &arrivals).delivered_ids()
+        };
+        assert!(delivered(false).is_sorted());
+        let mut position = vec![0; n as usize];
+        for (place, id) in delivered(true).into_iter().enumerate() {
+            position[id as usize] = place;
+        }
+        let overtakings = position.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        // neighbouring pairs share a packet, which can at most treble the variance
+        let error = libm::sqrt(3.0 * n as f64 * p * (1.0 - p));
+        assert!((overtakings as f64 - (n - 1) as f64 * p).abs() < 5.0 * error, "{overtakings}");
+    }
+}
+
+#[test]
+fn seed_and_name_decide_alone() {
+    let delay = Delay {
+        mean: Duration::from_millis(10),
+        deviation: Duration::from_millis(1),
+        distribution: Distribution::Normal,
+        reorder: true,
+    };
+    let loss = Some(Loss::Independent { probability: Probability::new(0.3).unwrap() });
+    let config = scenario::Link { delay, loss, ..scenario::Link::default() };
+    let arrivals = packets(&(0..100).map(|number| (10 * number, 100)).collect::<Vec<_>>());
+    let run = |seed, name| drive(&mut Link::new(&config, None, seed, name).unwrap(), &arrivals);
+    assert_eq!(run(1, "a"), run(1, "a"));
+    assert_ne!(run(1, "a"), run(2, "a"));
+    assert_ne!(run(1, "a").dropped, run(1, "b").dropped);
+}
+
+// Random operations
+
+/// A trace as text with its format and continuation.
+type TraceText = (String, TraceFormat, TraceEnd);
+
+fn trace_text() -> impl Strategy<Value = TraceText> {
+    let ends = prop_oneof![Just(TraceEnd::Loop), Just(TraceEnd::Hold), Just(TraceEnd::Stop)];
+    let steps = prop::collection::vec((1..5000u64, prop_oneof![Just(0), 1..100_000u64]), 1..10);
+    let csv = (1..100_000u64, steps, ends).prop_map(|(first, steps, at_end)| {
+        let mut text = format!("time_ms,rate_kbps\n0,{first}\n");
+        let mut micros = 0;
+        for (step, rate) in steps {
+            micros += step;
+            text += &format!("{}.{:03},{rate}\n", micros / 1000, micros % 1000);
+        }
+        (text, TraceFormat::Csv, at_end)
+    });
+    let gaps = prop::collection::vec(0..4u64, 1..20);
+    let mahimahi = (gaps, any::<bool>()).prop_map(|(gaps, looped)| {
+        let mut at = 1;
+        let lines = gaps.iter().map(|gap| {
+            at += gap;
+            format!("{at}\n")
+        });
+        let at_end = if looped { TraceEnd::Loop } else { TraceEnd::Stop };
+        (lines.collect(), TraceFormat::Mahimahi, at_end)
+    });
+    prop_oneof![csv, mahimahi]
+}
+
+fn rate() -> impl Strategy<Value = (Option<Rate>, Option<TraceText>)> {
+    let rates = || (1_000..1_000_000_000u64).prop_map(DataRate::from_bits_per_second);
+    prop_oneof![
+        Just((None, None)),
+        rates().prop_map(|rate| (Some(Rate::Constant(rate)), None)),
+        (rates(), 1..20_000u64).prop_map(|(rate, burst)| {
+            (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst: bytes(burst) })), None)
+        }),
+        trace_text().prop_map(|trace| {
+            let rate = ShapedRate::Trace { file: "trace".into(), format: trace.1, at_end: trace.2 };
+            (Some(Rate::Shaped(rate)), Some(trace))
+        }),
+    ]
+}
+
+fn queue() -> impl Strategy<Value = scenario::Queue> {
+    let bytes = (1..20_000u64).prop_map(ByteCount::from_bytes);
+    let time = (1..20_000u64).prop_map(Duration::from_micros);
+    (prop::option::of(1..20u64), prop::option::of(bytes), prop::option::of(time))
+        .prop_map(|(packets, bytes, time)| scenario::Queue::DropTail { packets, bytes, time })
+}
+
+fn delay() -> impl Strategy<Value = Delay> {
+    let distributions =
+        prop_oneof![Just(Distribution::Normal), Just(Distribution::Uniform), Just(Distribution::Pareto)];
+    (0..20_000u64, 0..5_000u64, distributions, any::<bool>()).prop_map(
+        |(mean, deviation, distribution, reorder)| {
+            let (mean, deviation) = (Duration::from_micros(mean), Duration::from_micros(deviation));
+            Delay { mean, deviation, distribution, reorder }
+        },
+    )
+}
+
+fn loss() -> impl Strategy<Value = Option<Loss>> {
+    let probability =
+        || (0..=100u32).prop_map(|percent| Probability::new(f64::from(percent) / 100.0).unwrap());
+    let bursts = (probability(), probability(), probability(), probability());
+    prop_oneof![
+        Just(None),
+        probability().prop_map(|probability| Some(Loss::Independent { probability })),
+        bursts.prop_map(|(good_to_bad, bad_to_good, loss_in_good, loss_in_bad)| {
+            Some(Loss::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad })
+        }),
+        prop::collection::vec(0..60u64, 0..20).prop_map(|packets| Some(Loss::Listed { packets })),
+    ]
+}
+
+/// Arrivals in nanoseconds, often several at once.
+fn arrivals() -> impl Strategy<Value = Vec<(Time, Packet)>> {
+    let gap = prop_oneof![Just(0), 0..1_000u64, 0..3_000_000u64];
+    prop::collection::vec((gap, 1..3000u64, 0..3u64), 1..60).prop_map(|arrivals| {
+        let mut now = 0;
+        let packet = |(id, (gap, size, encapsulation)): (u64, (u64, u64, u64))| {
+            now += gap;
+            let (size, encapsulation) = (bytes(size), bytes(encapsulation));
+            (Time::from_nanos(now), Packet { id, size, encapsulation, ..Packet::default() })
+        };
+        (0..).zip(arrivals).map(packet).collect()
+    })
+}
+
+prop_compose! {
+    /// Any link, ready to be built as often as wanted.
+    fn any_link()(
+        (rate, trace) in rate(), queue in queue(), loss in loss(), delay in delay(), overhead in 0..40u64,
+    ) -> (scenario::Link, Option<TraceText>) {
+        (scenario::Link { rate, overhead_per_packet: bytes(overhead), queue, loss, delay }, trace)
+    }
+}
+
+fn build((config, trace): &(scenario::Link, Option<TraceText>)) -> Link {
+    let trace = trace.as_ref().map(|(text, format, at_end)| Trace::parse(text, *format, *at_end).unwrap());
+    Link::new(config, trace, 1, "link").unwrap()
+}
+
+proptest! {
+    /// Counters are checked by the driver after each call. A driver that misses wakes loses and
+    /// delays nothing but the calls themselves.
+    #[test]
+    fn nothing_vanishes_and_late_wakes_change_no_decision(
+        config in any_link(), arrivals in arrivals(), late in prop::collection::vec(any::<bool>(), 60),
+    ) {
+        let mut punctual = build(&config);
+        let log = drive(&mut punctual, &arrivals);
+        let held = punctual.counters().held.packets;
+        let ends = matches!(&config.1, Some((.., TraceEnd::Stop | TraceEnd::Hold)));
+        prop_assert!(held == 0 || ends, "{held} packets are held");
+        let late = drive_late(&mut build(&config), &arrivals, &late);
+        prop_assert_eq!(late.delivered_ids(), log.delivered_ids());
+        prop_assert_eq!(late.dropped, log.dropped);
+        prop_assert!(late.delivered.iter().zip(&log.delivered).all(|(late, punctual)| late.0 >= punctual.0));
+    }
+
+    #[test]
+    fn nothing_is_early_and_order_is_kept_unless_it_need_not(
+        bits in 1_000..1_000_000_000u64, delay in delay(), arrivals in arrivals(), overhead in 0..40u64,
+    ) {
+        let rate = DataRate::from_bits_per_second(bits);
+        let config = scenario::Link {
+            rate: Some(Rate::Constant(rate)),
+            overhead_per_packet: bytes(overhead),
+            queue: unlimited(),
+            delay: delay.clone(),
+            loss: None,
+        };
+        let mean = delay.mean.as_nanos() as f64;
+        let deviation = delay.deviation.as_nanos() as f64;
+        let smallest = match delay.distribution {
+            Distribution::Constant => mean,
+            Distribution::Normal => 0.0,
+            Distribution::Uniform => mean - deviation,
+            Distribution::Pareto => mean - deviation / libm::sqrt(3.0),
+        };
+        let smallest = Duration::from_nanos_f64(libm::floor(smallest));
+        let log = drive(&mut link(&config), &arrivals);
+        prop_assert_eq!(log.delivered.len(), arrivals.len());
+        for (time, id) in &log.delivered {
+            let (arrived, packet) = &arrivals[*id as usize];
+            let serialisation = rate.time_for(packet.wire_size() + bytes(overhead));
+            prop_assert!(*time >= *arrived + serialisation + smallest);
+        }
+        prop_assert!(delay.reorder || log.delivered_ids().is_sorted());
+    }
+
+    /// In any window at most rate x window and one packet leave, and a busy link loses less than a
+    /// nanosecond a packet.
+    #[test]
+    fn a_constant_rate_is_never_exceeded_and_always_used(
+        bits in 1_000..1_000_000_000u64, arrivals in arrivals(),
+    ) {
+        let rate = DataRate::from_bits_per_second(bits);
+        let config = scenario::Link {
+            rate: Some(Rate::Constant(rate)), queue: unlimited(), ..scenario::Link::default()
+        };
+        let log = drive(&mut link(&config), &arrivals);
+        let sizes: Vec<u64> = arrivals.iter().map(|(_, packet)| packet.wire_size().bytes()).collect();
+        for first in 0..sizes.len() {
+            let mut sum = 0;
+            for (last, size) in sizes.iter().enumerate().skip(first + 1) {
+                // the first packet of the window is the one that may leave at its edge
+                sum += size;
+                let window = log.delivered[last].0.since(log.delivered[first].0);
+                prop_assert!(
+                    u128::from(sum) * 8_000_000_000 <= u128::from(bits) * u128::from(window.as_nanos())
+                );
+            }
+        }
+        let mut free = Time::ZERO;
+        for ((arrived, packet), (left, _)) in arrivals.iter().zip(&log.delivered) {
+            let needed = rate.time_for(packet.wire_size()).as_nanos();
+            let start = free.max(*arrived);
+            prop_assert_eq!(left.since(start).as_nanos(), needed);
+            free = *left;
+        }
+    }
+
+    #[test]
+    fn a_token_bucket_passes_at_most_rate_and_burst(
+        bits in 1_000..1_000_000_000u64, burst in 3002..20_000u64, arrivals in arrivals(),
+    ) {
+        let bucket = ShapedRate::TokenBucket { rate: DataRate::from_bits_per_second(bits), burst: bytes(burst) };
+        let config = scenario::Link {
+            rate: Some(Rate::Shaped(bucket)), queue: unlimited(), ..scenario::Link::default()
+        };
+        let log = drive(&mut link(&config), &arrivals);
+        prop_assert_eq!(log.delivered.len(), arrivals.len());
+        for first in 0..arrivals.len() {
+            let mut sum = 0;
+            for (last, (_, packet)) in arrivals.iter().enumerate().skip(first) {
+                sum += u128::from(packet.wire_size().bytes());
+                let window = u128::from(log.delivered[last].0.since(log.delivered[first].0).as_nanos());
+                prop_assert!(sum * 8_000_000_000 <= u128::from(bits) * window + u128::from(burst) * 8_000_000_000);
+            }
+        }
+    }
+
+    /// The drops and departures of an ideal drop-tail queue (Lindley 1952), computed without events.
+    #[test]
+    fn drop_tail_is_the_ideal_queue(
+        bits in 1_000_000..100_000_000u64, limit in 1..20u64, arrivals in arrivals(),
+    ) {
+        let rate = DataRate::from_bits_per_second(bits);
+        let queue = scenario::Queue::DropTail { packets: Some(limit), bytes: None, time: None };
+        let config = scenario::Link { rate: Some(Rate::Constant(rate)), queue, ..scenario::Link::default() };
+        let log = drive(&mut link(&config), &arrivals);
+        let mut ideal = Log::default();
+        let mut departures = VecDeque::new();
+        for (now, packet) in &arrivals {
+            while departures.front().is_some_and(|departure| departure <= now) {
+                departures.pop_front();
+            }
+            if departures.len() as u64 == limit {
+                ideal.dropped.push((DropReason::QueueFull, packet.id));
+                continue;
+            }
+            let start = departures.back().copied().unwrap_or(*now);
+            departures.push_back(start + rate.time_for(packet.wire_size()));
+            ideal.delivered.push((start + rate.time_for(packet.wire_size()), packet.id));
+        }
+        prop_assert_eq!(log, ideal);
+    }
+
+    #[test]
+    fn a_trace_of_one_rate_is_that_rate(
+        kbps in 1..1_000_000u64, split in 1..1000u64, arrivals in arrivals(),
+    ) {
+        let rate = Rate::Constant(DataRate::from_bits_per_second(kbps * 1000));
+        let config = scenario::Link { rate: Some(rate), queue: unlimited(), ..scenario::Link::default() };
+        let text = format!("time_ms,rate_kbps\n0,{kbps}\n{split},{kbps}\n1000,{kbps}\n");
+        let expected = drive(&mut link(&config), &arrivals);
+        for at_end in [TraceEnd::Loop, TraceEnd::Hold] {
+            let log = drive(&mut traced(&text, TraceFormat::Csv, at_end), &arrivals);
+            prop_assert_eq!(&log, &expected);
+        }
+    }
+
+    /// Whatever a file holds, it is a trace that works or an error that can be printed.
+    #[test]
+    fn hostile_traces_never_panic(
+        text in prop_oneof![
+            any::<String>(),
+            "(time_s|time_ms),rate_(bps|kbps|mbps)\n([0-9eE.+-]{0,25},[0-9eE.-]{0,25}\n){0,5}",
+            "(time_s|time_ms),rate_(bps|kbps|mbps)\n0,[0-9]{1,22}\n([0-9]{1,12},[0-9]{1,22}\n){0,3}",
+            "([0-9.-]{0,22}\n){0,6}",
+        ],
+        sizes in prop::collection::vec(prop_oneof![1..3000u64, any::<u64>()], 1..4),
+    ) {
+        for format in [TraceFormat::Csv, TraceFormat::Mahimahi] {
+            for at_end in [TraceEnd::Loop, TraceEnd::Hold, TraceEnd::Stop] {
+                match Trace::parse(&text, format, at_end) {
+                    Err(error) => prop_assert!(!error.to_string().is_empty()),
+                    Ok(trace) => {
+                        let mut cursor = TraceCursor::new(&trace);
+                        let mut now = Time::ZERO;
+                        for size in &sizes {
+                            cursor.rate_at(now);
+                            match cursor.finish(now, bytes(*size)) {
+                                Some(end) => {
+                                    prop_assert!(end >= now);
+                                    now = end;
+                                }
+                                None => break,
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mahimahi_trace_cannot_hold() {
+    let error = Trace::parse("1\n", TraceFormat::Mahimahi, TraceEnd::Hold).unwrap_err();
+    assert_eq!(error, TraceError::HoldNeedsRates);
+    assert!(error.to_string().contains("allowed is `loop` or `stop`"));
+}

@@ -1,0 +1,86 @@
+//! What a link counts over a run.
+
+use super::queue::Backlog;
+use crate::element::{Counters, DropReason, Metrics, Outputs};
+use crate::packet::Packet;
+use crate::time::{Duration, Time};
+use crate::units::ByteCount;
+
+/// Why a link drops packets, and under which name it reports how many.
+const DROPS: [(DropReason, &str); 4] = [
+    (DropReason::QueueFull, "dropped_queue_full_packets"),
+    (DropReason::Loss, "dropped_loss_packets"),
+    (DropReason::LinkEnded, "dropped_link_ended_packets"),
+    (DropReason::TooLarge, "dropped_too_large_packets"),
+];
+
+/// Counters and statistics of a link.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    pub(super) counters: Counters,
+    /// In the order of `DROPS`.
+    drops: [u64; DROPS.len()],
+    longest_queue_packets: u64,
+    longest_queue_bytes: ByteCount,
+    /// Packets whose serialisation has begun, and how long they had waited for it, in ns.
+    served: u64,
+    waited_nanos: u128,
+    longest_wait: Duration,
+    /// Time spent on serialisations that have ended.
+    busy: Duration,
+}
+
+impl Totals {
+    /// A packet of `size` has arrived and is inside.
+    pub(super) fn received(&mut self, size: ByteCount) {
+        self.counters.received.add(size);
+        self.counters.held.add(size);
+    }
+
+    /// A packet of `size` that was inside leaves.
+    pub(super) fn sent(&mut self, size: ByteCount) {
+        self.counters.held.remove(size);
+        self.counters.sent.add(size);
+    }
+
+    /// A packet that was inside is dropped.
+    pub(super) fn discard(&mut self, reason: DropReason, packet: Packet, out: &mut Outputs) {
+        self.counters.held.remove(packet.size);
+        self.counters.dropped.add(packet.size);
+        for ((known, _), drops) in DROPS.iter().zip(&mut self.drops) {
+            *drops += u64::from(*known == reason);
+        }
+        out.discard(reason, packet);
+    }
+
+    /// The queue, with the packet in service, is `backlog` long after an arrival.
+    pub(super) fn queue_grew(&mut self, backlog: Backlog) {
+        self.longest_queue_packets = self.longest_queue_packets.max(backlog.packets);
+        self.longest_queue_bytes = self.longest_queue_bytes.max(backlog.bytes);
+    }
+
+    /// A packet's serialisation begins after it has waited for `wait`.
+    pub(super) fn service_began(&mut self, wait: Duration) {
+        self.served += 1;
+        self.waited_nanos += u128::from(wait.as_nanos());
+        self.longest_wait = self.longest_wait.max(wait);
+    }
+
+    /// A packet's serialisation has ended after `length`.
+    pub(super) fn service_ended(&mut self, length: Duration) {
+        self.busy += length;
+    }
+
+    /// Adds the statistics up to `now`; `serving`: how long the packet in service has been so.
+    pub(super) fn statistics(&self, now: Time, serving: Duration, out: &mut Metrics) {
+        for ((_, name), drops) in DROPS.iter().zip(self.drops) {
+            out.count(name, drops);
+        }
+        out.count("queue_longest_packets", self.longest_queue_packets);
+        out.count("queue_longest_bytes", self.longest_queue_bytes.bytes());
+        out.set("queueing_mean_ms", self.waited_nanos as f64 / 1e6 / self.served.max(1) as f64);
+        out.set("queueing_longest_ms", self.longest_wait.as_ms_f64());
+        let share = |busy: Duration| busy.as_nanos() as f64 / now.as_nanos().max(1) as f64;
+        out.set("utilisation_share", share(self.busy + serving));
+    }
+}

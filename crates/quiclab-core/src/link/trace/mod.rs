@@ -1,0 +1,196 @@
+//! Traces: how the capacity of a link changes over time, recorded or made elsewhere.
+//!
+//! Two formats. *CSV* states a rate that holds until the next time; serialisation integrates it
+//! exactly. *Mahimahi* lists the milliseconds at which up to 1504 bytes may leave. Time 0 of a
+//! trace is the start of the run. Empty lines and lines that begin with `#` are skipped.
+//!
+//! | | CSV | Mahimahi |
+//! | --- | --- | --- |
+//! | header | `time_s` or `time_ms`, comma, `rate_bps`, `rate_kbps` or `rate_mbps` | none |
+//! | times | decimal, from 0, strictly ascending | whole milliseconds, ascending, repeated ones add up |
+//! | period of `loop` | time of the last entry, whose rate is not used: it marks the end | time of the last entry, which is used |
+//! | `hold` | the last rate holds for ever | refused: an instant cannot be held |
+//! | `stop` | the trace ends at the last entry, which marks the end | nothing leaves after the last entry |
+//!
+//! A sampled series that is to be looped therefore needs one line more than it has samples.
+
+mod opportunities;
+mod parse;
+mod rates;
+
+use crate::scenario::{TraceEnd, TraceFormat};
+use crate::time::Time;
+use crate::units::{ByteCount, DataRate};
+use opportunities::{Opportunities, OpportunityCursor};
+use rates::{RateCursor, Rates};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Capacity of a link over time. Cloning is cheap: links of many runs can share one trace.
+#[derive(Clone, Debug)]
+pub struct Trace(Content);
+
+#[derive(Clone, Debug)]
+enum Content {
+    Rates(Arc<Rates>),
+    Opportunities(Arc<Opportunities>),
+}
+
+impl Trace {
+    /// Reads the text of a trace file.
+    ///
+    /// # Errors
+    /// When the text is not a trace in this format, or cannot be continued as `at_end` says.
+    pub fn parse(text: &str, format: TraceFormat, at_end: TraceEnd) -> Result<Self, TraceError> {
+        match format {
+            TraceFormat::Csv => {
+                let entries = parse::csv(text)?;
+                Ok(Self(Content::Rates(Arc::new(Rates::new(entries, at_end)?))))
+            }
+            TraceFormat::Mahimahi => {
+                let looped = match at_end {
+                    TraceEnd::Loop => true,
+                    TraceEnd::Stop => false,
+                    TraceEnd::Hold => return Err(TraceError::HoldNeedsRates),
+                };
+                let times = parse::mahimahi(text)?;
+                Ok(Self(Content::Opportunities(Arc::new(Opportunities::new(times, looped)?))))
+            }
+        }
+    }
+}
+
+/// A link's place in a trace.
+#[derive(Debug)]
+pub(super) enum TraceCursor {
+    Rates(RateCursor),
+    Opportunities(OpportunityCursor),
+}
+
+impl TraceCursor {
+    pub(super) fn new(trace: &Trace) -> Self {
+        match &trace.0 {
+            Content::Rates(rates) => Self::Rates(RateCursor::new(Arc::clone(rates))),
+            Content::Opportunities(times) => Self::Opportunities(OpportunityCursor::new(Arc::clone(times))),
+        }
+    }
+
+    /// When a packet of `size` has left that begins at `start`; `None`: the trace ends before.
+    pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
+        match self {
+            Self::Rates(cursor) => cursor.finish(start, size),
+            Self::Opportunities(cursor) => cursor.finish(start, size),
+        }
+    }
+
+    /// The rate at `now`; of opportunities the mean over the trace.
+    pub(super) fn rate_at(&mut self, now: Time) -> DataRate {
+        match self {
+            Self::Rates(cursor) => cursor.rate_at(now),
+            Self::Opportunities(cursor) => cursor.mean_rate(),
+        }
+    }
+
+    /// Whether nothing that arrives at `now` or later can leave.
+    pub(super) fn has_ended(&self, now: Time) -> bool {
+        match self {
+            Self::Rates(cursor) => cursor.has_ended(now),
+            Self::Opportunities(cursor) => cursor.has_ended(now),
+        }
+    }
+}
+
+/// Why a text is not a trace. Lines are counted from 1.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum TraceError {
+    /// There is no entry.
+    #[error("the trace has no entries; allowed is at least one")]
+    Empty,
+    /// The first line does not name the columns.
+    #[error(
+        "line {line}: header `{text}`; allowed is `time_s` or `time_ms`, a comma, and `rate_bps`, `rate_kbps` or \
+         `rate_mbps`"
+    )]
+    Header {
+        /// Line of the file.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A line does not have as many values as the header.
+    #[error("line {line}: `{text}`; allowed are two numbers with a comma between them")]
+    Columns {
+        /// Line of the file.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A value is not a number.
+    #[error("line {line}: {column} `{text}` is not a number; allowed is {allowed}")]
+    NotANumber {
+        /// Line of the file.
+        line: usize,
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        text: String,
+        /// What may stand there.
+        allowed: &'static str,
+    },
+    /// A value is negative.
+    #[error("line {line}: {column} `{text}` is negative; allowed is 0 or more")]
+    Negative {
+        /// Line of the file.
+        line: usize,
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        text: String,
+    },
+    /// A value does not fit into 64 bits of nanoseconds or bit/s, or has more than 38 digits.
+    #[error(
+        "line {line}: {column} `{text}` is too large or too long; allowed is less than 2^64 {unit}, in 38 digits"
+    )]
+    TooLarge {
+        /// Line of the file.
+        line: usize,
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        text: String,
+        /// Unit of the limit.
+        unit: &'static str,
+    },
+    /// The first rate does not begin with the run.
+    #[error("line {line}: the first time is `{text}`; allowed is 0 (subtract it from all times)")]
+    LateStart {
+        /// Line of the file.
+        line: usize,
+        /// The time.
+        text: String,
+    },
+    /// A time is not later than the one before it.
+    #[error("line {line}: time `{text}` does not follow the time before it; allowed is {allowed}")]
+    Unsorted {
+        /// Line of the file.
+        line: usize,
+        /// The time.
+        text: String,
+        /// Which times may follow.
+        allowed: &'static str,
+    },
+    /// The trace is over at time 0.
+    #[error(
+        "the last time is 0, so the trace lasts no time; with `loop` and `stop` allowed is a last time above 0, which is \
+         the period or the end"
+    )]
+    ZeroPeriod,
+    /// Nothing would ever be served.
+    #[error(
+        "all rates are 0; allowed is at least one above 0 (with `loop` and `stop` the last does not count)"
+    )]
+    AllZero,
+    /// Delivery opportunities cannot be held.
+    #[error("a Mahimahi trace has no rate that could hold at its end; allowed is `loop` or `stop`")]
+    HoldNeedsRates,
+}
