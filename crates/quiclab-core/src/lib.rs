@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are
 //! parsed from text that the caller has read).
 
+mod bearer;
 mod element;
 mod endpoint;
 mod packet;
@@ -13,6 +14,7 @@ mod time;
 mod topology;
 mod units;
 
+pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};
 pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
     Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RecoveryState, Role, TransportEvent,
