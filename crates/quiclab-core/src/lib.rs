@@ -6,6 +6,7 @@
 mod bearer;
 mod element;
 mod endpoint;
+mod host;
 mod packet;
 mod quantity;
 mod random;
@@ -20,6 +21,7 @@ pub use endpoint::{
     Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RecoveryState, Role, TransportEvent,
     TransportObserver,
 };
+pub use host::Host;
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
 pub use random::RandomStream;
