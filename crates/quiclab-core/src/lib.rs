@@ -3,9 +3,11 @@
 //! Nothing here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are
 //! parsed from text that the caller has read).
 
+mod bearer;
 mod element;
 mod endpoint;
 mod link;
+mod host;
 mod packet;
 mod quantity;
 mod random;
@@ -15,12 +17,14 @@ mod time;
 mod topology;
 mod units;
 
+pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};
 pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
     Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RecoveryState, Role, TransportEvent,
     TransportObserver,
 };
 pub use link::{Link, LinkError, Trace, TraceError};
+pub use host::Host;
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
 pub use random::RandomStream;

@@ -1,0 +1,267 @@
+//! The receiving end of a split bearer: PDCP reordering (TS 38.323 sections 5.2.2.1 and 5.2.2.2).
+//!
+//! Packets in sequence leave at once. A hole starts t-Reordering; what follows the hole waits until
+//! the hole is filled or the timer expires. What becomes deliverable leaves in one burst.
+//!
+//! A packet waits at most two timers: it is *covered* by a run of the timer that starts at or after
+//! its arrival, or by the run during which it arrives if its COUNT is below that run's RX_REORD. The
+//! run that covers it ends by expiry, which delivers it, or because RX_DELIV reached RX_REORD, which
+//! means that it was delivered; so it leaves one timer after it is covered. Until then it waits for
+//! the end of one run, shorter than a timer, after which the timer starts again and covers it.
+//!
+//! The code published with Hasselquist et al. 2022 and its descriptions depart from the standard,
+//! which is followed here:
+//!
+//! | | published | standard, and here |
+//! | --- | --- | --- |
+//! | expiry, RX_REORD has not arrived (code) | a run from RX_REORD + 1 is delivered, too, and RX_DELIV becomes at least RX_REORD + 1, so packet RX_REORD is dropped when it comes | the run must begin at RX_REORD; RX_DELIV stays there, and the packet is delivered when it comes |
+//! | expiry, limit of the first step (thesis, algorithm 2) | the first packet not delivered yet | RX_REORD |
+//! | a copy of a waiting packet (thesis, algorithm 1) | no check | dropped |
+//! | accuracy of the timer | a thread that polls | exact |
+//! | bytes of the number after delivery | two surplus bytes stay behind a UDP datagram | removed |
+//!
+//! Further differences from the standard: COUNT has 64 bits (see `count`), and with reordering
+//! switched off everything passes, copies too, whereas outOfOrderDelivery of the standard drops them.
+
+use super::buffer::{GivenUp, ReceptionBuffer, Waiting};
+use super::count::SequenceBits;
+use super::{BearerError, MAX_LINKS, weights};
+use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
+use crate::packet::Packet;
+use crate::scenario::Bearer;
+use crate::time::{Duration, Time};
+
+const RECEIVED: [&str; MAX_LINKS] = [
+    "received_port0_packets",
+    "received_port1_packets",
+    "received_port2_packets",
+    "received_port3_packets",
+    "received_port4_packets",
+    "received_port5_packets",
+    "received_port6_packets",
+    "received_port7_packets",
+];
+
+/// The receiving end: one input port for each link, output port 0.
+pub struct BearerReceiver {
+    bits: SequenceBits,
+    /// Whether packets are put in order; if not, the number is stripped and they pass.
+    enabled: bool,
+    t_reordering: Duration,
+    /// COUNT above the highest one received.
+    rx_next: u64,
+    /// First COUNT not delivered yet and still awaited.
+    rx_deliv: u64,
+    /// `None` while the timer is stopped.
+    timer: Option<Timer>,
+    buffer: ReceptionBuffer,
+    given_up: GivenUp,
+    /// Without what is held: that is in `buffer`.
+    counters: Counters,
+    statistics: Statistics,
+}
+
+/// t-Reordering while it runs.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    /// RX_REORD: COUNT above the one that started the timer.
+    rx_reord: u64,
+    expires: Time,
+}
+
+#[derive(Debug, Default)]
+struct Statistics {
+    /// Packets received from each link.
+    received: Vec<u64>,
+    /// Packets that left in the call in which they arrived.
+    in_order: u64,
+    /// Packets that had to wait.
+    buffered: u64,
+    /// Times a packet started the timer.
+    reordering_events: u64,
+    timer_expiries: u64,
+    /// Packets that came after their turn was over.
+    late: u64,
+    /// Copies of packets that had come before.
+    duplicates: u64,
+    /// Numbers given up; some of their packets may have come late.
+    skipped: u64,
+    /// Packets that were delivered after a wait, and how long that was.
+    waited: u64,
+    waiting_sum: Duration,
+    waiting_max: Duration,
+}
+
+impl BearerReceiver {
+    /// The receiving end of `bearer`.
+    ///
+    /// # Errors
+    /// When the bearer contradicts itself: see [`BearerError`].
+    pub fn new(bearer: &Bearer) -> Result<Self, BearerError> {
+        let bits = SequenceBits::new(bearer.reordering.sequence_bits)?;
+        let links = weights(bearer)?.len();
+        if bearer.batch_packets == 0 {
+            return Err(BearerError::EmptyBatch);
+        }
+        Ok(Self {
+            bits,
+            enabled: bearer.reordering.enabled,
+            t_reordering: bearer.reordering.timer,
+            rx_next: 0,
+            rx_deliv: 0,
+            timer: None,
+            buffer: ReceptionBuffer::default(),
+            given_up: GivenUp::new(bits.window()),
+            counters: Counters::default(),
+            statistics: Statistics { received: vec![0; links], ..Statistics::default() },
+        })
+    }
+
+    /// The same with all state variables at `count`, as if all before had been delivered.
+    #[cfg(test)]
+    pub(super) fn starting_at(mut self, count: u64) -> Self {
+        (self.rx_next, self.rx_deliv) = (count, count);
+        self
+    }
+
+    /// Section 5.2.2.1: a packet that must be discarded goes to `out` and `None` comes back, for the
+    /// others their COUNT.
+    fn admit(&mut self, packet: Packet, sequence: u32, out: &mut Outputs) -> Option<(u64, Packet)> {
+        let count = self.bits.received_count(sequence, self.rx_deliv);
+        let is_copy = match count {
+            Some(count) if count >= self.rx_deliv => {
+                if !self.buffer.contains(self.rx_deliv, count) {
+                    return Some((count, packet));
+                }
+                true
+            }
+            Some(count) => !self.given_up.replace(count, false),
+            None => false,
+        };
+        if is_copy {
+            self.statistics.duplicates += 1;
+        } else {
+            self.statistics.late += 1;
+        }
+        self.counters.dropped.add(packet.size);
+        out.discard(DropReason::DuplicateOrLate, packet);
+        None
+    }
+
+    fn deliver(&mut self, packet: Packet, out: &mut Outputs) {
+        self.counters.sent.add(packet.size);
+        out.send(Port(0), packet);
+    }
+
+    /// Takes the packet of RX_DELIV from the buffer, if it is there, and delivers it.
+    fn deliver_next(&mut self, now: Time, out: &mut Outputs) -> bool {
+        let Some(Waiting { since, packet }) = self.buffer.take(self.rx_deliv) else {
+            return false;
+        };
+        let waiting = now.since(since);
+        self.statistics.waited += 1;
+        self.statistics.waiting_sum += waiting;
+        self.statistics.waiting_max = self.statistics.waiting_max.max(waiting);
+        self.deliver(packet, out);
+        self.pass(false);
+        true
+    }
+
+    /// Advances RX_DELIV by one number, which was delivered or given up.
+    fn pass(&mut self, given_up: bool) {
+        self.given_up.replace(self.rx_deliv, given_up);
+        self.statistics.skipped += u64::from(given_up);
+        self.rx_deliv += 1;
+    }
+
+    /// "Update RX_REORD to RX_NEXT; start t-Reordering", if anything is missing below RX_NEXT.
+    fn start_timer(&mut self, now: Time) {
+        let missing = self.rx_deliv < self.rx_next;
+        self.timer = missing.then(|| Timer { rx_reord: self.rx_next, expires: now + self.t_reordering });
+    }
+
+    /// Section 5.2.2.2.
+    fn expire(&mut self, now: Time, rx_reord: u64, out: &mut Outputs) {
+        self.statistics.timer_expiries += 1;
+        while self.rx_deliv < rx_reord {
+            if !self.deliver_next(now, out) {
+                self.pass(true);
+            }
+        }
+        while self.deliver_next(now, out) {}
+        self.start_timer(now);
+    }
+}
+
+impl Element for BearerReceiver {
+    fn receive(&mut self, now: Time, port: Port, mut packet: Packet, out: &mut Outputs) {
+        self.counters.received.add(packet.size);
+        self.statistics.received[usize::from(port.0)] += 1;
+        let sequence = std::mem::take(&mut packet.sequence);
+        packet.encapsulation -= self.bits.encapsulation();
+        if !self.enabled {
+            return self.deliver(packet, out);
+        }
+        let Some((count, packet)) = self.admit(packet, sequence, out) else {
+            return;
+        };
+        self.rx_next = self.rx_next.max(count + 1);
+        if count == self.rx_deliv {
+            // stored and delivered at once: it need not touch the buffer
+            self.statistics.in_order += 1;
+            self.deliver(packet, out);
+            self.pass(false);
+            while self.deliver_next(now, out) {}
+        } else {
+            self.statistics.buffered += 1;
+            self.buffer.insert(self.rx_deliv, count, Waiting { since: now, packet });
+        }
+        if self.timer.is_some_and(|timer| self.rx_deliv >= timer.rx_reord) {
+            self.timer = None;
+        }
+        if self.timer.is_none() {
+            self.start_timer(now);
+            self.statistics.reordering_events += u64::from(self.timer.is_some());
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        if let Some(Timer { rx_reord, .. }) = self.timer.filter(|timer| timer.expires <= now) {
+            self.expire(now, rx_reord, out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.timer.map(|timer| timer.expires)
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { held: self.buffer.held(), ..self.counters }
+    }
+
+    fn statistics(&self, _now: Time, out: &mut Metrics) {
+        let statistics = &self.statistics;
+        for (name, &received) in RECEIVED.into_iter().zip(&statistics.received) {
+            out.count(name, received);
+        }
+        out.count("in_order_packets", statistics.in_order);
+        out.count("buffered_total_packets", statistics.buffered);
+        out.count("longest_buffer_packets", self.buffer.longest());
+        out.count("reordering_events", statistics.reordering_events);
+        out.count("timer_expiries", statistics.timer_expiries);
+        out.count("late_packets", statistics.late);
+        out.count("duplicate_packets", statistics.duplicates);
+        out.count("skipped_packets", statistics.skipped);
+        out.count("waited_packets", statistics.waited);
+        out.set("waiting_mean_ms", statistics.waiting_sum.as_ms_f64() / statistics.waited.max(1) as f64);
+        out.set("waiting_max_ms", statistics.waiting_max.as_ms_f64());
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        out.count("buffered_packets", self.buffer.held().packets);
+    }
+}
+
+#[cfg(test)]
+#[path = "receiver_tests.rs"]
+mod tests;

@@ -1,0 +1,281 @@
+//! What a host costs: socket receive buffer, CPU time of the process, late timers.
+//!
+//! A [`Host`] is an endpoint around an endpoint. It models one process with one CPU of its own, whose
+//! loop works on one thing at a time, in this order whenever the CPU is free:
+//!
+//! 1. *Send* what the endpoint has emitted: calls of up to `send_batch` packets that take `send_call`
+//!    and `send_datagram` for each packet. The packets of a call leave together when it ends, in the
+//!    order of emission.
+//! 2. *Fire* the endpoint's timer, if its deadline and a slack have passed. The slack is drawn once
+//!    for each deadline that differs from the one before.
+//! 3. *Read* datagrams from the receive buffer: a call of up to `receive_batch` datagrams takes
+//!    `receive_call` and `receive_datagram` for each. Their memory is free when the call starts; the
+//!    endpoint has them when it ends.
+//!
+//! | | an application under Linux | here |
+//! | --- | --- | --- |
+//! | receive buffer | see `receive_buffer` | the rule of UDP, also for TCP endpoints |
+//! | timers and reads that are due together | the order of its event loop | the timer first, then a read, so neither starves the other |
+//! | protocol processing in the kernel, other processes | compete for the CPU | cost nothing |
+//! | send buffer | may block the sender | unlimited |
+//!
+//! A host that costs nothing (the default) only passes calls on: no queue, no draw.
+
+mod receive_buffer;
+mod slack;
+
+use crate::element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
+use crate::endpoint::{Endpoint, Progress};
+use crate::packet::Packet;
+use crate::random::RandomStream;
+use crate::scenario;
+use crate::time::{Duration, Time};
+use receive_buffer::ReceiveBuffer;
+use std::collections::VecDeque;
+
+/// An endpoint on a host that takes time: see the module documentation.
+pub struct Host {
+    config: scenario::Host,
+    endpoint: Box<dyn Endpoint>,
+    /// Whether nothing costs anything, so that all calls go straight to the endpoint.
+    transparent: bool,
+    random: RandomStream,
+    receive_buffer: ReceiveBuffer,
+    work: Work,
+    /// Datagrams of the receiving call in progress.
+    reading: Vec<Packet>,
+    /// Packets the endpoint has emitted and that have not left, oldest first.
+    sending: VecDeque<(Port, Packet)>,
+    /// The endpoint's deadline as last seen, and when it fires. Drawn for each new deadline.
+    deadline: Option<Time>,
+    fires: Option<Time>,
+    /// Reused for the calls of the endpoint.
+    emitted: Outputs,
+    /// CPU time of all work begun.
+    busy: Duration,
+    received: Count,
+    sent: Count,
+    dropped: Count,
+    /// In `receive_buffer`, `reading` and `sending`.
+    held: Count,
+}
+
+/// What the CPU does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Idle,
+    /// A receiving call; its datagrams are in `reading`.
+    Read {
+        until: Time,
+    },
+    /// A sending call of the first packets of `sending`.
+    Send {
+        until: Time,
+        packets: usize,
+    },
+}
+
+impl Host {
+    /// The element `name` of the run with `seed`: `endpoint` on a host of this kind. Batches of 0 are
+    /// taken as 1.
+    #[must_use]
+    pub fn new(config: &scenario::Host, seed: u64, name: &str, endpoint: Box<dyn Endpoint>) -> Self {
+        let mut host = Self {
+            endpoint,
+            transparent: is_free(config),
+            random: RandomStream::new(seed, &format!("{name}.host")),
+            receive_buffer: ReceiveBuffer::new(config.receive_buffer, config.truesize),
+            work: Work::Idle,
+            reading: Vec::new(),
+            sending: VecDeque::new(),
+            deadline: None,
+            fires: None,
+            emitted: Outputs::default(),
+            busy: Duration::ZERO,
+            received: Count::default(),
+            sent: Count::default(),
+            dropped: Count::default(),
+            held: Count::default(),
+            config: config.clone(),
+        };
+        host.note_deadline();
+        host
+    }
+
+    /// The endpoint on this host.
+    #[must_use]
+    pub fn endpoint(&self) -> &dyn Endpoint {
+        self.endpoint.as_ref()
+    }
+
+    /// Starts one piece of work after the other until the CPU is busy or nothing is left to do. The
+    /// timer fires at most once, and only if `may_fire`: an endpoint whose deadline does not move on
+    /// is the driver's to detect.
+    fn run(&mut self, now: Time, mut may_fire: bool, out: &mut Outputs) {
+        loop {
+            match self.work {
+                Work::Read { until } | Work::Send { until, .. } if now < until => return,
+                Work::Read { .. } => self.end_read(now, out),
+                Work::Send { packets, .. } => self.end_send(packets, out),
+                Work::Idle => {}
+            }
+            self.work = Work::Idle;
+            if !self.sending.is_empty() {
+                self.begin_send(now);
+            } else if may_fire && self.fires.is_some_and(|fires| fires <= now) {
+                may_fire = false;
+                self.endpoint.wake(now, &mut self.emitted);
+                self.collect(out);
+            } else if !self.receive_buffer.is_empty() {
+                self.begin_read(now);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn begin_read(&mut self, now: Time) {
+        let batch = self.config.receive_batch.max(1) as usize;
+        self.reading.extend(std::iter::from_fn(|| self.receive_buffer.pop()).take(batch));
+        let cost = self.config.receive_call + self.config.receive_datagram * self.reading.len() as u64;
+        self.busy += cost;
+        self.work = Work::Read { until: now + cost };
+    }
+
+    fn end_read(&mut self, now: Time, out: &mut Outputs) {
+        for datagram in self.reading.drain(..) {
+            self.held.remove(datagram.size);
+            self.endpoint.receive(now, Port(0), datagram, &mut self.emitted);
+        }
+        self.collect(out);
+    }
+
+    fn begin_send(&mut self, now: Time) {
+        let packets = self.sending.len().min(self.config.send_batch.max(1) as usize);
+        let cost = self.config.send_call + self.config.send_datagram * packets as u64;
+        self.busy += cost;
+        self.work = Work::Send { until: now + cost, packets };
+    }
+
+    fn end_send(&mut self, packets: usize, out: &mut Outputs) {
+        for (port, packet) in self.sending.drain(..packets) {
+            self.held.remove(packet.size);
+            self.sent.add(packet.size);
+            out.send(port, packet);
+        }
+    }
+
+    /// Takes over what the endpoint emitted, and its deadline.
+    fn collect(&mut self, out: &mut Outputs) {
+        for (port, packet) in self.emitted.packets.drain(..) {
+            self.held.add(packet.size);
+            self.sending.push_back((port, packet));
+        }
+        out.drops.append(&mut self.emitted.drops);
+        self.note_deadline();
+    }
+
+    fn note_deadline(&mut self) {
+        let deadline = self.endpoint.next_wake();
+        if self.transparent || deadline == self.deadline {
+            return;
+        }
+        self.deadline = deadline;
+        self.fires =
+            deadline.map(|deadline| deadline + slack::draw(&self.config.timer_slack, &mut self.random));
+    }
+
+    /// CPU time of the work done until `now`.
+    fn cpu_busy(&self, now: Time) -> Duration {
+        match self.work {
+            Work::Idle => self.busy,
+            Work::Read { until } | Work::Send { until, .. } => self.busy.saturating_sub(until.since(now)),
+        }
+    }
+}
+
+/// Whether a host neither takes time nor delays timers; its receive buffer never fills then.
+fn is_free(config: &scenario::Host) -> bool {
+    let costs = [config.receive_call, config.receive_datagram, config.send_call, config.send_datagram];
+    let slack = &config.timer_slack;
+    let exact = slack.mean == Duration::ZERO
+        && (slack.deviation == Duration::ZERO || slack.distribution == scenario::Distribution::Constant);
+    costs == [Duration::ZERO; 4] && exact
+}
+
+impl Element for Host {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+        if self.transparent {
+            return self.endpoint.receive(now, port, packet, out);
+        }
+        let size = packet.size;
+        self.received.add(size);
+        if self.receive_buffer.is_full() {
+            self.dropped.add(size);
+            return out.discard(DropReason::ReceiveBufferFull, packet);
+        }
+        self.held.add(size);
+        self.receive_buffer.push(packet);
+        if self.work == Work::Idle {
+            self.emitted.record_drops = out.record_drops;
+            self.run(now, false, out);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        if self.transparent {
+            return self.endpoint.wake(now, out);
+        }
+        self.emitted.record_drops = out.record_drops;
+        self.run(now, true, out);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        match self.work {
+            _ if self.transparent => self.endpoint.next_wake(),
+            Work::Idle => self.fires,
+            Work::Read { until } | Work::Send { until, .. } => Some(until),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        let endpoint = self.endpoint.counters();
+        if self.transparent {
+            return endpoint;
+        }
+        let sum = |mut one: Count, other: Count| {
+            one += other;
+            one
+        };
+        Counters {
+            received: self.received,
+            created: endpoint.created,
+            sent: self.sent,
+            dropped: sum(self.dropped, endpoint.dropped),
+            consumed: endpoint.consumed,
+            held: sum(self.held, endpoint.held),
+        }
+    }
+
+    fn statistics(&self, now: Time, out: &mut Metrics) {
+        out.count("receive_buffer_drops", self.dropped.packets);
+        out.count("longest_receive_buffer_bytes", self.receive_buffer.longest_bytes().bytes());
+        out.count("longest_receive_buffer_packets", self.receive_buffer.longest_packets());
+        out.set("cpu_busy_ms", self.cpu_busy(now).as_ms_f64());
+        self.endpoint.statistics(now, out);
+    }
+
+    fn sample(&mut self, now: Time, out: &mut Metrics) {
+        out.count("receive_buffer_bytes", self.receive_buffer.charged().bytes());
+        self.endpoint.sample(now, out);
+    }
+}
+
+impl Endpoint for Host {
+    fn progress(&self) -> Progress {
+        self.endpoint.progress()
+    }
+}
+
+#[cfg(test)]
+mod tests;
