@@ -93,13 +93,13 @@ impl ScenarioError {
             allowed: allowed.into(),
         }))
     }
-    /// The field at `path` is not there.
-    pub fn missing(path: FieldPath, allowed: impl Into<String>) -> Self {
+    /// The field at `path` has a problem that is not its value: it is missing, or its name is wrong.
+    pub fn about(path: FieldPath, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
         Self::Field(Box::new(FieldError {
             place: Place::default(),
             path,
             value: None,
-            problem: Some("missing".to_owned()),
+            problem: Some(problem.into()),
             allowed: allowed.into(),
         }))
     }

@@ -17,7 +17,7 @@ pub(super) struct Graph {
 }
 
 /// Which packets take a wire; `None` is all.
-type Packets = Option<(FlowId, Direction)>;
+pub(super) type Packets = Option<(FlowId, Direction)>;
 
 /// Why packets do not reach their peer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -119,7 +119,7 @@ impl Document {
     fn version(&self) -> Result<(), ScenarioError> {
         let path = FieldPath::new(["version"]);
         match self.root.get(&path) {
-            None => Err(ScenarioError::missing(path, format!("version = {VERSION}"))),
+            None => Err(ScenarioError::about(path, "missing", format!("version = {VERSION}"))),
             Some(Node { value: Value::Integer(version), .. }) if *version == i64::from(VERSION) => Ok(()),
             Some(node) => Err(ScenarioError::refused(path, node.shown(), VERSION.to_string())),
         }
@@ -139,7 +139,7 @@ impl Document {
             DecodeErrorKind::MissingField { field } => {
                 let path = path.child(field);
                 let allowed = self.allowed_at(&path);
-                ScenarioError::missing(path, allowed)
+                ScenarioError::about(path, "missing", allowed)
             }
             DecodeErrorKind::UnknownVariant { known } => {
                 ScenarioError::refused(path, shown, alternatives(known))

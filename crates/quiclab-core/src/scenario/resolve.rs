@@ -25,6 +25,12 @@ impl Scenario {
         for group in ["links", "bearers", "hosts", "taps", "flows"] {
             spread(&mut document, group);
         }
+        section(document.as_table_mut(), "record");
+        if let Some(wires) = document.get_mut("wires")
+            && let Ok(tables) = std::mem::take(wires).into_array_of_tables()
+        {
+            *wires = Item::ArrayOfTables(tables);
+        }
         Ok(document.to_string())
     }
 

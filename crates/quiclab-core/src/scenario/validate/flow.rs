@@ -12,7 +12,7 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
         let end_path = path.child(name);
         ensure(end.stack.is_some() || flow.stack.is_some(), || {
             let allowed = "a stack (see `quiclab stack list`) here, or on the flow for both ends";
-            ScenarioError::missing(end_path.child("stack"), allowed)
+            ScenarioError::about(end_path.child("stack"), "missing", allowed)
         })?;
         check_end(&end_path, end, scenario)?;
     }
@@ -37,7 +37,7 @@ fn check_end(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario) -> Che
     if let Some(size) = end.datagram_size {
         let allowed = SMALLEST_DATAGRAM..=LARGEST_DATAGRAM;
         ensure(allowed.contains(&size), || {
-            let allowed = format!("{SMALLEST_DATAGRAM} to {LARGEST_DATAGRAM}");
+            let allowed = format!("{} B to {} B", SMALLEST_DATAGRAM.bytes(), LARGEST_DATAGRAM.bytes());
             ScenarioError::refused(path.child("datagram_size"), quoted(size), allowed)
         })?;
     }
@@ -75,7 +75,7 @@ const LARGEST_TIME_THRESHOLD: f64 = 1000.0;
 fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
     let Workload::Download { size, duration, request } = workload;
     match (size, duration) {
-        (None, None) => Err(ScenarioError::missing(path.child("size"), ONE_OF_BOTH)),
+        (None, None) => Err(ScenarioError::about(path.child("size"), "missing", ONE_OF_BOTH)),
         (Some(size), None) => positive_size(&path.child("size"), *size),
         (None, Some(duration)) => positive_time(&path.child("duration"), *duration),
         (Some(_), Some(duration)) => {

@@ -90,8 +90,7 @@ impl Scenario {
         for (group, names) in &groups {
             for name in names {
                 ensure(is_name(name), || {
-                    ScenarioError::refused(field([group, name.as_str()]), quoted(name), NAME)
-                        .because(format!("the name `{}` is not allowed", name.escape_debug()))
+                    ScenarioError::about(field([group, name.as_str()]), "name not allowed", NAME)
                 })?;
             }
         }
@@ -100,7 +99,7 @@ impl Scenario {
                 if let Some(name) = names.iter().find(|name| others.contains(name)) {
                     let path = field([group, name.as_str()]);
                     let problem = format!("`{earlier}.{name}` has this name, too");
-                    return Err(ScenarioError::refused(path, quoted(name), UNIQUE).because(problem));
+                    return Err(ScenarioError::about(path, problem, UNIQUE));
                 }
             }
         }

@@ -189,8 +189,8 @@ pub(super) fn check_bursts(scenario: &Scenario) -> Check {
                 let largest = datagram + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
                 ensure(*burst >= largest, || {
                     let path = field(["links", name, "rate", "burst"]);
-                    ScenarioError::refused(path, quoted(burst), format!("at least {largest}"))
-                        .because(format!("flow `{flow_name}` sends packets of {largest}"))
+                    ScenarioError::refused(path, quoted(burst), format!("at least {} B", largest.bytes()))
+                        .because(format!("flow `{flow_name}` sends packets of {} B", largest.bytes()))
                 })?;
             }
         }

@@ -4,7 +4,7 @@
 //! packets of one flow and direction the same way, so a packet that comes by twice never arrives.
 
 use super::super::error::{FieldPath, ScenarioError, alternatives};
-use super::super::graph::{Graph, Lost};
+use super::super::graph::{Graph, Lost, Packets};
 use super::super::wiring::{Ports, WireFault, wire_end};
 use super::super::{Scenario, WireDirection};
 use super::{Check, ensure, field, quoted};
@@ -57,6 +57,7 @@ fn check_end(
                 alternatives(elements.iter().filter(|(_, ports)| count(ports) > 0).map(|(name, _)| name));
             Err(refused(known).because("no such element"))
         }
+        Err(WireFault::Port { ports: 1 }) => Err(refused("port 0".to_owned()).because("no such port")),
         Err(WireFault::Port { ports }) => {
             Err(refused(format!("port 0 to {}", ports - 1)).because("no such port"))
         }
@@ -65,7 +66,7 @@ fn check_end(
 
 /// An output leads to one input for all packets, or to one for each flow and direction.
 fn check_taken(scenario: &Scenario) -> Check {
-    let mut taken: BTreeMap<(String, Port), BTreeMap<Option<(FlowId, Direction)>, usize>> = BTreeMap::new();
+    let mut taken: BTreeMap<(String, Port), BTreeMap<Packets, usize>> = BTreeMap::new();
     let wires = scenario.wiring();
     for (index, wire) in wires.iter().enumerate() {
         let output = taken.entry(wire.from.clone()).or_default();
@@ -93,8 +94,10 @@ fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Lost) ->
     match lost {
         Lost::Open { element, port } => {
             let allowed = format!("a wire from `{element}.{}`", port.0);
-            ScenarioError::missing(field(["wires"]), allowed)
-                .because(format!("packets of flow `{flow}` ({way}) end at `{element}`"))
+            {
+                let problem = format!("packets of flow `{flow}` ({way}) end at `{element}`");
+                ScenarioError::about(field(["wires"]), problem, allowed)
+            }
         }
         Lost::Stranger { element, wire } => {
             let (path, value) = target(wire);
