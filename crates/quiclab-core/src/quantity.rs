@@ -6,11 +6,12 @@
 
 use thiserror::Error;
 
-/// Why a text is not a quantity. The message names the value and what is allowed.
+/// Why a text is not a quantity. Messages have the form "`value` problem; allowed is ...", which
+/// the scenario loader takes apart.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QuantityError {
     /// There is a number but no unit.
-    #[error("`{text}` has no unit; write it like `{example}` (units: {units})")]
+    #[error("`{text}` has no unit; allowed is a number with a unit such as `{example}` (units: {units})")]
     MissingUnit {
         /// What was written.
         text: String,
@@ -20,7 +21,9 @@ pub enum QuantityError {
         units: String,
     },
     /// The unit is not one of this type.
-    #[error("`{text}` has the unknown unit `{unit}`; write it like `{example}` (units: {units})")]
+    #[error(
+        "`{text}` has the unknown unit `{unit}`; allowed is a number with a unit such as `{example}` (units: {units})"
+    )]
     UnknownUnit {
         /// What was written.
         text: String,
@@ -32,7 +35,9 @@ pub enum QuantityError {
         units: String,
     },
     /// The number is not a non-negative decimal number.
-    #[error("`{text}` is not a non-negative decimal number with a unit; write it like `{example}`")]
+    #[error(
+        "`{text}` is not a non-negative decimal number; allowed is a number with a unit such as `{example}`"
+    )]
     NotANumber {
         /// What was written.
         text: String,
@@ -40,12 +45,18 @@ pub enum QuantityError {
         example: &'static str,
     },
     /// The value does not fit into 64 bits of the base unit.
-    #[error("`{text}` is too large; the largest value is `{largest}`")]
+    #[error("`{text}` is too large; allowed is at most `{largest}`")]
     TooLarge {
         /// What was written.
         text: String,
         /// The largest value of the type.
         largest: String,
+    },
+    /// The number is not between 0 and 1.
+    #[error("`{text}` is not a probability; allowed is 0 to 1, or `0 %` to `100 %`")]
+    NotAProbability {
+        /// What was written.
+        text: String,
     },
 }
 

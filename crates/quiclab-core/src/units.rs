@@ -151,12 +151,8 @@ impl std::str::FromStr for Probability {
             Some(percent) => (percent.trim(), 100.0),
             None => (text.trim(), 1.0),
         };
-        number.parse::<f64>().ok().and_then(|value| Self::new(value / scale)).ok_or_else(|| {
-            QuantityError::NotANumber {
-                text: text.to_owned(),
-                example: "0.1 %` or `0.001` (0 to 1, 0 % to 100 %)",
-            }
-        })
+        let value = number.parse::<f64>().ok().and_then(|value| Self::new(value / scale));
+        value.ok_or_else(|| QuantityError::NotAProbability { text: text.to_owned() })
     }
 }
 impl std::fmt::Display for Probability {
@@ -178,11 +174,8 @@ impl<'de> serde::Deserialize<'de> for Probability {
                 f.write_str("a probability: a number from 0 to 1, or a text such as `0.1 %`")
             }
             fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
-                Probability::new(value).ok_or_else(|| {
-                    E::custom(format!(
-                        "`{value}` is not a probability; allowed is 0 to 1, or `0 %` to `100 %`"
-                    ))
-                })
+                let refused = || E::custom(QuantityError::NotAProbability { text: value.to_string() });
+                Probability::new(value).ok_or_else(refused)
             }
             fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Probability, E> {
                 self.visit_f64(value as f64)

@@ -31,6 +31,13 @@ pub struct Flow {
     pub start: Duration,
 }
 
+impl Flow {
+    /// Both ends with the names of their fields.
+    pub(super) fn ends(&self) -> [(&'static str, &EndpointConfig); 2] {
+        [("sender", &self.sender), ("receiver", &self.receiver)]
+    }
+}
+
 /// Stack and options of one end. An option left out has the default of the stack.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -1,17 +1,32 @@
 //! The scenario: networks, flows and what to record, as typed data. These types are its one
 //! definition; TOML files, the JSON schema and the Python dataclasses follow from them.
 
+mod decode;
+mod error;
 mod flow;
+mod graph;
 mod host;
+mod load;
 mod network;
+mod resolve;
 mod shorthand;
+mod tree;
+mod validate;
+mod wiring;
 
+#[cfg(test)]
+mod tests;
+
+pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
 pub use flow::{AckFrequency, CongestionControl, EndpointConfig, Flow, Workload};
 pub use host::Host;
+pub use load::Document;
 pub use network::{
     Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, ShapedRate, TraceEnd,
     TraceFormat,
 };
+pub use validate::StackProblem;
+pub use wiring::{Ports, ResolvedWire};
 
 use crate::time::Duration;
 use crate::units::ByteCount;

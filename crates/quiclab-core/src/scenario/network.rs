@@ -1,6 +1,6 @@
 //! Links and split bearers of a scenario.
 
-use super::shorthand::string_or_table;
+use super::shorthand::{or_short, string_or_table};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
 use schemars::JsonSchema;
@@ -114,6 +114,7 @@ impl Default for Queue {
 /// Loss of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(deny_unknown_fields, transform = or_short::<Probability>)]
 pub enum Loss {
     /// Each packet with the same probability; written short as `"0.1 %"`.
     Independent {
@@ -127,6 +128,7 @@ pub enum Loss {
         /// Probability of going from bad to good before each packet.
         bad_to_good: Probability,
         /// Loss probability in the good state.
+        #[schemars(default)]
         loss_in_good: Probability,
         /// Loss probability in the bad state.
         loss_in_bad: Probability,
@@ -140,6 +142,7 @@ pub enum Loss {
 
 /// Propagation delay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, transform = or_short::<Duration>)]
 pub struct Delay {
     /// Mean; written short as `"10 ms"` if it is constant.
     pub mean: Duration,

@@ -26,3 +26,9 @@ macro_rules! string_or_table {
     };
 }
 pub(crate) use string_or_table;
+
+/// Schema of a type that may also be written short, as a `Short`.
+pub(super) fn or_short<Short: schemars::JsonSchema>(table: &mut schemars::Schema) {
+    let short = Short::json_schema(&mut schemars::SchemaGenerator::default());
+    *table = schemars::json_schema!({ "anyOf": [short, table.clone()] });
+}

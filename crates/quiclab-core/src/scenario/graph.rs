@@ -1,0 +1,92 @@
+//! The way of packets along the wires, for checks: whom do they reach, what do they pass?
+
+use super::Scenario;
+use super::wiring::Ports;
+use crate::element::Port;
+use crate::endpoint::Role;
+use crate::packet::{Direction, FlowId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Elements and wires of a scenario, for many walks.
+pub(super) struct Graph {
+    elements: BTreeMap<String, Ports>,
+    /// For each flow its sending and its receiving end.
+    ends: Vec<[String; 2]>,
+    /// Element behind each output and index of the wire, for all packets (`None`) or some.
+    next: BTreeMap<(String, Port, Packets), (String, usize)>,
+}
+
+/// Which packets take a wire; `None` is all.
+pub(super) type Packets = Option<(FlowId, Direction)>;
+
+/// Why packets do not reach their peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// No wire leads on from this output.
+    Open { element: String, port: Port },
+    /// They reach an endpoint that is not their peer, over the wire with this index.
+    Stranger { element: String, wire: usize },
+    /// They run in a circle through these elements (the first is also the last), which the wire
+    /// with this index closes.
+    Loop { elements: Vec<String>, wire: usize },
+}
+
+/// An element on the way, and the next of its outputs to follow.
+struct Step {
+    element: String,
+    output: usize,
+}
+
+impl Graph {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let wires = scenario.wiring().into_iter().enumerate();
+        let ends =
+            |flow: &String| [Role::Server, Role::Client].map(|role| scenario.endpoint_name(flow, role));
+        Self {
+            elements: scenario.elements(),
+            ends: scenario.flows.keys().map(ends).collect(),
+            next: wires
+                .map(|(index, wire)| ((wire.from.0, wire.from.1, wire.only), (wire.to.0, index)))
+                .collect(),
+        }
+    }
+
+    /// The elements that packets of one flow and direction pass on all branches, endpoints
+    /// included: a depth-first search along the wires.
+    pub(super) fn passed(&self, flow: FlowId, direction: Direction) -> Result<BTreeSet<String>, Lost> {
+        let [sender, receiver] = &self.ends[flow.0 as usize];
+        let (first, last) = match direction {
+            Direction::Down => (sender, receiver),
+            Direction::Up => (receiver, sender),
+        };
+        let mut passed = BTreeSet::from([first.clone()]);
+        let mut way = vec![Step { element: first.clone(), output: 0 }];
+        while let Some(step) = way.last_mut() {
+            if step.output >= self.elements.get(&step.element).map_or(0, |ports| ports.outputs) {
+                way.pop();
+                continue;
+            }
+            let port = Port(step.output as u16);
+            step.output += 1;
+            let Some((element, wire)) = self.behind(&step.element, port, (flow, direction)) else {
+                return Err(Lost::Open { element: step.element.clone(), port });
+            };
+            if element == last {
+                passed.insert(element.clone());
+            } else if let Some(start) = way.iter().position(|step| step.element == *element) {
+                let circle = way[start..].iter().map(|step| &step.element).chain([element]);
+                return Err(Lost::Loop { elements: circle.cloned().collect(), wire: *wire });
+            } else if self.ends.iter().flatten().any(|end| end == element) {
+                return Err(Lost::Stranger { element: element.clone(), wire: *wire });
+            } else if passed.insert(element.clone()) {
+                way.push(Step { element: element.clone(), output: 0 });
+            }
+        }
+        Ok(passed)
+    }
+
+    fn behind(&self, element: &str, port: Port, packets: (FlowId, Direction)) -> Option<&(String, usize)> {
+        let behind = |packets| self.next.get(&(element.to_owned(), port, packets));
+        behind(Some(packets)).or_else(|| behind(None))
+    }
+}

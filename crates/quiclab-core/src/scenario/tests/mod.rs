@@ -1,0 +1,51 @@
+//! Tests of loading, validation, wiring and printing of scenarios.
+
+mod bad_input;
+mod examples;
+mod random;
+mod schema;
+mod wires;
+
+use super::{Document, EndpointConfig, Scenario, ScenarioError, StackProblem};
+use std::path::PathBuf;
+
+/// The scenarios of the repository by file name.
+fn examples() -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Knows `quinn` and `noq`, and no profile.
+fn two_stacks(end: &EndpointConfig) -> Result<(), StackProblem> {
+    let stack = end.stack.as_deref().unwrap_or_default();
+    if !["quinn", "noq"].contains(&stack) {
+        return Err(StackProblem {
+            field: "stack".into(),
+            value: format!("{stack:?}"),
+            allowed: "`quinn` or `noq`".into(),
+        });
+    }
+    match &end.profile {
+        None => Ok(()),
+        Some(profile) => Err(StackProblem {
+            field: "profile".into(),
+            value: format!("{profile:?}"),
+            allowed: format!("none, because `{stack}` has no profiles"),
+        }),
+    }
+}
+
+fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+    let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    Document::from_toml(text, "s.toml", &sets)?.load(&two_stacks)
+}

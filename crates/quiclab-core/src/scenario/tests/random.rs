@@ -1,0 +1,316 @@
+//! Random scenarios print what loads back; random text and random damage never panic.
+
+use super::{examples, load, two_stacks};
+use crate::scenario::{
+    AckFrequency, Bearer, BearerMode, CongestionControl, Delay, Distribution, Document, EndpointConfig, Flow,
+    Host, Link, Loss, Queue, Rate, Record, Reordering, Scenario, ShapedRate, Tap, TraceEnd, TraceFormat,
+    Until, VERSION, Wire, WireDirection, Workload,
+};
+use crate::time::Duration;
+use crate::units::{ByteCount, DataRate, Probability};
+use proptest::collection::{btree_map, vec};
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Integers of every magnitude: most quantities are round in some unit.
+fn integer() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        0..1000u64,
+        (0..1000u64, 0..7u32).prop_map(|(value, zeros)| value * 10u64.pow(zeros)),
+        any::<u64>()
+    ]
+}
+fn small() -> impl Strategy<Value = u64> {
+    integer().prop_map(|value| value >> 1) // what TOML can write
+}
+fn time() -> impl Strategy<Value = Duration> {
+    integer().prop_map(Duration::from_nanos)
+}
+fn size() -> impl Strategy<Value = ByteCount> {
+    integer().prop_map(ByteCount::from_bytes)
+}
+fn bit_rate() -> impl Strategy<Value = DataRate> {
+    integer().prop_map(DataRate::from_bits_per_second)
+}
+fn probability() -> impl Strategy<Value = Probability> {
+    prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0].prop_map(|value| Probability::new(value).unwrap())
+}
+fn name() -> impl Strategy<Value = String> {
+    "[A-Za-z0-9_-]{1,6}"
+}
+fn names() -> impl Strategy<Value = Vec<String>> {
+    vec(name(), 0..4)
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    let format = select(vec![TraceFormat::Csv, TraceFormat::Mahimahi]);
+    let at_end = select(vec![TraceEnd::Loop, TraceEnd::Hold, TraceEnd::Stop]);
+    prop_oneof![
+        bit_rate().prop_map(Rate::Constant),
+        (bit_rate(), size()).prop_map(|(rate, burst)| Rate::Shaped(ShapedRate::TokenBucket { rate, burst })),
+        ("\\PC{0,8}", format, at_end).prop_map(|(file, format, at_end)| {
+            Rate::Shaped(ShapedRate::Trace { file: file.into(), format, at_end })
+        }),
+    ]
+}
+
+fn delay() -> impl Strategy<Value = Delay> {
+    use Distribution::{Constant, Normal, Pareto, Uniform};
+    (time(), time(), select(vec![Constant, Normal, Uniform, Pareto]), any::<bool>())
+        .prop_map(|(mean, deviation, distribution, reorder)| Delay { mean, deviation, distribution, reorder })
+}
+
+fn loss() -> impl Strategy<Value = Loss> {
+    prop_oneof![
+        probability().prop_map(|probability| Loss::Independent { probability }),
+        (probability(), probability(), probability(), probability()).prop_map(
+            |(good_to_bad, bad_to_good, loss_in_good, loss_in_bad)| Loss::GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                loss_in_good,
+                loss_in_bad
+            }
+        ),
+        vec(small(), 0..4).prop_map(|packets| Loss::Listed { packets }),
+    ]
+}
+
+fn link() -> impl Strategy<Value = Link> {
+    let queue = (of(small()), of(size()), of(time())).prop_map(|(packets, bytes, time)| Queue::DropTail {
+        packets,
+        bytes,
+        time,
+    });
+    (of(rate()), size(), queue, of(loss()), delay()).prop_map(
+        |(rate, overhead_per_packet, queue, loss, delay)| Link {
+            rate,
+            overhead_per_packet,
+            queue,
+            loss,
+            delay,
+        },
+    )
+}
+
+fn bearer() -> impl Strategy<Value = Bearer> {
+    let reordering = (any::<bool>(), time(), any::<u8>())
+        .prop_map(|(enabled, timer, sequence_bits)| Reordering { enabled, timer, sequence_bits });
+    let mode = select(vec![BearerMode::Split, BearerMode::Duplicate]);
+    (names(), any::<u32>(), vec(any::<u32>(), 0..4), mode, reordering).prop_map(
+        |(links, batch_packets, shares, mode, reordering)| Bearer {
+            links,
+            batch_packets,
+            shares,
+            mode,
+            reordering,
+        },
+    )
+}
+
+fn host() -> impl Strategy<Value = Host> {
+    let receive = (of(size()), of(size()), time(), time(), any::<u32>());
+    (receive, (time(), time(), any::<u32>(), delay())).prop_map(|(receive, send)| Host {
+        receive_buffer: receive.0,
+        truesize: receive.1,
+        receive_datagram: receive.2,
+        receive_call: receive.3,
+        receive_batch: receive.4,
+        send_datagram: send.0,
+        send_call: send.1,
+        send_batch: send.2,
+        timer_slack: send.3,
+    })
+}
+
+fn end() -> impl Strategy<Value = EndpointConfig> {
+    let ack_frequency = (any::<u32>(), of(time()), any::<u32>()).prop_map(
+        |(ack_eliciting_threshold, max_ack_delay, reordering_threshold)| AckFrequency {
+            ack_eliciting_threshold,
+            max_ack_delay,
+            reordering_threshold,
+        },
+    );
+    let control = of(select(vec![CongestionControl::Newreno, CongestionControl::Cubic]));
+    let windows = (of(size()), of(size()), of(size()), of(size()), of(size()));
+    let recovery = (of(any::<u32>()), of(prop::num::f64::NORMAL), of(time()), of(ack_frequency));
+    (of(name()), of(name()), of(name()), control, windows, recovery).prop_map(
+        |(stack, profile, host, congestion_control, windows, recovery)| EndpointConfig {
+            stack,
+            profile,
+            host,
+            congestion_control,
+            datagram_size: windows.0,
+            initial_window: windows.1,
+            stream_receive_window: windows.2,
+            connection_receive_window: windows.3,
+            send_window: windows.4,
+            packet_threshold: recovery.0,
+            time_threshold: recovery.1,
+            initial_rtt: recovery.2,
+            ack_frequency: recovery.3,
+        },
+    )
+}
+
+fn flow() -> impl Strategy<Value = Flow> {
+    let workload = (of(size()), of(time()), size())
+        .prop_map(|(size, duration, request)| Workload::Download { size, duration, request });
+    (of(name()), end(), end(), names(), names(), workload, time()).prop_map(
+        |(stack, sender, receiver, down, up, workload, start)| Flow {
+            stack,
+            sender,
+            receiver,
+            down,
+            up,
+            workload,
+            start,
+        },
+    )
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    let until =
+        prop_oneof![Just(Until::WorkloadsDone), Just(Until::DurationOver), size().prop_map(Until::Delivered)];
+    let wire =
+        (any::<String>(), any::<String>(), of(name()), any::<bool>()).prop_map(|(from, to, flow, up)| {
+            let direction = if up { WireDirection::Up } else { WireDirection::Down };
+            Wire { from, to, flow, direction }
+        });
+    let record = (of(time()), any::<[bool; 3]>()).prop_map(|(series_interval, [packets, qlog, pcapng])| {
+        Record { series_interval, packets, qlog, pcapng }
+    });
+    let tap = small().prop_map(|keep_packets| Tap { keep_packets });
+    let network = (
+        btree_map(name(), link(), 0..4),
+        btree_map(name(), bearer(), 0..3),
+        btree_map(name(), host(), 0..3),
+        btree_map(name(), tap, 0..3),
+    );
+    let head = (any::<String>(), any::<String>(), time(), until);
+    (head, network, btree_map(name(), flow(), 0..3), vec(wire, 0..3), record).prop_map(
+        |((name, description, duration, until), (links, bearers, hosts, taps), flows, wires, record)| {
+            Scenario {
+                version: VERSION,
+                name,
+                description,
+                duration,
+                until,
+                links,
+                bearers,
+                hosts,
+                taps,
+                flows,
+                wires,
+                record,
+            }
+        },
+    )
+}
+
+/// Texts that lead deeper into loader and validation than random letters.
+const FRAGMENTS: &[&str] = &[
+    "0",
+    "-1",
+    "1e99",
+    "99999999999999999999",
+    "nan",
+    "true",
+    "[]",
+    "{}",
+    "\"\"",
+    "\"x\"",
+    "\"0 ms\"",
+    "\"10\"",
+    "\"-5 %\"",
+    "\"18446744073709551615 ns\"",
+    "[1, 2]",
+    "{ kind = \"x\" }",
+    "[flows.x]",
+    "[[wires]]",
+    "from = \"a.0\"",
+    "to = \"dc.sender.70000\"",
+    "kind",
+    ".",
+    "=",
+    "\n",
+    "\"",
+    "1979-05-27",
+];
+
+proptest! {
+    #[test]
+    fn what_is_printed_loads_back(scenario in scenario()) {
+        let printed = scenario.to_toml().unwrap();
+        let again = Scenario::from_toml(&printed, "s.toml", &[]);
+        prop_assert_eq!(again, Ok(scenario.resolved()), "{}", printed);
+    }
+
+    #[test]
+    fn random_scenarios_validate_without_panic(scenario in scenario()) {
+        if scenario.validate(&two_stacks).is_ok() {
+            prop_assert!(!scenario.wiring().is_empty());
+        }
+    }
+
+    #[test]
+    fn random_text_never_panics(text in any::<String>(), path in any::<String>(), value in any::<String>()) {
+        let _ = load(&text, &[]);
+        let _ = Scenario::from_json(&text);
+        let _ = load(Scenario::template(), &[(&path, &value)]);
+    }
+
+    #[test]
+    fn damaged_examples_give_a_sentence(
+        example in any::<prop::sample::Index>(),
+        damage in vec((any::<prop::sample::Index>(), 0..12usize, select(FRAGMENTS)), 1..4),
+    ) {
+        let examples = examples();
+        let mut text: Vec<char> = example.get(&examples).1.chars().collect();
+        for (place, length, fragment) in damage {
+            let start = place.index(text.len());
+            let end = (start + length).min(text.len());
+            text.splice(start..end, fragment.chars());
+        }
+        let text: String = text.into_iter().collect();
+        match load(&text, &[]) {
+            Ok(scenario) => prop_assert!(!scenario.wiring().is_empty()),
+            Err(error) => {
+                let sentence = error.to_string();
+                prop_assert!(sentence.starts_with("s.toml:"), "{}", sentence);
+                prop_assert_eq!(sentence.lines().count(), 1, "{}", sentence);
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_named_by_path_and_line(
+        example in any::<prop::sample::Index>(),
+        place in any::<prop::sample::Index>(),
+    ) {
+        // `nan` is no value of any field but a threshold; JSON pointers of all leaves give the paths
+        let examples = examples();
+        let text = &example.get(&examples).1;
+        let mut leaves = Vec::new();
+        collect(&toml::from_str(text).unwrap(), String::new(), &mut leaves);
+        let path = place.get(&leaves);
+        let error = load(text, &[(path, "nan")]).unwrap_err().to_string();
+        prop_assert!(error.starts_with(&format!("s.toml:--set: {path} = NaN: ")), "{}", error);
+        let document = Document::from_toml(text, "s.toml", &[]).unwrap();
+        prop_assert!(document.scenario().is_ok());
+    }
+}
+
+/// Dotted paths of all values that are neither tables nor arrays.
+fn collect(value: &serde_json::Value, path: String, leaves: &mut Vec<String>) {
+    let below = |step: &str| if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") };
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| collect(value, below(name), leaves));
+        }
+        serde_json::Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, value)| collect(value, below(&at.to_string()), leaves));
+        }
+        _ => leaves.push(path),
+    }
+}

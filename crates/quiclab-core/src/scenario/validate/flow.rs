@@ -1,0 +1,146 @@
+//! Flows: ends, workloads and routes.
+
+use super::super::Scenario;
+use super::super::error::{FieldPath, ScenarioError, alternatives};
+use super::super::flow::{EndpointConfig, Flow, Workload};
+use super::{Check, StackProblem, ensure, positive_size, positive_time, quoted};
+use crate::units::ByteCount;
+use std::collections::BTreeMap;
+
+pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
+    for (name, end) in flow.ends() {
+        let end_path = path.child(name);
+        ensure(end.stack.is_some() || flow.stack.is_some(), || {
+            let allowed = "a stack (see `quiclab stack list`) here, or on the flow for both ends";
+            ScenarioError::about(end_path.child("stack"), "missing", allowed)
+        })?;
+        check_end(&end_path, end, scenario)?;
+    }
+    check_workload(&path.child("workload"), &flow.workload)?;
+    ensure(flow.start < scenario.duration, || {
+        let allowed = format!("a time before the end of the run at {}", scenario.duration);
+        ScenarioError::refused(path.child("start"), quoted(flow.start), allowed)
+    })?;
+    for (name, route) in [("down", &flow.down), ("up", &flow.up)] {
+        check_route(&path.child(name), route, scenario)?;
+    }
+    Ok(())
+}
+
+fn check_end(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario) -> Check {
+    if let Some(host) = &end.host {
+        ensure(scenario.hosts.contains_key(host), || {
+            let known = alternatives(scenario.hosts.keys());
+            ScenarioError::refused(path.child("host"), quoted(host), known).because("no such host")
+        })?;
+    }
+    if let Some(size) = end.datagram_size {
+        let allowed = SMALLEST_DATAGRAM..=LARGEST_DATAGRAM;
+        ensure(allowed.contains(&size), || {
+            let allowed = format!("{} B to {} B", SMALLEST_DATAGRAM.bytes(), LARGEST_DATAGRAM.bytes());
+            ScenarioError::refused(path.child("datagram_size"), quoted(size), allowed)
+        })?;
+    }
+    for (name, window) in [
+        ("initial_window", end.initial_window),
+        ("stream_receive_window", end.stream_receive_window),
+        ("connection_receive_window", end.connection_receive_window),
+        ("send_window", end.send_window),
+    ] {
+        if let Some(window) = window {
+            positive_size(&path.child(name), window)?;
+        }
+    }
+    ensure(end.packet_threshold != Some(0), || {
+        let allowed = format!("1 to {} packets", u32::MAX);
+        ScenarioError::refused(path.child("packet_threshold"), 0, allowed)
+    })?;
+    if let Some(threshold) = end.time_threshold {
+        // below 1 a packet would be lost before its acknowledgement can arrive
+        ensure((1.0..=LARGEST_TIME_THRESHOLD).contains(&threshold), || {
+            let allowed = format!("1 to {LARGEST_TIME_THRESHOLD} round-trip times");
+            ScenarioError::refused(path.child("time_threshold"), format!("{threshold:?}"), allowed)
+        })?;
+    }
+    end.initial_rtt.map_or(Ok(()), |rtt| positive_time(&path.child("initial_rtt"), rtt))
+}
+
+/// RFC 9000 section 14: no path with a smaller maximum datagram size carries QUIC.
+const SMALLEST_DATAGRAM: ByteCount = ByteCount::from_bytes(1200);
+/// The longest IPv4 packet less its header and that of UDP.
+const LARGEST_DATAGRAM: ByteCount = ByteCount::from_bytes(65_535 - 20 - 8);
+/// Far beyond what switches time-based loss detection off in practice.
+const LARGEST_TIME_THRESHOLD: f64 = 1000.0;
+
+fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
+    let Workload::Download { size, duration, request } = workload;
+    match (size, duration) {
+        (None, None) => Err(ScenarioError::about(path.child("size"), "missing", ONE_OF_BOTH)),
+        (Some(size), None) => positive_size(&path.child("size"), *size),
+        (None, Some(duration)) => positive_time(&path.child("duration"), *duration),
+        (Some(_), Some(duration)) => {
+            let path = path.child("duration");
+            Err(ScenarioError::refused(path, quoted(duration), ONE_OF_BOTH).because("`size` is given, too"))
+        }
+    }?;
+    positive_size(&path.child("request"), *request)
+}
+
+const ONE_OF_BOTH: &str = "either `size` or `duration`";
+
+/// A route is not empty, its names exist, and packets pass nothing twice: they would run in a
+/// circle, since an element sends all packets of a flow and direction the same way.
+fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check {
+    if !scenario.wires.is_empty() {
+        return ensure(route.is_empty(), || {
+            ScenarioError::refused(path.clone(), format!("{route:?}"), "either routes or `[[wires]]`")
+                .because("`[[wires]]` are given, too")
+        });
+    }
+    ensure(!route.is_empty(), || {
+        let allowed = format!("one or more of {}", scenario.passable());
+        let flow = &path.steps()[1];
+        let direction = &path.steps()[2];
+        ScenarioError::refused(path.clone(), "[]", allowed)
+            .because(format!("flow `{flow}` has no route {direction}"))
+    })?;
+    let mut passed: BTreeMap<&str, &str> = BTreeMap::new();
+    for (index, name) in route.iter().enumerate() {
+        let path = path.child(index);
+        let known = scenario.links.contains_key(name)
+            || scenario.bearers.contains_key(name)
+            || scenario.taps.contains_key(name);
+        ensure(known, || {
+            ScenarioError::refused(path.clone(), quoted(name), scenario.passable())
+                .because("no such link, bearer or tap")
+        })?;
+        let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
+        for element in links.iter().chain([name]) {
+            if let Some(before) = passed.insert(element, name) {
+                let allowed = "each link, bearer and tap once in a route";
+                return Err(ScenarioError::refused(path, quoted(name), allowed)
+                    .because(format!("`{element}` is passed twice (`{before}`, `{name}`), a loop")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Asks the caller about both ends, with the stack they inherit.
+pub(super) fn check_stacks(
+    path: &FieldPath,
+    flow: &Flow,
+    stacks: &dyn Fn(&EndpointConfig) -> Result<(), StackProblem>,
+) -> Check {
+    for (name, end) in flow.ends() {
+        let inherits = end.stack.is_none();
+        let resolved =
+            EndpointConfig { stack: end.stack.clone().or_else(|| flow.stack.clone()), ..end.clone() };
+        stacks(&resolved).map_err(|StackProblem { field, value, allowed }| {
+            // a stack that both ends inherit is written on the flow
+            let path = if inherits && field == "stack" { path.clone() } else { path.child(name) };
+            ScenarioError::refused(path.child(field), value, allowed)
+        })?;
+    }
+    Ok(())
+}

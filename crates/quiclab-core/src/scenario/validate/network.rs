@@ -1,0 +1,217 @@
+//! Links, bearers and hosts.
+
+use super::super::error::{FieldPath, ScenarioError, alternatives};
+use super::super::graph::Graph;
+use super::super::network::ShapedRate;
+use super::super::{
+    Bearer, BearerMode, Delay, Distribution, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd, TraceFormat,
+};
+use super::{Check, ensure, field, integer_fits, positive_size, positive_time, quoted};
+use crate::packet::{Direction, FlowId};
+use crate::time::Duration;
+use crate::units::{ByteCount, DataRate, Probability};
+use std::collections::BTreeSet;
+
+pub(super) fn check_link(path: &FieldPath, link: &Link) -> Check {
+    match &link.rate {
+        None => {}
+        Some(Rate::Constant(rate)) => check_rate(&path.child("rate"), *rate)?,
+        Some(Rate::Shaped(rate)) => check_shaped(&path.child("rate"), rate)?,
+    }
+    check_queue(&path.child("queue"), &link.queue)?;
+    if let Some(loss) = &link.loss {
+        check_loss(&path.child("loss"), loss)?;
+    }
+    check_delay(&path.child("delay"), &link.delay)
+}
+
+fn check_rate(path: &FieldPath, rate: DataRate) -> Check {
+    ensure(rate.bits_per_second() > 0, || {
+        ScenarioError::refused(path.clone(), quoted(rate), "a rate above 0, such as `20 Mbit/s`")
+    })
+}
+
+fn check_shaped(path: &FieldPath, rate: &ShapedRate) -> Check {
+    match rate {
+        ShapedRate::TokenBucket { rate, burst } => {
+            check_rate(&path.child("rate"), *rate)?;
+            positive_size(&path.child("burst"), *burst)
+        }
+        ShapedRate::Trace { file, format, at_end } => {
+            ensure(!file.as_os_str().is_empty(), || {
+                ScenarioError::refused(
+                    path.child("file"),
+                    "\"\"",
+                    "the path of a file, relative to the scenario",
+                )
+            })?;
+            // a delivery trace has no rate that could hold
+            ensure(!(*format == TraceFormat::Mahimahi && *at_end == TraceEnd::Hold), || {
+                ScenarioError::refused(path.child("at_end"), "\"hold\"", alternatives(["loop", "stop"]))
+                    .because("a mahimahi trace has no rate that could hold")
+            })
+        }
+    }
+}
+
+fn check_queue(path: &FieldPath, queue: &Queue) -> Check {
+    let Queue::DropTail { packets, bytes, time } = queue;
+    ensure(packets.is_some() || bytes.is_some() || time.is_some(), || {
+        let value = "{ kind = \"drop_tail\" }";
+        ScenarioError::refused(path.clone(), value, "one or more of `packets`, `bytes` and `time`")
+            .because("no limit given")
+    })?;
+    if let Some(packets) = packets {
+        integer_fits(&path.child("packets"), *packets, 1)?;
+    }
+    if let Some(bytes) = bytes {
+        positive_size(&path.child("bytes"), *bytes)?;
+    }
+    time.map_or(Ok(()), |time| positive_time(&path.child("time"), time))
+}
+
+fn check_loss(path: &FieldPath, loss: &Loss) -> Check {
+    match loss {
+        Loss::Independent { .. } => Ok(()),
+        Loss::GilbertElliott { good_to_bad, bad_to_good, .. } => {
+            ensure(*good_to_bad != Probability::ZERO || *bad_to_good != Probability::ZERO, || {
+                ScenarioError::refused(path.child("good_to_bad"), good_to_bad, "more than 0 in one of them")
+                    .because("`good_to_bad` and `bad_to_good` are both 0, so the state never changes")
+            })
+        }
+        Loss::Listed { packets } => packets
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, packet)| integer_fits(&path.child("packets").child(index), *packet, 0)),
+    }
+}
+
+fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
+    let constant = delay.distribution == Distribution::Constant;
+    let random = alternatives(["normal", "uniform", "pareto"]);
+    ensure(!(constant && delay.deviation > Duration::ZERO), || {
+        ScenarioError::refused(path.child("deviation"), quoted(delay.deviation), "0 with a constant delay")
+            .because(format!("it needs a `distribution` ({random})"))
+    })?;
+    ensure(constant || delay.deviation > Duration::ZERO, || {
+        ScenarioError::refused(path.child("deviation"), quoted(delay.deviation), "a time above 0")
+            .because("a delay with a `distribution` needs a deviation")
+    })?;
+    ensure(!(constant && delay.reorder), || {
+        ScenarioError::refused(path.child("reorder"), true, "false with a constant delay")
+            .because(format!("it needs a `distribution` ({random})"))
+    })
+}
+
+/// Most packets of a batch, and most links of a bearer: both are counted in 16 bits.
+const LARGEST_COUNT: usize = u16::MAX as usize;
+
+pub(super) fn check_bearer(path: &FieldPath, bearer: &Bearer, scenario: &Scenario) -> Check {
+    let links = path.child("links");
+    ensure((1..=LARGEST_COUNT).contains(&bearer.links.len()), || {
+        ScenarioError::refused(links.clone(), "[]", format!("1 to {LARGEST_COUNT} links"))
+    })?;
+    let mut seen = BTreeSet::new();
+    for (index, link) in bearer.links.iter().enumerate() {
+        let path = links.child(index);
+        ensure(scenario.links.contains_key(link), || {
+            let known = alternatives(scenario.links.keys());
+            ScenarioError::refused(path.clone(), quoted(link), known).because("no such link")
+        })?;
+        ensure(seen.insert(link), || {
+            ScenarioError::refused(path.clone(), quoted(link), "each link once").because("named twice")
+        })?;
+    }
+    ensure((1..=LARGEST_COUNT).contains(&(bearer.batch_packets as usize)), || {
+        let allowed = format!("1 to {LARGEST_COUNT} packets");
+        ScenarioError::refused(path.child("batch_packets"), bearer.batch_packets, allowed)
+    })?;
+    check_shares(&path.child("shares"), bearer)?;
+    ensure([12, 16, 18].contains(&bearer.reordering.sequence_bits), || {
+        let path = path.child("reordering").child("sequence_bits");
+        ScenarioError::refused(path, bearer.reordering.sequence_bits, "12, 16 or 18")
+    })
+}
+
+fn check_shares(path: &FieldPath, bearer: &Bearer) -> Check {
+    let refused =
+        |allowed: String| ScenarioError::refused(path.clone(), format!("{:?}", bearer.shares), allowed);
+    if bearer.shares.is_empty() {
+        return Ok(());
+    }
+    ensure(bearer.mode == BearerMode::Split, || {
+        refused("no shares".to_owned()).because("with mode = \"duplicate\" each link takes every packet")
+    })?;
+    let links = bearer.links.len();
+    ensure(bearer.shares.len() == links, || refused(format!("one share for each link, {links} in all")))?;
+    ensure(bearer.shares.iter().any(|share| *share > 0), || {
+        refused("a share above 0 for one link or more".to_owned())
+    })
+}
+
+pub(super) fn check_host(path: &FieldPath, host: &Host) -> Check {
+    for (name, size) in [("receive_buffer", host.receive_buffer), ("truesize", host.truesize)] {
+        if let Some(size) = size {
+            positive_size(&path.child(name), size)?;
+        }
+    }
+    for (name, batch) in [("receive_batch", host.receive_batch), ("send_batch", host.send_batch)] {
+        ensure(batch > 0, || {
+            ScenarioError::refused(path.child(name), batch, format!("1 to {} datagrams", u32::MAX))
+        })?;
+    }
+    let slack = path.child("timer_slack");
+    ensure(!host.timer_slack.reorder, || {
+        ScenarioError::refused(slack.child("reorder"), true, "false").because("timers have no order to keep")
+    })?;
+    check_delay(&slack, &host.timer_slack)
+}
+
+/// A packet larger than the bucket would wait for ever.
+pub(super) fn check_bursts(scenario: &Scenario) -> Check {
+    let buckets: Vec<_> = scenario
+        .links
+        .iter()
+        .filter_map(|(name, link)| match &link.rate {
+            Some(Rate::Shaped(ShapedRate::TokenBucket { burst, .. })) => Some((name, link, *burst)),
+            _ => None,
+        })
+        .collect();
+    if buckets.is_empty() {
+        return Ok(());
+    }
+    let graph = Graph::new(scenario);
+    for (id, (flow_name, flow)) in (0..).map(FlowId).zip(&scenario.flows) {
+        for (direction, end) in [(Direction::Down, &flow.sender), (Direction::Up, &flow.receiver)] {
+            let Ok(passed) = graph.passed(id, direction) else { continue };
+            let datagram = end.datagram_size.unwrap_or(SMALLEST_DATAGRAM) + IP_AND_UDP;
+            for (name, link, burst) in buckets.iter().filter(|(name, ..)| passed.contains(*name)) {
+                let largest = datagram + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
+                ensure(*burst >= largest, || {
+                    let path = field(["links", name, "rate", "burst"]);
+                    ScenarioError::refused(path, quoted(burst), format!("at least {} B", largest.bytes()))
+                        .because(format!("flow `{flow_name}` sends packets of {} B", largest.bytes()))
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Headers that bearers on the way add to packets over `link`: a data PDU takes 2 bytes with a
+/// 12-bit number and 3 with one of 18 bits (3GPP TS 38.323 section 6.2.2); the published testbed's
+/// trailer of 16 bits takes 2.
+fn pdcp_headers(scenario: &Scenario, passed: &BTreeSet<String>, link: &str) -> ByteCount {
+    let bearers = scenario.bearers.iter().filter(|(name, bearer)| {
+        passed.contains(&Scenario::bearer_sender(name)) && bearer.links.iter().any(|over| over == link)
+    });
+    let header =
+        |bearer: &Bearer| ByteCount::from_bytes(u64::from(bearer.reordering.sequence_bits).div_ceil(8));
+    bearers.fold(ByteCount::ZERO, |sum, (_, bearer)| sum + header(bearer))
+}
+
+/// UDP payload every QUIC endpoint must be able to send (RFC 9000 section 14); assumed where a flow
+/// leaves its `datagram_size` to the stack.
+const SMALLEST_DATAGRAM: ByteCount = ByteCount::from_bytes(1200);
+/// IPv4 header without options and UDP header.
+const IP_AND_UDP: ByteCount = ByteCount::from_bytes(20 + 8);

@@ -1,0 +1,190 @@
+//! From routes to wires: which output of which element leads where.
+//!
+//! | element | name | inputs | outputs |
+//! | --- | --- | --- | --- |
+//! | link, tap | its name | 0 | 0 |
+//! | sending end of a bearer | `<bearer>.sender` | 0 | one for each link |
+//! | receiving end of a bearer | `<bearer>.receiver` | one for each link | 0 |
+//! | ends of a flow | `<flow>.sender`, `<flow>.receiver` | 0 | 0 |
+//!
+//! Where a flow and a bearer have one name, the ends of the flow are `flows.<flow>.sender` and
+//! `flows.<flow>.receiver`.
+
+use super::{Flow, Scenario, WireDirection};
+use crate::element::Port;
+use crate::endpoint::Role;
+use crate::packet::{Direction, FlowId};
+use std::collections::BTreeMap;
+
+/// A connection of an output to an input, by names of elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedWire {
+    /// Element and output.
+    pub from: (String, Port),
+    /// Element and input.
+    pub to: (String, Port),
+    /// The only packets that take the wire; all do without it.
+    pub only: Option<(FlowId, Direction)>,
+}
+
+/// How many inputs and outputs an element has; they are numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// Number of inputs.
+    pub inputs: usize,
+    /// Number of outputs.
+    pub outputs: usize,
+}
+
+/// Why a text is not the end of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WireFault {
+    /// It is not `element.port`.
+    Syntax,
+    /// There is no such element.
+    Element,
+    /// The element has only this many ports.
+    Port { ports: usize },
+}
+
+impl Scenario {
+    /// The wires between all elements: `wires` where there are any, otherwise those that lead each
+    /// flow along its routes. [`FlowId`] is the position of a flow in the order of names.
+    ///
+    /// # Panics
+    /// When a wire is stated by hand that [`Scenario::validate`] refuses.
+    #[must_use]
+    pub fn wiring(&self) -> Vec<ResolvedWire> {
+        if self.wires.is_empty() { self.derived_wires() } else { self.stated_wires() }
+    }
+
+    /// Names and ports of all elements.
+    #[must_use]
+    pub fn elements(&self) -> BTreeMap<String, Ports> {
+        let one = Ports { inputs: 1, outputs: 1 };
+        let mut elements: BTreeMap<_, _> =
+            self.links.keys().chain(self.taps.keys()).map(|name| (name.clone(), one)).collect();
+        for (name, bearer) in &self.bearers {
+            let links = bearer.links.len();
+            elements.insert(Self::bearer_sender(name), Ports { inputs: 1, outputs: links });
+            elements.insert(Self::bearer_receiver(name), Ports { inputs: links, outputs: 1 });
+        }
+        for flow in self.flows.keys() {
+            for role in [Role::Server, Role::Client] {
+                elements.insert(self.endpoint_name(flow, role), one);
+            }
+        }
+        elements
+    }
+
+    /// Name of the element at one end of a flow.
+    #[must_use]
+    pub fn endpoint_name(&self, flow: &str, role: Role) -> String {
+        let end = match role {
+            Role::Server => "sender",
+            Role::Client => "receiver",
+        };
+        // a bearer's ends have the shorter right to the name: it is part of the network
+        let space = if self.bearers.contains_key(flow) { "flows." } else { "" };
+        format!("{space}{flow}.{end}")
+    }
+
+    /// Name of the sending end of a bearer.
+    #[must_use]
+    pub fn bearer_sender(bearer: &str) -> String {
+        format!("{bearer}.sender")
+    }
+
+    /// Name of the receiving end of a bearer.
+    #[must_use]
+    pub fn bearer_receiver(bearer: &str) -> String {
+        format!("{bearer}.receiver")
+    }
+
+    /// Number of a flow: its position in the order of names.
+    #[must_use]
+    pub fn flow_id(&self, flow: &str) -> Option<FlowId> {
+        (0..).map(FlowId).zip(self.flows.keys()).find(|(_, name)| *name == flow).map(|(id, _)| id)
+    }
+
+    fn derived_wires(&self) -> Vec<ResolvedWire> {
+        let mut wires = Vec::new();
+        for (name, bearer) in &self.bearers {
+            let used = |flow: &Flow| flow.down.contains(name) || flow.up.contains(name);
+            if self.flows.values().any(used) {
+                for (port, link) in (0..).map(Port).zip(&bearer.links) {
+                    let from = (Self::bearer_sender(name), port);
+                    wires.push(ResolvedWire { from, to: (link.clone(), Port(0)), only: None });
+                }
+            }
+        }
+        for (id, (name, flow)) in (0..).map(FlowId).zip(&self.flows) {
+            let server = self.endpoint_name(name, Role::Server);
+            let client = self.endpoint_name(name, Role::Client);
+            self.lay_route(&mut wires, &server, &flow.down, &client, (id, Direction::Down));
+            self.lay_route(&mut wires, &client, &flow.up, &server, (id, Direction::Up));
+        }
+        wires
+    }
+
+    fn lay_route(
+        &self,
+        wires: &mut Vec<ResolvedWire>,
+        first: &str,
+        route: &[String],
+        last: &str,
+        only: (FlowId, Direction),
+    ) {
+        let mut lay = |from: (String, Port), to: (String, Port)| {
+            wires.push(ResolvedWire { from, to, only: Some(only) })
+        };
+        let mut at = first.to_owned();
+        for name in route {
+            if let Some(bearer) = self.bearers.get(name) {
+                lay((at, Port(0)), (Self::bearer_sender(name), Port(0)));
+                at = Self::bearer_receiver(name);
+                for (port, link) in (0..).map(Port).zip(&bearer.links) {
+                    lay((link.clone(), Port(0)), (at.clone(), port));
+                }
+            } else {
+                lay((at, Port(0)), (name.clone(), Port(0)));
+                at = name.clone();
+            }
+        }
+        lay((at, Port(0)), (last.to_owned(), Port(0)));
+    }
+
+    fn stated_wires(&self) -> Vec<ResolvedWire> {
+        const VALIDATED: &str = "a validated scenario has wires between ports that exist";
+        let elements = self.elements();
+        let resolve = |wire: &super::Wire| ResolvedWire {
+            from: wire_end(&wire.from, &elements, |ports| ports.outputs).expect(VALIDATED),
+            to: wire_end(&wire.to, &elements, |ports| ports.inputs).expect(VALIDATED),
+            only: wire.flow.as_ref().map(|flow| {
+                let direction = match wire.direction {
+                    WireDirection::Down => Direction::Down,
+                    WireDirection::Up => Direction::Up,
+                };
+                (self.flow_id(flow).expect(VALIDATED), direction)
+            }),
+        };
+        self.wires.iter().map(resolve).collect()
+    }
+}
+
+/// Reads `element.port`; `count` tells how many ports of the right kind an element has.
+pub(super) fn wire_end(
+    text: &str,
+    elements: &BTreeMap<String, Ports>,
+    count: fn(&Ports) -> usize,
+) -> Result<(String, Port), WireFault> {
+    let (element, port) = text.rsplit_once('.').ok_or(WireFault::Syntax)?;
+    if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(WireFault::Syntax);
+    }
+    let ports = elements.get(element).map(count).ok_or(WireFault::Element)?;
+    match port.parse::<u16>() {
+        Ok(port) if usize::from(port) < ports => Ok((element.to_owned(), Port(port))),
+        _ => Err(WireFault::Port { ports }),
+    }
+}
