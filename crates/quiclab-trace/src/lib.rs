@@ -1,1 +1,19 @@
-//! quiclab-trace
+//! Readers and writers of traces: what happened in a run, in the formats of the field's own tools.
+//!
+//! - [`qlog`]: what a QUIC transport did, for qlog tools; export to qlog 0.3 for qvis.
+//! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark.
+//! - [`frames`]: the QUIC frames of a packet's plaintext.
+//!
+//! Virtual time starts at [`EPOCH_UNIX_SECONDS`] in every format that wants calendar time, so that
+//! a qlog and a capture of one run line up.
+
+pub mod frames;
+mod ip;
+pub mod pcapng;
+pub mod qlog;
+mod wire;
+
+/// Where virtual time zero lies in calendar time: 2000-01-01T00:00:00Z, in seconds since 1970.
+///
+/// It is the same for every run, because equal runs must give equal bytes.
+pub const EPOCH_UNIX_SECONDS: u64 = 946_684_800;

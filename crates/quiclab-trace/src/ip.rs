@@ -1,0 +1,137 @@
+//! IPv4, IPv6 and UDP headers around the payload of a simulated packet, for captures.
+//!
+//! After RFC 791, RFC 8200, RFC 768 and RFC 1071. Fields that the simulation does not have:
+//!
+//! | field | value |
+//! | --- | --- |
+//! | IPv4 identification | low 16 bits of `Packet::id`: the two copies of a duplicate are alike |
+//! | IPv4 flags | Don't Fragment (RFC 9000 section 14) |
+//! | IPv6 flow label | low 20 bits of the flow's number |
+//! | TTL, hop limit | 64 |
+//! | UDP checksum | IPv4: 0, "no checksum"; IPv6: computed, 0 is forbidden (RFC 8200 section 8.1) |
+
+use quiclab_core::{Ecn, Packet, Payload, Protocol};
+use std::net::{IpAddr, Ipv6Addr};
+
+const UDP_HEADER_BYTES: usize = 8;
+
+/// Appends the packet from its IP header on and gives its length in bytes before truncation.
+///
+/// A packet without content ends after the headers that are known: the IP header, and the UDP
+/// header where the protocol is UDP. Its lengths are those of the whole packet.
+pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
+    let udp = packet.tuple.protocol == Protocol::Udp;
+    let payload = match &packet.payload {
+        Payload::Bytes(bytes) if udp => Some(&bytes[..]),
+        Payload::Bytes(_) | Payload::Empty => None,
+    };
+    let (source, destination) = (packet.tuple.source, packet.tuple.destination);
+    let ip_header_bytes = if source.is_ipv4() && destination.is_ipv4() { 20 } else { 40 };
+    let header_bytes = ip_header_bytes + if udp { UDP_HEADER_BYTES } else { 0 };
+    let total_bytes = match payload {
+        Some(bytes) => header_bytes + bytes.len(),
+        None => usize::try_from(packet.size.bytes()).unwrap_or(usize::MAX).max(header_bytes),
+    };
+    let transport_bytes = total_bytes - ip_header_bytes;
+    match (source.ip(), destination.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let start = out.len();
+            let [.., id_high, id_low] = packet.id.to_be_bytes();
+            let [length_high, length_low] = length_field(total_bytes);
+            out.extend_from_slice(&[0x45, ecn_bits(packet.ecn), length_high, length_low, id_high, id_low]);
+            out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(packet.tuple.protocol), 0, 0]);
+            out.extend_from_slice(&from.octets());
+            out.extend_from_slice(&to.octets());
+            let checksum = !fold(sum(&out[start..]));
+            out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
+        }
+        (from, to) => {
+            // Addresses of two families cannot meet in one packet: IPv4-mapped, for what it is worth.
+            let (from, to) = (ipv6(from), ipv6(to));
+            let word = 0x6000_0000 | u32::from(ecn_bits(packet.ecn)) << 20 | packet.flow.0 & 0xf_ffff;
+            out.extend_from_slice(&word.to_be_bytes());
+            out.extend_from_slice(&length_field(transport_bytes));
+            out.extend_from_slice(&[protocol_number(packet.tuple.protocol), 64]);
+            out.extend_from_slice(&from.octets());
+            out.extend_from_slice(&to.octets());
+        }
+    }
+    if udp {
+        let start = out.len();
+        out.extend_from_slice(&source.port().to_be_bytes());
+        out.extend_from_slice(&destination.port().to_be_bytes());
+        out.extend_from_slice(&length_field(transport_bytes));
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(payload.unwrap_or_default());
+        if ip_header_bytes == 40 && payload.is_some() {
+            let addresses = &out[start - 32..start];
+            let pseudo_header = sum(addresses) + transport_bytes as u64 + 17;
+            // "if that computation yields a result of zero, it must be changed to hex FFFF"
+            let checksum = match !fold(pseudo_header + sum(&out[start..])) {
+                0 => 0xffff,
+                checksum => checksum,
+            };
+            out[start + 6..start + 8].copy_from_slice(&checksum.to_be_bytes());
+        }
+    }
+    total_bytes
+}
+
+/// A 16-bit length; 0 if it does not fit, as in captures of segments that the card will cut.
+fn length_field(bytes: usize) -> [u8; 2] {
+    u16::try_from(bytes).unwrap_or(0).to_be_bytes()
+}
+
+/// RFC 3168 section 5.
+const fn ecn_bits(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0b00,
+        Ecn::Ect1 => 0b01,
+        Ecn::Ect0 => 0b10,
+        Ecn::Ce => 0b11,
+    }
+}
+
+const fn protocol_number(protocol: Protocol) -> u8 {
+    match protocol {
+        Protocol::Tcp => 6,
+        Protocol::Udp => 17,
+    }
+}
+
+fn ipv6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
+/// Sum of the 16-bit words of `bytes`, an odd last byte padded with zero (RFC 1071).
+///
+/// Four bytes at a time: 2^32 is 1 modulo 2^16 - 1, so the upper words may be folded at the end.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    words.iter().chain([&last]).map(|word| u64::from(u32::from_be_bytes(*word))).sum()
+}
+
+/// The one's complement sum of 16 bits.
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_of_rfc_1071_section_3() {
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(fold(sum(&bytes)), 0xddf2);
+        assert_eq!(fold(sum(&bytes[..7])), 0xddf2 - 0xf7, "an odd byte is the high half of a word");
+    }
+}

@@ -1,0 +1,177 @@
+//! pcapng: packets at vantage points, with the TLS secrets that decrypt them.
+//!
+//! After draft-ietf-opsawg-pcapng. Packets are whole IP packets (link type RAW) with timestamps in
+//! nanoseconds; each vantage point is an interface with its name; each packet has its direction
+//! (`epb_flags`) and `Packet::id` (`epb_packetid`: the same packet at two interfaces has the same).
+//! Key log lines go into Decryption Secrets Blocks, so one file is all that Wireshark needs.
+//!
+//! Blocks are written by the crate pcap-file. It does not know Decryption Secrets Blocks, and its
+//! packet block wants a vector of options for each packet, so those two are laid out here and
+//! written as raw blocks. Byte order is little-endian on every machine: equal runs, equal bytes.
+
+use crate::EPOCH_UNIX_SECONDS;
+use crate::ip;
+use pcap_file::pcapng::blocks::ENHANCED_PACKET_BLOCK;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter, RawBlock};
+use pcap_file::{DataLink, Endianness, PcapError};
+use quiclab_core::{Packet, Time};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+
+/// Block type of Decryption Secrets Blocks.
+const DECRYPTION_SECRETS_BLOCK: u32 = 0x0000_000a;
+/// Secrets type "TLS Key Log".
+const TLS_KEY_LOG: u32 = 0x544c_534b;
+/// Resolution of 10^-9 seconds.
+const NANOSECONDS: u8 = 9;
+/// Block type, two lengths.
+const BLOCK_OVERHEAD: usize = 12;
+const OUTPUT_BUFFER_BYTES: usize = 1 << 18;
+
+/// Which way a packet passes an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heading {
+    /// It arrives.
+    Inbound,
+    /// It departs.
+    Outbound,
+}
+
+/// Writes packets and secrets to a pcapng file.
+pub struct PcapngWriter<W: Write> {
+    blocks: PcapNgWriter<BufWriter<W>>,
+    interfaces: usize,
+    /// Lines already written: both ends tell the same secrets.
+    secrets: BTreeSet<String>,
+    /// Body of the block at hand.
+    body: Vec<u8>,
+}
+
+impl<W: Write> PcapngWriter<W> {
+    /// A file in `out` with an interface for each name; `out` needs no buffer of its own.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(out: W, interfaces: &[&str]) -> io::Result<Self> {
+        let out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, out);
+        let mut blocks = PcapNgWriter::with_endianness(out, Endianness::Little).map_err(io_error)?;
+        for name in interfaces {
+            let block = InterfaceDescriptionBlock {
+                linktype: DataLink::RAW,
+                snaplen: 0, // no limit
+                options: vec![
+                    InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+                    InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+                ],
+            };
+            blocks.write_block(&block.into_block()).map_err(io_error)?;
+        }
+        Ok(Self { blocks, interfaces: interfaces.len(), secrets: BTreeSet::new(), body: Vec::new() })
+    }
+
+    /// Adds a line of the NSS key log format, as from [`quiclab_core::TransportEvent::Secret`].
+    ///
+    /// It takes effect for the packets that follow, so it must come before the first packet that
+    /// it decrypts; a transport has its keys before it sends with them. A line that is already in
+    /// the file is not repeated.
+    ///
+    /// # Errors
+    /// Those of the output; `InvalidInput` if `line` holds more than one line.
+    pub fn secret(&mut self, line: &str) -> io::Result<()> {
+        let line = line.trim_end();
+        if line.contains(['\n', '\r']) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a secret is one line of a key log"));
+        }
+        if line.is_empty() || !self.secrets.insert(line.to_owned()) {
+            return Ok(());
+        }
+        self.body.clear();
+        self.words(&[TLS_KEY_LOG, line.len() as u32 + 1]);
+        self.body.extend_from_slice(line.as_bytes());
+        self.body.push(b'\n');
+        self.pad();
+        self.write(DECRYPTION_SECRETS_BLOCK)
+    }
+
+    /// Adds `packet`, which passes the interface with this index at `now`.
+    ///
+    /// # Errors
+    /// Those of the output; `InvalidInput` if there is no such interface.
+    pub fn packet(
+        &mut self,
+        now: Time,
+        interface: usize,
+        packet: &Packet,
+        heading: Heading,
+    ) -> io::Result<()> {
+        if interface >= self.interfaces {
+            let message = format!("interface {interface} of {}", self.interfaces);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let nanos = now.as_nanos().saturating_add(EPOCH_UNIX_SECONDS * 1_000_000_000);
+        self.body.clear();
+        self.words(&[interface as u32, (nanos >> 32) as u32, nanos as u32]);
+        let lengths = self.body.len();
+        self.words(&[0, 0]);
+        let start = self.body.len();
+        let original = ip::packet(&mut self.body, packet);
+        let captured = self.body.len() - start;
+        self.body[lengths..lengths + 4].copy_from_slice(&(captured as u32).to_le_bytes());
+        self.body[lengths + 4..start].copy_from_slice(&(original as u32).to_le_bytes());
+        self.pad();
+        let direction: u32 = match heading {
+            Heading::Inbound => 0b01,
+            Heading::Outbound => 0b10,
+        };
+        self.option(2, &direction.to_le_bytes());
+        self.option(5, &packet.id.to_le_bytes());
+        self.option(0, &[]);
+        self.write(ENHANCED_PACKET_BLOCK)
+    }
+
+    /// Writes what is left and gives the output back.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(self) -> io::Result<W> {
+        let mut out = self.blocks.into_inner();
+        out.flush()?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+
+    fn words(&mut self, words: &[u32]) {
+        for word in words {
+            self.body.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// Appends an option whose value takes a multiple of four bytes.
+    fn option(&mut self, code: u16, value: &[u8]) {
+        self.body.extend_from_slice(&code.to_le_bytes());
+        self.body.extend_from_slice(&(value.len() as u16).to_le_bytes());
+        self.body.extend_from_slice(value);
+    }
+
+    fn pad(&mut self) {
+        self.body.resize(self.body.len().next_multiple_of(4), 0);
+    }
+
+    fn write(&mut self, type_: u32) -> io::Result<()> {
+        let length = (self.body.len() + BLOCK_OVERHEAD) as u32;
+        let block =
+            RawBlock { type_, initial_len: length, body: Cow::Borrowed(&self.body), trailer_len: length };
+        self.blocks.write_raw_block(&block).map(|_bytes| ()).map_err(io_error)
+    }
+}
+
+/// Writing can fail in the output only.
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}
