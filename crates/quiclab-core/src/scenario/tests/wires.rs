@@ -1,7 +1,7 @@
 //! Wires: derived from routes, stated by hand, and refused.
 
 use super::{examples, load};
-use crate::element::{Count, Counters, Element, Outputs, Port};
+use crate::element::{Counters, Element, Outputs, Port};
 use crate::endpoint::Role;
 use crate::packet::{Direction, FlowId, Packet};
 use crate::scenario::{ResolvedWire, Scenario};
@@ -21,7 +21,7 @@ impl Element for Stub {
         None
     }
     fn counters(&self) -> Counters {
-        Counters { held: Count::default(), ..Counters::default() }
+        Counters::default()
     }
 }
 
