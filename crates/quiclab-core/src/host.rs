@@ -22,10 +22,10 @@
 //! A host that costs nothing (the default) only passes calls on: no queue, no draw.
 
 mod receive_buffer;
-mod slack;
 
 use crate::element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::endpoint::{Endpoint, Progress};
+use crate::link::DelayModel;
 use crate::packet::Packet;
 use crate::random::RandomStream;
 use crate::scenario;
@@ -39,7 +39,7 @@ pub struct Host {
     endpoint: Box<dyn Endpoint>,
     /// Whether nothing costs anything, so that all calls go straight to the endpoint.
     transparent: bool,
-    random: RandomStream,
+    slack: DelayModel,
     receive_buffer: ReceiveBuffer,
     work: Work,
     /// Datagrams of the receiving call in progress.
@@ -83,7 +83,7 @@ impl Host {
         let mut host = Self {
             endpoint,
             transparent: is_free(config),
-            random: RandomStream::new(seed, &format!("{name}.host")),
+            slack: DelayModel::new(&config.timer_slack, RandomStream::new(seed, &format!("{name}.host"))),
             receive_buffer: ReceiveBuffer::new(config.receive_buffer, config.truesize),
             work: Work::Idle,
             reading: Vec::new(),
@@ -181,8 +181,7 @@ impl Host {
             return;
         }
         self.deadline = deadline;
-        self.fires =
-            deadline.map(|deadline| deadline + slack::draw(&self.config.timer_slack, &mut self.random));
+        self.fires = deadline.map(|deadline| deadline + self.slack.draw());
     }
 
     /// CPU time of the work done until `now`.

@@ -6,8 +6,8 @@
 mod bearer;
 mod element;
 mod endpoint;
-mod link;
 mod host;
+mod link;
 mod packet;
 mod quantity;
 mod random;
@@ -23,8 +23,8 @@ pub use endpoint::{
     Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RecoveryState, Role, TransportEvent,
     TransportObserver,
 };
-pub use link::{Link, LinkError, Trace, TraceError};
 pub use host::Host;
+pub use link::{Link, LinkError, Trace, TraceError};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
 pub use random::RandomStream;

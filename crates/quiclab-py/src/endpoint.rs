@@ -8,8 +8,8 @@ use bytes::BytesMut;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use quiclab_core::{
-    ByteCount, Counters, Direction, Element, Endpoint, EndpointIdentity, Metrics, Outputs, Packet, Payload, Port,
-    Progress, Role, Time,
+    ByteCount, Counters, Direction, Element, Endpoint, EndpointIdentity, Metrics, Outputs, Packet, Payload,
+    Port, Progress, Role, Time,
 };
 use std::sync::{Arc, Mutex};
 

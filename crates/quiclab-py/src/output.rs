@@ -60,7 +60,11 @@ impl RunOutput {
     }
 }
 
-fn pack<'py, T: Copy, const N: usize>(py: Python<'py>, values: &[T], of: impl Fn(T) -> [u8; N]) -> Bound<'py, PyBytes> {
+fn pack<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    of: impl Fn(T) -> [u8; N],
+) -> Bound<'py, PyBytes> {
     let bytes = values.iter().flat_map(|value| of(*value)).collect::<Vec<u8>>();
     PyBytes::new(py, &bytes)
 }

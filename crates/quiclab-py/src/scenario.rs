@@ -3,9 +3,15 @@
 use crate::stacks::validate;
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, prelude::*};
-use quiclab_core::scenario::{self, Scenario};
+use quiclab_core::scenario::{self, Document, FieldPath, Scenario};
+use std::path::Path;
 
-create_exception!(_quiclab, ScenarioError, PyValueError, "A scenario is wrong; one sentence says where and why.");
+create_exception!(
+    _quiclab,
+    ScenarioError,
+    PyValueError,
+    "A scenario is wrong; one sentence says where and why."
+);
 
 /// Version of the engine.
 #[pyfunction]
@@ -16,34 +22,50 @@ pub(crate) fn version() -> &'static str {
 /// Reads a scenario, applies changes, validates it and fills in every default.
 #[pyfunction]
 pub(crate) fn resolve(text: &str, file: &str, sets: Vec<(String, String)>, format: &str) -> PyResult<String> {
-    let scenario = match format {
-        "toml" => Scenario::from_toml(text, file, &sets),
-        "json" => Scenario::from_json(text, file, &sets),
-        other => {
-            return Err(PyValueError::new_err(format!("format = `{other}`: allowed is toml or json")));
-        }
+    let document = match format {
+        "toml" => Document::from_toml(text, file, &sets),
+        "json" => Document::from_json(text),
+        other => return Err(PyValueError::new_err(format!("format = `{other}`: allowed is toml or json"))),
     };
-    let scenario = scenario.and_then(|loaded| loaded.validated(&validate));
+    let scenario = document.and_then(|document| {
+        let scenario = document.load(&validate)?;
+        check_traces(&scenario, file).map_err(|error| document.locate(error))?;
+        Ok(scenario.resolved())
+    });
     let scenario = scenario.map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
+}
+
+/// Reads all traces once, so that a wrong one is named with the line of the scenario.
+fn check_traces(scenario: &Scenario, file: &str) -> Result<(), scenario::ScenarioError> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    for (name, link) in &scenario.links {
+        if let Err(error) = quiclab_sim::read_trace(link, folder) {
+            let path = FieldPath::new(["links", name, "rate", "file"]);
+            return Err(
+                scenario::ScenarioError::refused(path, "", "a readable trace").because(error.to_string())
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Prints a scenario as TOML.
 #[pyfunction]
 pub(crate) fn to_toml(scenario_json: &str) -> PyResult<String> {
-    Ok(parse(scenario_json)?.to_toml())
+    parse(scenario_json)?.to_toml().map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// A commented scenario that can be run as it is.
 #[pyfunction]
 pub(crate) fn template() -> &'static str {
-    scenario::template()
+    Scenario::template()
 }
 
 /// JSON schema of scenarios.
 #[pyfunction]
 pub(crate) fn schema() -> String {
-    scenario::schema().to_string()
+    Scenario::schema().to_string()
 }
 
 /// A resolved scenario from its JSON.

@@ -4,8 +4,8 @@
 
 use quiclab_core::scenario::{Delay, Link as LinkConfig, Queue, Rate};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, Duration, Element, FlowId, Link, Node, Outputs, Packet, Port, Target, Time,
-    Topology,
+    ByteCount, Counters, DataRate, Duration, Element, FlowId, Link, Node, Outputs, Packet, Port, Target,
+    Time, Topology,
 };
 use quiclab_sim::{Simulation, Step};
 
@@ -57,7 +57,8 @@ fn main() {
     };
     for chain in 0..CHAINS {
         let next = Time::ZERO + Duration::from_micros(u64::from(chain));
-        let source = topology.add(format!("source{chain}"), Node::Element(Box::new(Source { flow: FlowId(chain), next })));
+        let source = topology
+            .add(format!("source{chain}"), Node::Element(Box::new(Source { flow: FlowId(chain), next })));
         let name = format!("link{chain}");
         let link = Link::new(&config, None, 1, &name).expect("the configuration is valid");
         let link = topology.add(name, Node::Element(Box::new(link)));

@@ -3,35 +3,24 @@
 use crate::stacks::{EndpointRequest, Stacks};
 use quiclab_core::scenario::{EndpointConfig, Flow, Link as LinkConfig, Rate, Scenario, ShapedRate};
 use quiclab_core::{
-    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link, LinkError, Node,
-    Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver, WireError,
+    BearerError, BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,
+    LinkError, Node, Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver,
+    WireError,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use thiserror::Error;
 
 /// Why a scenario cannot be built although it is valid by itself.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// A trace file cannot be read.
-    #[error("links.{link}.rate.file = `{file}` cannot be read: {reason}; allowed is a readable text file", file = file.display())]
-    Unreadable {
-        /// Name of the link.
-        link: String,
-        /// Path of the file.
-        file: PathBuf,
-        /// What the system said.
-        reason: std::io::Error,
-    },
-    /// A trace file is not a trace.
-    #[error("links.{link}.rate.file = `{file}`: {reason}", file = file.display())]
+    /// A trace file is not usable.
+    #[error("links.{link}.rate.file: {reason}")]
     Trace {
         /// Name of the link.
         link: String,
-        /// Path of the file.
-        file: PathBuf,
         /// What is wrong with it.
-        reason: TraceError,
+        reason: TraceFileError,
     },
     /// A link cannot be made.
     #[error("links.{link}: {reason}")]
@@ -40,6 +29,14 @@ pub enum BuildError {
         link: String,
         /// What is wrong.
         reason: LinkError,
+    },
+    /// A split bearer cannot be made.
+    #[error("bearers.{bearer}: {reason}")]
+    Bearer {
+        /// Name of the bearer.
+        bearer: String,
+        /// What is wrong.
+        reason: BearerError,
     },
     /// An endpoint cannot be made.
     #[error("flows.{flow}.{end}.{reason}")]
@@ -57,6 +54,7 @@ pub enum BuildError {
 }
 
 /// What building needs besides the scenario.
+#[derive(Clone, Copy)]
 pub struct BuildOptions<'a> {
     /// Makes endpoints.
     pub stacks: &'a dyn Stacks,
@@ -79,14 +77,18 @@ pub(crate) struct Built {
 pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {
-        let trace = read_trace(name, config, options.base_dir)?;
+        let trace = read_trace(config, options.base_dir)
+            .map_err(|reason| BuildError::Trace { link: name.clone(), reason })?;
         let link = Link::new(config, trace, seed, name)
             .map_err(|reason| BuildError::Link { link: name.clone(), reason })?;
         topology.add(name, Node::Element(Box::new(link)));
     }
     for (name, config) in &scenario.bearers {
-        topology.add(format!("{name}.sender"), Node::Element(Box::new(BearerSender::new(config))));
-        topology.add(format!("{name}.receiver"), Node::Element(Box::new(BearerReceiver::new(config))));
+        let bearer = |reason| BuildError::Bearer { bearer: name.clone(), reason };
+        let sender = BearerSender::new(config).map_err(bearer)?;
+        let receiver = BearerReceiver::new(config).map_err(bearer)?;
+        topology.add(Scenario::bearer_sender(name), Node::Element(Box::new(sender)));
+        topology.add(Scenario::bearer_receiver(name), Node::Element(Box::new(receiver)));
     }
     for (name, config) in &scenario.taps {
         topology.add(name, Node::Element(Box::new(Tap::new(config))));
@@ -105,7 +107,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
             };
             let endpoint = build_endpoint(scenario, flow, identity, config, seed, options)
                 .map_err(|reason| BuildError::Stack { flow: name.clone(), end, reason })?;
-            ends.push(topology.add(format!("{name}.{end}"), Node::Endpoint(endpoint)));
+            ends.push(topology.add(scenario.endpoint_name(name, role), Node::Endpoint(endpoint)));
         }
     }
     for wire in scenario.wiring() {
@@ -130,7 +132,7 @@ fn build_endpoint(
     let request = EndpointRequest { identity, config, workload: &flow.workload, start, seed, observer };
     let endpoint = options.stacks.build(request)?;
     Ok(match config.host.as_ref().map(|host| &scenario.hosts[host]) {
-        Some(host) => Box::new(Host::new(endpoint, host, seed, &name)),
+        Some(host) => Box::new(Host::new(host, seed, &name, endpoint)),
         None => endpoint,
     })
 }
@@ -149,18 +151,25 @@ fn addresses(flow: u32, role: Role) -> FiveTuple {
     }
 }
 
-fn read_trace(link: &str, config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, BuildError> {
+/// Reads the trace of a link, if its rate is one.
+///
+/// # Errors
+/// When the file cannot be read or is not a trace.
+pub fn read_trace(config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, TraceFileError> {
     let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end })) = &config.rate else {
         return Ok(None);
     };
-    let text = std::fs::read_to_string(base_dir.join(file)).map_err(|reason| BuildError::Unreadable {
-        link: link.to_owned(),
-        file: file.clone(),
-        reason,
-    })?;
-    Trace::parse(&text, *format, *at_end).map(Some).map_err(|reason| BuildError::Trace {
-        link: link.to_owned(),
-        file: file.clone(),
-        reason,
-    })
+    let text = std::fs::read_to_string(base_dir.join(file))?;
+    Ok(Some(Trace::parse(&text, *format, *at_end)?))
+}
+
+/// Why there is no trace.
+#[derive(Debug, Error)]
+pub enum TraceFileError {
+    /// The file cannot be read.
+    #[error("cannot be read ({0})")]
+    Unreadable(#[from] std::io::Error),
+    /// The file is not a trace.
+    #[error(transparent)]
+    Malformed(#[from] TraceError),
 }

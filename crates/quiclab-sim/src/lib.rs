@@ -14,7 +14,7 @@ mod run;
 mod series;
 mod stacks;
 
-pub use build::{BuildError, BuildOptions};
+pub use build::{BuildError, BuildOptions, TraceFileError, read_trace};
 pub use difference::{Difference, PacketEvent, Side, first_difference};
 pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
 pub use packet_log::{Event, Record};

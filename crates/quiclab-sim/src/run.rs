@@ -39,6 +39,7 @@ pub enum RunError {
 }
 
 /// How to run.
+#[derive(Clone)]
 pub struct RunOptions<'a> {
     /// How to make endpoints and find traces.
     pub build: BuildOptions<'a>,

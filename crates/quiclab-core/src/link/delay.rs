@@ -27,7 +27,7 @@ const PARETO_DEVIATION: f64 = 0.866_025_403_784_438_6;
 
 /// Draws the delay of each packet.
 #[derive(Debug)]
-pub(super) struct DelayModel {
+pub(crate) struct DelayModel {
     mean: Duration,
     /// Standard deviation in nanoseconds; half of the width for a uniform delay.
     deviation: f64,
@@ -38,7 +38,7 @@ pub(super) struct DelayModel {
 
 impl DelayModel {
     /// The model of `config`; `random` belongs to it alone.
-    pub(super) fn new(config: &Delay, random: RandomStream) -> Self {
+    pub(crate) fn new(config: &Delay, random: RandomStream) -> Self {
         let distribution = match config.deviation {
             Duration::ZERO => Distribution::Constant,
             _ => config.distribution,
@@ -47,12 +47,12 @@ impl DelayModel {
     }
 
     /// Whether all packets have the same delay.
-    pub(super) fn is_constant(&self) -> bool {
+    pub(crate) fn is_constant(&self) -> bool {
         self.distribution == Distribution::Constant
     }
 
     /// The delay of the next packet.
-    pub(super) fn draw(&mut self) -> Duration {
+    pub(crate) fn draw(&mut self) -> Duration {
         let standard = match self.distribution {
             Distribution::Constant => return self.mean,
             Distribution::Normal => self.random.normal(),

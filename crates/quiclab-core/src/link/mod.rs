@@ -38,7 +38,7 @@ use crate::random::RandomStream;
 use crate::scenario::{self, Rate, ShapedRate};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
-use delay::DelayModel;
+pub(crate) use delay::DelayModel;
 use flight::Flight;
 use loss::LossModel;
 use queue::{Backlog, Queue, Queued};

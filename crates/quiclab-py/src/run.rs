@@ -1,0 +1,86 @@
+//! Runs, with the interpreter released.
+
+use crate::output::RunOutput;
+use crate::record::Recorder;
+use crate::scenario::{ScenarioError, parse};
+use crate::stacks::AllStacks;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use quiclab_core::scenario::{Record, Scenario};
+use quiclab_sim::{BuildOptions, RunError, RunOptions, Side};
+use std::path::Path;
+
+/// Runs a resolved scenario with a seed.
+#[pyfunction]
+pub(crate) fn run(
+    py: Python<'_>,
+    scenario_json: &str,
+    seed: u64,
+    base_dir: &str,
+    record_dir: Option<&str>,
+) -> PyResult<RunOutput> {
+    let scenario = parse(scenario_json)?;
+    let record = if record_dir.is_some() { scenario.record.clone() } else { Record::default() };
+    let recorder = Recorder::new(Path::new(record_dir.unwrap_or_default()), &scenario.name, &record);
+    let output = simulate(py, base_dir, &recorder, |options| quiclab_sim::run(&scenario, seed, options))?;
+    recorder.finish().map_err(PyOSError::new_err)?;
+    Ok(RunOutput::new(output))
+}
+
+/// Finds the first packet in which two runs part; JSON.
+#[pyfunction]
+pub(crate) fn first_difference(
+    py: Python<'_>,
+    scenario_a: &str,
+    seed_a: u64,
+    scenario_b: &str,
+    seed_b: u64,
+    base_dir_a: &str,
+    base_dir_b: &str,
+) -> PyResult<String> {
+    let quiet =
+        |json: &str| -> PyResult<Scenario> { Ok(Scenario { record: Record::default(), ..parse(json)? }) };
+    let (a, b) = (quiet(scenario_a)?, quiet(scenario_b)?);
+    let recorder = Recorder::new(Path::new(""), "", &Record::default());
+    let difference = simulate(py, base_dir_a, &recorder, |options_a| {
+        let options_b = RunOptions {
+            build: BuildOptions { base_dir: Path::new(base_dir_b), ..options_a.build },
+            ..options_a.clone()
+        };
+        let mut a = Side { scenario: &a, seed: seed_a, options: options_a.clone() };
+        let mut b = Side { scenario: &b, seed: seed_b, options: options_b };
+        quiclab_sim::first_difference(&mut a, &mut b)
+    })?;
+    Ok(serde_json::to_string(&difference).expect("a difference has string keys only"))
+}
+
+/// Calls `run` with options that know all stacks and the recorder; the interpreter is released.
+fn simulate<T: Send>(
+    py: Python<'_>,
+    base_dir: &str,
+    recorder: &Recorder,
+    run: impl FnOnce(&RunOptions<'_>) -> Result<T, RunError> + Send,
+) -> PyResult<T> {
+    let stacks = AllStacks { error: Default::default() };
+    let error = stacks.error.clone();
+    let result = py.detach(|| {
+        run(&RunOptions {
+            build: BuildOptions {
+                stacks: &stacks,
+                base_dir: Path::new(base_dir),
+                transport_observer: &|identity| recorder.transport_observer(identity),
+            },
+            packet_observers: &|topology| recorder.packet_observers(topology),
+            interrupted: &|| Python::attach(|py| py.check_signals().is_err()),
+            records: None,
+        })
+    });
+    if let Some(error) = error.lock().expect("no holder panics").take() {
+        return Err(error);
+    }
+    result.map_err(|error| match error {
+        RunError::Build(error) => ScenarioError::new_err(error.to_string()),
+        RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
+        other => PyRuntimeError::new_err(other.to_string()),
+    })
+}

@@ -1,0 +1,144 @@
+//! The stacks there are: the native ones, and aioquic where the Python extra is installed.
+
+use crate::endpoint::{FirstError, PyEndpoint};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use quiclab_core::scenario::{CongestionControl, EndpointConfig, StackProblem, Workload};
+use quiclab_core::{Endpoint, RandomStream, Role};
+use quiclab_sim::{EndpointRequest, NativeStacks, Stacks};
+use quiclab_stacks::StackError;
+use serde_json::json;
+
+/// Name of the stack written in Python.
+const AIOQUIC: &str = "aioquic";
+const AIOQUIC_MODULE: &str = "quiclab.stacks.aioquic";
+
+/// JSON list of stacks with their options, defaults and the sources of these.
+#[pyfunction]
+pub(crate) fn stacks(py: Python<'_>) -> PyResult<String> {
+    let mut list = json!(quiclab_stacks::stacks());
+    if let Ok(module) = py.import(AIOQUIC_MODULE) {
+        let described: String = module.call_method0("describe")?.extract()?;
+        let described = serde_json::from_str(&described).expect("describe() returns JSON");
+        list.as_array_mut().expect("a list of stacks").push(described);
+    }
+    Ok(list.to_string())
+}
+
+/// Whether an endpoint's stack takes its options.
+pub(crate) fn validate(config: &EndpointConfig) -> Result<(), StackProblem> {
+    if config.stack.as_deref() == Some(AIOQUIC) {
+        return Python::attach(|py| validate_aioquic(py, config));
+    }
+    quiclab_stacks::validate(config).map_err(|error| {
+        let extra = Python::attach(|py| py.import(AIOQUIC_MODULE).is_ok());
+        problem(
+            error,
+            if extra { ", `aioquic`" } else { ", and `aioquic` if the extra of this name is installed" },
+        )
+    })
+}
+
+fn problem(error: StackError, others: &str) -> StackProblem {
+    match error {
+        StackError::UnknownStack { name, allowed } => {
+            StackProblem { field: "stack".into(), value: name, allowed: format!("{allowed}{others}") }
+        }
+        StackError::NoProfiles { stack, profile } => StackProblem {
+            field: "profile".into(),
+            value: profile,
+            allowed: format!("none: stack `{stack}` has no profiles"),
+        },
+        StackError::OutOfRange { field, value, allowed } => {
+            StackProblem { field: field.into(), value, allowed }
+        }
+    }
+}
+
+fn validate_aioquic(py: Python<'_>, config: &EndpointConfig) -> Result<(), StackProblem> {
+    let module = py.import(AIOQUIC_MODULE).map_err(|error| StackProblem {
+        field: "stack".into(),
+        value: AIOQUIC.into(),
+        allowed: format!("a stack that is installed: `uv sync --extra aioquic` installs aioquic ({error})"),
+    })?;
+    let wrong = module
+        .call_method1("problem", (options(py, config),))
+        .and_then(|wrong| wrong.extract::<Option<(String, String, String)>>());
+    match wrong {
+        Ok(None) => Ok(()),
+        Ok(Some((field, value, allowed))) => Err(StackProblem { field: field.into(), value, allowed }),
+        Err(error) => {
+            Err(StackProblem { field: "stack".into(), value: AIOQUIC.into(), allowed: error.to_string() })
+        }
+    }
+}
+
+/// The options that are set, in base units: bytes, nanoseconds, numbers or names.
+fn options<'py>(py: Python<'py>, config: &EndpointConfig) -> Bound<'py, PyDict> {
+    let options = PyDict::new(py);
+    let set = |name: &str, value: Option<u64>| {
+        value.map(|value| options.set_item(name, value).expect("a text and an integer fit into a dict"));
+    };
+    set("datagram_size", config.datagram_size.map(|size| size.bytes()));
+    set("initial_window", config.initial_window.map(|size| size.bytes()));
+    set("stream_receive_window", config.stream_receive_window.map(|size| size.bytes()));
+    set("connection_receive_window", config.connection_receive_window.map(|size| size.bytes()));
+    set("send_window", config.send_window.map(|size| size.bytes()));
+    set("packet_threshold", config.packet_threshold.map(u64::from));
+    set("time_threshold", config.time_threshold.map(|threshold| threshold as u64));
+    set("initial_rtt", config.initial_rtt.map(|rtt| rtt.as_nanos()));
+    set("ack_frequency", config.ack_frequency.map(|frequency| u64::from(frequency.ack_eliciting_threshold)));
+    let name = |name: &str, value: Option<&str>| {
+        value.map(|value| options.set_item(name, value).expect("texts fit into a dict"));
+    };
+    name("profile", config.profile.as_deref());
+    name(
+        "congestion_control",
+        config.congestion_control.map(|control| match control {
+            CongestionControl::Newreno => "newreno",
+            CongestionControl::Cubic => "cubic",
+        }),
+    );
+    options
+}
+
+/// Native stacks, and aioquic through Python.
+pub(crate) struct AllStacks {
+    /// The first exception of a Python endpoint.
+    pub(crate) error: FirstError,
+}
+
+impl Stacks for AllStacks {
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError> {
+        if request.config.stack.as_deref() != Some(AIOQUIC) {
+            return NativeStacks.build(request);
+        }
+        Python::attach(|py| self.aioquic(py, request)).map_err(|error| StackError::OutOfRange {
+            field: "stack",
+            value: AIOQUIC.into(),
+            allowed: format!("a stack that starts ({error})"),
+        })
+    }
+}
+
+impl AllStacks {
+    fn aioquic(&self, py: Python<'_>, request: EndpointRequest<'_>) -> PyResult<Box<dyn Endpoint>> {
+        let EndpointRequest { identity, config, workload, start, seed, observer: _ } = request;
+        let Workload::Download { size, duration, request: request_size } = workload;
+        let arguments = PyDict::new(py);
+        arguments.set_item("server", identity.role == Role::Server)?;
+        arguments.set_item("options", options(py, config))?;
+        arguments.set_item("size_bytes", size.map(|size| size.bytes()))?;
+        arguments.set_item("duration_ns", duration.map(|duration| duration.as_nanos()))?;
+        arguments.set_item("request_bytes", request_size.bytes())?;
+        arguments.set_item("start_ns", start.as_nanos())?;
+        arguments.set_item("seed", RandomStream::new(seed, &identity.name).bits())?;
+        let (certificate, key) = quiclab_stacks::certificate();
+        arguments.set_item("certificate", PyBytes::new(py, certificate))?;
+        arguments.set_item("private_key", PyBytes::new(py, key))?;
+        arguments.set_item("server_name", quiclab_stacks::SERVER_NAME)?;
+        arguments.set_item("alpn", quiclab_stacks::ALPN)?;
+        let object = py.import(AIOQUIC_MODULE)?.getattr("AioquicEndpoint")?.call((), Some(&arguments))?;
+        Ok(Box::new(PyEndpoint::new(object.unbind(), identity, self.error.clone())?))
+    }
+}
