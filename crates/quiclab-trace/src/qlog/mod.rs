@@ -1,9 +1,9 @@
 //! qlog: what a QUIC transport did, as JSON text sequences.
 //!
 //! After draft-ietf-quic-qlog-main-schema-14 (file schema `sequential`, RFC 7464 records) and
-//! draft-ietf-quic-qlog-quic-events-13 (events). Newer drafts may rename fields: the header says
-//! which draft a file follows, and `schema/qlog-sequential.schema.json` is the part used here as a
-//! JSON schema, against which the tests check every record.
+//! draft-ietf-quic-qlog-quic-events-13 (events), both of July 2026. Later drafts may rename fields:
+//! the header of a file says which draft it follows. `schema/qlog-sequential.schema.json` is the
+//! part used here as a JSON schema, against which the tests check every record.
 //!
 //! | transport event | qlog event |
 //! | --- | --- |

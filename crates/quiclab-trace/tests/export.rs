@@ -1,0 +1,101 @@
+//! Export to qlog 0.3: the short log reviewed by hand, every kind of frame, cut-off and foreign input.
+
+use quiclab_trace::qlog::{ExportError, Exported, FILE_SCHEMA, export_qlog_03};
+use serde_json::{Value, json};
+
+const SHORT: &[u8] = include_bytes!("golden/short.sqlog");
+
+fn export(inputs: &[&[u8]]) -> (Exported, Value) {
+    let mut out = Vec::new();
+    let exported = export_qlog_03(inputs.iter().copied(), &mut out).unwrap();
+    (exported, serde_json::from_slice(&out).unwrap())
+}
+
+/// One event with these frames, exported.
+fn exported_frames(frames: Value) -> Value {
+    let log = format!(
+        "\x1e{}\n\x1e{}\n",
+        json!({"file_schema": FILE_SCHEMA}),
+        json!({"time": 1, "name": "quic:packet_sent", "data": {"frames": frames}})
+    );
+    export(&[log.as_bytes()]).1["traces"][0]["events"][0]["data"]["frames"].clone()
+}
+
+#[test]
+fn short_log_is_as_reviewed() {
+    let (exported, file) = export(&[SHORT]);
+    assert_eq!(exported, Exported { traces: 1, events: 6, truncated: 0 });
+    let reviewed: Value = serde_json::from_str(include_str!("golden/short.qlog")).unwrap();
+    assert_eq!(file, reviewed, "{file:#}");
+}
+
+#[test]
+fn several_inputs_are_several_traces() {
+    let (exported, file) = export(&[SHORT, SHORT]);
+    assert_eq!(exported, Exported { traces: 2, events: 12, truncated: 0 });
+    assert_eq!(file["traces"][0], file["traces"][1]);
+    assert_eq!(file["traces"].as_array().unwrap().len(), 2);
+}
+
+/// The fields of draft-ietf-quic-qlog-quic-events-01 appendix A.10.
+#[test]
+fn frames_have_the_old_fields() {
+    for (new, old) in [
+        (
+            json!({"frame_type": "ack", "ack_delay": 0.4, "acked_ranges": [[5, 7], [3], [0, 1]]}),
+            json!({"frame_type": "ack", "ack_delay": 0.4, "acked_ranges": [[0, 1], [3, 3], [5, 7]]}),
+        ),
+        (
+            json!({"frame_type": "stream", "stream_id": 4, "raw": {"length": 5, "payload_length": 5}}),
+            json!({"frame_type": "stream", "stream_id": 4, "offset": 0, "length": 5, "payload_length": 5}),
+        ),
+        (
+            json!({"frame_type": "padding", "raw": {"payload_length": 9}}),
+            json!({"frame_type": "padding", "length": 9}),
+        ),
+        (
+            json!({"frame_type": "new_token", "token": {"raw": {"length": 9}}}),
+            json!({"frame_type": "new_token", "token": {"length": 9}}),
+        ),
+        (
+            json!({"frame_type": "new_connection_id", "stateless_reset_token": "00ff"}),
+            json!({"frame_type": "new_connection_id",
+                   "stateless_reset_token": {"type": "stateless_reset", "data": "00ff"}}),
+        ),
+        (
+            json!({"frame_type": "reset_stream", "stream_id": 4, "error": "unknown", "error_code": 3}),
+            json!({"frame_type": "reset_stream", "stream_id": 4, "error_code": 3}),
+        ),
+        (
+            json!({"frame_type": "connection_close", "error": "unknown", "error_code": 4779}),
+            json!({"frame_type": "connection_close", "error_code": "unknown", "raw_error_code": 4779}),
+        ),
+        (
+            json!({"frame_type": "unknown", "frame_type_bytes": 62, "raw": {"length": 4}}),
+            json!({"frame_type": "unknown", "raw_frame_type": 62, "raw_length": 4}),
+        ),
+        (json!({"frame_type": "ping"}), json!({"frame_type": "ping"})),
+    ] {
+        assert_eq!(exported_frames(json!([new])), json!([old]), "{new}");
+    }
+}
+
+#[test]
+fn a_killed_run_loses_its_last_record_only() {
+    let cut = &SHORT[..SHORT.len() - 5];
+    let (exported, file) = export(&[cut, SHORT]);
+    assert_eq!(exported, Exported { traces: 2, events: 11, truncated: 1 });
+    assert_eq!(file["traces"][0]["events"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn what_is_not_our_qlog_is_refused() {
+    let error = |input: &[u8]| export_qlog_03([input], Vec::new()).unwrap_err();
+    assert!(matches!(error(b""), ExportError::NoHeader { input: 1 }));
+    assert!(matches!(error(b"\x1e{\"qlog_version\":\"0.3\"}\n"), ExportError::NoHeader { input: 1 }));
+    let header = SHORT[1..].split(|&byte| byte == 0x1e).next().unwrap();
+    let broken = [b"\x1e", header, b"\x1e{\"time\":}\n\x1e{}\n"].concat();
+    let error = error(&broken);
+    assert!(matches!(error, ExportError::Json { input: 1, record: 2, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "record 2 of input 1 is not JSON");
+}
