@@ -458,7 +458,6 @@ proptest! {
         let mut host = Host::new(&scenario::Host::default(), 9, "client", hosted);
         prop_assert!(host.transparent);
         host.transparent = !general;
-        host.note_deadline();
         let run = drive(&mut host, &arrivals, wake_first);
         prop_assert_eq!(run, bare);
         prop_assert_eq!(&*log.lock().unwrap(), &*bare_log.lock().unwrap());
