@@ -177,7 +177,7 @@ impl Host {
 
     fn note_deadline(&mut self) {
         let deadline = self.endpoint.next_wake();
-        if self.transparent || deadline == self.deadline {
+        if deadline == self.deadline {
             return;
         }
         self.deadline = deadline;

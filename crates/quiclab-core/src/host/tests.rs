@@ -281,12 +281,15 @@ fn slack_is_drawn_once_for_each_deadline() {
 
 #[test]
 fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
-    struct Stuck(Probe);
+    struct Stuck(Probe, u32);
     impl Element for Stuck {
         fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
             self.0.receive(now, port, packet, out);
         }
-        fn wake(&mut self, _now: Time, _out: &mut Outputs) {}
+        fn wake(&mut self, _now: Time, _out: &mut Outputs) {
+            self.1 += 1;
+            assert!(self.1 <= 2, "fired more than once in a call");
+        }
         fn next_wake(&self) -> Option<Time> {
             Some(at(3))
         }
@@ -301,7 +304,7 @@ fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
     }
     let config = scenario::Host { receive_datagram: us(10), ..scenario::Host::default() };
     let (probe, log) = Probe::boxed(0, &[]);
-    let mut host = Host::new(&config, 1, "client", Box::new(Stuck(*probe)));
+    let mut host = Host::new(&config, 1, "client", Box::new(Stuck(*probe, 0)));
     let mut out = Outputs::default();
     host.wake(at(3), &mut out);
     assert_eq!(host.next_wake(), Some(at(3)));
@@ -455,7 +458,6 @@ proptest! {
         let mut host = Host::new(&scenario::Host::default(), 9, "client", hosted);
         prop_assert!(host.transparent);
         host.transparent = !general;
-        host.note_deadline();
         let run = drive(&mut host, &arrivals, wake_first);
         prop_assert_eq!(run, bare);
         prop_assert_eq!(&*log.lock().unwrap(), &*bare_log.lock().unwrap());
