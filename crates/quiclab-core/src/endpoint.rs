@@ -8,6 +8,11 @@ use crate::time::Time;
 pub trait Endpoint: Element {
     /// How far the workload is.
     fn progress(&self) -> Progress;
+
+    /// Why the connection failed, in a sentence; `None` unless [`Progress::failed`].
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// How far the workload of an endpoint is.

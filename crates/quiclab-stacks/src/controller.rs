@@ -1,0 +1,204 @@
+//! A congestion controller that mirrors what the stacks do not tell: bytes in flight, and whether
+//! there is an RTT sample.
+//!
+//! Wraps the stack's own controller and passes every call on. After each ACK the stack states the
+//! bytes in flight, and each loss its size; what is sent in between is added by
+//! [`Gauge::add_in_flight`]. Only during the handshake may a padded packet without ack-eliciting
+//! frames be missing, until the next ACK.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The mirror. Atomics only because the stacks want their controllers `Sync`: one thread uses it.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    in_flight: AtomicU64,
+    sampled: AtomicBool,
+    /// Nanoseconds; 0 before it is known.
+    min_rtt: AtomicU64,
+}
+
+impl Gauge {
+    /// Bytes sent and not acknowledged or lost.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight.load(Relaxed)
+    }
+
+    /// Whether an ACK gave an RTT sample.
+    pub(crate) fn sampled(&self) -> bool {
+        self.sampled.load(Relaxed)
+    }
+
+    /// The smallest RTT in nanoseconds up to the last ACK but one; noq tells it nowhere else.
+    pub(crate) fn min_rtt_ns(&self) -> Option<u64> {
+        Some(self.min_rtt.load(Relaxed)).filter(|&min| min > 0)
+    }
+
+    /// A datagram that counts as in flight is sent.
+    pub(crate) fn add_in_flight(&self, bytes: u64) {
+        self.in_flight.store(self.in_flight() + bytes, Relaxed);
+    }
+
+    fn acknowledged(&self, in_flight: u64) {
+        self.in_flight.store(in_flight, Relaxed);
+        self.sampled.store(true, Relaxed);
+    }
+
+    fn lost(&self, bytes: u64) {
+        self.in_flight.store(self.in_flight().saturating_sub(bytes), Relaxed);
+    }
+
+    /// `min` is meaningless before the first sample, and the stacks pass it before they update it.
+    fn min_rtt(&self, min: Duration) {
+        if self.sampled() {
+            self.min_rtt.store(min.as_nanos() as u64, Relaxed);
+        }
+    }
+}
+
+/// A controller, or the factory of one, with its mirror.
+pub(crate) struct Mirrored<T> {
+    pub(crate) inner: T,
+    pub(crate) gauge: Arc<Gauge>,
+}
+
+impl<T> std::fmt::Debug for Mirrored<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.gauge.fmt(f)
+    }
+}
+
+mod quinn {
+    use super::*;
+    use quinn_proto::RttEstimator;
+    use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+
+    type Factory = Arc<dyn ControllerFactory + Send + Sync>;
+
+    impl ControllerFactory for Mirrored<Factory> {
+        fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+            let inner = self.inner.clone().build(now, mtu);
+            Box::new(Mirrored { inner, gauge: self.gauge.clone() })
+        }
+    }
+
+    impl Controller for Mirrored<Box<dyn Controller>> {
+        fn on_sent(&mut self, now: Instant, bytes: u64, last: u64) {
+            self.inner.on_sent(now, bytes, last);
+        }
+        fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
+            self.inner.on_ack(now, sent, bytes, app_limited, rtt);
+        }
+        fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
+            self.gauge.acknowledged(in_flight);
+            self.inner.on_end_acks(now, in_flight, app_limited, largest);
+        }
+        fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
+            self.gauge.lost(lost_bytes);
+            self.inner.on_congestion_event(now, sent, persistent, lost_bytes);
+        }
+        fn on_mtu_update(&mut self, mtu: u16) {
+            self.inner.on_mtu_update(mtu);
+        }
+        fn window(&self) -> u64 {
+            self.inner.window()
+        }
+        fn metrics(&self) -> ControllerMetrics {
+            self.inner.metrics()
+        }
+        fn clone_box(&self) -> Box<dyn Controller> {
+            Box::new(Mirrored { inner: self.inner.clone_box(), gauge: self.gauge.clone() })
+        }
+        fn initial_window(&self) -> u64 {
+            self.inner.initial_window()
+        }
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self.inner.into_any()
+        }
+    }
+}
+
+mod noq {
+    use super::*;
+    use noq_proto::RttEstimator;
+    use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+
+    type Factory = Arc<dyn ControllerFactory + Send + Sync>;
+
+    impl ControllerFactory for Mirrored<Factory> {
+        fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+            let inner = self.inner.clone().build(now, mtu);
+            Box::new(Mirrored { inner, gauge: self.gauge.clone() })
+        }
+    }
+
+    impl Controller for Mirrored<Box<dyn Controller>> {
+        fn on_sent(&mut self, now: Instant, bytes: u64, largest: u64) {
+            self.inner.on_sent(now, bytes, largest);
+        }
+        fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
+            self.gauge.add_in_flight(u64::from(bytes));
+            self.inner.on_packet_sent(now, bytes, number);
+        }
+        fn on_cwnd_limited(&mut self) {
+            self.inner.on_cwnd_limited();
+        }
+        fn on_ack(
+            &mut self,
+            now: Instant,
+            sent: Instant,
+            bytes: u64,
+            number: u64,
+            app_limited: bool,
+            rtt: &RttEstimator,
+        ) {
+            self.gauge.min_rtt(rtt.min());
+            self.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
+        }
+        fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
+            self.gauge.acknowledged(in_flight);
+            self.inner.on_end_acks(now, in_flight, app_limited, largest);
+        }
+        fn on_congestion_event(
+            &mut self,
+            now: Instant,
+            sent: Instant,
+            persistent: bool,
+            ecn: bool,
+            lost_bytes: u64,
+            largest_lost: u64,
+        ) {
+            self.gauge.lost(lost_bytes);
+            self.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
+        }
+        fn on_packet_lost(&mut self, bytes: u16, number: u64, now: Instant) {
+            self.inner.on_packet_lost(bytes, number, now);
+        }
+        fn on_spurious_congestion_event(&mut self) {
+            self.inner.on_spurious_congestion_event();
+        }
+        fn on_mtu_update(&mut self, mtu: u16) {
+            self.inner.on_mtu_update(mtu);
+        }
+        fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: Duration) {
+            self.inner.on_ack_frequency_update(threshold, max_ack_delay);
+        }
+        fn window(&self) -> u64 {
+            self.inner.window()
+        }
+        fn metrics(&self) -> ControllerMetrics {
+            self.inner.metrics()
+        }
+        fn clone_box(&self) -> Box<dyn Controller> {
+            Box::new(Mirrored { inner: self.inner.clone_box(), gauge: self.gauge.clone() })
+        }
+        fn initial_window(&self) -> u64 {
+            self.inner.initial_window()
+        }
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self.inner.into_any()
+        }
+    }
+}

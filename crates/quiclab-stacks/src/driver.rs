@@ -1,0 +1,230 @@
+//! One driver for all stacks: makes an [`Endpoint`] of a [`Stack`] and a download.
+//!
+//! Each call from the simulation passes on a datagram or the due timers, lets the application act,
+//! and sends until the stack has nothing more to send now. Datagrams are sent one by one, never as
+//! a batch for segmentation offload.
+
+use crate::observation::SharedObservation;
+use crate::seeded;
+use crate::stack::{Event, Stack};
+use crate::time::Clock;
+use crate::workload::Download;
+use bytes::BytesMut;
+use quiclab_core::{
+    ByteCount, Counters, Direction, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, FlowId,
+    Metrics, Outputs, Packet, Payload, Port, Progress, RandomStream, Role, Time,
+};
+
+/// UDP and IP headers in bytes (RFC 768, RFC 791, RFC 8200).
+const UDP_HEADER: u64 = 8;
+const IPV4_HEADER: u64 = 20;
+const IPV6_HEADER: u64 = 40;
+
+/// What a deadline that is still due after it was handled is put off by: the run goes on even if a
+/// stack asks again and again for the same instant.
+const SMALLEST_STEP: Duration = Duration::from_micros(1);
+
+/// One end of a flow.
+pub(crate) struct QuicEndpoint<S: Stack> {
+    stack: S,
+    download: Download<S::Stream>,
+    clock: Clock,
+    /// When the client connects; `None` once it has, and for servers.
+    start: Option<Time>,
+    /// What TLS draws from; `None` only while it is lent.
+    tls_random: Option<RandomStream>,
+    observation: Option<SharedObservation>,
+    flow: FlowId,
+    direction: Direction,
+    tuple: FiveTuple,
+    /// IP and UDP headers.
+    headers: ByteCount,
+    next_id: u64,
+    /// The datagram being written.
+    datagram: Vec<u8>,
+    wake: Option<Time>,
+    counters: Counters,
+}
+
+impl<S: Stack> QuicEndpoint<S> {
+    pub(crate) fn new(
+        identity: &EndpointIdentity,
+        stack: S,
+        download: Download<S::Stream>,
+        start: Time,
+        tls_random: RandomStream,
+        observation: Option<SharedObservation>,
+    ) -> Self {
+        let start = (identity.role == Role::Client).then_some(start);
+        let ip_header = if identity.tuple.source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
+        Self {
+            stack,
+            download,
+            clock: Clock::new(),
+            start,
+            tls_random: Some(tls_random),
+            observation,
+            flow: identity.flow,
+            direction: match identity.role {
+                Role::Client => Direction::Up,
+                Role::Server => Direction::Down,
+            },
+            tuple: identity.tuple,
+            headers: ByteCount::from_bytes(ip_header + UDP_HEADER),
+            next_id: first_id(identity),
+            datagram: Vec::new(),
+            wake: start,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Calls the stack, with random numbers for TLS as long as it may need them.
+    fn call<R>(&mut self, call: impl FnOnce(&mut S) -> R) -> R {
+        if self.stack.is_handshaking() {
+            seeded::with_stream(&mut self.tls_random, || call(&mut self.stack))
+        } else {
+            call(&mut self.stack)
+        }
+    }
+
+    fn begin(&self, now: Time) {
+        if let Some(observation) = &self.observation {
+            observation.lock().begin(now);
+        }
+    }
+
+    /// Lets the application act and sends what can be sent now, then asks for the next deadline:
+    /// at `earliest` or later.
+    fn advance(&mut self, now: Time, earliest: Time, out: &mut Outputs) {
+        let instant = self.clock.instant(now);
+        let mut event = self.call(Stack::poll);
+        loop {
+            while let Some(happened) = event {
+                self.download.handle(happened, now, instant, &mut self.stack);
+                event = self.call(Stack::poll);
+            }
+            while let Some(ecn) = {
+                self.datagram.clear();
+                self.stack.transmit(instant, &mut self.datagram)
+            } {
+                self.send(now, ecn, out);
+            }
+            event = self.call(Stack::poll);
+            if event.is_none() {
+                break;
+            }
+        }
+        if let Some(observation) = &self.observation {
+            observation.lock().end(self.stack.snapshot().recovery);
+        }
+        let stack = self.stack.deadline().map(|deadline| self.clock.deadline(deadline).max(earliest));
+        self.wake = [stack, self.start, self.download.deadline()].into_iter().flatten().min();
+    }
+
+    fn send(&mut self, now: Time, ecn: Ecn, out: &mut Outputs) {
+        let size = self.headers + ByteCount::from_bytes(self.datagram.len() as u64);
+        self.counters.created.add(size);
+        self.counters.sent.add(size);
+        let packet = Packet {
+            id: self.next_id,
+            flow: self.flow,
+            direction: self.direction,
+            size,
+            encapsulation: ByteCount::ZERO,
+            sequence: 0,
+            tuple: self.tuple,
+            ecn,
+            created: now,
+            payload: Payload::Bytes(BytesMut::from(self.datagram.as_slice())),
+        };
+        self.next_id += 1;
+        out.send(Port(0), packet);
+    }
+}
+
+/// Identities are unique in a run: the end, then the flow (31 bits), then a counter (32 bits).
+fn first_id(identity: &EndpointIdentity) -> u64 {
+    let end = u64::from(identity.role == Role::Server);
+    end << 63 | u64::from(identity.flow.0 & 0x7FFF_FFFF) << 32
+}
+
+impl<S: Stack> Element for QuicEndpoint<S> {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+        self.counters.received.add(packet.size);
+        self.counters.consumed.add(packet.size);
+        let Payload::Bytes(payload) = packet.payload else {
+            return; // background traffic that went astray
+        };
+        self.begin(now);
+        let instant = self.clock.instant(now);
+        let mut answer = std::mem::take(&mut self.datagram);
+        answer.clear();
+        let answered = self.call(|stack| stack.receive(instant, packet.ecn, payload, &mut answer));
+        self.datagram = answer;
+        if answered {
+            self.send(now, Ecn::NotEct, out);
+        }
+        self.advance(now, now, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        self.begin(now);
+        let instant = self.clock.instant(now);
+        if self.start.is_some_and(|start| start <= now) {
+            self.start = None;
+            self.download.start(now);
+            self.call(|stack| stack.connect(instant));
+        }
+        self.call(|stack| stack.wake(instant));
+        self.download.wake(now, &mut self.stack);
+        self.advance(now, now + SMALLEST_STEP, out);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.wake
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn statistics(&self, _now: Time, out: &mut Metrics) {
+        let snapshot = self.stack.snapshot();
+        report(&snapshot, out);
+        out.count("lost_bytes", snapshot.lost_bytes);
+        out.count("ack_frames_sent", snapshot.ack_frames_sent);
+        out.count("ack_frames_received", snapshot.ack_frames_received);
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        report(&self.stack.snapshot(), out);
+    }
+}
+
+/// Values that are worth a time series; one that is unknown is left out.
+fn report(snapshot: &crate::stack::Snapshot, out: &mut Metrics) {
+    let recovery = &snapshot.recovery;
+    out.count("cwnd_bytes", recovery.cwnd_bytes);
+    let optional =
+        [("ssthresh_bytes", recovery.ssthresh_bytes), ("in_flight_bytes", recovery.in_flight_bytes)];
+    for (name, value) in optional {
+        value.into_iter().for_each(|value| out.count(name, value));
+    }
+    for (name, value) in [("srtt_ms", recovery.srtt_ns), ("min_rtt_ms", recovery.min_rtt_ns)] {
+        value.into_iter().for_each(|value| out.set(name, Duration::from_nanos(value).as_ms_f64()));
+    }
+    out.count("lost_packets", recovery.lost_packets);
+    out.count("congestion_events", recovery.congestion_events);
+    out.count("packets_sent", snapshot.packets_sent);
+    out.count("packets_received", snapshot.datagrams_received);
+}
+
+impl<S: Stack> Endpoint for QuicEndpoint<S> {
+    fn progress(&self) -> Progress {
+        self.download.progress
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.download.failure.as_deref()
+    }
+}

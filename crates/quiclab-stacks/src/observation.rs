@@ -1,0 +1,201 @@
+//! What an observer is told, and the loss tracking that needs it.
+//!
+//! Exists only where somebody observes. The encryption layer ([`crate::crypto_observer`]) shows
+//! each packet in plaintext; the driver tells the time before, and the recovery state after, each
+//! call into the stack.
+//!
+//! The stacks count lost packets but do not name them. They are found from what the stacks do
+//! (RFC 9002 section 6.1): of the packets sent and not acknowledged, one below the largest
+//! acknowledged is lost if it is far enough below it or old enough. Both rules are monotone: where
+//! a packet is lost, so are all lower ones. Thus `n` new losses in a packet number space are its
+//! `n` lowest outstanding numbers.
+
+use crate::frames;
+use quiclab_core::{PacketSpace, RecoveryState, Role, Time, TransportEvent, TransportObserver};
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The observation of one endpoint, shared by its driver and its keys. All are called from the
+/// same thread, so the lock is never waited for.
+#[derive(Clone)]
+pub(crate) struct SharedObservation(Arc<Mutex<Observation>>);
+
+impl SharedObservation {
+    /// `packet_threshold` is that of the stack's loss detection.
+    pub(crate) fn new(observer: Box<dyn TransportObserver>, role: Role, packet_threshold: u64) -> Self {
+        Self(Arc::new(Mutex::new(Observation {
+            now: Time::ZERO,
+            observer,
+            role,
+            packet_threshold,
+            spaces: Default::default(),
+            recovery: RecoveryState::default(),
+        })))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Observation> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct Observation {
+    now: Time,
+    observer: Box<dyn TransportObserver>,
+    role: Role,
+    packet_threshold: u64,
+    /// Initial, Handshake, application data.
+    spaces: [Outstanding; 3],
+    /// What was told last.
+    recovery: RecoveryState,
+}
+
+/// Packets of a number space that were sent and are neither acknowledged nor lost.
+#[derive(Default)]
+struct Outstanding {
+    numbers: BTreeSet<u64>,
+    /// `None` before the first ACK.
+    largest_acked: Option<u64>,
+    largest_ack_eliciting: u64,
+    /// How many of `numbers` are above `largest_ack_eliciting`.
+    tail: u64,
+    /// An ACK arrived in the present call.
+    touched: bool,
+}
+
+/// Packets that ask for no acknowledgement, sent after the last one that does: both stacks forget
+/// the oldest of them beyond this many (`MAX_UNACKED_NON_ACK_ELICTING_TAIL` + 1).
+const REMEMBERED_TAIL: u64 = 1_001;
+
+const SPACES: [PacketSpace; 3] = [PacketSpace::Initial, PacketSpace::Handshake, PacketSpace::OneRtt];
+
+const fn index(space: PacketSpace) -> usize {
+    match space {
+        PacketSpace::Initial => 0,
+        PacketSpace::Handshake => 1,
+        PacketSpace::ZeroRtt | PacketSpace::OneRtt => 2,
+    }
+}
+
+impl Observation {
+    /// A call into the stack begins.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.now = now;
+        for space in &mut self.spaces {
+            space.touched = false;
+        }
+    }
+
+    /// A call into the stack has ended.
+    pub(crate) fn end(&mut self, state: RecoveryState) {
+        self.report_lost(state.lost_packets - self.recovery.lost_packets);
+        let key = |state: &RecoveryState| (state.cwnd_bytes, state.ssthresh_bytes, state.srtt_ns);
+        let changed = key(&state) != key(&self.recovery);
+        self.recovery = state;
+        if changed {
+            self.observer.observe(self.now, &TransportEvent::Recovery(state));
+        }
+    }
+
+    pub(crate) fn secret(&mut self, line: &str) {
+        self.observer.observe(self.now, &TransportEvent::Secret(line));
+    }
+
+    pub(crate) fn sent(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
+        self.observer.observe(self.now, &TransportEvent::PacketSent { space, number, header, payload });
+        if space == PacketSpace::Handshake && self.role == Role::Client {
+            self.discard(PacketSpace::Initial); // RFC 9001 section 4.9.1
+        }
+        // what we cannot parse is taken for ack-eliciting: most packets of a sender are
+        let ack_eliciting = frames::walk(payload, |_| ()).map_or(true, |summary| summary.ack_eliciting);
+        self.spaces[index(space)].insert(number, ack_eliciting);
+    }
+
+    pub(crate) fn received(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
+        self.observer.observe(self.now, &TransportEvent::PacketReceived { space, number, header, payload });
+        let outstanding = &mut self.spaces[index(space)];
+        let summary = frames::walk(payload, |acked| outstanding.acknowledge(&acked));
+        match (self.role, space) {
+            (Role::Server, PacketSpace::Handshake) => self.discard(PacketSpace::Initial),
+            // 1-RTT packets are not read before the handshake is complete, thus confirmed (RFC 9001
+            // section 4.1.2)
+            (Role::Server, PacketSpace::OneRtt) => self.discard_handshake(),
+            (Role::Client, PacketSpace::OneRtt) if summary.is_ok_and(|summary| summary.handshake_done) => {
+                self.discard_handshake();
+            }
+            _ => {}
+        }
+    }
+
+    fn discard_handshake(&mut self) {
+        self.discard(PacketSpace::Initial);
+        self.discard(PacketSpace::Handshake);
+    }
+
+    /// The keys are dropped: no packet of `space` can be lost any more.
+    fn discard(&mut self, space: PacketSpace) {
+        self.spaces[index(space)] = Outstanding::default();
+    }
+
+    /// Names the `count` packets that the stack declared lost in the present call.
+    fn report_lost(&mut self, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let mut left = usize::try_from(count).expect("losses of one call fit into memory");
+        let mut lost = [0; 3];
+        // First those beyond the packet threshold, which are lost at once; then those too old, in
+        // spaces with an ACK in this call before those with a timeout.
+        let rules = [(self.packet_threshold, false), (1, true), (1, false)];
+        for (distance, touched_only) in rules {
+            for (space, lost) in self.spaces.iter().zip(&mut lost) {
+                if space.touched || !touched_only {
+                    let more = left.min(space.outstanding_below_largest(distance) - *lost);
+                    *lost += more;
+                    left -= more;
+                }
+            }
+        }
+        debug_assert_eq!(left, 0, "the stack lost packets that are not outstanding");
+        for (index, lost) in lost.into_iter().enumerate().filter(|(_, lost)| *lost > 0) {
+            let numbers: Vec<u64> = (0..lost).map_while(|_| self.spaces[index].pop_lowest()).collect();
+            let event = TransportEvent::PacketsLost { space: SPACES[index], numbers: &numbers };
+            self.observer.observe(self.now, &event);
+        }
+    }
+}
+
+impl Outstanding {
+    fn insert(&mut self, number: u64, ack_eliciting: bool) {
+        if ack_eliciting {
+            self.largest_ack_eliciting = number;
+            self.tail = 0;
+        } else if self.tail < REMEMBERED_TAIL {
+            self.tail += 1;
+        } else if let Some(&oldest) = self.numbers.range(self.largest_ack_eliciting + 1..).next() {
+            self.numbers.remove(&oldest);
+        }
+        self.numbers.insert(number);
+    }
+
+    fn acknowledge(&mut self, acked: &RangeInclusive<u64>) {
+        self.touched = true;
+        self.largest_acked = self.largest_acked.max(Some(*acked.end()));
+        while let Some(&number) = self.numbers.range(acked.clone()).next() {
+            self.numbers.remove(&number);
+            self.tail -= u64::from(number > self.largest_ack_eliciting);
+        }
+    }
+
+    /// How many numbers are at least `distance` below the largest acknowledged.
+    fn outstanding_below_largest(&self, distance: u64) -> usize {
+        let below = self.largest_acked.and_then(|largest| (largest + 1).checked_sub(distance));
+        below.map_or(0, |below| self.numbers.range(..below).count())
+    }
+
+    fn pop_lowest(&mut self) -> Option<u64> {
+        let number = self.numbers.pop_first()?;
+        self.tail -= u64::from(number > self.largest_ack_eliciting);
+        Some(number)
+    }
+}

@@ -1,0 +1,52 @@
+//! Virtual time as the `Instant` that the stacks take, and back.
+//!
+//! The stacks compute with differences of instants only, so any epoch gives the same run. An
+//! `Instant` cannot be made from a number: one is taken from the clock, once per process.
+
+use quiclab_core::Time;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The mapping between [`Time`] and [`Instant`]; all values of it are the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// The instant that stands for [`Time::ZERO`].
+    epoch: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        static EPOCH: OnceLock<Instant> = OnceLock::new();
+        #[allow(clippy::disallowed_methods, reason = "an arbitrary epoch; its value never reaches a result")]
+        let epoch = *EPOCH.get_or_init(Instant::now);
+        Self { epoch }
+    }
+
+    /// The instant that stands for `time`.
+    pub(crate) fn instant(self, time: Time) -> Instant {
+        self.epoch + Duration::from_nanos(time.as_nanos())
+    }
+
+    /// The first time at which `deadline` is due. `Instant` counts nanoseconds, so nothing is lost
+    /// and there is nothing to round up; a deadline before the epoch is due at once.
+    pub(crate) fn deadline(self, deadline: Instant) -> Time {
+        let nanos = deadline.saturating_duration_since(self.epoch).as_nanos();
+        Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_never_early() {
+        let clock = Clock::new();
+        for nanos in [0, 1, 99, 1_000_000_007, 86_400_000_000_001] {
+            let instant = clock.instant(Time::from_nanos(nanos));
+            assert_eq!(clock.deadline(instant), Time::from_nanos(nanos));
+            assert!(clock.instant(clock.deadline(instant)) >= instant);
+        }
+        assert_eq!(clock.deadline(clock.instant(Time::ZERO)), Time::ZERO);
+    }
+}
