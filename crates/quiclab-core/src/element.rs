@@ -6,14 +6,16 @@
 use crate::packet::Packet;
 use crate::time::Time;
 use crate::units::ByteCount;
+use std::any::Any;
 use std::ops::AddAssign;
 
 /// Number of an input or an output of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port(pub u16);
 
-/// A state machine that packets pass: see the module documentation.
-pub trait Element: Send {
+/// A state machine that packets pass: see the module documentation. `Any` lets the driver ask an element
+/// what only its kind knows, such as the records of a tap.
+pub trait Element: Send + Any {
     /// `packet` arrives at input `port`.
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs);
 

@@ -40,6 +40,23 @@ impl RunOutput {
         Ok(columns)
     }
 
+    /// Records of the taps by name, each as packed little-endian columns.
+    #[getter]
+    fn taps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let taps = PyDict::new(py);
+        for (name, records) in &self.output.taps {
+            let records = records.iter().collect::<Vec<_>>();
+            let columns = PyDict::new(py);
+            columns.set_item("time_ns", pack(py, &records, |r| r.time.as_nanos().to_le_bytes()))?;
+            columns.set_item("packet_id", pack(py, &records, |r| r.id.to_le_bytes()))?;
+            columns.set_item("flow", pack(py, &records, |r| r.flow.0.to_le_bytes()))?;
+            columns.set_item("direction", pack(py, &records, |r| [r.direction as u8]))?;
+            columns.set_item("size_bytes", pack(py, &records, |r| (r.size.bytes() as u32).to_le_bytes()))?;
+            taps.set_item(name, columns)?;
+        }
+        Ok(taps)
+    }
+
     /// Packet records as packed little-endian columns.
     #[getter]
     fn packets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

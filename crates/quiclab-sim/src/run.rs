@@ -6,7 +6,8 @@ use crate::packet_log::Record;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
-use quiclab_core::{Metrics, PacketObserver, Progress, Time, Topology};
+use quiclab_core::{Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use thiserror::Error;
@@ -59,6 +60,8 @@ pub struct RunOutput {
     pub series: Series,
     /// Packet records; empty unless asked for.
     pub packets: Vec<Record>,
+    /// What the taps have recorded, by name.
+    pub taps: Vec<(String, TapRecords)>,
     /// Names of the elements by index.
     pub element_names: Vec<String>,
     /// The digest after each 4096 departures and arrivals.
@@ -200,6 +203,16 @@ impl Goal {
             Until::DurationOver => None,
         }
     }
+}
+
+fn take_taps(topology: &mut Topology) -> Vec<(String, TapRecords)> {
+    (0..topology.len())
+        .filter_map(|index| {
+            let name = topology.name(index).to_owned();
+            let element: &mut dyn Any = topology.node_mut(index).element();
+            element.downcast_mut::<Tap>().map(|tap| (name, tap.take_records()))
+        })
+        .collect()
 }
 
 fn check_balance(topology: &Topology) -> Result<(), RunError> {

@@ -8,11 +8,13 @@ seconds inside aioquic; deadlines are rounded up to a nanosecond.
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from random import Random
 from typing import Any, Final
 
@@ -32,19 +34,62 @@ STEP_AFTER_STALE_TIMER_NS: Final = 50_000
 SEND_AHEAD_BYTES: Final = 4 << 20
 #: Date by which certificates are judged: virtual time has none of its own.
 VIRTUAL_DATE: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
-#: Options of an endpoint that aioquic has, with their default and its source.
+#: Options of an endpoint that aioquic has: meaning, default and its source.
 OPTIONS: Final = {
-    "congestion_control": ("newreno", "aioquic 1.7 QuicConfiguration.congestion_control_algorithm"),
-    "datagram_size": ("1200 B", "aioquic 1.7 SMALLEST_MAX_DATAGRAM_SIZE"),
-    "stream_receive_window": ("1 MiB", "aioquic 1.7 QuicConfiguration.max_stream_data, doubled on demand"),
-    "connection_receive_window": ("1 MiB", "aioquic 1.7 QuicConfiguration.max_data, doubled on demand"),
-    "initial_rtt": ("100 ms", "aioquic 1.7 QuicConfiguration.initial_rtt"),
+    "congestion_control": (
+        "congestion control",
+        "newreno",
+        "QuicConfiguration.congestion_control_algorithm, aioquic 1.7.2",
+    ),
+    "datagram_size": ("largest UDP payload", "1200 B", "SMALLEST_MAX_DATAGRAM_SIZE, aioquic 1.7.2"),
+    "stream_receive_window": (
+        "flow-control window of a stream, doubled on demand",
+        "1 MiB",
+        "QuicConfiguration.max_stream_data, aioquic 1.7.2",
+    ),
+    "connection_receive_window": (
+        "flow-control window of the connection, doubled on demand",
+        "1 MiB",
+        "QuicConfiguration.max_data, aioquic 1.7.2",
+    ),
+    "initial_rtt": ("RTT assumed before the first sample", "100 ms", "QuicConfiguration.initial_rtt, aioquic 1.7.2"),
 }
 
+#: Attribute of aioquic's configuration for each option, and how its value is written there.
+_ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "congestion_control": ("congestion_control_algorithm", {"newreno": "reno", "cubic": "cubic"}.__getitem__),
+    "datagram_size": ("max_datagram_size", int),
+    "stream_receive_window": ("max_stream_data", int),
+    "connection_receive_window": ("max_data", int),
+    "initial_rtt": ("initial_rtt", lambda nanoseconds: nanoseconds / 1e9),
+}
 _CHUNK: Final = bytes(1 << 20)
 _PEER: Final = ("10.0.0.1", 443)
 _urandom = os.urandom
 _utcnow = tls.utcnow
+
+
+def describe() -> str:
+    """Return name, version, description and options of this stack as JSON, as the native stacks do."""
+    return json.dumps(
+        {
+            "name": "aioquic",
+            "version": version("aioquic"),
+            "description": "aioquic, the QUIC implementation in Python of the published study; in virtual time",
+            "options": [
+                {"option": name, "meaning": meaning, "default": default, "source": source}
+                for name, (meaning, default, source) in OPTIONS.items()
+            ],
+        }
+    )
+
+
+def problem(options: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Return field, value and what is allowed for the first option that aioquic does not have, or None."""
+    for name, value in options.items():
+        if name not in _ATTRIBUTES:
+            return name, str(value), f"to leave it out: stack `aioquic` has {', '.join(_ATTRIBUTES)} only"
+    return None
 
 
 class _SeededX25519(x25519.X25519PrivateKey):
@@ -74,6 +119,8 @@ class AioquicEndpoint:
         Seed of all random numbers of this end.
     certificate, private_key
         The server's certificate and key (DER).
+    server_name
+        The name in the certificate.
     alpn
         Application protocol of the handshake.
     """
@@ -90,7 +137,8 @@ class AioquicEndpoint:
         seed: int,
         certificate: bytes,
         private_key: bytes,
-        alpn: str,
+        server_name: str,
+        alpn: bytes,
     ) -> None:
         self._random = Random(seed)
         self._server = server
@@ -105,7 +153,10 @@ class AioquicEndpoint:
         self._failed = False
         self._stream: int | None = None
         self._packets_sent = self._packets_received = 0
-        self._configuration = _configuration(server, options, certificate, private_key, alpn)
+        self._configuration = _configuration(server, options, server_name, alpn.decode())
+        if server:
+            self._configuration.certificate = x509.load_der_x509_certificate(certificate)
+            self._configuration.private_key = load_der_private_key(private_key, password=None)
         self._connection: QuicConnection | None = None
 
     def receive(self, now_ns: int, datagram: bytes) -> None:
@@ -229,27 +280,14 @@ class AioquicEndpoint:
             tls.x25519.X25519PrivateKey = key_class
 
 
-def _configuration(
-    server: bool, options: dict[str, Any], certificate: bytes, private_key: bytes, alpn: str
-) -> QuicConfiguration:
+def _configuration(server: bool, options: dict[str, Any], server_name: str, alpn: str) -> QuicConfiguration:
     configuration = QuicConfiguration(
         is_client=not server,
         alpn_protocols=[alpn],
-        server_name="quiclab.test",
-        congestion_control_algorithm={"newreno": "reno", "cubic": "cubic"}[
-            options.get("congestion_control", "newreno")
-        ],
+        server_name=server_name,
         verify_mode=None if server else ssl.CERT_NONE,
     )
-    if server:
-        configuration.certificate = x509.load_der_x509_certificate(certificate)
-        configuration.private_key = load_der_private_key(private_key, password=None)
-    if "datagram_size" in options:
-        configuration.max_datagram_size = options["datagram_size"]
-    if "stream_receive_window" in options:
-        configuration.max_stream_data = options["stream_receive_window"]
-    if "connection_receive_window" in options:
-        configuration.max_data = options["connection_receive_window"]
-    if "initial_rtt" in options:
-        configuration.initial_rtt = options["initial_rtt"] / 1e9
+    for option, value in options.items():
+        attribute, convert = _ATTRIBUTES[option]
+        setattr(configuration, attribute, convert(value))
     return configuration
