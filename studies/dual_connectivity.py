@@ -21,6 +21,7 @@ from quiclab.study import (
     Metric,
     Study,
     Table,
+    Unavailable,
     Value,
     Variant,
 )
@@ -122,7 +123,7 @@ LIMITS = (
     "Deviations between runs come from the drawn delays alone; a testbed has more sources.",
 )
 
-TCP = {"tcp": "not available yet: needs the TCP engine lab-tcp; the figure shows the published values"}
+TCP = Unavailable("tcp", "TCP", "not available yet: needs the TCP engine lab-tcp")
 QUIC_ONLY = "the QUIC configurations; not available yet: tcp"
 
 
@@ -335,7 +336,7 @@ BATCH_SIZE = Study(
     assumptions=ASSUMPTIONS,
     variants=VARIANTS,
     limits=LIMITS,
-    unavailable=TCP,
+    unavailable=(TCP,),
 )
 
 SHARE = Study(
@@ -387,7 +388,7 @@ SHARE = Study(
             dc_26,
             gain_over_one_link,
             scope=QUIC_ONLY,
-            note="The factor 1.8 for \"nearly doubles\" is ours (1.89 to 2.06 in Table 5.4).",
+            note='The factor 1.8 for "nearly doubles" is ours (1.89 to 2.06 in Table 5.4).',
         ),
         Claim(
             "DC-27",
@@ -401,7 +402,7 @@ SHARE = Study(
     assumptions=ASSUMPTIONS,
     variants=VARIANTS,
     limits=LIMITS,
-    unavailable=TCP,
+    unavailable=(TCP,),
 )
 
 STUDIES = (BATCH_SIZE, SHARE)

@@ -11,7 +11,7 @@ import pytest
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 
-# DELETE from here, with tests/fake_extension and tests/data, when the real extension and scenarios/ are there ----------
+# DELETE from here, with tests/fake_extension and tests/data, when the real extension and scenarios/ are there -----
 FAKE = TESTS / "fake_extension"
 try:
     import quiclab._quiclab as extension
@@ -41,7 +41,7 @@ def study_root(tmp_path_factory: pytest.TempPathFactory) -> None:
         os.environ["QUICLAB_STUDIES"] = str(root / "studies")
 
 
-# DELETE to here -------------------------------------------------------------------------------------------------------
+# DELETE to here -----
 
 SMALL = """\
 version = 1

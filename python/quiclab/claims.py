@@ -165,7 +165,7 @@ def judge(
             numbers=_numbers(claim, measured),
             reason="a bootstrap over runs needs at least two runs of each setting",
         )
-    means = bootstrap_means({key: values for key, values in runs.items()}, resamples)
+    means = bootstrap_means(runs, resamples)
     true = sum(
         claim.check(Sample({key: float(means[key][index]) for key in runs}, factors, configurations))
         for index in range(resamples)

@@ -38,7 +38,8 @@ app.add_typer(scenario_app, name="scenario")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
 
-UsageError = typer.BadParameter.__mro__[2]  # the common base class of what the option parser raises
+# the common base class of what the option parser raises; typer does not export it
+ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 
 SetOption = Annotated[
     list[str] | None,
@@ -250,8 +251,8 @@ def invoke(arguments: list[str] | None = None) -> int:
         code = app(args=arguments, standalone_mode=False)
     except QuiclabError as error:
         return fail(error.sentence, error.exit_code)
-    except UsageError as error:
-        return fail(getattr(error, "format_message", lambda: str(error))(), 2)
+    except ParserError as error:
+        return fail(error.format_message(), 2)
     except (KeyboardInterrupt, typer.Abort):
         return fail("stopped", 1)
     except BrokenPipeError:

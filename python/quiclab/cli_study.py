@@ -114,8 +114,8 @@ def table_command(
         print(to_json({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}))
     else:
         show.rows(rows, f"{study.title} ({study.table.source})")
-    for key, reason in study.unavailable.items():
-        print(f"{key}: {reason}", file=sys.stderr)
+    for item in study.unavailable:
+        print(f"{item.name}: {item.reason}", file=sys.stderr)
     _complain(evaluation, present)
 
 

@@ -73,15 +73,14 @@ def to_json(value: object) -> str:
 
 
 def compare_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
-    """Return published and measured results side by side, one row for each published row that can be run."""
+    """Return published and measured results side by side, series by series."""
     study = evaluation.study
     rows = []
-    for item in evaluation.comparisons(engine):
+    order = [configuration.name for configuration in study.configurations]
+    for item in sorted(evaluation.comparisons(engine), key=lambda item: order.index(str(item.published.key[0]))):
         published, measured = item.published.summary, item.measured
         difference = measured.mean - published.mean
-        factors = {
-            factor.column: value for factor, value in zip(study.factors, item.published.key[1:], strict=True)
-        }
+        factors = {factor.column: value for factor, value in zip(study.factors, item.published.key[1:], strict=True)}
         rows.append(
             {
                 "configuration": item.published.key[0],
@@ -126,7 +125,7 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
         "fidelity": fidelity_rows(evaluation.fidelity(engine)),
-        "unavailable": dict(study.unavailable),
+        "unavailable": {item.name: item.reason for item in study.unavailable},
     }
 
 

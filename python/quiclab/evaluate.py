@@ -151,9 +151,7 @@ class Evaluation:
         measured = self.summaries(engine)
         nothing = summarise([])
         available = {configuration.name for configuration in self.study.configurations}
-        return [
-            Comparison(row, measured.get(row.key, nothing)) for row in self.published if row.key[0] in available
-        ]
+        return [Comparison(row, measured.get(row.key, nothing)) for row in self.published if row.key[0] in available]
 
     def fidelity(self, engine: str) -> dict[str, Fidelity]:
         """Return the fidelity of each configuration whose series is complete."""

@@ -51,7 +51,7 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     (mean minus and plus one standard deviation), `std`, `n`.
     """
     study = evaluation.study
-    labels = {configuration.name: configuration.label for configuration in study.configurations}
+    labels = study.labels
     position = 1 + [factor.name for factor in study.factors].index(figure.x)
     rows = []
 
@@ -77,28 +77,27 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     return pl.DataFrame(rows)
 
 
-def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart:
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
     """Declare a figure: lines, error bars of one standard deviation and marks."""
     study = evaluation.study
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
-    series = [configuration.label for configuration in study.configurations] + list(study.unavailable)
+    series = list(study.labels.values())
     y_title = f"{study.metric.label} [{study.metric.unit}]"
     colour = alt.Color(
         "series:N",
         scale=alt.Scale(domain=series, range=list(COLOURS[: len(series)])),
-        legend=alt.Legend(title=None, orient="top", columns=2, symbolType="circle", symbolStrokeWidth=0),
+        legend=alt.Legend(
+            title=None, orient="top", columns=2, symbolType="circle", symbolStrokeWidth=0, symbolOpacity=1
+        ),
     )
-    sources = [PUBLISHED, MEASURED]
-    dash = alt.StrokeDash("source:N", scale=alt.Scale(domain=sources, range=[[5, 4], [1, 0]]), legend=None)
-    shape = alt.Shape(
+    dash = alt.StrokeDash(
         "source:N",
-        scale=alt.Scale(domain=sources, range=["square", "circle"]),
-        legend=alt.Legend(title=None, orient="top", symbolFillColor="transparent", symbolStrokeColor="#808890"),
+        scale=alt.Scale(domain=[PUBLISHED, MEASURED], range=[[5, 4], [1, 0]]),
+        legend=alt.Legend(title=None, orient="top", symbolStrokeColor="#808890"),
     )
-    opacity = alt.FillOpacity("source:N", scale=alt.Scale(domain=sources, range=[0, 1]), legend=None)
     x = alt.X("x:Q", title=f"{factor.label} [{factor.unit}]", scale=alt.Scale(nice=False, padding=12))
-    y = alt.Y("mean:Q", title=y_title, scale=alt.Scale(zero=True))
+    y = alt.Y("mean:Q", title=y_title, scale=alt.Scale(zero=False))
     tooltip = [
         alt.Tooltip("series:N", title="Configuration"),
         alt.Tooltip("source:N", title="Source"),
@@ -107,18 +106,18 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
         alt.Tooltip("std:Q", title=f"Standard deviation [{study.metric.unit}]", format=".2f"),
         alt.Tooltip("n:Q", title="Runs"),
     ]
-    base = alt.Chart(pl_records(data))
+    base = alt.Chart({"values": data.to_dicts()})
     lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, color=colour, strokeDash=dash)
     bars = base.mark_rule(strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=colour)
-    marks = base.mark_point(size=46, strokeWidth=1.6).encode(
-        x=x, y=y, color=colour, fill=colour, fillOpacity=opacity, shape=shape, tooltip=tooltip
-    )
-    return alt.layer(lines, bars, marks).properties(width=640, height=380)
-
-
-def pl_records(data: pl.DataFrame) -> alt.Data:
-    """Put a table into a chart as plain records, so that the chart does not depend on a data server."""
-    return alt.Data(values=data.to_dicts())
+    encoded = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
+    hollow = base.mark_point(size=46, strokeWidth=1.6, opacity=1, shape="square").encode(**encoded)
+    filled = base.mark_point(size=46, strokeWidth=1.6, opacity=1, filled=True).encode(**encoded)
+    return alt.layer(
+        lines,
+        bars,
+        hollow.transform_filter(alt.datum.source == PUBLISHED),
+        filled.transform_filter(alt.datum.source == MEASURED),
+    ).properties(width=640, height=380)
 
 
 def specification(evaluation: Evaluation, figure: Figure, engine: str) -> dict[str, Any]:

@@ -44,9 +44,7 @@ def build_id() -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
 
-def resolve(
-    text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Literal["toml", "json"] = "toml"
-) -> str:
+def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Literal["toml", "json"] = "toml") -> str:
     """Validate a scenario text and fill in its defaults.
 
     Parameters

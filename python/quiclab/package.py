@@ -27,12 +27,13 @@ LOCKS = ("uv.lock", "Cargo.lock")
 
 RERUN = """\
 #!/bin/sh
-# Runs the study again and compares every row of its table and every digest. Needs the quiclab version named in README.md:
-# on the PATH, or a source checkout in QUICLAB_SOURCE (with the two lock files of this archive).
+# Runs the study again and compares every row of its table and every digest. Needs the quiclab version that README.md
+# names: on the PATH, or a source checkout in QUICLAB_SOURCE (with the two lock files of this archive).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 export QUICLAB_STUDIES="$here/studies"
-if [ -n "${{QUICLAB_SOURCE:-}}" ]; then quiclab="uv run --frozen --project $QUICLAB_SOURCE quiclab"; else quiclab=quiclab; fi
+quiclab=quiclab
+if [ -n "${{QUICLAB_SOURCE:-}}" ]; then quiclab="uv run --frozen --project $QUICLAB_SOURCE quiclab"; fi
 $quiclab study run {name} --runs {runs} --engines {engines} --out "$here/rerun"
 $quiclab study table {name} --engines {engines} --out "$here/rerun" > "$here/rerun/table.csv"
 $quiclab study package {name} --out "$here/rerun" > /dev/null

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from quiclab.study import Study
 
+BUNDLE = "window.vegaEmbed = vegaEmbed;"
 VERDICT_WORDS = {
     Verdict.CONFIRMED: "confirmed",
     Verdict.REFUTED: "refuted",
@@ -71,7 +73,7 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         facts=_facts(evaluation, engine),
         commands=_commands(study, evaluation, engine),
         charts=charts,
-        labels={configuration.name: configuration.label for configuration in study.configurations},
+        labels=study.labels,
         rows=compare_rows(evaluation, engine),
         fidelity=fidelity_rows(evaluation.fidelity(engine)),
         claims=[{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judgements],
@@ -80,12 +82,12 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         missing=evaluation.missing(engine),
         light=_inline_json(figures.LIGHT | {"background": None}),
         dark=_inline_json(figures.DARK),
-        bundle=vl_convert.javascript_bundle(),
+        bundle=vl_convert.javascript_bundle(BUNDLE),
     )
 
 
 def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
-    """What was run, as pairs of name and value."""
+    """Return what was run, as pairs of name and value."""
     chosen = evaluation.table.filter((pl.col("engine") == engine) & (pl.col("variant") == BASE))
     versions = json.loads(chosen["result"][0])["versions"] if chosen.height else {}
     seeds = sorted(chosen["seed"].unique()) if chosen.height else []
@@ -118,15 +120,13 @@ def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
 
 
 def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Means of each variant beside those of the base, by configuration and point."""
+    """Return means of each variant beside those of the base, by configuration and point."""
     study = evaluation.study
     base = evaluation.summaries(study.default_engine)
     found = []
     for variant in study.variants:
         means = evaluation.summaries(study.default_engine, variant.name)
-        rows = [
-            {"key": key, "variant": summary, "base": base[key]} for key, summary in means.items() if key in base
-        ]
+        rows = [{"key": key, "variant": summary, "base": base[key]} for key, summary in means.items() if key in base]
         found.append({"variant": variant, "rows": rows})
     return found
 
@@ -146,13 +146,12 @@ def _inline_json(value: object) -> str:
 
 
 def _figures(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None or value != value else f"{value:.{digits}f}"
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _signed(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None or value != value else f"{value:+.{digits}f}".replace("-", "−")
+    return "–" if value is None or math.isnan(value) else f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _percent(value: float | None, digits: int = 1) -> str:
-    return "–" if value is None or value != value else f"{100 * value:+.{digits}f} %".replace("-", "−")
-
+    return "–" if value is None or math.isnan(value) else f"{100 * value:+.{digits}f} %".replace("-", "−")

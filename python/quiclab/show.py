@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
     from quiclab.study import Study
 
+COMPARISON_COLUMNS = (
+    "configuration",
+    "published_mean",
+    "published_std",
+    "published_n",
+    "measured_mean",
+    "measured_std",
+    "measured_low",
+    "measured_high",
+    "measured_n",
+    "difference",
+    "relative_difference",
+)
 VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
 
@@ -52,9 +65,7 @@ def run_summary(result: RunResult) -> None:
     flows = table("Flows", ["flow", "state", "delivered [B]", "time [s]", "goodput [Mbit/s]"], left=2)
     for name, flow in result.flows.items():
         state = "failed" if flow.failed else "completed" if flow.completed else "unfinished"
-        flows.add_row(
-            name, state, str(flow.delivered_bytes), text(flow.download_time_s), f"{flow.goodput_mbps:.3f}"
-        )
+        flows.add_row(name, state, str(flow.delivered_bytes), text(flow.download_time_s), f"{flow.goodput_mbps:.3f}")
     out.print(flows)
     for end in ("sender", "receiver"):
         metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
@@ -63,9 +74,7 @@ def run_summary(result: RunResult) -> None:
             for key in metrics:
                 ends.add_row(key, *(text(getattr(flow, end).get(key)) for flow in result.flows.values()))
             out.print(ends)
-    elements = table(
-        "Elements [packets]", ["element", "received", "created", "sent", "dropped", "consumed", "held"]
-    )
+    elements = table("Elements [packets]", ["element", "received", "created", "sent", "dropped", "consumed", "held"])
     for name, element in result.elements.items():
         counters = [element[key] for key in ("received", "created", "sent", "dropped", "consumed", "held")]
         elements.add_row(name, *(text(c["packets"] if isinstance(c, dict) else c) for c in counters))
@@ -120,11 +129,27 @@ def claims(entries: Sequence[Mapping[str, Any]]) -> None:
 
 def comparison(document: Mapping[str, Any]) -> None:
     """Print what `study compare --json` holds."""
-    entries, unit = document["rows"], document["unit"]
-    rows(entries, f"{document['study']}: {document['metric']} [{unit}], published: {document['source']}")
+    out = console()
+    factors = [key for key in document["rows"][0] if key not in COMPARISON_COLUMNS] if document["rows"] else []
+    out.print(f"{document['study']}: {document['metric']}, published: {document['source']}", style="bold")
+    headers = ["published", "sd", "measured", "sd", "95 % interval", "runs", "difference", "relative"]
+    for name in dict.fromkeys(row["configuration"] for row in document["rows"]):
+        shown = table(name, [*factors, *headers], left=0)
+        for row in document["rows"]:
+            if row["configuration"] == name:
+                numbers = [f"{row[key]:.2f}" if row[key] is not None else "-" for key in COMPARISON_COLUMNS[1:8]]
+                published, published_std, _, measured, std, low, high = numbers
+                relative = row["relative_difference"]
+                shown.add_row(
+                    *(text(row[key]) for key in factors),
+                    *(published, published_std, measured, std, f"{low} .. {high}", text(row["measured_n"])),
+                    "-" if row["difference"] is None else f"{row['difference']:+.2f}",
+                    "-" if relative is None else f"{100 * relative:+.1f} %",
+                )
+        out.print(shown)
     rows(document["fidelity"], "Fidelity")
     for name, reason in document["unavailable"].items():
-        console().print(f"{name}: {reason}", style="dim")
+        out.print(f"{name}: {reason}", style="dim")
 
 
 def rows(entries: Sequence[Mapping[str, Any]], title: str) -> None:

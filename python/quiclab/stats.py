@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import stats as scipy_stats
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+K = TypeVar("K", bound="Hashable")
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -76,8 +77,8 @@ def pooled_std(deviations: ArrayLike) -> float:
 
 
 def bootstrap_means(
-    samples: Mapping[Hashable, Sequence[float] | Array], resamples: int = RESAMPLES, seed: int = BOOTSTRAP_SEED
-) -> dict[Hashable, Array]:
+    samples: Mapping[K, Sequence[float]], resamples: int = RESAMPLES, seed: int = BOOTSTRAP_SEED
+) -> dict[K, Array]:
     """Resample the runs of each setting with replacement.
 
     Settings are resampled independently of one another, in the order of the mapping.
@@ -97,7 +98,7 @@ def bootstrap_means(
         Mean of each resample for each setting, shape (B,).
     """
     generator = np.random.Generator(np.random.PCG64(seed))
-    means: dict[Hashable, Array] = {}
+    means: dict[K, Array] = {}
     for key, values in samples.items():
         array = np.asarray(values, dtype=np.float64)
         picks = generator.integers(0, array.size, size=(resamples, array.size))

@@ -1,7 +1,8 @@
-"""Results on disk that survive kills: shards written to a temporary name, synced and renamed; one writer a directory.
+"""Results on disk that survive kills: shards are written to a temporary name, synced and renamed.
 
-A directory holds `lock`, `shards/NNNNNN.parquet` (what has been run, in the order it finished), and the tables made from
-them. A file is there whole or not at all, so that whatever a killed sweep left can be read.
+A directory has one writer at a time. It holds `lock`, `shards/NNNNNN.parquet` (what has been run, in the order it
+finished), and the tables made from them. A file is there whole or not at all, so that whatever a killed sweep left can
+be read.
 """
 
 from __future__ import annotations

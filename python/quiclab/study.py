@@ -6,7 +6,7 @@ A study file in `studies/` builds these values and lists them as `STUDIES`; it r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,6 +33,15 @@ class Configuration:
     name: str
     label: str
     changes: Changes
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A published configuration that cannot be run yet; the figure shows the published values."""
+
+    name: str
+    label: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -189,13 +198,20 @@ class Study:
     assumptions: tuple[Assumption, ...]
     variants: tuple[Variant, ...] = ()
     limits: tuple[str, ...] = ()
-    unavailable: Mapping[str, str] = field(default_factory=dict)
+    unavailable: tuple[Unavailable, ...] = ()
     seed: int = 1
 
     @property
     def default_engine(self) -> str:
         """The engine of the columns and of the score."""
         return self.engines[0].name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Label of each configuration, run or not."""
+        return {item.name: item.label for item in self.configurations} | {
+            item.name: item.label for item in self.unavailable
+        }
 
     def factor(self, name: str) -> Factor:
         """Return a factor by its short name or its column."""
@@ -242,12 +258,13 @@ class Study:
         keep = self._checked(only or {})
         count = runs or self.runs
         plans: list[tuple[str, str, int, Changes]] = []
-        for engine in self.engines:
-            if engine.name in engines:
-                plans.append((engine.name, BASE, min(count, engine.runs or count), {}))
+        chosen = [engine for engine in self.engines if engine.name in engines]
+        plans += [(engine.name, BASE, min(count, engine.runs or count), {}) for engine in chosen]
         if self.default_engine in engines:
-            for variant in self.variants:
-                plans.append((self.default_engine, variant.name, min(count, variant.runs), variant.changes))
+            plans += [
+                (self.default_engine, variant.name, min(count, variant.runs), variant.changes)
+                for variant in self.variants
+            ]
         found = False
         for engine_name, variant_name, repetitions, changes in plans:
             for configuration in self.configurations:

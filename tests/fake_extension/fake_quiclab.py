@@ -87,10 +87,10 @@ def run(scenario_json: str, seed: int, base_dir: str, record_dir: str | None) ->
     scenario = json.loads(resolve(scenario_json, "scenario", [], "json"))
     text = json.dumps(scenario, sort_keys=True)
     digest = hashlib.sha256(f"{text}{seed}".encode()).hexdigest()[:32]
-    bearer = next(iter(scenario.get("bearers", {}).values()), {})
+    bearer: dict[str, Any] = next(iter(scenario.get("bearers", {}).values()), {})
     batch, shares = bearer.get("batch_packets", 100), bearer.get("shares", [1, 1])
     mbps = 17.0 + 19 * min(shares) / max(*shares, 1) * min(1.0, 250 / batch)
-    host = next(iter(scenario.get("hosts", {}).values()), {})
+    host: dict[str, Any] = next(iter(scenario.get("hosts", {}).values()), {})
     if host.get("receive_buffer") == "212992 B":
         mbps *= 0.92
     mbps += 0.5 * _draw(seed, batch, tuple(shares))
@@ -114,9 +114,9 @@ def run(scenario_json: str, seed: int, base_dir: str, record_dir: str | None) ->
         }
     for name in scenario.get("links", {}):
         zero = {"packets": 0, "bytes": 0}
-        elements[name] = {
-            key: zero for key in ("received", "created", "sent", "dropped", "consumed", "held")
-        } | {"statistics": {}}
+        elements[name] = dict.fromkeys(("received", "created", "sent", "dropped", "consumed", "held"), zero) | {
+            "statistics": {}
+        }
     result = {
         "schema": "quiclab.run/1",
         "scenario": scenario,

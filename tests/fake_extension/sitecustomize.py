@@ -27,4 +27,4 @@ class FakeFinder:
 
 
 if not any(isinstance(finder, type) and finder.__name__ == "FakeFinder" for finder in sys.meta_path):
-    sys.meta_path.append(FakeFinder)  # type: ignore[arg-type]
+    sys.meta_path.append(FakeFinder)
