@@ -18,9 +18,7 @@ from quiclab.evaluate import (
     results_directory,
     write_manifest,
 )
-from quiclab.package import write_package
 from quiclab.registry import find, find_all
-from quiclab.report import write_report
 from quiclab.store import Store, write_parquet
 from quiclab.study import Study
 
@@ -122,6 +120,8 @@ def table_command(
 @app.command("report")
 def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     """Write the report of a study: one HTML file, and its figures as SVG and PNG."""
+    from quiclab.report import write_report  # noqa: PLC0415 - loads the chart library
+
     for study in find_all(name):
         evaluation = Evaluation(study, out)
         print(write_report(evaluation, study.default_engine))
@@ -146,6 +146,8 @@ def compare_command(
 @app.command("package")
 def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     """Write one archive with everything that repeats a study."""
+    from quiclab.package import write_package  # noqa: PLC0415 - loads the chart library
+
     for study in find_all(name):
         print(write_package(Evaluation(study, out)))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from scipy import stats as scipy_stats
+from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -66,7 +66,7 @@ def summarise(values: ArrayLike) -> Summary:
     if n == 1:
         return Summary(1, mean, math.nan, math.nan, math.nan)
     std = float(np.std(array, ddof=1))
-    half = float(scipy_stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)) * std / math.sqrt(n)
+    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * std / math.sqrt(n)
     return Summary(n, mean, std, mean - half, mean + half)
 
 

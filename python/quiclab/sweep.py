@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
+INTERRUPT_POLL_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,28 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+class _Interrupt:
+    """Turns the first Ctrl-C into a request, so that it never cuts a shard or a result in two."""
+
+    requested = False
+
+    def __enter__(self) -> _Interrupt:
+        self._before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._request)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._before)
+
+    def _request(self, number: int, frame: object) -> None:
+        del number, frame
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+
+
 class _Flusher:
     """Collects finished runs and writes them as shards."""
 
@@ -206,7 +229,7 @@ def _run_all(
     queue = iter(pending.items())
     running: dict[Future[tuple[str | None, str]], tuple[str, Job]] = {}
     context = get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker) as pool, _Interrupt() as interrupt:
 
         def submit() -> None:
             # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
@@ -232,15 +255,15 @@ def _run_all(
         try:
             submit()
             while running:
-                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                finished, _ = wait(running, timeout=INTERRUPT_POLL_S, return_when=FIRST_COMPLETED)
                 settle(finished)
-                submit()
-        except KeyboardInterrupt:
-            outcome.interrupted = True
-            progress.line("stopping: waiting for the runs under way")
-            for future in running:
-                future.cancel()
-            settle(wait(running).done)
+                if not interrupt.requested:
+                    submit()
+                elif not outcome.interrupted:
+                    outcome.interrupted = True
+                    progress.line("stopping: waiting for the runs under way; press Ctrl-C again to leave them")
+                    for future in running:
+                        future.cancel()
         except BrokenProcessPool as error:
             raise QuiclabError(
                 "a worker process died (out of memory?); what is done is kept, run the command again to continue"

@@ -57,8 +57,10 @@ def from_plain(kind: Any, value: Any, path: str) -> Any:
     return value
 
 
-def with_value(plain: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
+def with_value(plain: Mapping[str, Any], path: str, value: Any, above: str = "") -> dict[str, Any]:
     """Return a copy of a plain tree in which the value at a dotted path is another; `None` removes it.
+
+    `above` is the path of `plain` itself, for errors.
 
     Raises
     ------
@@ -66,6 +68,7 @@ def with_value(plain: Mapping[str, Any], path: str, value: Any) -> dict[str, Any
         If the path runs through something that is not a table, or names a part of an entry that does not exist.
     """
     head, _, rest = path.partition(".")
+    here = f"{above}{head}"
     copy = dict(plain)
     if not rest:
         if value is None:
@@ -75,8 +78,8 @@ def with_value(plain: Mapping[str, Any], path: str, value: Any) -> dict[str, Any
         return copy
     inner = copy.get(head, {})
     if not isinstance(inner, Mapping):
-        raise RequestError(f"`{head}` is `{inner}`, so that `{path}` cannot be set; give it as a whole table")
-    copy[head] = with_value(inner, rest, value)
+        raise RequestError(f"{here} is `{inner}`, so that `{rest}` in it cannot be set; set {here} as a table")
+    copy[head] = with_value(inner, rest, value, f"{here}.")
     return copy
 
 
