@@ -99,7 +99,7 @@ def test_engines_and_only() -> None:
     assert {point.variant for point in slow} == {""}
     with pytest.raises(RequestError, match="has no `loss` to choose by"):
         list(study.points(("quinn",), only={"loss": ("0",)}))
-    with pytest.raises(RequestError, match="no setting of .* has"):
+    with pytest.raises(RequestError, match=r"no setting of .* has"):
         list(study.points(("quinn",), only={"share": ("55",)}))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,8 @@ from quiclab.sweep import execute
 
 if __name__ == "__main__":
     jobs = jobs_of(Path(sys.argv[1]))
-    interrupt = lambda: os.kill(os.getpid(), signal.SIGINT)
+    signals = [signal.SIGINT]
+    interrupt = lambda: signals and os.kill(os.getpid(), signals.pop())
     outcome = execute(jobs, Path(sys.argv[2]), workers=1, flush_runs=1, flush_seconds=1e9, on_flush=interrupt)
     print(outcome.interrupted, outcome.done, outcome.total)
 """
@@ -56,8 +58,10 @@ def jobs_of(small: Path) -> list[Job]:
     jobs = []
     for rate in ("10 Mbit/s", "20 Mbit/s"):
         text = load(small).with_value("links.down1.rate", rate).resolved_json()
-        for run in range(RUNS // 2):
-            jobs.append(Job({"rate": rate, "run": run}, text, 1 + run, f"quiclab run small.toml --seed {1 + run}"))
+        jobs += [
+            Job({"rate": rate, "run": run}, text, 1 + run, f"quiclab run small.toml --seed {1 + run}")
+            for run in range(RUNS // 2)
+        ]
     return jobs
 
 
@@ -77,12 +81,16 @@ def script(text: str, small: Path, directory: Path, tmp_path: Path) -> subproces
     file = tmp_path / "script.py"
     file.write_text(text)
     tests = Path(__file__).parent
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tests)!r}); import runpy; "]
-    command[-1] += (
-        f"sys.argv[1:] = {[str(small), str(directory)]!r}; runpy.run_path({str(file)!r}, run_name='__main__')"
-    )
+    path = os.pathsep.join(filter(None, [str(tests), os.environ.get("PYTHONPATH")]))
     # returns only when the pipes are closed, hence when no worker is left
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [sys.executable, str(file), str(small), str(directory)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
 
 
 def test_workers_do_not_change_the_table(small: Path, tmp_path: Path) -> None:
