@@ -124,21 +124,24 @@ def verify_command(
     studies = find_all(name)
     absent = [study for study in studies if not (results_directory(study, out) / "sweep.json").is_file()]
     claims = []
-    missing = 0
+    missing: dict[str, int] = {}
     for study in studies:
         if study in absent:
             continue
         evaluation = Evaluation(study, out)
-        missing += evaluation.missing(study.default_engine)
+        missing[study.name] = evaluation.missing(study.default_engine)
         claims += [judgement_row(study.name, item) for item in evaluation.judgements(study.default_engine)]
     if as_json:
-        print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": missing, "claims": claims}))
+        print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
     else:
         show.claims(claims)
     if absent:
         raise QuiclabError(f"not run yet: {', '.join(study.name for study in absent)}")
-    if missing:
-        raise QuiclabError(f"{missing} runs are missing; continue with `quiclab study run {name or studies[0].name}`")
+    incomplete = [f"{count} runs of {study}" for study, count in missing.items() if count]
+    if incomplete:
+        raise QuiclabError(
+            f"missing: {', '.join(incomplete)}; `quiclab study run` with the name of the study continues"
+        )
 
 
 @scenario_app.command("new")

@@ -79,7 +79,7 @@ def _run_study(
     work = jobs_of(study, points)
     directory = results_directory(study, out)
     with Store(directory).locked():
-        write_manifest(study, directory, runs or study.runs)
+        write_manifest(study, directory, runs or study.runs, partial=bool(keep))
     outcome = sweep.execute(work, directory, title=study.name, workers=workers)
     if outcome.done:
         write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
@@ -149,7 +149,13 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     from quiclab.package import write_package  # noqa: PLC0415 - loads the chart library
 
     for study in find_all(name):
-        print(write_package(Evaluation(study, out)))
+        evaluation = Evaluation(study, out)
+        if evaluation.missing_anywhere:
+            raise QuiclabError(
+                f"an archive needs complete results, and {evaluation.missing_anywhere} runs are missing; make them "
+                f"with `quiclab study run {study.name} --runs {evaluation.runs}`"
+            )
+        print(write_package(evaluation))
 
 
 def only_lane(lane: str) -> None:

@@ -90,14 +90,13 @@ class Evaluation:
     def __init__(self, study: Study, out: Path) -> None:
         self.study = study
         self.directory = results_directory(study, out)
-        manifest = self.directory / MANIFEST
-        try:
-            self.runs = int(json.loads(manifest.read_text(encoding="utf-8"))["runs"])
-        except (OSError, ValueError, KeyError) as error:
+        runs = _manifest_runs(self.directory)
+        if runs is None:
             raise QuiclabError(
                 f"there are no results of {study.name} in {self.directory}; make them with `quiclab study run "
                 f"{study.name}`"
-            ) from error
+            )
+        self.runs = runs
 
     @cached_property
     def points(self) -> list[Point]:
@@ -142,6 +141,12 @@ class Evaluation:
         return wanted - sum(len(values) for values in self.samples(engine).values())
 
     @cached_property
+    def missing_anywhere(self) -> int:
+        """How many runs of the engines that were used are not done, variants included."""
+        used = set(self.table["engine"].to_list())
+        return sum(1 for job in self.jobs if job.labels["engine"] in used) - self.table.height
+
+    @cached_property
     def published(self) -> list[PublishedRow]:
         """The published table."""
         return read_published(self.study)
@@ -172,6 +177,14 @@ class Evaluation:
         samples = self.samples(engine)
         available = tuple(configuration.name for configuration in self.study.configurations)
         return [judge(claim, samples, published, factors, available) for claim in self.study.claims]
+
+
+def _manifest_runs(directory: Path) -> int | None:
+    """Return how many runs of each setting the last sweep was to make, `None` if there was none."""
+    try:
+        return int(json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["runs"])
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def read_published(study: Study) -> list[PublishedRow]:
@@ -206,7 +219,12 @@ def number(text: str) -> str | int | float:
     return text
 
 
-def write_manifest(study: Study, directory: Path, runs: int) -> None:
-    """Note what a sweep is made of, beside its shards."""
+def write_manifest(study: Study, directory: Path, runs: int, partial: bool) -> None:
+    """Note how many runs of each setting there are to be, beside the shards.
+
+    A partial sweep (`--only`) never lowers the number: it must not hide runs that are done.
+    """
+    if partial:
+        runs = max(runs, _manifest_runs(directory) or 0)
     content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed}
     write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())

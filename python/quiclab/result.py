@@ -163,7 +163,9 @@ def run(
         output = native.run(scenario.to_json(), seed, str(base_dir), directory)
     except native.ScenarioError as error:
         raise RequestError(str(error)) from error
-    except Exception as error:  # a broken invariant of the engine arrives as an exception of its own
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a broken invariant of the engine arrives as PanicException, which is no Exception
         raise QuiclabError(f"the run failed: {str(error) or type(error).__name__}") from error
     return RunResult(json.loads(output.result), _series(output.series), _packets(output.packets))
 
