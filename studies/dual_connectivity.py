@@ -237,8 +237,9 @@ def asymmetry(t: Sample) -> Mapping[str, float]:
 BATCH_SIZE = Study(
     name="dual_connectivity/batch_size",
     title="Dual Connectivity: batch size",
-    abstract="A batch of packets goes to link 1, then one to link 2. Up to about 250 packets a batch the queues of the "
-    "links bridge the pauses; beyond, the links take turns and the throughput falls to little more than one link's.",
+    abstract="Half a batch of packets goes to link 1, the other half to link 2. Published: up to about 250 packets a "
+    "batch the queues of the links bridge the pauses; beyond, the links take turns, and at 500 a third of the "
+    "throughput is lost.",
     source=SOURCE,
     scenario=SCENARIO,
     configurations=(DEFAULT_BUFFER, LARGE_BUFFER),
@@ -342,8 +343,8 @@ BATCH_SIZE = Study(
 SHARE = Study(
     name="dual_connectivity/share",
     title="Dual Connectivity: share of the links",
-    abstract="Of each batch of 100 packets a share goes to link 1 and the rest to link 2. With equal links the even "
-    "split nearly doubles the throughput of one link; each step away from it costs, the first ones most.",
+    abstract="Of each batch of 100 packets a share goes to link 1 and the rest to link 2. Published: with equal links "
+    "the even split nearly doubles the throughput of one link; each step away from it costs, the first ones most.",
     source=SOURCE,
     scenario=SCENARIO,
     configurations=(DEFAULT_BUFFER, LARGE_BUFFER),

@@ -11,7 +11,7 @@ import pytest
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 
-# DELETE from here, with tests/fake_extension and tests/data/dual_connectivity.toml, when the real extension and scenarios/ are there -----
+# DELETE from here, with fake_extension/ and data/dual_connectivity.toml, when the extension and scenarios/ are there
 FAKE = TESTS / "fake_extension"
 try:
     import quiclab._quiclab as extension

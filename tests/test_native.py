@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import inspect
 import json
 from pathlib import Path
@@ -35,6 +36,10 @@ def test_the_stub_is_the_extension() -> None:
     assert public == set(functions) | classes
     for name, parameters in functions.items():
         assert list(inspect.signature(getattr(module, name)).parameters) == parameters, name
+
+
+def test_the_versions_agree() -> None:
+    assert engine().version() == importlib.metadata.version("quiclab")
 
 
 def test_counters_balance(recorded: Scenario) -> None:

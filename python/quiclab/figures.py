@@ -94,7 +94,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     dash = alt.StrokeDash(
         "source:N",
         scale=alt.Scale(domain=[PUBLISHED, MEASURED], range=[[5, 4], [1, 0]]),
-        legend=alt.Legend(title=None, orient="top", symbolStrokeColor="#808890"),
+        legend=alt.Legend(title=None, orient="bottom", symbolStrokeColor="#808890", symbolSize=400),
     )
     x = alt.X("x:Q", title=f"{factor.label} [{factor.unit}]", scale=alt.Scale(nice=False, padding=12))
     y = alt.Y("mean:Q", title=y_title, scale=alt.Scale(zero=False))
