@@ -35,7 +35,7 @@ def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
         "background": background,
         "font": FONT,
         "axis": {**axis, "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridOpacity": 0.6},
-        "legend": {"labelColor": text, "titleColor": text, "labelFontSize": 12, "labelLimit": 260},
+        "legend": {"labelColor": text, "titleColor": text, "labelFontSize": 12, "labelLimit": 260, "columns": 3},
         "view": {"stroke": None},
     }
 
@@ -87,9 +87,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     colour = alt.Color(
         "series:N",
         scale=alt.Scale(domain=series, range=list(COLOURS[: len(series)])),
-        legend=alt.Legend(
-            title=None, orient="top", columns=2, symbolType="circle", symbolStrokeWidth=0, symbolOpacity=1
-        ),
+        legend=alt.Legend(title=None, orient="top", symbolType="circle", symbolStrokeWidth=0, symbolOpacity=1),
     )
     dash = alt.StrokeDash(
         "source:N",
