@@ -1,0 +1,271 @@
+"""The command line: `quiclab` and `python -m quiclab`.
+
+Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 something failed or is incomplete, 2 the
+request was wrong. Every error is one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quiclab import cli_study, show
+from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.evaluate import Evaluation, results_directory
+from quiclab.native import engine
+from quiclab.registry import find_all
+from quiclab.result import RunResult
+from quiclab.result import run as run_scenario
+from quiclab.scenario import load
+from quiclab.store import write_atomically, write_parquet
+
+app = typer.Typer(
+    name="quiclab",
+    help="A laboratory for QUIC and TCP over difficult networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+scenario_app = typer.Typer(help="Write, print and describe scenarios.", no_args_is_help=True)
+stack_app = typer.Typer(help="Engines and profiles, with the source of each value.", no_args_is_help=True)
+app.add_typer(scenario_app, name="scenario")
+app.add_typer(cli_study.app, name="study")
+app.add_typer(stack_app, name="stack")
+
+# the common base class of what the option parser raises; typer does not export it
+ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as bearers.dc.batch_packets=200."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("run")
+def run_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 1,
+    sets: SetOption = None,
+    lane: Annotated[str, typer.Option(help="Where it runs: sim.")] = "sim",
+    clock: Annotated[str, typer.Option(help="Which clock it has: virtual.")] = "virtual",
+    as_json: JsonOption = False,
+    out: Annotated[Path | None, typer.Option(help="Directory for result.json and what [record] asks for.")] = None,
+) -> None:
+    """Run a scenario once."""
+    cli_study.only_lane(lane)
+    if clock != "virtual":
+        raise RequestError(f"the clock `{clock}` is not available; the lane sim has the clock `virtual`")
+    scenario = load(file, parse_sets(sets or []))
+    record = scenario.record
+    if out is None and record is not None and (record.qlog or record.pcapng):
+        raise RequestError(f"{file} asks for qlog or pcapng; name a directory for them with --out")
+    if out is not None:
+        make_directory(out)
+    result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out)
+    if out is not None:
+        write_atomically(out / "result.json", (result.to_json(indent=2) + "\n").encode())
+        for name, frame in (("series", result.series), ("packets", result.packets)):
+            if not frame.is_empty():
+                write_parquet(out / f"{name}.parquet", frame)
+    if as_json:
+        print(result.to_json(indent=2))
+    else:
+        show.run_summary(result)
+    failed = [name for name, flow in result.flows.items() if flow.failed]
+    if failed:
+        raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
+
+
+@app.command("diff")
+def diff_command(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="result.json, or a directory with one.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The other.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show the first packet where two runs part, and their summaries side by side."""
+    paths = [path / "result.json" if path.is_dir() else path for path in (run_a, run_b)]
+    results = [read_result(path) for path in paths]
+    native = engine()
+    try:
+        text = native.first_difference(
+            json.dumps(results[0].data["scenario"]),
+            results[0].seed,
+            json.dumps(results[1].data["scenario"]),
+            results[1].seed,
+            str(paths[0].parent),
+            str(paths[1].parent),
+        )
+    except native.ScenarioError as error:
+        raise RequestError(str(error)) from error
+    difference: dict[str, Any] = json.loads(text)
+    if as_json:
+        flows = [{name: result.data["flows"][name] for name in result.flows} for result in results]
+        digests = [result.digest for result in results]
+        document = {"schema": "quiclab.diff/1", **difference, "digests": digests, "flows": flows}
+        print(to_json(document))
+    else:
+        show.difference(difference, results[0], results[1], (str(run_a), str(run_b)))
+
+
+@app.command("verify")
+def verify_command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A study or a group; all without it.")] = None,
+    as_json: JsonOption = False,
+    out: cli_study.OutOption = Path("results"),
+) -> None:
+    """Print claims and their verdicts, with numbers."""
+    studies = find_all(name)
+    absent = [study for study in studies if not (results_directory(study, out) / "sweep.json").is_file()]
+    claims = []
+    missing: dict[str, int] = {}
+    for study in studies:
+        if study in absent:
+            continue
+        evaluation = Evaluation(study, out)
+        missing[study.name] = evaluation.missing(study.default_engine)
+        claims += [judgement_row(study.name, item) for item in evaluation.judgements(study.default_engine)]
+    if as_json:
+        print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
+    else:
+        show.claims(claims)
+    if absent:
+        raise QuiclabError(f"not run yet: {', '.join(study.name for study in absent)}")
+    incomplete = [f"{count} runs of {study}" for study, count in missing.items() if count]
+    if incomplete:
+        raise QuiclabError(
+            f"missing: {', '.join(incomplete)}; `quiclab study run` with the name of the study continues"
+        )
+
+
+@scenario_app.command("new")
+def scenario_new() -> None:
+    """Print a commented scenario that can be run as it is."""
+    print(engine().template(), end="")
+
+
+@scenario_app.command("show")
+def scenario_show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a scenario with every default filled in."""
+    scenario = load(file, parse_sets(sets or []))
+    if as_json:
+        print(to_json(scenario.to_dict()))
+    else:
+        print(engine().to_toml(scenario.to_json()), end="")
+
+
+@scenario_app.command("schema")
+def scenario_schema() -> None:
+    """Print the JSON schema of scenario files."""
+    print(engine().schema())
+
+
+@stack_app.command("list")
+def stack_list(as_json: JsonOption = False) -> None:
+    """List the engines."""
+    stacks = json.loads(engine().stacks())
+    if as_json:
+        print(to_json({"schema": "quiclab.stacks/1", "stacks": stacks}))
+    else:
+        show.stacks(stacks)
+
+
+@stack_app.command("show")
+def stack_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an engine.")], as_json: JsonOption = False
+) -> None:
+    """Print the options of an engine with the source of each default."""
+    stacks = {stack["name"]: stack for stack in json.loads(engine().stacks())}
+    if name not in stacks:
+        raise RequestError(f"there is no stack `{name}`; there are {', '.join(stacks)}")
+    if as_json:
+        print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
+    else:
+        show.stack(stacks[name])
+
+
+def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
+    """Divide `path=value` texts.
+
+    Raises
+    ------
+    RequestError
+        If there is no `=`.
+    """
+    pairs = []
+    for text in sets:
+        path, equals, value = text.partition("=")
+        if not equals or not path:
+            raise RequestError(f"--set {text} needs the form path=value, such as bearers.dc.batch_packets=200")
+        pairs.append((path, value))
+    return pairs
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory for results and check that files can be written there.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be made or written to.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write to {path}: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
+        raise RequestError(f"cannot write to {path}: Permission denied")
+
+
+def read_result(path: Path) -> RunResult:
+    """Read a `result.json`.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read or is not a result.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RequestError(f"cannot read the result {path}: {reason}") from error
+    return RunResult.from_json(text, str(path))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(invoke(arguments))
+
+
+def invoke(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; every error becomes one sentence on stderr."""
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except QuiclabError as error:
+        return fail(error.sentence, error.exit_code)
+    except ParserError as error:
+        return fail(error.format_message(), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return fail("stopped", 1)
+    except BrokenPipeError:
+        # the reader of stdout has gone (`| head`); Python must not complain when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def fail(sentence: str, code: int) -> int:
+    """Write an error to stderr and return its exit code."""
+    print(f"quiclab: {' '.join(sentence.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,206 @@
+"""`quiclab study ...`: run studies, print their tables, write reports and archives."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab import show, sweep
+from quiclab.compare import TABLE_SCHEMA, compare_document, table_rows, to_csv, to_json
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.evaluate import (
+    Evaluation,
+    available_engines,
+    jobs_of,
+    results_directory,
+    write_manifest,
+)
+from quiclab.registry import find, find_all
+from quiclab.store import Store, write_parquet
+from quiclab.study import Study
+
+app = typer.Typer(help="Published studies: run them and compare.", no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
+OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study.")]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
+EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
+RESULTS = Path("results")
+
+
+@app.command("list")
+def list_command() -> None:
+    """List the studies."""
+    show.studies(find_all(None))
+
+
+@app.command("run")
+def run_command(
+    name: NameArgument,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each setting; by default as published.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Run only these settings; may be repeated.")
+    ] = None,
+    engines: EnginesOption = "default",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; by default one a CPU.")] = None,
+    out: OutOption = RESULTS,
+    lane: Annotated[str, typer.Option(help="Where it runs: sim.")] = "sim",
+) -> None:
+    """Run a study; what is done already is not run again."""
+    only_lane(lane)
+    keep = parse_only(only or [])
+    failures = 0
+    for study in find_all(name):
+        failures += _run_study(study, runs, keep, engines, jobs, out)
+    if failures:
+        raise QuiclabError(f"{failures} runs failed; each is named above with the command that replays it")
+
+
+def _run_study(
+    study: Study,
+    runs: int | None,
+    keep: dict[str, tuple[str, ...]],
+    engines: str,
+    workers: int | None,
+    out: Path,
+) -> int:
+    """Run what is missing of one study; returns the number of failed runs."""
+    present, absent = available_engines(study.chosen_engines(engines))
+    if absent and engines not in ("default", "all"):
+        raise RequestError(f"this build has no engine {', '.join(absent)}; see `quiclab stack list`")
+    if not present:
+        raise RequestError(f"this build has none of the engines of {study.name}: {', '.join(absent)}")
+    if absent:
+        print(f"{study.name}: left out, not in this build: {', '.join(absent)}", file=sys.stderr)
+    points = list(study.points(tuple(present), runs, keep))
+    work = jobs_of(study, points)
+    directory = results_directory(study, out)
+    with Store(directory).locked():
+        write_manifest(study, directory, runs or study.runs, partial=bool(keep))
+    outcome = sweep.execute(work, directory, title=study.name, workers=workers)
+    if outcome.done:
+        write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
+    if outcome.interrupted:
+        raise QuiclabError(
+            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are done and kept; the same command "
+            "continues"
+        )
+    print(f"{study.name}: {outcome.done} of {outcome.total} runs done, {outcome.executed} of them now", file=sys.stderr)
+    return len(outcome.failures)
+
+
+@app.command("table")
+def table_command(
+    name: OneArgument,
+    out: OutOption = RESULTS,
+    engines: EnginesOption = "default",
+    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="How it is printed.")] = "csv",
+) -> None:
+    """Print one row for each published row, in the columns of the publication."""
+    if form not in ("table", "csv", "json"):
+        raise RequestError(f"--format is `{form}`; allowed are table, csv and json")
+    evaluation = Evaluation(find(name), out)
+    study = evaluation.study
+    present, _ = available_engines(study.chosen_engines(engines))
+    rows = table_rows(evaluation, present)
+    if form == "csv":
+        print(to_csv(rows), end="")
+    elif form == "json":
+        print(to_json({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}))
+    else:
+        show.rows(rows, f"{study.title} ({study.table.source})")
+    for item in study.unavailable:
+        print(f"{item.name}: {item.reason}", file=sys.stderr)
+    _complain(evaluation, present)
+
+
+@app.command("report")
+def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
+    """Write the report of a study: one HTML file, and its figures as SVG and PNG."""
+    from quiclab.report import write_report  # noqa: PLC0415 - loads the chart library
+
+    for study in find_all(name):
+        evaluation = Evaluation(study, out)
+        print(write_report(evaluation, study.default_engine))
+
+
+@app.command("compare")
+def compare_command(
+    name: OneArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: OutOption = RESULTS,
+) -> None:
+    """Print published and measured results side by side, and the fidelity of each series."""
+    evaluation = Evaluation(find(name), out)
+    document = compare_document(evaluation, evaluation.study.default_engine)
+    if as_json:
+        print(to_json(document))
+    else:
+        show.comparison(document)
+    _complain(evaluation, [evaluation.study.default_engine])
+
+
+@app.command("package")
+def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
+    """Write one archive with everything that repeats a study."""
+    from quiclab.package import write_package  # noqa: PLC0415 - loads the chart library
+
+    for study in find_all(name):
+        evaluation = Evaluation(study, out)
+        if evaluation.missing_anywhere:
+            raise QuiclabError(
+                f"an archive needs complete results, and {evaluation.missing_anywhere} runs are missing; make them "
+                f"with `quiclab study run {study.name} --runs {evaluation.runs}`"
+            )
+        print(write_package(evaluation))
+
+
+def only_lane(lane: str) -> None:
+    """Accept the lanes there are.
+
+    Raises
+    ------
+    RequestError
+        If it is another.
+    """
+    if lane != "sim":
+        raise RequestError(f"the lane `{lane}` is not available; this version has `sim`")
+
+
+def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
+    """Read `--only key=value`: values of one key are alternatives, keys narrow each other.
+
+    Raises
+    ------
+    RequestError
+        If there is no `=`.
+    """
+    keep: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise RequestError(f"--only {text} needs the form key=value, such as configuration=quic_large_buffer")
+        keep[key] = (*keep.get(key, ()), value)
+    return keep
+
+
+def _complain(evaluation: Evaluation, engines: list[str]) -> None:
+    """Say which runs of the published settings are missing.
+
+    Raises
+    ------
+    QuiclabError
+        If there are any.
+    """
+    study = evaluation.study
+    for name in engines:
+        missing = evaluation.missing(name)
+        if missing:
+            more = "" if name == study.default_engine else f" --engines {name}"
+            raise QuiclabError(
+                f"{missing} runs with {name} are missing; make them with `quiclab study run {study.name} --runs "
+                f"{evaluation.runs}{more}`"
+            )

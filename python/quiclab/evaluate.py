@@ -1,0 +1,230 @@
+"""From a study to its runs, and from its runs to samples, tables and judgements."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from quiclab import sweep, tree
+from quiclab.claims import Judgement, Key, Sample, judge
+from quiclab.errors import QuiclabError
+from quiclab.fidelity import Fidelity, assess
+from quiclab.native import engine as native_engine
+from quiclab.registry import root
+from quiclab.result import RunResult
+from quiclab.scenario import load
+from quiclab.stats import Summary, summarise
+from quiclab.store import write_atomically
+from quiclab.study import BASE, Point, Study
+
+MANIFEST = "sweep.json"
+LANE = "sim"
+
+
+def results_directory(study: Study, out: Path) -> Path:
+    """Return where a study's results are."""
+    return out / study.name
+
+
+def available_engines(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Divide engines into those that this build has and those that it has not."""
+    present = {str(stack["name"]) for stack in json.loads(native_engine().stacks())}
+    return [name for name in names if name in present], [name for name in names if name not in present]
+
+
+def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
+    """Turn settings into runs, in the order of the sweep: settings, then repetitions."""
+    file = root() / study.scenario
+    base = load(file)
+    jobs = []
+    for point in points:
+        scenario = base
+        arguments = []
+        for path, value in point.changes.items():
+            plain = tree.to_plain(value)
+            scenario = scenario.with_value(path, plain)
+            arguments += [f"--set {shlex.quote(f'{key}={text}')}" for key, text in tree.flattened(path, plain)]
+        resolved = scenario.resolved_json()
+        for index in range(point.runs):
+            seed = study.seed + index
+            replay = " ".join(["quiclab run", shlex.quote(study.scenario), *arguments, f"--seed {seed}"])
+            jobs.append(sweep.Job({**point.labels, "run": index}, resolved, seed, replay, str(file.parent)))
+    return jobs
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One row of a published table: its cells as printed, its place in the study, and its result."""
+
+    cells: Mapping[str, str]
+    key: Key
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published row beside what was measured there."""
+
+    published: PublishedRow
+    measured: Summary
+
+
+class Evaluation:
+    """The stored runs of a study and what follows from them.
+
+    Parameters
+    ----------
+    study
+        The study.
+    out
+        Directory given as `--out`.
+    """
+
+    def __init__(self, study: Study, out: Path) -> None:
+        self.study = study
+        self.directory = results_directory(study, out)
+        runs = _manifest_runs(self.directory)
+        if runs is None:
+            raise QuiclabError(
+                f"there are no results of {study.name} in {self.directory}; make them with `quiclab study run "
+                f"{study.name}`"
+            )
+        self.runs = runs
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Every setting of the study, all engines."""
+        engines, _ = available_engines(self.study.chosen_engines("all"))
+        return list(self.study.points(tuple(engines), self.runs))
+
+    @cached_property
+    def jobs(self) -> list[sweep.Job]:
+        """Every run of the study, all engines."""
+        return jobs_of(self.study, self.points)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row a stored run: labels, seed, identity, digest, the metric and the result as JSON."""
+        frame = sweep.collect(self.jobs, self.directory)
+        if frame.is_empty():
+            raise QuiclabError(
+                f"the runs in {self.directory} were made by another build or scenario; run `quiclab study run "
+                f"{self.study.name}` again"
+            )
+        metric = self.study.metric
+        values = [metric.measure(RunResult.from_json(text)) for text in frame["result"]]
+        return frame.insert_column(-1, pl.Series(metric.name, values, dtype=pl.Float64))
+
+    def samples(self, engine: str, variant: str = BASE) -> dict[Key, list[float]]:
+        """Return the values of the runs by (configuration, value of each factor)."""
+        chosen = self.table.filter((pl.col("engine") == engine) & (pl.col("variant") == variant))
+        columns = ["configuration", *(factor.column for factor in self.study.factors)]
+        samples: dict[Key, list[float]] = {}
+        for row in chosen.iter_rows(named=True):
+            samples.setdefault(tuple(row[column] for column in columns), []).append(row[self.study.metric.name])
+        return samples
+
+    def summaries(self, engine: str, variant: str = BASE) -> dict[Key, Summary]:
+        """Return mean and spread by (configuration, value of each factor)."""
+        return {key: summarise(values) for key, values in self.samples(engine, variant).items()}
+
+    def missing(self, engine: str) -> int:
+        """Return how many runs of the published settings are not done."""
+        wanted = sum(point.runs for point in self.points if point.engine == engine and point.variant == BASE)
+        return wanted - sum(len(values) for values in self.samples(engine).values())
+
+    @cached_property
+    def missing_anywhere(self) -> int:
+        """How many runs of the engines that were used are not done, variants included."""
+        used = set(self.table["engine"].to_list())
+        return sum(1 for job in self.jobs if job.labels["engine"] in used) - self.table.height
+
+    @cached_property
+    def published(self) -> list[PublishedRow]:
+        """The published table."""
+        return read_published(self.study)
+
+    def comparisons(self, engine: str) -> list[Comparison]:
+        """Return the published rows that can be run, each beside its measurement (n = 0 where it is missing)."""
+        measured = self.summaries(engine)
+        nothing = summarise([])
+        available = {configuration.name for configuration in self.study.configurations}
+        return [Comparison(row, measured.get(row.key, nothing)) for row in self.published if row.key[0] in available]
+
+    def fidelity(self, engine: str) -> dict[str, Fidelity]:
+        """Return the fidelity of each configuration whose series is complete."""
+        result = {}
+        for configuration in self.study.configurations:
+            rows = [item for item in self.comparisons(engine) if item.published.key[0] == configuration.name]
+            if rows and all(item.measured.n for item in rows):
+                result[configuration.name] = assess(
+                    [item.published.summary for item in rows], [item.measured for item in rows]
+                )
+        return result
+
+    def judgements(self, engine: str) -> list[Judgement]:
+        """Return the study's claims with their verdicts."""
+        factors = {factor.name: factor.values for factor in self.study.factors}
+        names = tuple(dict.fromkeys(row.cells["configuration"] for row in self.published))
+        published = Sample({row.key: row.summary.mean for row in self.published}, factors, names)
+        samples = self.samples(engine)
+        available = tuple(configuration.name for configuration in self.study.configurations)
+        return [judge(claim, samples, published, factors, available) for claim in self.study.claims]
+
+
+def _manifest_runs(directory: Path) -> int | None:
+    """Return how many runs of each setting the last sweep was to make, `None` if there was none."""
+    try:
+        return int(json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["runs"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def read_published(study: Study) -> list[PublishedRow]:
+    """Read the published table of a study.
+
+    Raises
+    ------
+    QuiclabError
+        If it cannot be read.
+    """
+    path = root() / study.table.file
+    stem = study.metric.name
+    rows = []
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            for cells in csv.DictReader(file):
+                key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.factors))
+                mean, std, n = float(cells[f"{stem}_mean"]), float(cells[f"{stem}_std"]), int(cells["n_runs"])
+                rows.append(PublishedRow(cells, key, Summary(n, mean, std, mean, mean)))
+    except (OSError, KeyError, ValueError) as error:
+        raise QuiclabError(f"cannot read the published table {path}: {error}") from error
+    return rows
+
+
+def number(text: str) -> str | int | float:
+    """Read a cell: an integer or a number if it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def write_manifest(study: Study, directory: Path, runs: int, partial: bool) -> None:
+    """Note how many runs of each setting there are to be, beside the shards.
+
+    A partial sweep (`--only`) never lowers the number: it must not hide runs that are done.
+    """
+    if partial:
+        runs = max(runs, _manifest_runs(directory) or 0)
+    content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed}
+    write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())

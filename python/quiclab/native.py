@@ -1,0 +1,75 @@
+"""Access to the compiled engine: a readable error where it is missing, and the identity of its build."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quiclab.errors import QuiclabError, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import Literal
+
+
+def engine() -> ModuleType:
+    """Return the extension module.
+
+    Raises
+    ------
+    QuiclabError
+        If it is not built.
+    """
+    try:
+        return importlib.import_module("quiclab._quiclab")
+    except ImportError as error:
+        raise QuiclabError(
+            f"the engine quiclab._quiclab cannot be loaded ({error}); build it with `uv sync` or `maturin develop`"
+        ) from error
+
+
+@cache
+def build_id() -> str:
+    """Identify the build of the engine: 16 hexadecimal digits of the SHA-256 of the extension file.
+
+    A run is the same run only if scenario, seed and build agree.
+    """
+    file = engine().__file__
+    if file is None:
+        raise QuiclabError("the engine quiclab._quiclab has no file, so that results cannot name its build")
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+
+
+def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Literal["toml", "json"] = "toml") -> str:
+    """Validate a scenario text and fill in its defaults.
+
+    Parameters
+    ----------
+    text
+        The scenario.
+    file
+        Its name, for error messages.
+    sets
+        Changes as (path, value), applied before validation.
+    form
+        What `text` is.
+
+    Returns
+    -------
+    str
+        The resolved scenario as JSON.
+
+    Raises
+    ------
+    RequestError
+        With the sentence of the engine, if the scenario is wrong.
+    """
+    native = engine()
+    try:
+        return str(native.resolve(text, file, list(sets), form))
+    except native.ScenarioError as error:
+        raise RequestError(str(error)) from error

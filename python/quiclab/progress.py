@@ -1,0 +1,90 @@
+"""Progress of a sweep on stderr: a bar on a terminal, plain lines every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+LINE_INTERVAL_S = 5.0
+
+
+class SweepProgress:
+    """Runs done, rate and time left.
+
+    Parameters
+    ----------
+    title
+        What runs.
+    total
+        Number of runs of the sweep.
+    done
+        Runs that were done before.
+    stream
+        Where it is written; stderr by default.
+    """
+
+    def __init__(self, title: str, total: int, done: int, stream: TextIO | None = None) -> None:
+        self.title, self.total, self.before, self.done = title, total, done, done
+        self.stream = stream or sys.stderr
+        self.started = time.monotonic()
+        self.last_line = self.started
+        self.bar: Progress | None = None
+        if self.stream.isatty():
+            self.bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=Console(file=self.stream),
+            )
+
+    def __enter__(self) -> SweepProgress:
+        """Show that it starts."""
+        if self.bar is not None:
+            self.bar.start()
+            self.task = self.bar.add_task(self.title, total=self.total, completed=self.done, rate="")
+        else:
+            self.line(f"{self.title}: {self.total - self.done} of {self.total} runs to do")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Show where it ended."""
+        if self.bar is not None:
+            self.bar.stop()
+        elif self.done > self.before:
+            self.line(self._state())
+
+    def advance(self) -> None:
+        """One more run is done."""
+        self.done += 1
+        if self.bar is not None:
+            self.bar.update(self.task, completed=self.done, rate=f"{self._rate():.1f} runs/s")
+        elif time.monotonic() - self.last_line >= LINE_INTERVAL_S:
+            self.last_line = time.monotonic()
+            self.line(self._state())
+
+    def line(self, text: str) -> None:
+        """Write a line of its own, without disturbing the bar."""
+        if self.bar is not None:
+            self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=self.stream, flush=True)
+
+    def _rate(self) -> float:
+        elapsed = time.monotonic() - self.started
+        return (self.done - self.before) / elapsed if elapsed > 0 else 0.0
+
+    def _state(self) -> str:
+        rate = self._rate()
+        left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
+        return f"{self.title}: {self.done} of {self.total} runs, {rate:.1f} runs/s{left}"

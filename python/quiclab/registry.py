@@ -1,0 +1,96 @@
+"""Finds study files: `studies/*.py` of the source checkout, or of the directory in `QUICLAB_STUDIES`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quiclab.errors import QuiclabError, RequestError
+
+if TYPE_CHECKING:
+    from quiclab.study import Study
+
+ENVIRONMENT = "QUICLAB_STUDIES"
+
+
+def studies_directory() -> Path:
+    """Return the directory of the study files.
+
+    Raises
+    ------
+    RequestError
+        If there is none.
+    """
+    named = os.environ.get(ENVIRONMENT)
+    directory = Path(named) if named else Path(__file__).resolve().parents[2] / "studies"
+    if not directory.is_dir():
+        raise RequestError(f"there is no directory {directory}; name the one with the studies in {ENVIRONMENT}")
+    return directory.absolute()
+
+
+def root() -> Path:
+    """Return the directory that scenarios and reference tables of studies are relative to."""
+    return studies_directory().parent
+
+
+def studies() -> dict[str, Study]:
+    """Return all studies by name, sorted by file, in the order of each file."""
+    return {study.name: study for path in study_files() for study in _load(path)}
+
+
+def study_files() -> list[Path]:
+    """Return the study files."""
+    return sorted(path for path in studies_directory().glob("*.py") if not path.name.startswith("_"))
+
+
+def file_of(name: str) -> Path:
+    """Return the file that defines a study."""
+    return next(path for path in study_files() if any(study.name == name for study in _load(path)))
+
+
+def find(name: str) -> Study:
+    """Return one study.
+
+    Raises
+    ------
+    RequestError
+        If the name is not the name of one study.
+    """
+    found = find_all(name)
+    if len(found) > 1 or found[0].name != name:
+        raise RequestError(f"`{name}` is a group; name one of {', '.join(study.name for study in found)}")
+    return found[0]
+
+
+def find_all(name: str | None) -> list[Study]:
+    """Return one study, the studies of a group, or all.
+
+    Raises
+    ------
+    RequestError
+        If there is none of that name.
+    """
+    every = studies()
+    if name is None:
+        return list(every.values())
+    found = [study for key, study in every.items() if key == name or key.startswith(name.rstrip("/") + "/")]
+    if not found:
+        raise RequestError(f"there is no study `{name}`; there are {', '.join(every)}")
+    return found
+
+
+@cache
+def _load(path: Path) -> tuple[Study, ...]:
+    specification = importlib.util.spec_from_file_location(f"quiclab_studies.{path.stem}", path)
+    if specification is None or specification.loader is None:
+        raise QuiclabError(f"cannot load the study file {path}")
+    module = importlib.util.module_from_spec(specification)
+    try:
+        specification.loader.exec_module(module)
+        found: tuple[Study, ...] = tuple(module.STUDIES)
+    except Exception as error:  # whatever a study file does wrong ends in one sentence
+        raise QuiclabError(f"the study file {path} cannot be loaded: {type(error).__name__}: {error}") from error
+    return found

@@ -1,0 +1,157 @@
+"""The report of a study: one HTML file that needs nothing else, not even a network."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from quiclab import figures
+from quiclab.claims import Verdict
+from quiclab.compare import compare_rows, fidelity_rows, judgement_row
+from quiclab.evaluate import LANE, Evaluation
+from quiclab.store import write_atomically
+from quiclab.study import BASE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from quiclab.study import Study
+
+BUNDLE = "window.vegaEmbed = vegaEmbed;"
+VERDICT_WORDS = {
+    Verdict.CONFIRMED: "confirmed",
+    Verdict.REFUTED: "refuted",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.NOT_TESTED: "not tested",
+    Verdict.BY_CONSTRUCTION: "by construction",
+}
+
+
+def digest_of_digests(digests: Sequence[str]) -> str:
+    """Hash the digests of runs in the order of the sweep: 32 hexadecimal digits that name all of them."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
+
+
+def write_report(evaluation: Evaluation, engine: str) -> Path:
+    """Write `report.html` and the figures as SVG and PNG into the results directory; returns the report's path."""
+    specs = [figures.specification(evaluation, figure, engine) for figure in evaluation.study.figures]
+    for index, spec in enumerate(specs, start=1):
+        write_atomically(evaluation.directory / f"figure_{index}.svg", figures.to_svg(spec).encode())
+        write_atomically(evaluation.directory / f"figure_{index}.png", figures.to_png(spec))
+    path = evaluation.directory / "report.html"
+    write_atomically(path, render(evaluation, engine, specs).encode())
+    return path
+
+
+def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]]) -> str:
+    """Return the report as HTML."""
+    environment = Environment(
+        loader=PackageLoader("quiclab", "templates"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"figures": _figures, "signed": _signed, "percent": _percent}
+    study = evaluation.study
+    charts = [
+        {"figure": figure, "spec": _inline_json(_responsive(spec)), "svg": figures.to_svg(spec)}
+        for figure, spec in zip(study.figures, specs, strict=True)
+    ]
+    judgements = evaluation.judgements(engine)
+    return environment.get_template("report.html.j2").render(
+        study=study,
+        engine=engine,
+        lane=LANE,
+        facts=_facts(evaluation, engine),
+        commands=_commands(study, evaluation, engine),
+        charts=charts,
+        labels=study.labels,
+        rows=compare_rows(evaluation, engine),
+        fidelity=fidelity_rows(evaluation.fidelity(engine)),
+        claims=[{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judgements],
+        counts=_counts([VERDICT_WORDS[item.verdict] for item in judgements]),
+        variants=_variants(evaluation),
+        missing=evaluation.missing(engine),
+        light=_inline_json(figures.LIGHT | {"background": None}),
+        dark=_inline_json(figures.DARK),
+        bundle=vl_convert.javascript_bundle(BUNDLE),
+    )
+
+
+def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
+    """Return what was run, as pairs of name and value."""
+    chosen = evaluation.table.filter((pl.col("engine") == engine) & (pl.col("variant") == BASE))
+    versions = json.loads(chosen["result"][0])["versions"] if chosen.height else {}
+    seeds = sorted(chosen["seed"].unique()) if chosen.height else []
+    facts = [(f"version: {name}", _version(value)) for name, value in sorted(versions.items())]
+    facts += [
+        ("engine", engine),
+        ("lane", f"{LANE} (virtual time)"),
+        ("runs", str(chosen.height)),
+        ("seeds", f"{seeds[0]} to {seeds[-1]}" if seeds else "none"),
+        ("digest of the digests", digest_of_digests(chosen["digest"].to_list())),
+    ]
+    return facts
+
+
+def _version(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_version(item)}" for name, item in sorted(value.items()))
+    if isinstance(value, list):
+        return ", ".join(_version(item) for item in value)
+    return str(value)
+
+
+def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
+    engines = "" if engine == study.default_engine else f" --engines {engine}"
+    return [
+        f"quiclab study run {study.name} --runs {evaluation.runs}{engines}",
+        f"quiclab study report {study.name}",
+        f"quiclab verify {study.name}",
+    ]
+
+
+def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return means of each variant beside those of the base, by configuration and point."""
+    study = evaluation.study
+    base = evaluation.summaries(study.default_engine)
+    found = []
+    for variant in study.variants:
+        means = evaluation.summaries(study.default_engine, variant.name)
+        rows = [{"key": key, "variant": summary, "base": base[key]} for key, summary in means.items() if key in base]
+        found.append({"variant": variant, "rows": rows})
+    return found
+
+
+def _counts(words: Sequence[str]) -> list[tuple[str, int]]:
+    return [(word, words.count(word)) for word in VERDICT_WORDS.values() if word in words]
+
+
+def _responsive(spec: dict[str, Any]) -> dict[str, Any]:
+    """Let the chart take the width of the page."""
+    return {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def _inline_json(value: object) -> str:
+    """Write JSON that may stand in a script element."""
+    return json.dumps(value, ensure_ascii=False).replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def _figures(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _signed(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None or math.isnan(value) else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None or math.isnan(value) else f"{100 * value:+.{digits}f} %".replace("-", "−")

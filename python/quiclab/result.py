@@ -1,0 +1,214 @@
+"""One run: from a scenario and a seed to its result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.native import engine
+from quiclab.scenario import Scenario
+
+RUN_SCHEMA = "quiclab.run/1"
+EVENTS = ("arrival", "departure", "drop")
+DIRECTIONS = ("down", "up")
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """Summary of one flow.
+
+    Attributes
+    ----------
+    start_s, finish_s
+        When the client started and when its workload was done [s of network time]; `finish_s` is `None` if it is not.
+    completed, failed
+        Whether the workload was done, and whether the connection failed.
+    delivered_bytes
+        Bytes delivered to the receiving application.
+    download_time_s
+        From the start of the client to the last byte [s], or `None`.
+    goodput_mbps
+        Delivered bits over the time they took [Mbit/s].
+    sender, receiver
+        Metrics of the two stacks, as each names them.
+    """
+
+    start_s: float
+    finish_s: float | None
+    completed: bool
+    failed: bool
+    delivered_bytes: int
+    download_time_s: float | None
+    goodput_mbps: float
+    sender: Mapping[str, Any]
+    receiver: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Result of one run.
+
+    Parameters
+    ----------
+    data
+        The result as the engine gives it (schema `quiclab.run/1`).
+    series
+        Time series with columns `time_s`, `element`, `metric`, `value`; empty if none were asked for.
+    packets
+        Packet records with columns `time_ns`, `element`, `event`, `port`, `flow`, `direction`, `size_bytes`,
+        `packet_id`; empty if none were asked for.
+    """
+
+    data: Mapping[str, Any]
+    series: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
+    packets: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "the result") -> RunResult:
+        """Read a result of `quiclab run --json`.
+
+        Raises
+        ------
+        RequestError
+            If it is not one.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise RequestError(f"{source} is not JSON: {error}") from error
+        if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
+            raise RequestError(f"{source} is not the result of a run: its `schema` is not `{RUN_SCHEMA}`")
+        return cls(data)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the run."""
+        return int(self.data["seed"])
+
+    @property
+    def digest(self) -> str:
+        """128-bit hash over every packet event, 32 hexadecimal digits."""
+        return str(self.data["digest"])
+
+    @property
+    def network_time_s(self) -> float:
+        """How long the network ran [s]."""
+        return float(self.data["run"]["network_time_s"])
+
+    @property
+    def events(self) -> int:
+        """Number of events processed."""
+        return int(self.data["run"]["events"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader of the numbers should know."""
+        return tuple(self.data["warnings"])
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The resolved scenario."""
+        return Scenario.from_dict(self.data["scenario"])
+
+    @cached_property
+    def flows(self) -> dict[str, FlowResult]:
+        """Summary of each flow by name."""
+        return {name: FlowResult(**flow) for name, flow in self.data["flows"].items()}
+
+    @property
+    def elements(self) -> Mapping[str, Mapping[str, Any]]:
+        """Counters of each element by name."""
+        elements: Mapping[str, Mapping[str, Any]] = self.data["elements"]
+        return elements
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the result as JSON."""
+        return json.dumps(self.data, indent=indent, ensure_ascii=False)
+
+
+def run(
+    scenario: Scenario, seed: int = 1, *, base_dir: str | Path = ".", record_dir: str | Path | None = None
+) -> RunResult:
+    """Run a scenario in virtual time.
+
+    Parameters
+    ----------
+    scenario
+        The scenario, resolved or not.
+    seed
+        Seed of every random stream; the same seed gives the same bytes.
+    base_dir
+        Directory that files named in the scenario are relative to.
+    record_dir
+        Where the qlog and pcapng files go that the scenario asks for.
+
+    Raises
+    ------
+    RequestError
+        If the scenario is wrong.
+    QuiclabError
+        If the run fails.
+    """
+    native = engine()
+    directory = None if record_dir is None else str(record_dir)
+    try:
+        output = native.run(scenario.to_json(), seed, str(base_dir), directory)
+    except native.ScenarioError as error:
+        raise RequestError(str(error)) from error
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a broken invariant of the engine arrives as PanicException, which is no Exception
+        raise QuiclabError(f"the run failed: {str(error) or type(error).__name__}") from error
+    return RunResult(json.loads(output.result), _series(output.series), _packets(output.packets))
+
+
+def _integers(columns: Mapping[str, Any], name: str, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """Read a column of unsigned integers; their width follows from its length."""
+    width = len(columns[name]) // rows if rows else 4
+    return np.frombuffer(columns[name], dtype=f"<u{width}")
+
+
+def _named(codes: np.ndarray[Any, np.dtype[Any]], names: list[str] | tuple[str, ...]) -> pl.Series:
+    return pl.Series(names, dtype=pl.String).gather(codes.astype(np.uint32)).cast(pl.Categorical)
+
+
+def _series(columns: Mapping[str, Any]) -> pl.DataFrame:
+    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
+    rows = len(time_ns)
+    if rows == 0:
+        return pl.DataFrame()
+    return pl.DataFrame(
+        {
+            "time_s": time_ns / 1e9,
+            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
+            "metric": _named(_integers(columns, "metric", rows), columns["metric_names"]),
+            "value": np.frombuffer(columns["value"], dtype="<f8"),
+        }
+    )
+
+
+def _packets(columns: Mapping[str, Any]) -> pl.DataFrame:
+    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
+    rows = len(time_ns)
+    if rows == 0:
+        return pl.DataFrame()
+    return pl.DataFrame(
+        {
+            "time_ns": time_ns,
+            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
+            "event": _named(_integers(columns, "event", rows), EVENTS),
+            "port": _integers(columns, "port", rows),
+            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
+            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
+            "size_bytes": _integers(columns, "size_bytes", rows),
+            "packet_id": _integers(columns, "packet_id", rows),
+        }
+    )

@@ -1,0 +1,326 @@
+"""Scenarios as dataclasses: the same tree as the TOML files, field by field.
+
+The engine's types are the one definition; a test compares these fields with its JSON schema. Quantities are texts
+with a unit (`"20 Mbit/s"`). `None` means "not given": the engine fills in the default.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from quiclab import tree
+from quiclab.errors import RequestError
+from quiclab.native import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenBucket:
+    """A rate shaped as by `tc-tbf`."""
+
+    rate: str
+    burst: str
+    kind: Literal["token_bucket"] = "token_bucket"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """A rate over time, or delivery times, read from a file."""
+
+    file: str
+    format: Literal["csv", "mahimahi"] | None = None
+    at_end: Literal["loop", "hold", "stop"] | None = None
+    kind: Literal["trace"] = "trace"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropTail:
+    """First in, first out; a packet that would exceed a limit is dropped. The packet in service counts."""
+
+    packets: int | None = None
+    bytes: str | None = None
+    time: str | None = None
+    kind: Literal["drop_tail"] = "drop_tail"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Independent:
+    """Loss of each packet with the same probability."""
+
+    probability: float | str
+    kind: Literal["independent"] = "independent"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GilbertElliott:
+    """Loss with a good and a bad state."""
+
+    good_to_bad: float | str
+    bad_to_good: float | str
+    loss_in_bad: float | str
+    loss_in_good: float | str | None = None
+    kind: Literal["gilbert_elliott"] = "gilbert_elliott"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """Loss of exactly these packets, counted from 0 in the order of arrival."""
+
+    packets: tuple[int, ...]
+    kind: Literal["listed"] = "listed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delay:
+    """Propagation delay, drawn for each packet."""
+
+    mean: str
+    deviation: str | None = None
+    distribution: Literal["constant", "normal", "uniform", "pareto"] | None = None
+    reorder: bool | None = None
+
+
+Rate: TypeAlias = str | TokenBucket | Trace
+Loss: TypeAlias = str | float | Independent | GilbertElliott | Listed
+Queue: TypeAlias = DropTail
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A one-way link: loss, then queue, then serialisation at the rate, then delay."""
+
+    rate: Rate | None = None
+    overhead_per_packet: str | None = None
+    queue: Queue | None = None
+    loss: Loss | None = None
+    delay: str | Delay | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reordering:
+    """PDCP reordering (3GPP TS 38.323 section 5.2.2.2)."""
+
+    enabled: bool | None = None
+    timer: str | None = None
+    sequence_bits: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bearer:
+    """A split bearer over several links."""
+
+    links: tuple[str, ...]
+    batch_packets: int | None = None
+    shares: tuple[int, ...] | None = None
+    mode: Literal["split", "duplicate"] | None = None
+    reordering: Reordering | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """What user space and kernel cost at one end of a flow."""
+
+    receive_buffer: str | None = None
+    truesize: str | None = None
+    receive_datagram: str | None = None
+    receive_call: str | None = None
+    receive_batch: int | None = None
+    send_datagram: str | None = None
+    send_call: str | None = None
+    send_batch: int | None = None
+    timer_slack: str | Delay | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AckFrequency:
+    """What a sender asks of its peer's acknowledgements (QUIC ACK Frequency extension)."""
+
+    ack_eliciting_threshold: int
+    max_ack_delay: str | None = None
+    reordering_threshold: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointConfig:
+    """Stack and options of one end of a flow."""
+
+    stack: str | None = None
+    profile: str | None = None
+    host: str | None = None
+    congestion_control: Literal["newreno", "cubic"] | None = None
+    datagram_size: str | None = None
+    initial_window: str | None = None
+    stream_receive_window: str | None = None
+    connection_receive_window: str | None = None
+    send_window: str | None = None
+    packet_threshold: int | None = None
+    time_threshold: float | None = None
+    initial_rtt: str | None = None
+    ack_frequency: AckFrequency | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Download:
+    """The client asks once; the server answers with `size`, or for `duration`."""
+
+    size: str | None = None
+    duration: str | None = None
+    request: str | None = None
+    kind: Literal["download"] = "download"
+
+
+Workload: TypeAlias = Download
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """A transfer between two endpoints."""
+
+    workload: Workload
+    stack: str | None = None
+    sender: EndpointConfig | None = None
+    receiver: EndpointConfig | None = None
+    down: tuple[str, ...] | None = None
+    up: tuple[str, ...] | None = None
+    start: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tap:
+    """A point that records the packets passing it."""
+
+    keep_packets: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """A connection of an output to an input, each `element.port`."""
+
+    from_: str = field(metadata={"name": "from"})
+    to: str
+    flow: str | None = None
+    direction: Literal["down", "up"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What a run records beside its summary."""
+
+    series_interval: str | None = None
+    packets: bool | None = None
+    qlog: bool | None = None
+    pcapng: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivered:
+    """End of a run: all flows together have delivered this much."""
+
+    delivered: str
+
+
+Until: TypeAlias = Literal["workloads_done", "duration_over"] | Delivered
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One network with its flows.
+
+    Files that it names (traces) are relative to the directory a run is given.
+    """
+
+    name: str
+    flows: dict[str, Flow]
+    version: int = 1
+    description: str | None = None
+    duration: str | None = None
+    until: Until | None = None
+    links: dict[str, Link] = field(default_factory=dict)
+    bearers: dict[str, Bearer] = field(default_factory=dict)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    taps: dict[str, Tap] = field(default_factory=dict)
+    wires: tuple[Wire, ...] | None = None
+    record: Record | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as plain Python values, without what is `None`."""
+        plain: dict[str, Any] = tree.to_plain(self)
+        return plain
+
+    def to_json(self) -> str:
+        """Return the tree as JSON with sorted keys."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Scenario:
+        """Build a scenario from plain Python values.
+
+        Raises
+        ------
+        RequestError
+            With one sentence that names the field, if it does not exist or is missing.
+        """
+        scenario: Scenario = tree.from_plain(cls, plain, "scenario")
+        return scenario
+
+    def with_value(self, path: str, value: object) -> Scenario:
+        """Return a copy in which one value is another.
+
+        Parameters
+        ----------
+        path
+            Names joined by dots, such as `bearers.dc.batch_packets`. A link, bearer, host or flow that does not
+            exist yet is added by giving it whole.
+        value
+            The new value: a plain value or one of the dataclasses; `None` removes it.
+
+        Raises
+        ------
+        RequestError
+            If the path does not exist.
+        """
+        table, _, rest = path.partition(".")
+        name, _, inside = rest.partition(".")
+        if table in ("links", "bearers", "hosts", "taps", "flows") and inside:
+            present = getattr(self, table)
+            if name not in present:
+                raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")
+        return Scenario.from_dict(tree.with_value(self.to_dict(), path, tree.to_plain(value)))
+
+    def resolved(self) -> Scenario:
+        """Return the scenario validated and with every default filled in."""
+        return Scenario.from_dict(json.loads(self.resolved_json()))
+
+    def resolved_json(self) -> str:
+        """Return the validated scenario with every default filled in, as JSON of the engine."""
+        return resolve(self.to_json(), self.name, form="json")
+
+
+def load(path: str | Path, sets: Sequence[tuple[str, str]] = ()) -> Scenario:
+    """Read a scenario file (TOML, or JSON by its suffix), validate it and fill in every default.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sets
+        Changes as (path, value text), as `--set path=value` of the command line.
+
+    Raises
+    ------
+    RequestError
+        If the file cannot be read or is not a valid scenario.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
+    form: Literal["toml", "json"] = "json" if path.suffix == ".json" else "toml"
+    return Scenario.from_dict(json.loads(resolve(text, str(path), sets, form)))

@@ -1,0 +1,189 @@
+"""What the command line prints for people, with rich tables on stdout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from quiclab.result import RunResult
+    from quiclab.study import Study
+
+COMPARISON_COLUMNS = (
+    "configuration",
+    "published_mean",
+    "published_std",
+    "published_n",
+    "measured_mean",
+    "measured_std",
+    "measured_low",
+    "measured_high",
+    "measured_n",
+    "difference",
+    "relative_difference",
+)
+VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
+
+
+def console() -> Console:
+    """Return a console on stdout; lines are cut at the terminal only."""
+    plain = Console(highlight=False, markup=False, soft_wrap=False)
+    return plain if plain.is_terminal else Console(highlight=False, markup=False, width=160)
+
+
+def table(title: str, columns: Iterable[str], left: int = 1) -> Table:
+    """Return an empty table; the first `left` columns are texts, the others numbers."""
+    result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        result.add_column(column, justify="left" if index < left else "right", overflow="fold")
+    return result
+
+
+def text(value: object) -> str:
+    """Write a cell."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.4g}"
+    return str(value)
+
+
+def run_summary(result: RunResult) -> None:
+    """Print a run: flows, elements, digest."""
+    out = console()
+    data = result.data
+    out.print(f"{result.scenario.name}: seed {result.seed}, lane {data['lane']}", style="bold")
+    out.print(
+        f"{result.network_time_s:.3f} s of network time, {result.events} events, ended by "
+        f"{str(data['run']['ended_by']).replace('_', ' ')}"
+    )
+    flows = table("Flows", ["flow", "state", "delivered [B]", "time [s]", "goodput [Mbit/s]"], left=2)
+    for name, flow in result.flows.items():
+        state = "failed" if flow.failed else "completed" if flow.completed else "unfinished"
+        flows.add_row(name, state, str(flow.delivered_bytes), text(flow.download_time_s), f"{flow.goodput_mbps:.3f}")
+    out.print(flows)
+    for end in ("sender", "receiver"):
+        metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
+        if metrics:
+            ends = table(end.capitalize(), ["metric", *result.flows])
+            for key in metrics:
+                ends.add_row(key, *(text(getattr(flow, end).get(key)) for flow in result.flows.values()))
+            out.print(ends)
+    elements = table("Elements [packets]", ["element", "received", "created", "sent", "dropped", "consumed", "held"])
+    for name, element in result.elements.items():
+        counters = [element[key] for key in ("received", "created", "sent", "dropped", "consumed", "held")]
+        elements.add_row(name, *(text(c["packets"] if isinstance(c, dict) else c) for c in counters))
+    out.print(elements)
+    for warning in result.warnings:
+        out.print(f"warning: {warning}", style="yellow")
+    out.print(f"digest {result.digest}")
+
+
+def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tuple[str, str]) -> None:
+    """Print where two runs part, and their flows side by side."""
+    out = console()
+    if found["identical"]:
+        out.print("identical: every packet event of both runs agrees", style="bold")
+    else:
+        out.print(f"first difference at packet event {found['index']}", style="bold")
+        events = table("", ["", *names])
+        keys = ("time_ns", "element", "event", "port", "flow", "size_bytes")
+        for key in keys:
+            events.add_row(key, *((text(side[key]) if side else "ended") for side in (found["a"], found["b"])))
+        out.print(events)
+    flows = table("Summaries", ["flow", "value", *names], left=2)
+    for name in dict.fromkeys([*a.flows, *b.flows]):
+        for key in ("delivered_bytes", "download_time_s", "goodput_mbps"):
+            values = [getattr(r.flows[name], key) if name in r.flows else None for r in (a, b)]
+            flows.add_row(name, key, *(text(value) for value in values))
+    flows.add_row("", "seed", str(a.seed), str(b.seed))
+    flows.add_row("", "digest", a.digest, b.digest)
+    out.print(flows)
+
+
+def claims(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print claims with their verdicts and numbers."""
+    out = console()
+    for entry in entries:
+        verdict = str(entry["verdict"])
+        out.print()
+        out.print(f"{entry['identity']}  ", end="", style="bold")
+        out.print(verdict.replace("_", " "), style=VERDICT_STYLES.get(verdict, "dim"), end="")
+        share = entry["share_true"]
+        out.print("" if share is None else f"  (true in {100 * share:.1f} % of the resamples)")
+        out.print(f"  {entry['statement']}")
+        for label, key in (("in part", "scope"), ("why", "reason"), ("note", "note")):
+            if entry[key]:
+                out.print(f"  {label}: {entry[key]}", style="dim")
+        for name, value in entry["numbers"].items():
+            out.print(f"    {name}: {text(value)}")
+    words = [str(entry["verdict"]).replace("_", " ") for entry in entries]
+    out.print()
+    out.print(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "no claims", style="bold")
+
+
+def comparison(document: Mapping[str, Any]) -> None:
+    """Print what `study compare --json` holds."""
+    out = console()
+    factors = [key for key in document["rows"][0] if key not in COMPARISON_COLUMNS] if document["rows"] else []
+    out.print(f"{document['study']}: {document['metric']}, published: {document['source']}", style="bold")
+    headers = ["published", "sd", "measured", "sd", "95 % interval", "runs", "difference", "relative"]
+    for name in dict.fromkeys(row["configuration"] for row in document["rows"]):
+        shown = table(name, [*factors, *headers], left=0)
+        for row in document["rows"]:
+            if row["configuration"] == name:
+                numbers = [f"{row[key]:.2f}" if row[key] is not None else "-" for key in COMPARISON_COLUMNS[1:8]]
+                published, published_std, _, measured, std, low, high = numbers
+                relative = row["relative_difference"]
+                shown.add_row(
+                    *(text(row[key]) for key in factors),
+                    *(published, published_std, measured, std, f"{low} .. {high}", text(row["measured_n"])),
+                    "-" if row["difference"] is None else f"{row['difference']:+.2f}",
+                    "-" if relative is None else f"{100 * relative:+.1f} %",
+                )
+        out.print(shown)
+    rows(document["fidelity"], "Fidelity")
+    for name, reason in document["unavailable"].items():
+        out.print(f"{name}: {reason}", style="dim")
+
+
+def rows(entries: Sequence[Mapping[str, Any]], title: str) -> None:
+    """Print rows that share their columns."""
+    out = console()
+    shown = table(title, entries[0] if entries else [])
+    for row in entries:
+        shown.add_row(*(text(value) for value in row.values()))
+    out.print(shown)
+
+
+def studies(entries: Sequence[Study]) -> None:
+    """Print the studies."""
+    shown = table("", ["study", "title", "engines", "settings", "runs each"], left=3)
+    for study in entries:
+        engines = ", ".join(engine.name for engine in study.engines)
+        settings = sum(1 for point in study.points((study.default_engine,)) if not point.variant)
+        shown.add_row(study.name, study.title, engines, str(settings), str(study.runs))
+    console().print(shown)
+
+
+def stacks(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print the engines."""
+    shown = table("", ["stack", "version", "description"], left=3)
+    for stack_entry in entries:
+        shown.add_row(*(text(stack_entry[key]) for key in ("name", "version", "description")))
+    console().print(shown)
+
+
+def stack(entry: Mapping[str, Any]) -> None:
+    """Print the options of one engine."""
+    out = console()
+    out.print(f"{entry['name']} {entry['version']}: {entry['description']}")
+    shown = table("", ["option", "default", "source"], left=3)
+    for option in entry["options"]:
+        shown.add_row(*(text(option[key]) for key in ("name", "default", "source")))
+    out.print(shown)

@@ -1,0 +1,111 @@
+"""Statistics of repeated runs: means, intervals and the bootstrap over runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from scipy.special import stdtrit  # scipy.stats takes a second to load
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+K = TypeVar("K", bound="Hashable")
+
+RESAMPLES = 2000
+CONFIDENCE = 0.95
+BOOTSTRAP_SEED = 20220
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and spread of repeated runs.
+
+    Attributes
+    ----------
+    n
+        Number of runs.
+    mean
+        Arithmetic mean, in the unit of the values; NaN without values.
+    std
+        Sample standard deviation (ddof 1); NaN below two runs.
+    low, high
+        95 % interval of the mean by Student's t; NaN below two runs.
+    """
+
+    n: int
+    mean: float
+    std: float
+    low: float
+    high: float
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean; NaN below two runs."""
+        return self.std / math.sqrt(self.n) if self.n else math.nan
+
+
+def summarise(values: ArrayLike) -> Summary:
+    """Summarise repeated runs.
+
+    Parameters
+    ----------
+    values
+        Shape (n,), one value a run.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    n = int(array.size)
+    if n == 0:
+        return Summary(0, math.nan, math.nan, math.nan, math.nan)
+    mean = float(np.mean(array))
+    if n == 1:
+        return Summary(1, mean, math.nan, math.nan, math.nan)
+    std = float(np.std(array, ddof=1))
+    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * std / math.sqrt(n)
+    return Summary(n, mean, std, mean - half, mean + half)
+
+
+def pooled_std(deviations: ArrayLike) -> float:
+    """Return the pooled standard deviation of settings that were run equally often: root of the mean variance."""
+    array = np.asarray(deviations, dtype=np.float64)
+    return float(np.sqrt(np.mean(array**2)))
+
+
+def bootstrap_means(
+    samples: Mapping[K, Sequence[float]], resamples: int = RESAMPLES, seed: int = BOOTSTRAP_SEED
+) -> dict[K, Array]:
+    """Resample the runs of each setting with replacement.
+
+    Settings are resampled independently of one another, in the order of the mapping.
+
+    Parameters
+    ----------
+    samples
+        Values of the runs of each setting, each of shape (n,), n >= 1.
+    resamples
+        Number of resamples B.
+    seed
+        Seed of the generator.
+
+    Returns
+    -------
+    dict
+        Mean of each resample for each setting, shape (B,).
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    means: dict[K, Array] = {}
+    for key, values in samples.items():
+        array = np.asarray(values, dtype=np.float64)
+        picks = generator.integers(0, array.size, size=(resamples, array.size))
+        means[key] = array[picks].mean(axis=1)
+    return means
+
+
+def relative_difference(value: float, reference: float) -> float:
+    """Return |value / reference - 1|."""
+    return abs(value / reference - 1.0)

@@ -1,0 +1,133 @@
+"""Results on disk that survive kills: shards are written to a temporary name, synced and renamed.
+
+A directory has one writer at a time. It holds `lock`, `shards/NNNNNN.parquet` (what has been run, in the order it
+finished), and the tables made from them. A file is there whole or not at all, so that whatever a killed sweep left can
+be read.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from quiclab.errors import QuiclabError, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+SHARD_SCHEMA = {"identity": pl.String, "result": pl.String}
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that after a kill or a power cut the old one or the new one is there, never a part.
+
+    Raises
+    ------
+    RequestError
+        If the directory cannot be written to.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RequestError(f"cannot write {path}: {error.strerror}") from error
+
+
+def write_parquet(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table atomically; equal tables give equal bytes."""
+    buffer = BytesIO()
+    frame.rechunk().write_parquet(buffer, compression="zstd", compression_level=3, statistics=False)
+    write_atomically(path, buffer.getvalue())
+
+
+class Store:
+    """The shards of one results directory.
+
+    Parameters
+    ----------
+    directory
+        Where they are; made when something is written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.shards = directory / "shards"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the directory for one sweep; the operating system frees the lock when a process dies.
+
+        Raises
+        ------
+        RequestError
+            If the directory cannot be written to, or another sweep holds it.
+        """
+        try:
+            self.shards.mkdir(parents=True, exist_ok=True)
+            lock = (self.directory / "lock").open("a")
+        except OSError as error:
+            raise RequestError(f"cannot write results to {self.directory}: {error.strerror}") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise RequestError(f"another sweep is running in {self.directory}; wait for it to end") from error
+            for leftover in self.shards.glob(".*.tmp"):
+                leftover.unlink(missing_ok=True)
+            yield
+
+    def append(self, rows: list[tuple[str, str]]) -> None:
+        """Add finished runs as one shard.
+
+        Parameters
+        ----------
+        rows
+            Identity and result JSON of each run.
+        """
+        if rows:
+            numbers = [int(path.stem) for path in self._files()]
+            path = self.shards / f"{max(numbers, default=0) + 1:06}.parquet"
+            write_parquet(path, pl.DataFrame(rows, schema=SHARD_SCHEMA, orient="row"))
+
+    def identities(self) -> set[str]:
+        """Return the identity of every run that is stored."""
+        return {identity for path in self._files() for identity in self._read(path, ["identity"])["identity"]}
+
+    def results(self, identities: Collection[str]) -> dict[str, str]:
+        """Return the result JSON of the runs asked for, as far as they are stored."""
+        found: dict[str, str] = {}
+        for path in self._files():
+            rows = self._read(path, ["identity", "result"]).filter(pl.col("identity").is_in(list(identities)))
+            found.update(zip(rows["identity"], rows["result"], strict=True))
+        return found
+
+    def _files(self) -> list[Path]:
+        return sorted(self.shards.glob("*.parquet"))
+
+    @staticmethod
+    def _read(path: Path, columns: list[str]) -> pl.DataFrame:
+        try:
+            return pl.read_parquet(path, columns=columns)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise QuiclabError(f"cannot read {path}: {error}; delete it to run its part again") from error
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a rename durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

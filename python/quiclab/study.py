@@ -1,0 +1,305 @@
+"""What a study is: base scenario, what is varied, how often, what is measured, and what it is compared with.
+
+A study file in `studies/` builds these values and lists them as `STUDIES`; it reads like the abstract of an experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+from quiclab.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quiclab.claims import Claim
+    from quiclab.result import RunResult
+
+Value: TypeAlias = str | int | float
+Changes: TypeAlias = Mapping[str, object]
+"""Dotted path in the scenario -> new value."""
+
+BASE = ""
+"""Name of the reading of the published description that is compared and scored; variants have names."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One series of a study: a setting that the figures show in a colour of its own."""
+
+    name: str
+    label: str
+    changes: Changes
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A published configuration that cannot be run yet; the figure shows the published values."""
+
+    name: str
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What is varied.
+
+    Attributes
+    ----------
+    name
+        Short name, for claims and `--only`.
+    column
+        Its column in the reference tables.
+    label, unit
+        Title of the axis, as in the publication.
+    values
+        The grid, in its order.
+    changes
+        What a value changes in the scenario.
+    """
+
+    name: str
+    column: str
+    label: str
+    unit: str
+    values: tuple[Value, ...]
+    changes: Callable[[Value], Changes]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is measured in a run; `name` carries the unit as a suffix and is the stem of the result columns."""
+
+    name: str
+    label: str
+    unit: str
+    measure: Callable[[RunResult], float]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table.
+
+    Attributes
+    ----------
+    file
+        CSV under the repository root, with the columns of the factors, `configuration`, `n_runs` and, for the metric,
+        `<metric>_mean` and `<metric>_std`.
+    source
+        Where it was published.
+    """
+
+    file: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart of one metric over one factor, published and measured."""
+
+    title: str
+    source: str
+    x: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something the publication does not say, and why we set it as we do."""
+
+    statement: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another reading of the description, shown beside and never in the score."""
+
+    name: str
+    label: str
+    reason: str
+    changes: Changes
+    runs: int
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A stack that a study can run with; `runs` bounds the repetitions of slow ones."""
+
+    name: str
+    runs: int | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of a study: engine, variant, configuration and a value of each factor."""
+
+    engine: str
+    variant: str
+    configuration: str
+    values: Mapping[str, Value]
+    changes: Changes
+    runs: int
+
+    @property
+    def labels(self) -> dict[str, Value]:
+        """Columns that identify the point."""
+        return {"engine": self.engine, "variant": self.variant, "configuration": self.configuration, **self.values}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A published experiment, ready to run again.
+
+    Attributes
+    ----------
+    name
+        `group/experiment`.
+    title, abstract, source
+        What it is about, and where it was published.
+    scenario
+        Base scenario, a file under the repository root.
+    configurations, factors
+        What is varied; every combination is run.
+    metric
+        What is measured.
+    engines
+        Stacks it can run with; the first is the default.
+    engine_changes
+        What choosing an engine changes in the scenario.
+    runs, seed
+        Repetitions of each setting; run i has the seed `seed + i`.
+    table, figures, claims
+        What it is compared with.
+    assumptions, variants, limits
+        How the description was read, and what that leaves out.
+    unavailable
+        Published configurations that cannot be run yet, with the reason.
+    """
+
+    name: str
+    title: str
+    abstract: str
+    source: str
+    scenario: str
+    configurations: tuple[Configuration, ...]
+    factors: tuple[Factor, ...]
+    metric: Metric
+    engines: tuple[Engine, ...]
+    engine_changes: Callable[[str], Changes]
+    runs: int
+    table: Table
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...]
+    assumptions: tuple[Assumption, ...]
+    variants: tuple[Variant, ...] = ()
+    limits: tuple[str, ...] = ()
+    unavailable: tuple[Unavailable, ...] = ()
+    seed: int = 1
+
+    @property
+    def default_engine(self) -> str:
+        """The engine of the columns and of the score."""
+        return self.engines[0].name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Label of each configuration, run or not."""
+        return {item.name: item.label for item in self.configurations} | {
+            item.name: item.label for item in self.unavailable
+        }
+
+    def factor(self, name: str) -> Factor:
+        """Return a factor by its short name or its column."""
+        return next(factor for factor in self.factors if name in (factor.name, factor.column))
+
+    def chosen_engines(self, choice: str) -> tuple[str, ...]:
+        """Read `--engines`: `default`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have an engine of that name.
+        """
+        names = tuple(engine.name for engine in self.engines)
+        if choice == "default":
+            return names[:1]
+        if choice == "all":
+            return names
+        chosen = tuple(name.strip() for name in choice.split(","))
+        for name in chosen:
+            if name not in names:
+                raise RequestError(f"study {self.name} has no engine `{name}`; it has {', '.join(names)}")
+        return tuple(name for name in names if name in chosen)
+
+    def points(
+        self, engines: tuple[str, ...], runs: int | None = None, only: Mapping[str, tuple[str, ...]] | None = None
+    ) -> Iterator[Point]:
+        """List the settings to run: each engine as published, then the variants with the default engine.
+
+        Parameters
+        ----------
+        engines
+            Names of engines.
+        runs
+            Repetitions of each setting; the study's own number by default. Bounds of engines and variants hold.
+        only
+            Values to keep, by `configuration`, `variant`, `engine` or the name or column of a factor.
+
+        Raises
+        ------
+        RequestError
+            If `only` names something else, or keeps nothing.
+        """
+        keep = self._checked(only or {})
+        count = runs or self.runs
+        plans: list[tuple[str, str, int, Changes]] = []
+        chosen = [engine for engine in self.engines if engine.name in engines]
+        plans += [(engine.name, BASE, min(count, engine.runs or count), {}) for engine in chosen]
+        if self.default_engine in engines:
+            plans += [
+                (self.default_engine, variant.name, min(count, variant.runs), variant.changes)
+                for variant in self.variants
+            ]
+        found = False
+        for engine_name, variant_name, repetitions, changes in plans:
+            for configuration in self.configurations:
+                for values in product(*(factor.values for factor in self.factors)):
+                    point = self._point(engine_name, variant_name, configuration, values, changes, repetitions)
+                    if all(str(point.labels[key]) in allowed for key, allowed in keep.items()):
+                        found = True
+                        yield point
+        if not found:
+            wanted = ", ".join(f"{key}={'|'.join(values)}" for key, values in keep.items())
+            raise RequestError(f"no setting of {self.name} has {wanted}")
+
+    def _point(
+        self,
+        engine: str,
+        variant: str,
+        configuration: Configuration,
+        values: tuple[Value, ...],
+        changes: Changes,
+        runs: int,
+    ) -> Point:
+        merged: dict[str, object] = {**self.engine_changes(engine), **configuration.changes}
+        labels: dict[str, Value] = {}
+        for factor, value in zip(self.factors, values, strict=True):
+            labels[factor.column] = value
+            merged.update(factor.changes(value))
+        merged.update(changes)
+        return Point(engine, variant, configuration.name, labels, merged, runs)
+
+    def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Translate the keys of `--only` to columns."""
+        columns = {"engine": "engine", "variant": "variant", "configuration": "configuration"}
+        for factor in self.factors:
+            columns |= {factor.name: factor.column, factor.column: factor.column}
+        for key in only:
+            if key not in columns:
+                raise RequestError(f"study {self.name} has no `{key}` to choose by; it has {', '.join(columns)}")
+        return {columns[key]: values for key, values in only.items()}

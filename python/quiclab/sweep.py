@@ -1,0 +1,299 @@
+"""Sweeps: many runs over worker processes, with results that survive a kill.
+
+A run is identified by its resolved scenario, its seed and the build of the engine; what is stored is not run again.
+The table of a sweep is sorted by the sweep's own order, so that it does not depend on the number of workers, on the
+order in which runs finished, or on how often the sweep was killed and continued.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import polars as pl
+
+from quiclab.errors import QuiclabError
+from quiclab.native import build_id
+from quiclab.progress import SweepProgress
+from quiclab.result import run
+from quiclab.scenario import Scenario
+from quiclab.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+FLUSH_SECONDS = 5.0
+FLUSH_RUNS = 200
+INTERRUPT_POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a sweep.
+
+    Attributes
+    ----------
+    labels
+        Columns that say which point of the sweep it is.
+    scenario
+        The resolved scenario as JSON.
+    seed
+        Seed of the run.
+    replay
+        The command that repeats this run alone.
+    base_dir
+        Directory that files named in the scenario are relative to.
+    """
+
+    labels: Mapping[str, str | int | float]
+    scenario: str
+    seed: int
+    replay: str
+    base_dir: str = "."
+
+    @property
+    def identity(self) -> str:
+        """128-bit hash over resolved scenario, seed and build of the engine, 32 hexadecimal digits."""
+        canonical = json.dumps(json.loads(self.scenario), sort_keys=True, separators=(",", ":"))
+        text = f"{canonical}\n{self.seed}\n{build_id()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass
+class Outcome:
+    """What a sweep came to.
+
+    Attributes
+    ----------
+    total
+        Runs of the sweep.
+    done
+        Runs that are stored now.
+    executed
+        Runs made by this call.
+    failures
+        Job and reason of each run that failed.
+    interrupted
+        Whether Ctrl-C ended it.
+    """
+
+    total: int
+    done: int
+    executed: int = 0
+    failures: list[tuple[Job, str]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def execute(
+    jobs: Sequence[Job],
+    directory: Path,
+    *,
+    title: str = "sweep",
+    workers: int | None = None,
+    flush_runs: int = FLUSH_RUNS,
+    flush_seconds: float = FLUSH_SECONDS,
+    on_flush: Callable[[], None] | None = None,
+    stream: TextIO | None = None,
+) -> Outcome:
+    """Run what is not stored yet.
+
+    Parameters
+    ----------
+    jobs
+        All runs of the sweep.
+    directory
+        Results directory.
+    title
+        What the progress is called.
+    workers
+        Number of processes; by default the CPUs this process may use.
+    flush_runs, flush_seconds
+        A shard is written when that many runs or that much time have passed.
+    on_flush
+        Called after each shard is on the disk.
+    stream
+        Where progress goes; stderr by default.
+
+    Raises
+    ------
+    RequestError
+        If the directory cannot be written to or another sweep holds it.
+    """
+    store = Store(directory)
+    with store.locked():
+        stored = store.identities()
+        pending: dict[str, Job] = {}
+        total = set()
+        for job in jobs:
+            identity = job.identity
+            total.add(identity)
+            if identity not in stored:
+                pending.setdefault(identity, job)
+        outcome = Outcome(total=len(total), done=len(total) - len(pending))
+        if not pending:
+            return outcome
+        count = min(workers or available_cpus(), len(pending))
+        with SweepProgress(title, outcome.total, outcome.done, stream) as progress:
+            flusher = _Flusher(store, flush_runs, flush_seconds, on_flush)
+            try:
+                _run_all(pending, count, outcome, progress, flusher)
+            finally:
+                flusher.flush()
+    return outcome
+
+
+def available_cpus() -> int:
+    """Return the number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
+    """Return the stored runs of a sweep in its own order.
+
+    Returns
+    -------
+    DataFrame
+        The labels of the jobs, then `seed`, `identity`, `digest` and `result` (JSON); one row a stored run.
+    """
+    identities = [job.identity for job in jobs]
+    results = Store(directory).results(set(identities))
+    rows = [
+        {
+            **job.labels,
+            "seed": job.seed,
+            "identity": identity,
+            "digest": str(json.loads(results[identity])["digest"]),
+            "result": results[identity],
+        }
+        for job, identity in zip(jobs, identities, strict=True)
+        if identity in results
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+class _Interrupt:
+    """Turns the first Ctrl-C into a request, so that it never cuts a shard or a result in two."""
+
+    requested = False
+
+    def __enter__(self) -> _Interrupt:
+        self._before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._request)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._before)
+
+    def _request(self, number: int, frame: object) -> None:
+        del number, frame
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+
+
+class _Flusher:
+    """Collects finished runs and writes them as shards."""
+
+    def __init__(self, store: Store, runs: int, seconds: float, on_flush: Callable[[], None] | None) -> None:
+        self.store, self.runs, self.seconds, self.on_flush = store, runs, seconds, on_flush
+        self.rows: list[tuple[str, str]] = []
+        self.last = time.monotonic()
+
+    def add(self, identity: str, result: str) -> None:
+        self.rows.append((identity, result))
+        if len(self.rows) >= self.runs or time.monotonic() - self.last >= self.seconds:
+            self.flush()
+
+    def flush(self) -> None:
+        rows, self.rows, self.last = self.rows, [], time.monotonic()
+        self.store.append(rows)
+        if rows and self.on_flush is not None:
+            self.on_flush()
+
+
+def _run_all(
+    pending: Mapping[str, Job], workers: int, outcome: Outcome, progress: SweepProgress, flusher: _Flusher
+) -> None:
+    queue = iter(pending.items())
+    running: dict[Future[tuple[str | None, str]], tuple[str, Job]] = {}
+    context = get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker) as pool, _Interrupt() as interrupt:
+
+        def submit() -> None:
+            # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
+            while len(running) < workers + 1 and (item := next(queue, None)) is not None:
+                identity, job = item
+                running[pool.submit(_work, job.scenario, job.seed, job.base_dir)] = (identity, job)
+
+        def settle(futures: set[Future[tuple[str | None, str]]]) -> None:
+            for future in futures:
+                identity, job = running.pop(future)
+                if future.cancelled():
+                    continue
+                result, reason = future.result()
+                if result is None:
+                    outcome.failures.append((job, reason))
+                    progress.line(f"failed: {reason}; replay with: {job.replay}")
+                else:
+                    outcome.executed += 1
+                    outcome.done += 1
+                    flusher.add(identity, result)
+                progress.advance()
+
+        try:
+            submit()
+            while running:
+                finished, _ = wait(running, timeout=INTERRUPT_POLL_S, return_when=FIRST_COMPLETED)
+                settle(finished)
+                if not interrupt.requested:
+                    submit()
+                elif not outcome.interrupted:
+                    outcome.interrupted = True
+                    progress.line("stopping: waiting for the runs under way; press Ctrl-C again to leave them")
+                    for future in running:
+                        future.cancel()
+        except BrokenProcessPool as error:
+            raise QuiclabError(
+                "a worker process died (out of memory?); what is done is kept, run the command again to continue"
+            ) from error
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, and die with it: a killed parent must not leave workers behind."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        sentinel = parent.sentinel
+
+        def follow() -> None:
+            connection.wait([sentinel])
+            os._exit(1)
+
+        threading.Thread(target=follow, daemon=True).start()
+
+
+def _work(scenario: str, seed: int, base_dir: str) -> tuple[str | None, str]:
+    """Run once; returns the result as JSON, or `None` and the reason."""
+    parsed = Scenario.from_dict(json.loads(scenario))
+    try:
+        result = run(parsed, seed, base_dir=base_dir)
+    except QuiclabError as error:
+        return None, error.sentence
+    for name, flow in result.flows.items():
+        if flow.failed:
+            return None, f"flow `{name}` failed after {flow.delivered_bytes} bytes"
+        if not flow.completed and parsed.until in (None, "workloads_done"):
+            return None, f"flow `{name}` did not finish within {parsed.duration}"
+    return result.to_json(), ""

@@ -1,0 +1,162 @@
+"""Conversion between frozen dataclasses and the plain tree of a TOML or JSON file.
+
+Tagged unions are dataclasses with a `kind` whose default is the tag; a field whose name is a Python keyword carries
+its real name as `metadata={"name": ...}`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin
+
+from quiclab.errors import RequestError
+
+
+def to_plain(value: object) -> Any:
+    """Turn dataclasses into dictionaries and tuples into lists, leaving out fields that are `None`."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            _name(item): to_plain(getattr(value, item.name))
+            for item in dataclasses.fields(value)
+            if getattr(value, item.name) is not None
+        }
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def from_plain(kind: Any, value: Any, path: str) -> Any:
+    """Build `kind` (a dataclass, container, union or plain type) from plain values.
+
+    Raises
+    ------
+    RequestError
+        If a field is unknown, missing or of another form; `path` names it.
+    """
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return _dataclass(kind, value, path)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _union(arguments, value, path)
+    if origin is tuple:
+        _expect(isinstance(value, list | tuple), path, value, "a list")
+        return tuple(from_plain(arguments[0], item, f"{path}[{index}]") for index, item in enumerate(value))
+    if origin is dict:
+        _expect(isinstance(value, Mapping), path, value, "a table")
+        return {key: from_plain(arguments[1], item, f"{path}.{key}") for key, item in value.items()}
+    if origin is Literal:
+        _expect(value in arguments, path, value, "one of " + ", ".join(f"`{item}`" for item in arguments))
+        return value
+    _expect(_is_plain(kind, value), path, value, {str: "a text", int: "an integer"}.get(kind, f"a {kind.__name__}"))
+    return value
+
+
+def with_value(plain: Mapping[str, Any], path: str, value: Any, above: str = "") -> dict[str, Any]:
+    """Return a copy of a plain tree in which the value at a dotted path is another; `None` removes it.
+
+    `above` is the path of `plain` itself, for errors.
+
+    Raises
+    ------
+    RequestError
+        If the path runs through something that is not a table, or names a part of an entry that does not exist.
+    """
+    head, _, rest = path.partition(".")
+    here = f"{above}{head}"
+    copy = dict(plain)
+    if not rest:
+        if value is None:
+            copy.pop(head, None)
+        else:
+            copy[head] = value
+        return copy
+    inner = copy.get(head, {})
+    if not isinstance(inner, Mapping):
+        raise RequestError(f"{here} is `{inner}`, so that `{rest}` in it cannot be set; set {here} as a table")
+    copy[head] = with_value(inner, rest, value, f"{here}.")
+    return copy
+
+
+def flattened(path: str, value: Any) -> list[tuple[str, str]]:
+    """Write a change as `--set` pairs of path and TOML value; tables become one pair for each entry."""
+    if isinstance(value, Mapping):
+        return [pair for key, item in value.items() for pair in flattened(f"{path}.{key}", item)]
+    return [(path, toml_value(value))]
+
+
+def toml_value(value: Any) -> str:
+    """Write a plain value as TOML; a text stays bare, as `--set` takes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(f'"{item}"' if isinstance(item, str) else toml_value(item) for item in value) + "]"
+    return str(value)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _name(item: dataclasses.Field[Any]) -> str:
+    return str(item.metadata.get("name", item.name))
+
+
+def _dataclass(kind: type, value: Any, path: str) -> Any:
+    if isinstance(value, kind):
+        return value
+    _expect(isinstance(value, Mapping), path, value, "a table")
+    fields = {_name(item): item for item in dataclasses.fields(kind)}
+    for key in value:
+        if key not in fields:
+            raise RequestError(f"{path} has no field `{key}`; allowed are {', '.join(sorted(fields))}")
+    arguments = {}
+    for key, item in fields.items():
+        if key in value and value[key] is not None:
+            arguments[item.name] = from_plain(_hints(kind)[item.name], value[key], f"{path}.{key}")
+        elif item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
+            raise RequestError(f"{path} needs the field `{key}`")
+    return kind(**arguments)
+
+
+def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
+    """Choose the member of a union: by `kind` for tables, else the first plain type that fits."""
+    classes = [item for item in members if dataclasses.is_dataclass(item)]
+    if isinstance(value, tuple(item for item in classes if isinstance(item, type))):
+        return value
+    if isinstance(value, Mapping) and classes:
+        tags = {next((f.default for f in dataclasses.fields(item) if f.name == "kind"), None): item for item in classes}
+        tag = value.get("kind")
+        if tag not in tags:
+            allowed = ", ".join(f"`{item}`" for item in tags if item is not None)
+            raise RequestError(f"{path}.kind is `{tag}`; allowed are {allowed}")
+        return from_plain(tags[tag], value, path)
+    others = [item for item in members if item not in classes and item is not types.NoneType]
+    failure: RequestError | None = None
+    for item in others:
+        try:
+            return from_plain(item, value, path)
+        except RequestError as error:
+            failure = error
+    raise failure or RequestError(f"{path} is `{value}`; it must be a table")
+
+
+def _is_plain(kind: Any, value: Any) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def _expect(fits: bool, path: str, value: Any, allowed: str) -> None:
+    if not fits:
+        raise RequestError(f"{path} is `{value}`; it must be {allowed}")

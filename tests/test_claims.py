@@ -1,0 +1,103 @@
+"""Verdicts, and the claims of the studies against the published tables."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import yaml
+
+from conftest import ROOT
+from quiclab.claims import Claim, Key, Sample, Verdict, judge, verdict_of
+from quiclab.evaluate import read_published
+from quiclab.registry import studies
+from quiclab.study import Study
+
+FACTORS = {"x": (1, 2)}
+EMPTY = Sample({}, FACTORS, ())
+RISING = Claim("T-1", "test", "rises", lambda t: t("a", x=1) < t("a", x=2), lambda t: {"gain": t("a", x=2)})
+
+
+def verdict(low: list[float], high: list[float], claim: Claim = RISING) -> Verdict:
+    samples: dict[Key, list[float]] = {("a", 1): low, ("a", 2): high}
+    return judge(claim, samples, EMPTY, FACTORS, ("a",), resamples=400).verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (1.0, Verdict.CONFIRMED),
+        (0.975, Verdict.CONFIRMED),
+        (0.9745, Verdict.UNDECIDED),
+        (0.0255, Verdict.UNDECIDED),
+        (0.025, Verdict.REFUTED),
+        (0.0, Verdict.REFUTED),
+    ],
+)
+def test_limits_of_the_verdicts(share: float, expected: Verdict) -> None:
+    assert verdict_of(share) is expected
+
+
+def test_separated_overlapping_and_reversed_samples() -> None:
+    assert verdict([1, 2, 3], [11, 12, 13]) is Verdict.CONFIRMED
+    assert verdict([11, 12, 13], [1, 2, 3]) is Verdict.REFUTED
+    assert verdict([1, 2, 3, 4], [1, 2, 3, 4]) is Verdict.UNDECIDED
+
+
+def test_what_cannot_be_tested_says_why() -> None:
+    untested = Claim("T-2", "test", "needs more", reason="not available yet: x")
+    judgement = judge(untested, {("a", 1): [1.0, 2.0]}, EMPTY, FACTORS, ("a",))
+    assert (judgement.verdict, judgement.reason) == (Verdict.NOT_TESTED, "not available yet: x")
+    partly = judge(RISING, {("a", 1): [1.0, 2.0]}, EMPTY, FACTORS, ("a",))
+    assert partly.verdict is Verdict.NOT_TESTED
+    assert "runs" in partly.reason
+    single = judge(RISING, {("a", 1): [1.0], ("a", 2): [2.0]}, EMPTY, FACTORS, ("a",))
+    assert single.verdict is Verdict.NOT_TESTED
+    assert single.numbers == {"gain": 2.0}
+
+
+def test_what_was_put_in_counts_nowhere() -> None:
+    claim = Claim("T-3", "test", "put in", lambda t: t("a", x=1) < t("a", x=2), by_construction=True)
+    assert verdict([1, 2], [8, 9], claim) is Verdict.BY_CONSTRUCTION
+
+
+def test_the_whole_predicate_is_evaluated_on_each_resample() -> None:
+    # each half holds in about half of the resamples; together they hold in about a quarter
+    samples: dict[Key, list[float]] = {("a", 1): [-1.0, 1.0], ("a", 2): [-1.0, 1.0]}
+    half = Claim("T-4", "test", "", lambda t: t("a", x=1) > -0.5)
+    both = Claim("T-5", "test", "", lambda t: t("a", x=1) > -0.5 and t("a", x=2) > -0.5)
+    shares = [judge(claim, samples, EMPTY, FACTORS, ("a",)).share_true for claim in (half, both)]
+    # means -1, 0, 0, 1 are equally likely: 3/4 and 9/16, standard error 0.011
+    assert shares[0] == pytest.approx(0.75, abs=0.05)
+    assert shares[1] == pytest.approx(0.5625, abs=0.05)
+
+
+def published_sample(study: Study) -> Sample:
+    rows = read_published(study)
+    names = tuple(dict.fromkeys(row.cells["configuration"] for row in rows))
+    factors = {factor.name: factor.values for factor in study.factors}
+    return Sample({row.key: row.summary.mean for row in rows}, factors, names)
+
+
+def test_predicates_give_on_the_published_tables_what_the_reference_says() -> None:
+    text = (ROOT / "reference" / "dual_connectivity" / "claims.yaml").read_text(encoding="utf-8")
+    reference = {entry["id"]: entry for entry in yaml.safe_load(text)}
+    checked = 0
+    for study in studies().values():
+        sample = published_sample(study)
+        for claim in study.claims:
+            if claim.check is not None:
+                expected = {"holds": True, "fails": False}[reference[claim.identity]["on_source_tables"]]
+                assert claim.check(sample) is expected, claim.identity
+                checked += 1
+            statement = " ".join(reference[claim.identity]["statement"].replace("–", "-").split())
+            assert claim.statement == statement, claim.identity
+    assert checked == 8
+
+
+def test_every_claim_is_tested_or_says_why_and_is_there_once() -> None:
+    claims = list(itertools.chain.from_iterable(study.claims for study in studies().values()))
+    assert len({claim.identity for claim in claims}) == len(claims)
+    for claim in claims:
+        assert (claim.check is None) == bool(claim.reason), claim.identity
+        assert (claim.check is None) == (claim.numbers is None), claim.identity

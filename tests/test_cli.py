@@ -1,0 +1,191 @@
+"""The command line: exit codes, sentences, and that JSON is all that goes to stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quiclab import cli
+from quiclab.result import RunResult
+
+Captured = pytest.CaptureFixture[str]
+
+
+def invoke(*arguments: str | Path) -> int:
+    return cli.invoke([str(argument) for argument in arguments])
+
+
+def sentence(capsys: Captured) -> str:
+    """What went to stderr: one line that names the program; nothing on stdout."""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("quiclab: ")
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+def test_run_prints_json(small: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--seed", "7", "--set", "flows.dc.workload.size=200 kB", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    keys = ["schema", "scenario", "seed", "lane", "versions", "digest", "run", "flows", "elements", "warnings"]
+    assert sorted(document) == sorted(keys)
+    assert document["schema"] == "quiclab.run/1"
+    assert document["seed"] == 7
+    assert document["scenario"]["flows"]["dc"]["workload"]["size"] == "200 kB"
+    assert document["flows"]["dc"]["delivered_bytes"] == 200_000
+    assert len(document["digest"]) == 32
+
+
+def test_the_same_seed_gives_the_same_json(small: Path, capsys: Captured) -> None:
+    texts = []
+    for seed in ("1", "1", "2"):
+        assert invoke("run", small, "--seed", seed, "--json") == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+    assert json.loads(texts[0])["digest"] != json.loads(texts[2])["digest"]
+
+
+def test_run_prints_a_summary(small: Path, capsys: Captured) -> None:
+    assert invoke("run", small) == 0
+    text = capsys.readouterr().out
+    for part in ("small: seed 1, lane sim", "completed", "100000", "down1", "digest "):
+        assert part in text
+
+
+def test_run_writes_what_is_recorded(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "out"
+    recorded = ("--set", "record.series_interval=10 ms", "--set", "record.packets=true")
+    assert invoke("run", small, *recorded, "--out", out, "--json") == 0
+    text = capsys.readouterr().out
+    assert json.loads((out / "result.json").read_text()) == json.loads(text)
+    assert {path.name for path in out.iterdir()} >= {"result.json", "series.parquet", "packets.parquet"}
+
+
+def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        assert invoke("run", small, "--seed", seed, "--out", tmp_path / name) == 0
+    capsys.readouterr()
+    assert invoke("diff", tmp_path / "a", tmp_path / "b" / "result.json") == 0
+    assert "identical" in capsys.readouterr().out
+    assert invoke("diff", tmp_path / "a", tmp_path / "c", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["identical"] is False
+    assert document["schema"] == "quiclab.diff/1"
+    assert document["digests"][0] != document["digests"][1]
+    assert invoke("diff", tmp_path / "a", tmp_path / "c") == 0
+    assert "first difference" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["run", "absent.toml"], "cannot read the scenario absent.toml: No such file or directory"),
+        (["run", "SMALL", "--set", "rate"], "--set rate needs the form path=value"),
+        (["run", "SMALL", "--lane", "moon"], "the lane `moon` is not available"),
+        (["run", "SMALL", "--clock", "sun"], "the clock `sun` is not available"),
+        (["run", "SMALL", "--seed", "x"], "'--seed'"),
+        (["run", "SMALL", "--set", "record.qlog=true"], "name a directory for them with --out"),
+        (["run"], "FILE"),
+        (["run", "SMALL", "--speed"], "--speed"),
+        (["fly"], "fly"),
+        (["diff", "SMALL", "SMALL"], "is not JSON"),
+        (["diff", "absent", "absent"], "cannot read the result absent"),
+        (["stack", "show", "moon"], "there is no stack `moon`; there are "),
+        (["study", "run", "moon"], "there is no study `moon`; there are dual_connectivity/batch_size"),
+        (["study", "table", "dual_connectivity"], "`dual_connectivity` is a group"),
+        (["study", "run", "dual_connectivity", "--only", "x"], "--only x needs the form key=value"),
+        (["study", "run", "dual_connectivity", "--engines", "moon"], "has no engine `moon`"),
+        (["study", "run", "dual_connectivity", "--runs", "0"], "'--runs'"),
+        (["study", "table", "dual_connectivity/share", "--format", "xml"], "allowed are table, csv and json"),
+    ],
+)
+def test_wrong_requests_end_in_one_sentence(arguments: list[str], part: str, small: Path, capsys: Captured) -> None:
+    assert invoke(*(small if argument == "SMALL" else argument for argument in arguments)) == 2
+    assert part in sentence(capsys)
+
+
+@pytest.mark.parametrize("command", ["table", "compare", "report", "package"])
+def test_without_results_the_answer_is_how_to_get_them(command: str, tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("study", command, "dual_connectivity/share", "--out", tmp_path) == 1
+    assert "make them with `quiclab study run dual_connectivity/share`" in sentence(capsys)
+
+
+def test_unwritable_results(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert invoke("study", "run", "dual_connectivity/share", "--runs", "1", "--out", file) == 2
+    assert "cannot write results to" in sentence(capsys)
+    small = tmp_path / "small.toml"
+    small.write_text("")
+    assert invoke("run", small, "--out", file / "out") == 2
+    sentence(capsys)
+
+
+def test_incomplete_results_are_printed_and_end_in_1(tmp_path: Path, capsys: Captured) -> None:
+    only = ("--only", "batch=500", "--only", "variant=")
+    study = "dual_connectivity/batch_size"
+    assert invoke("study", "run", study, "--runs", "1", *only, "--out", tmp_path) == 0
+    assert "2 of 2 runs done" in capsys.readouterr().err
+    for command, count in ((("study", "table", study), "22 runs"), (("verify", study), "22 runs")):
+        assert invoke(*command, "--out", tmp_path) == 1
+        captured = capsys.readouterr()
+        assert captured.out
+        assert count in captured.err
+        assert "quiclab study run" in captured.err
+    assert invoke("study", "compare", study, "--json", "--out", tmp_path) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "quiclab.compare/1"
+    assert [row["measured_n"] for row in document["rows"]].count(1) == 2
+    assert document["runs_missing"] == 22
+    assert document["fidelity"] == []
+    assert "tcp" in document["unavailable"]
+    assert invoke("verify", study, "--json", "--out", tmp_path) == 1
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    assert {claim["verdict"] for claim in claims} == {"not_tested"}
+
+
+def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("scenario", "new") == 0
+    template = tmp_path / "new.toml"
+    template.write_text(capsys.readouterr().out)
+    assert invoke("scenario", "show", template) == 0
+    shown = tmp_path / "shown.toml"
+    shown.write_text(capsys.readouterr().out)
+    assert invoke("scenario", "show", shown, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["version"] == 1
+    assert invoke("scenario", "schema") == 0
+    assert json.loads(capsys.readouterr().out)["type"] == "object"
+    assert invoke("scenario", "show", small, "--set", "links.down1.rate=5 Mbit/s") == 0
+    assert "5 Mbit/s" in capsys.readouterr().out
+    assert invoke("stack", "list", "--json") == 0
+    stacks = json.loads(capsys.readouterr().out)["stacks"]
+    assert {"quinn", "noq"} <= {stack["name"] for stack in stacks}
+    assert invoke("stack", "show", "quinn") == 0
+    assert "quinn" in capsys.readouterr().out
+    assert invoke("stack", "list") == 0
+    assert invoke("study", "list") == 0
+    assert "dual_connectivity/batch_size" in capsys.readouterr().out
+
+
+def test_python_m_is_the_same(small: Path, capsys: Captured) -> None:
+    command = [sys.executable, "-m", "quiclab", "run", str(small), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ))
+    assert invoke("run", small, "--json") == 0
+    assert done.stdout == capsys.readouterr().out
+    wrong = subprocess.run([*command[:3], "fly"], capture_output=True, text=True, timeout=60, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_results_are_typed(small: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--json") == 0
+    result = RunResult.from_json(capsys.readouterr().out)
+    assert result.scenario.name == "small"
+    assert result.flows["dc"].completed
+    assert result.flows["dc"].download_time_s is not None
+    assert RunResult.from_json(result.to_json()) == result

@@ -1,0 +1,40 @@
+"""Progress: plain lines at intervals where there is no terminal, a bar where there is one."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from quiclab.progress import SweepProgress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_plain_lines_come_at_intervals_with_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+    stream = io.StringIO()
+    with SweepProgress("study", total=110, done=10, stream=stream) as progress:
+        for _ in range(100):
+            now += 0.5
+            progress.advance()
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "study: 100 of 110 runs to do"
+    assert lines[1] == "study: 20 of 110 runs, 2.0 runs/s, 45 s left"  # 10 runs in the first 5 s
+    assert lines[-1] == "study: 110 of 110 runs, 2.0 runs/s"
+    assert len(lines) == 1 + 10 + 1
+
+
+def test_a_terminal_gets_a_bar_and_lines_beside_it() -> None:
+    stream = Terminal()
+    with SweepProgress("study", total=2, done=0, stream=stream) as progress:
+        progress.advance()
+        progress.line("failed: [x]; replay with: quiclab run a.toml --seed 3")
+        progress.advance()
+    text = stream.getvalue()
+    assert "2/2" in text
+    assert "failed: [x]; replay with: quiclab run a.toml --seed 3\n" in text

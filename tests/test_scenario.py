@@ -1,0 +1,154 @@
+"""Scenario dataclasses: conversion, changes and errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from quiclab import scenario as model
+from quiclab import tree
+from quiclab.errors import RequestError
+from quiclab.native import engine
+from quiclab.scenario import Delay, DropTail, GilbertElliott, Host, Link, Scenario, load
+
+PLAIN = {
+    "version": 1,
+    "name": "all forms",
+    "until": {"delivered": "10 MB"},
+    "links": {
+        "a": {"rate": "20 Mbit/s", "loss": "0.1 %", "delay": "10 ms", "queue": {"kind": "drop_tail", "packets": 100}},
+        "b": {
+            "rate": {"kind": "token_bucket", "rate": "20 Mbit/s", "burst": "10 kB"},
+            "loss": {"kind": "gilbert_elliott", "good_to_bad": 0.1, "bad_to_good": 0.5, "loss_in_bad": 1},
+            "delay": {"mean": "10 ms", "deviation": "1 ms", "distribution": "normal", "reorder": True},
+        },
+        "c": {
+            "rate": {"kind": "trace", "file": "lte.csv"},
+            "loss": {"kind": "listed", "packets": [3, 4]},
+            "delay": "0 s",
+        },
+    },
+    "bearers": {"dc": {"links": ["a", "b"], "shares": [1, 1], "reordering": {"timer": "200 ms", "sequence_bits": 16}}},
+    "hosts": {"client": {"receive_buffer": "212992 B", "timer_slack": {"mean": "50 us"}}},
+    "taps": {"here": {"keep_packets": 10}},
+    "wires": [{"from": "f.sender.0", "to": "a.0", "flow": "f", "direction": "down"}],
+    "flows": {
+        "f": {
+            "sender": {"stack": "quinn", "ack_frequency": {"ack_eliciting_threshold": 10}, "time_threshold": 1.25},
+            "receiver": {"host": "client"},
+            "workload": {"kind": "download", "size": "1 MB"},
+        }
+    },
+    "record": {"series_interval": "10 ms", "qlog": True},
+}
+
+
+def test_every_form_survives_a_round_trip() -> None:
+    scenario = Scenario.from_dict(PLAIN)
+    expected = {**PLAIN}
+    assert scenario.to_dict() == expected
+    assert isinstance(scenario.links["b"].loss, GilbertElliott)
+    assert isinstance(scenario.links["b"].delay, Delay)
+    assert Scenario.from_dict(json.loads(scenario.to_json())) == scenario
+
+
+def test_with_value_changes_a_copy() -> None:
+    scenario = Scenario.from_dict(PLAIN)
+    changed = scenario.with_value("bearers.dc.batch_packets", 200)
+    assert changed.bearers["dc"].batch_packets == 200
+    assert scenario.bearers["dc"].batch_packets is None
+    assert changed.with_value("bearers.dc.batch_packets", None) == scenario
+    host = Host(receive_datagram="35 us")
+    assert scenario.with_value("hosts.new", host).hosts["new"] == host
+    assert scenario.with_value("links.a.queue.packets", 7).links["a"].queue == DropTail(packets=7)
+    assert scenario.with_value("links.d", Link(rate="1 Mbit/s")).links["d"].rate == "1 Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        ("links.x.rate", "1 Mbit/s", "there is no `links.x`; there are a, b, c"),
+        ("bearers.dc.batch_size", 2, "scenario.bearers.dc has no field `batch_size`"),
+        ("bearers.dc.batch_packets", "2", "scenario.bearers.dc.batch_packets is `2`; it must be an integer"),
+        ("links.a.queue.kind", "codel", "scenario.links.a.queue.kind is `codel`; allowed are `drop_tail`"),
+        ("links.b.loss.kind", "bursts", "scenario.links.b.loss.kind is `bursts`; allowed are `independent`"),
+        ("links.a.delay.mean", "1 ms", "links.a.delay is `10 ms`, so that `mean` in it cannot be set"),
+        ("flows.f.workload", None, "scenario.flows.f needs the field `workload`"),
+        ("record.packets", 1, "scenario.record.packets is `1`; it must be a bool"),
+    ],
+)
+def test_errors_name_the_field(path: str, value: object, sentence: str) -> None:
+    with pytest.raises(RequestError) as error:
+        Scenario.from_dict(PLAIN).with_value(path, value)
+    assert error.value.sentence.startswith(sentence)
+    assert error.value.exit_code == 2
+
+
+def test_load_resolves_and_applies_sets(small: Path) -> None:
+    scenario = load(small, [("links.down1.rate", "10 Mbit/s"), ("flows.dc.workload.size", "1 MB")])
+    assert scenario.links["down1"].rate == "10 Mbit/s"
+    assert scenario.flows["dc"].workload.size == "1 MB"
+    assert scenario.until == "workloads_done"
+
+
+def test_load_says_what_is_wrong(tmp_path: Path, small: Path) -> None:
+    with pytest.raises(RequestError, match=r"cannot read the scenario .*: No such file or directory"):
+        load(tmp_path / "none.toml")
+    small.write_text(small.read_text().replace('down = ["down1"]', 'down = ["down9"]'))
+    with pytest.raises(RequestError, match="down9"):
+        load(small)
+
+
+def test_changes_are_written_as_sets() -> None:
+    value = tree.to_plain(Host(receive_buffer="212992 B", receive_batch=4))
+    assert tree.flattened("hosts.client", value) == [
+        ("hosts.client.receive_buffer", "212992 B"),
+        ("hosts.client.receive_batch", "4"),
+    ]
+    assert tree.flattened("bearers.dc.shares", [10, 90]) == [("bearers.dc.shares", "[10, 90]")]
+    assert tree.toml_value(True) == "true"
+    assert tree.toml_value(["a", "b"]) == '["a", "b"]'
+
+
+def _classes() -> dict[str, type]:
+    return {
+        name: item
+        for name, item in vars(model).items()
+        if dataclasses.is_dataclass(item) and isinstance(item, type) and item.__module__ == model.__name__
+    }
+
+
+def _objects(schema: object) -> typing.Iterator[dict[str, typing.Any]]:
+    """All object schemas inside a schema."""
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            yield schema
+        for item in schema.values():
+            yield from _objects(item)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from _objects(item)
+
+
+@pytest.mark.native
+def test_fields_are_those_of_the_schema() -> None:
+    """Every dataclass has exactly the properties of one object in the engine's JSON schema, and the other way round."""
+    schema = json.loads(engine().schema())
+    theirs = {frozenset(item["properties"]) for item in _objects(schema)}
+    ours = {}
+    for name, kind in _classes().items():
+        fields = {str(field.metadata.get("name", field.name)) for field in dataclasses.fields(kind)}
+        ours[frozenset(fields)] = name
+    assert {ours.get(names, sorted(names)) for names in theirs} == {ours[names] for names in ours}
+
+
+@pytest.mark.native
+def test_what_the_dataclasses_write_is_valid(small: Path) -> None:
+    schema = json.loads(engine().schema())
+    jsonschema.validate(load(small).to_dict(), schema)
+    jsonschema.validate(PLAIN, schema)

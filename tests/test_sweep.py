@@ -1,0 +1,185 @@
+"""Sweeps: the same bytes for any number of workers and any number of kills."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from quiclab.errors import RequestError
+from quiclab.scenario import load
+from quiclab.store import Store, write_parquet
+from quiclab.sweep import Job, collect, execute
+
+RUNS = 12
+
+KILLED_SWEEP = """\
+import os, signal, sys
+from pathlib import Path
+from test_sweep import jobs_of
+from quiclab.sweep import execute
+
+flushed = 0
+
+def kill_after_two():
+    global flushed
+    flushed += 1
+    if flushed == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    jobs = jobs_of(Path(sys.argv[1]))
+    execute(jobs, Path(sys.argv[2]), workers=2, flush_runs=2, flush_seconds=1e9, on_flush=kill_after_two)
+"""
+
+INTERRUPTED_SWEEP = """\
+import os, signal, sys
+from pathlib import Path
+from test_sweep import jobs_of
+from quiclab.sweep import execute
+
+if __name__ == "__main__":
+    jobs = jobs_of(Path(sys.argv[1]))
+    signals = [signal.SIGINT]
+    interrupt = lambda: signals and os.kill(os.getpid(), signals.pop())
+    outcome = execute(jobs, Path(sys.argv[2]), workers=1, flush_runs=1, flush_seconds=1e9, on_flush=interrupt)
+    print(outcome.interrupted, outcome.done, outcome.total)
+"""
+
+
+def jobs_of(small: Path) -> list[Job]:
+    """Two settings of six runs each."""
+    jobs = []
+    for rate in ("10 Mbit/s", "20 Mbit/s"):
+        text = load(small).with_value("links.down1.rate", rate).resolved_json()
+        jobs += [
+            Job({"rate": rate, "run": run}, text, 1 + run, f"quiclab run small.toml --seed {1 + run}")
+            for run in range(RUNS // 2)
+        ]
+    return jobs
+
+
+def table_bytes(jobs: list[Job], directory: Path, target: Path) -> bytes:
+    write_parquet(target, collect(jobs, directory))
+    return target.read_bytes()
+
+
+def sweep(jobs: list[Job], directory: Path, workers: int = 1) -> str:
+    stream = io.StringIO()
+    outcome = execute(jobs, directory, workers=workers, stream=stream)
+    assert (outcome.done, outcome.failures) == (RUNS, [])
+    return stream.getvalue()
+
+
+def script(text: str, small: Path, directory: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    file = tmp_path / "script.py"
+    file.write_text(text)
+    tests = Path(__file__).parent
+    path = os.pathsep.join(filter(None, [str(tests), os.environ.get("PYTHONPATH")]))
+    # returns only when the pipes are closed, hence when no worker is left
+    return subprocess.run(
+        [sys.executable, str(file), str(small), str(directory)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+
+
+def test_workers_do_not_change_the_table(small: Path, tmp_path: Path) -> None:
+    jobs = jobs_of(small)
+    sweep(jobs, tmp_path / "one", workers=1)
+    sweep(jobs, tmp_path / "two", workers=2)
+    one = table_bytes(jobs, tmp_path / "one", tmp_path / "one.parquet")
+    assert one == table_bytes(jobs, tmp_path / "two", tmp_path / "two.parquet")
+    table = pl.read_parquet(tmp_path / "one.parquet")
+    assert table.height == RUNS
+    assert table["run"].to_list() == [*range(6), *range(6)]
+    assert table["seed"].to_list() == [*range(1, 7), *range(1, 7)]
+    assert table["digest"].n_unique() == RUNS
+
+
+def test_a_killed_sweep_continues_to_the_same_table(small: Path, tmp_path: Path) -> None:
+    jobs = jobs_of(small)
+    killed = script(KILLED_SWEEP, small, tmp_path / "killed", tmp_path)
+    assert killed.returncode == -9, killed.stderr
+    stored = Store(tmp_path / "killed").identities()
+    assert len(stored) == 4
+    assert f"{RUNS - 4} of {RUNS} runs to do" in sweep(jobs, tmp_path / "killed", workers=2)
+    sweep(jobs, tmp_path / "whole", workers=1)
+    continued = table_bytes(jobs, tmp_path / "killed", tmp_path / "a.parquet")
+    assert continued == table_bytes(jobs, tmp_path / "whole", tmp_path / "b.parquet")
+
+
+def test_interrupt_keeps_what_is_done(small: Path, tmp_path: Path) -> None:
+    interrupted = script(INTERRUPTED_SWEEP, small, tmp_path / "out", tmp_path)
+    assert interrupted.returncode == 0, interrupted.stderr
+    word, done, total = interrupted.stdout.split()
+    assert word == "True"
+    assert 1 <= int(done) < int(total) == RUNS
+    assert len(Store(tmp_path / "out").identities()) == int(done)
+    assert "Traceback" not in interrupted.stderr
+
+
+def test_what_is_done_is_not_run_again(small: Path, tmp_path: Path) -> None:
+    jobs = jobs_of(small)
+    sweep(jobs, tmp_path / "out")
+    outcome = execute(jobs, tmp_path / "out", stream=io.StringIO())
+    assert (outcome.executed, outcome.done) == (0, RUNS)
+    assert len(list((tmp_path / "out" / "shards").iterdir())) == 1
+
+
+def test_the_identity_is_scenario_seed_and_build(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = jobs_of(small)[0]
+    same = Job({}, json.dumps(json.loads(job.scenario), indent=3, sort_keys=True), job.seed, "")
+    assert same.identity == job.identity
+    assert Job({}, job.scenario, job.seed + 1, "").identity != job.identity
+    other = Job({}, jobs_of(small)[-1].scenario, job.seed, "")
+    assert other.identity != job.identity
+    before = job.identity
+    monkeypatch.setattr("quiclab.sweep.build_id", lambda: "another build")
+    assert job.identity != before
+
+
+def test_a_failing_run_is_reported_and_the_others_go_on(small: Path, tmp_path: Path) -> None:
+    jobs = jobs_of(small)[:2]
+    broken = load(small).with_value("links.down1.loss", 1.0).with_value("duration", "20 s").resolved_json()
+    jobs.insert(
+        1, Job({"rate": "none", "run": 0}, broken, 5, "quiclab run small.toml --set links.down1.loss=1.0 --seed 5")
+    )
+    stream = io.StringIO()
+    outcome = execute(jobs, tmp_path / "out", workers=2, stream=stream)
+    assert outcome.done == 2
+    assert [job.seed for job, _ in outcome.failures] == [5]
+    assert "replay with: quiclab run small.toml --set links.down1.loss=1.0 --seed 5" in stream.getvalue()
+    assert execute(jobs, tmp_path / "out", stream=stream).failures  # it is tried again
+
+
+def test_one_sweep_a_directory(small: Path, tmp_path: Path) -> None:
+    with Store(tmp_path / "out").locked(), pytest.raises(RequestError, match="another sweep is running"):
+        execute(jobs_of(small), tmp_path / "out", stream=io.StringIO())
+
+
+def test_half_written_files_do_not_count(tmp_path: Path) -> None:
+    store = Store(tmp_path / "out")
+    with store.locked():
+        store.append([("a", "{}")])
+    (store.shards / ".000002.parquet.99.tmp").write_bytes(b"half")
+    assert store.identities() == {"a"}
+    with store.locked():
+        store.append([("b", "{}")])
+    assert sorted(path.name for path in store.shards.iterdir()) == ["000001.parquet", "000002.parquet"]
+
+
+def test_a_file_in_the_way_is_one_sentence(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RequestError, match="cannot write results to") as error:
+        execute(jobs_of(small), tmp_path / "file" / "out", stream=io.StringIO())
+    assert error.value.exit_code == 2
