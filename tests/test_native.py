@@ -17,7 +17,6 @@ from quiclab.scenario import Record, Scenario, load
 
 STUB = Path(quiclab.__file__).with_name("_quiclab.pyi")
 
-pytestmark = pytest.mark.native
 
 
 @pytest.fixture

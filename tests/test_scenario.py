@@ -135,7 +135,6 @@ def _objects(schema: object) -> typing.Iterator[dict[str, typing.Any]]:
             yield from _objects(item)
 
 
-@pytest.mark.native
 def test_fields_are_those_of_the_schema() -> None:
     """Every dataclass has exactly the properties of one object in the engine's JSON schema, and the other way round."""
     schema = json.loads(engine().schema())
@@ -147,7 +146,6 @@ def test_fields_are_those_of_the_schema() -> None:
     assert {ours.get(names, sorted(names)) for names in theirs} == {ours[names] for names in ours}
 
 
-@pytest.mark.native
 def test_what_the_dataclasses_write_is_valid(small: Path) -> None:
     schema = json.loads(engine().schema())
     jsonschema.validate(load(small).to_dict(), schema)

@@ -118,13 +118,9 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
     let element_names =
         (0..simulation.topology().len()).map(|i| simulation.topology().name(i).to_owned()).collect();
     let packets = simulation.log.take().map(|log| log.records).unwrap_or_default();
-    Ok(RunOutput {
-        result,
-        series,
-        packets,
-        element_names,
-        checkpoints: simulation.digest.into_checkpoints(),
-    })
+    let taps = take_taps(simulation.topology_mut());
+    let checkpoints = simulation.digest.into_checkpoints();
+    Ok(RunOutput { result, series, packets, taps, element_names, checkpoints })
 }
 
 /// Steps until the scenario's end; samples series on the way.

@@ -27,6 +27,7 @@ mod workload;
 
 pub use catalogue::{OptionInfo, StackInfo, stacks};
 pub use error::StackError;
+pub use tls::{APPLICATION_PROTOCOL, SERVER_NAME, certificate};
 
 use catalogue::Kind;
 use driver::QuicEndpoint;

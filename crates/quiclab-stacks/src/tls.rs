@@ -27,14 +27,20 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// The name in the certificate.
-pub(crate) const SERVER_NAME: &str = "quiclab.test";
+pub const SERVER_NAME: &str = "quiclab.test";
 /// Application protocol of the download workload.
-const APPLICATION_PROTOCOL: &[u8] = b"quiclab";
+pub const APPLICATION_PROTOCOL: &[u8] = b"quiclab";
 /// Wall-clock time in seconds since 1970: 2027-01-15, within the validity of the certificate.
 pub(crate) const NOW: u64 = 1_800_000_000;
 
 static CERTIFICATE: &[u8] = include_bytes!("certificate/certificate.der");
 static PRIVATE_KEY: &[u8] = include_bytes!("certificate/key.der");
+
+/// The server's certificate and private key (DER), for endpoints of stacks that are adapted elsewhere.
+#[must_use]
+pub fn certificate() -> (&'static [u8], &'static [u8]) {
+    (CERTIFICATE, PRIVATE_KEY)
+}
 
 /// Configuration of a client; with an observation, its secrets are told.
 pub(crate) fn client(observation: Option<&SharedObservation>) -> Arc<ClientConfig> {
