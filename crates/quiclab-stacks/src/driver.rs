@@ -6,7 +6,7 @@
 
 use crate::observation::SharedObservation;
 use crate::seeded;
-use crate::stack::{Event, Stack};
+use crate::stack::Stack;
 use crate::time::Clock;
 use crate::workload::Download;
 use bytes::BytesMut;
