@@ -115,7 +115,7 @@ impl<S: Stack> QuicEndpoint<S> {
             }
         }
         if let Some(observation) = &self.observation {
-            observation.lock().end(self.stack.snapshot().recovery);
+            observation.lock().end(self.stack.snapshot().recovery, self.stack.is_handshaking());
         }
         let stack = self.stack.deadline().map(|deadline| self.clock.deadline(deadline).max(earliest));
         self.wake = [stack, self.start, self.download.deadline()].into_iter().flatten().min();

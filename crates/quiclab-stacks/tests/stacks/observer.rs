@@ -1,11 +1,12 @@
 //! What observers see.
 
 use crate::STACKS;
-use crate::network::{Fate, Setup};
+use crate::network::{Fate, Setup, statistic};
 use quiclab_core::{
-    DataRate, Direction, PacketSpace, RecoveryState, Time, TransportEvent, TransportObserver,
+    ByteCount, DataRate, Direction, Duration, PacketSpace, RandomStream, RecoveryState, Time, TransportEvent,
+    TransportObserver,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 /// A packet in plaintext.
@@ -113,6 +114,57 @@ fn lost_packets_are_those_the_network_dropped() {
         assert_eq!(lost, expected, "{stack}");
         assert!(log.lost.iter().all(|(_, space, _)| *space == PacketSpace::OneRtt));
         assert_eq!(network.server_statistic("lost_packets"), dropped.len() as f64);
+    }
+}
+
+#[test]
+fn losses_are_named_completely_under_loss_and_reordering() {
+    for stack in STACKS {
+        for seed in 0..10 {
+            let mut random = RandomStream::new(seed, "fates");
+            let mut setup = Setup::new(stack, 500_000);
+            setup.hook = Box::new(move |_, _, _| Fate {
+                lost: random.uniform() < 0.08,
+                extra_delay: Duration::from_nanos_f64(random.pareto(2.0) * 2e6),
+                ..Fate::default()
+            });
+            let (setup, server, client) = observed(setup);
+            let mut network = setup.network();
+            network.run();
+            network.drain();
+            for (log, end) in [(server, &network.server), (client, &network.client)] {
+                let log = log.0.lock().unwrap();
+                assert_eq!(
+                    log.lost.len() as f64,
+                    statistic(&**end, network.now, "lost_packets"),
+                    "{stack} {seed}"
+                );
+                let sent: BTreeSet<_> = log.sent.iter().map(|(space, number, _)| (*space, *number)).collect();
+                let lost: BTreeSet<_> = log.lost.iter().map(|(_, space, number)| (*space, *number)).collect();
+                assert!(lost.is_subset(&sent) && lost.len() == log.lost.len(), "{stack} {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_that_the_stack_forgets_are_not_named() {
+    for stack in STACKS {
+        // The client asks for no acknowledgement before it has read an eighth of its window, 3.5 MB
+        // in 3 000 packets: it sends 1 500 packets by then and remembers 1 001.
+        let mut setup = Setup::new(stack, 8_000_000);
+        setup.client.stream_receive_window = Some(ByteCount::from_bytes(28_000_000));
+        setup.hook = Box::new(|direction, index, _| Fate {
+            lost: direction == Direction::Up && index % 7 == 6,
+            ..Fate::default()
+        });
+        let (setup, _, client) = observed(setup);
+        let mut network = setup.network();
+        network.run();
+        let log = client.0.lock().unwrap();
+        let lost = statistic(&*network.client, network.now, "lost_packets");
+        assert_eq!(log.lost.len() as f64, lost, "{stack}");
+        assert!(lost > 50.0, "{stack}: {lost}");
     }
 }
 
