@@ -110,7 +110,7 @@ static NOQ: [OptionInfo; 20] = with_common([
     ),
     fixed(
         "pacer",
-        "1.25 cwnd per smoothed RTT, bursts of 2 ms but 10 to 256 datagrams",
+        "1.25 cwnd per smoothed RTT, bursts of 2 ms but 10 to 256 datagrams, of 10 ms at most",
         "connection/pacing.rs",
     ),
     fixed("spurious loss", "undone by cubic, not by newreno", "congestion/new_reno.rs, congestion/cubic.rs"),

@@ -6,7 +6,7 @@
 
 use crate::observation::SharedObservation;
 use crate::seeded;
-use crate::stack::{Event, Stack};
+use crate::stack::Stack;
 use crate::time::Clock;
 use crate::workload::Download;
 use bytes::BytesMut;
@@ -115,7 +115,7 @@ impl<S: Stack> QuicEndpoint<S> {
             }
         }
         if let Some(observation) = &self.observation {
-            observation.lock().end(self.stack.snapshot().recovery);
+            observation.lock().end(self.stack.snapshot().recovery, self.stack.is_handshaking());
         }
         let stack = self.stack.deadline().map(|deadline| self.clock.deadline(deadline).max(earliest));
         self.wake = [stack, self.start, self.download.deadline()].into_iter().flatten().min();

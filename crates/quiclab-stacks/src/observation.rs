@@ -30,6 +30,7 @@ impl SharedObservation {
             role,
             packet_threshold,
             spaces: Default::default(),
+            spaces_discarded: 0,
             recovery: RecoveryState::default(),
         })))
     }
@@ -46,6 +47,8 @@ pub(crate) struct Observation {
     packet_threshold: u64,
     /// Initial, Handshake, application data.
     spaces: [Outstanding; 3],
+    /// How many of `spaces` are over.
+    spaces_discarded: usize,
     /// What was told last.
     recovery: RecoveryState,
 }
@@ -86,9 +89,17 @@ impl Observation {
         }
     }
 
-    /// A call into the stack has ended.
-    pub(crate) fn end(&mut self, state: RecoveryState) {
+    /// A call into the stack has ended; `handshaking` as of [`crate::stack::Stack::is_handshaking`].
+    pub(crate) fn end(&mut self, state: RecoveryState, handshaking: bool) {
         self.report_lost(state.lost_packets - self.recovery.lost_packets);
+        if self.role == Role::Server && !handshaking {
+            // "the TLS handshake is considered confirmed at the server when the handshake
+            // completes" (RFC 9001 section 4.1.2)
+            self.discard(PacketSpace::Handshake);
+        }
+        for space in self.spaces[..self.spaces_discarded].iter_mut() {
+            *space = Outstanding::default();
+        }
         let key = |state: &RecoveryState| (state.cwnd_bytes, state.ssthresh_bytes, state.srtt_ns);
         let changed = key(&state) != key(&self.recovery);
         self.recovery = state;
@@ -104,11 +115,10 @@ impl Observation {
     pub(crate) fn sent(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
         self.observer.observe(self.now, &TransportEvent::PacketSent { space, number, header, payload });
         if space == PacketSpace::Handshake && self.role == Role::Client {
-            self.discard(PacketSpace::Initial); // RFC 9001 section 4.9.1
+            self.discard(PacketSpace::Initial);
         }
-        // what we cannot parse is taken for ack-eliciting: most packets of a sender are
-        let ack_eliciting = frames::walk(payload, |_| ()).map_or(true, |summary| summary.ack_eliciting);
-        self.spaces[index(space)].insert(number, ack_eliciting);
+        let summary = frames::walk(payload, |_| ()).expect("the stacks send frames that are known here");
+        self.spaces[index(space)].insert(number, summary.ack_eliciting);
     }
 
     pub(crate) fn received(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
@@ -117,24 +127,17 @@ impl Observation {
         let summary = frames::walk(payload, |acked| outstanding.acknowledge(&acked));
         match (self.role, space) {
             (Role::Server, PacketSpace::Handshake) => self.discard(PacketSpace::Initial),
-            // 1-RTT packets are not read before the handshake is complete, thus confirmed (RFC 9001
-            // section 4.1.2)
-            (Role::Server, PacketSpace::OneRtt) => self.discard_handshake(),
-            (Role::Client, PacketSpace::OneRtt) if summary.is_ok_and(|summary| summary.handshake_done) => {
-                self.discard_handshake();
+            (Role::Client, _) if summary.is_ok_and(|summary| summary.handshake_done) => {
+                self.discard(PacketSpace::Handshake);
             }
             _ => {}
         }
     }
 
-    fn discard_handshake(&mut self) {
-        self.discard(PacketSpace::Initial);
-        self.discard(PacketSpace::Handshake);
-    }
-
-    /// The keys are dropped: no packet of `space` can be lost any more.
+    /// The keys of `space` and of those before it are dropped (RFC 9001 section 4.9): none of their
+    /// packets can be lost after the present call.
     fn discard(&mut self, space: PacketSpace) {
-        self.spaces[index(space)] = Outstanding::default();
+        self.spaces_discarded = self.spaces_discarded.max(index(space) + 1);
     }
 
     /// Names the `count` packets that the stack declared lost in the present call.

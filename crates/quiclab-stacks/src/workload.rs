@@ -140,10 +140,10 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
             }
             let size = self.to_write.min(self.write_size as u64) as usize;
             let written = stack.write(stream, Bytes::from_static(&BODY[..size]));
-            self.to_write -= written as u64;
-            if written < size {
-                return;
+            if written == 0 {
+                return; // only a write that takes nothing is followed by Event::Writable
             }
+            self.to_write -= written as u64;
         }
     }
 

@@ -177,8 +177,8 @@ impl Stack for Noq {
     }
 
     fn write(&mut self, stream: StreamId, data: Bytes) -> usize {
-        let written = self.connection().send_stream(stream).write_chunks(&mut [data]);
-        written.map_or(0, |written| written.bytes)
+        let written = self.connection().send_stream(stream).write_chunks(&mut &mut [data][..]);
+        written.unwrap_or(0) // blocked, or stopped by the peer
     }
 
     fn finish(&mut self, stream: StreamId) {

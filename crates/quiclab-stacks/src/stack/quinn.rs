@@ -180,7 +180,7 @@ impl Stack for Quinn {
 
     fn write(&mut self, stream: StreamId, data: Bytes) -> usize {
         let written = self.connection().send_stream(stream).write_chunks(&mut [data]);
-        written.map_or(0, |written| written.bytes)
+        written.map_or(0, |written| written.bytes) // blocked, or stopped by the peer
     }
 
     fn finish(&mut self, stream: StreamId) {

@@ -1,0 +1,13 @@
+//! Both stacks over a tiny network.
+
+#![allow(missing_docs)]
+
+mod determinism;
+mod network;
+mod observer;
+mod options;
+mod transfer;
+mod validation;
+
+/// The stacks under test.
+const STACKS: [&str; 2] = ["quinn", "noq"];

@@ -1,0 +1,243 @@
+//! What observers see.
+
+use crate::STACKS;
+use crate::network::{Fate, Setup, statistic};
+use quiclab_core::{
+    ByteCount, DataRate, Direction, Duration, PacketSpace, RandomStream, RecoveryState, Time, TransportEvent,
+    TransportObserver,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+/// A packet in plaintext.
+type Plain = (Vec<u8>, Vec<u8>);
+
+/// Keeps everything it is told.
+#[derive(Default)]
+struct Log {
+    sent: Vec<(PacketSpace, u64, Plain)>,
+    received: Vec<(PacketSpace, u64, Plain)>,
+    lost: Vec<(Time, PacketSpace, u64)>,
+    recovery: Vec<RecoveryState>,
+    secrets: Vec<String>,
+}
+
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Log>>);
+
+impl TransportObserver for Recorder {
+    fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
+        let mut log = self.0.lock().unwrap();
+        match *event {
+            TransportEvent::PacketSent { space, number, header, payload } => {
+                log.sent.push((space, number, (header.to_vec(), payload.to_vec())));
+            }
+            TransportEvent::PacketReceived { space, number, header, payload } => {
+                log.received.push((space, number, (header.to_vec(), payload.to_vec())));
+            }
+            TransportEvent::PacketsLost { space, numbers } => {
+                log.lost.extend(numbers.iter().map(|&number| (now, space, number)));
+            }
+            TransportEvent::Recovery(state) => log.recovery.push(state),
+            TransportEvent::Secret(line) => log.secrets.push(line.to_owned()),
+        }
+    }
+}
+
+fn observed(mut setup: Setup) -> (Setup, Recorder, Recorder) {
+    let (server, client) = (Recorder::default(), Recorder::default());
+    setup.server_observer = Some(Box::new(server.clone()));
+    setup.client_observer = Some(Box::new(client.clone()));
+    (setup, server, client)
+}
+
+#[test]
+fn every_packet_is_seen_once_in_order_and_as_it_was_sent() {
+    for stack in STACKS {
+        let (setup, server, client) = observed(Setup::new(stack, 500_000).random_loss(0.05, 3));
+        let mut network = setup.network();
+        network.run();
+        network.drain();
+        let (server, client) = (server.0.lock().unwrap(), client.0.lock().unwrap());
+        for (sender, receiver) in [(&server, &client), (&client, &server)] {
+            let mut plain = BTreeMap::new();
+            let mut last = BTreeMap::new();
+            for (space, number, packet) in &sender.sent {
+                let previous = last.insert(*space, *number);
+                assert!(previous.is_none_or(|previous| previous < *number), "{stack} {space:?} {number}");
+                plain.insert((*space, *number), packet);
+            }
+            assert!(receiver.received.len() > 20);
+            for (space, number, packet) in &receiver.received {
+                assert_eq!(plain.get(&(*space, *number)), Some(&packet), "{stack} {space:?} {number}");
+            }
+        }
+        // all packets that the stack counts are seen; CONNECTION_CLOSE is not counted
+        let counted = network.server_statistic("packets_sent") as usize;
+        assert!((counted..=counted + 3).contains(&server.sent.len()), "{stack}: {counted}");
+        assert_eq!(server.lost.len() as f64, network.server_statistic("lost_packets"), "{stack}");
+        assert!(!server.lost.is_empty());
+    }
+}
+
+#[test]
+fn lost_packets_are_those_the_network_dropped() {
+    for stack in STACKS {
+        // full 1-RTT datagrams of the server, by their order: single losses, a burst, and the last
+        let dropped = [20, 21, 60, 100, 101, 102, 103, 200];
+        let mut full = 0;
+        let mut setup = Setup::new(stack, 500_000);
+        setup.hook = Box::new(move |direction, _, packet| {
+            let quiclab_core::Payload::Bytes(bytes) = &packet.payload else { unreachable!() };
+            let short_header = bytes[0] & 0x80 == 0;
+            if direction != Direction::Down || !short_header || bytes.len() != 1200 {
+                return Fate::default();
+            }
+            full += 1;
+            Fate { lost: dropped.contains(&(full - 1)), ..Fate::default() }
+        });
+        let (setup, server, _) = observed(setup);
+        let mut network = setup.network();
+        network.run();
+        let log = server.0.lock().unwrap();
+        // header, payload and the tag of 16 bytes make the datagram
+        let numbers: Vec<u64> = log
+            .sent
+            .iter()
+            .filter(|(space, _, (header, payload))| {
+                *space == PacketSpace::OneRtt && header.len() + payload.len() + 16 == 1200
+            })
+            .map(|(_, number, _)| *number)
+            .collect();
+        let expected: Vec<u64> = dropped.iter().map(|&index| numbers[index]).collect();
+        let lost: Vec<u64> = log.lost.iter().map(|(_, _, number)| *number).collect();
+        assert_eq!(lost, expected, "{stack}");
+        assert!(log.lost.iter().all(|(_, space, _)| *space == PacketSpace::OneRtt));
+        assert_eq!(network.server_statistic("lost_packets"), dropped.len() as f64);
+    }
+}
+
+#[test]
+fn losses_are_named_completely_under_loss_and_reordering() {
+    for stack in STACKS {
+        for seed in 0..10 {
+            let mut random = RandomStream::new(seed, "fates");
+            let mut setup = Setup::new(stack, 500_000);
+            setup.hook = Box::new(move |_, _, _| Fate {
+                lost: random.uniform() < 0.08,
+                extra_delay: Duration::from_nanos_f64(random.pareto(2.0) * 2e6),
+                ..Fate::default()
+            });
+            let (setup, server, client) = observed(setup);
+            let mut network = setup.network();
+            network.run();
+            network.drain();
+            for (log, end) in [(server, &network.server), (client, &network.client)] {
+                let log = log.0.lock().unwrap();
+                assert_eq!(
+                    log.lost.len() as f64,
+                    statistic(&**end, network.now, "lost_packets"),
+                    "{stack} {seed}"
+                );
+                let sent: BTreeSet<_> = log.sent.iter().map(|(space, number, _)| (*space, *number)).collect();
+                let lost: BTreeSet<_> = log.lost.iter().map(|(_, space, number)| (*space, *number)).collect();
+                assert!(lost.is_subset(&sent) && lost.len() == log.lost.len(), "{stack} {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_that_the_stack_forgets_are_not_named() {
+    for stack in STACKS {
+        // The client asks for no acknowledgement before it has read an eighth of its window, 3.5 MB
+        // in 3 000 packets: it sends 1 500 packets by then and remembers 1 001.
+        let mut setup = Setup::new(stack, 8_000_000);
+        setup.client.stream_receive_window = Some(ByteCount::from_bytes(28_000_000));
+        setup.hook = Box::new(|direction, index, _| Fate {
+            lost: direction == Direction::Up && index % 7 == 6,
+            ..Fate::default()
+        });
+        let (setup, _, client) = observed(setup);
+        let mut network = setup.network();
+        network.run();
+        let log = client.0.lock().unwrap();
+        let lost = statistic(&*network.client, network.now, "lost_packets");
+        assert_eq!(log.lost.len() as f64, lost, "{stack}");
+        assert!(lost > 50.0, "{stack}: {lost}");
+    }
+}
+
+#[test]
+fn recovery_follows_the_window_and_the_bytes_in_flight() {
+    for stack in STACKS {
+        let mut setup = Setup::new(stack, 3_000_000);
+        (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 50);
+        let (setup, server, _) = observed(setup);
+        let mut network = setup.network();
+        network.run();
+        let log = server.0.lock().unwrap();
+        let first = log.recovery.first().unwrap();
+        assert_eq!((first.cwnd_bytes, first.ssthresh_bytes, first.srtt_ns), (12_000, None, None), "{stack}");
+        let reduced =
+            log.recovery.windows(2).filter(|pair| pair[1].cwnd_bytes < pair[0].cwnd_bytes).count() as f64;
+        let events = network.server_statistic("congestion_events");
+        assert!(events >= 1.0 && reduced <= events, "{stack}: {reduced} of {events}");
+        for state in &log.recovery {
+            // a window reduced by a loss may be below what is in flight; a datagram beyond is never sent
+            let largest = log.recovery.iter().map(|state| state.cwnd_bytes).max().unwrap();
+            assert!(state.in_flight_bytes.unwrap() <= largest + 1200, "{stack}: {state:?}");
+        }
+        let busy =
+            log.recovery.iter().filter(|state| state.in_flight_bytes.unwrap() > state.cwnd_bytes / 2).count();
+        assert!(busy * 2 > log.recovery.len(), "{stack}: in flight is most of the window most of the time");
+    }
+}
+
+#[test]
+fn secrets_are_key_log_lines() {
+    for stack in STACKS {
+        let (setup, server, client) = observed(Setup::new(stack, 1_000));
+        setup.network().run();
+        for log in [&server, &client] {
+            let log = log.0.lock().unwrap();
+            for label in [
+                "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+                "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+                "CLIENT_TRAFFIC_SECRET_0",
+                "SERVER_TRAFFIC_SECRET_0",
+            ] {
+                let lines: Vec<Vec<&str>> = log
+                    .secrets
+                    .iter()
+                    .map(|line| line.split(' ').collect())
+                    .filter(|line: &Vec<&str>| line[0] == label)
+                    .collect();
+                assert_eq!(lines.len(), 1, "{stack} {label}");
+                assert_eq!(
+                    (lines[0][1].len(), lines[0][2].len(), lines[0].len()),
+                    (64, 64, 3),
+                    "{stack} {label}"
+                );
+            }
+        }
+        assert_eq!(server.0.lock().unwrap().secrets.len(), client.0.lock().unwrap().secrets.len());
+    }
+}
+
+#[test]
+fn observers_change_nothing() {
+    for stack in STACKS {
+        let setup = || {
+            let mut setup = Setup::new(stack, 1_000_000);
+            (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 30);
+            setup
+        };
+        let mut plain = setup().network();
+        plain.run();
+        let (observed, ..) = observed(setup());
+        let mut observed = observed.network();
+        observed.run();
+        assert!(plain.sent == observed.sent, "{stack}");
+    }
+}

@@ -1,0 +1,102 @@
+//! What cannot be run is refused, with field, value and what is allowed.
+
+use crate::STACKS;
+use crate::network::{config, download};
+use quiclab_core::scenario::{AckFrequency, EndpointConfig, Workload};
+use quiclab_core::{ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, Role, Time};
+use quiclab_stacks::{StackError, build, stacks, validate};
+
+#[test]
+fn values_out_of_range_are_named() {
+    type Change = fn(&mut EndpointConfig);
+    let cases: [(&str, &str, Change); 15] = [
+        ("datagram_size", "1.199 kB", |c| c.datagram_size = Some(ByteCount::from_bytes(1199))),
+        ("datagram_size", "65.528 kB", |c| c.datagram_size = Some(ByteCount::from_bytes(65_528))),
+        ("initial_window", "1.2 kB", |c| c.initial_window = Some(ByteCount::from_bytes(1200))),
+        ("initial_window", "4 GiB", |c| c.initial_window = Some(ByteCount::from_bytes(1 << 32))),
+        ("initial_window", "12000 B, the default", |c| c.datagram_size = Some(ByteCount::from_bytes(12_000))),
+        ("stream_receive_window", "0 B", |c| c.stream_receive_window = Some(ByteCount::ZERO)),
+        ("connection_receive_window", "0 B", |c| c.connection_receive_window = Some(ByteCount::ZERO)),
+        ("connection_receive_window", "B", |c| {
+            c.connection_receive_window = Some(ByteCount::from_bytes(1 << 62))
+        }),
+        ("send_window", "0 B", |c| c.send_window = Some(ByteCount::ZERO)),
+        ("packet_threshold", "2", |c| c.packet_threshold = Some(2)),
+        ("time_threshold", "0.99", |c| c.time_threshold = Some(0.99)),
+        ("time_threshold", "NaN", |c| c.time_threshold = Some(f64::NAN)),
+        ("initial_rtt", "0 ns", |c| c.initial_rtt = Some(Duration::ZERO)),
+        ("initial_rtt", "31 s", |c| c.initial_rtt = Some(Duration::from_secs(31))),
+        ("ack_frequency.max_ack_delay", "999 us", |c| {
+            c.ack_frequency = Some(AckFrequency {
+                ack_eliciting_threshold: 1,
+                max_ack_delay: Some(Duration::from_micros(999)),
+                reordering_threshold: 1,
+            });
+        }),
+    ];
+    for stack in STACKS {
+        assert_eq!(validate(&config(stack)), Ok(()));
+        for (field, value, change) in cases {
+            let mut config = config(stack);
+            change(&mut config);
+            let error = validate(&config).unwrap_err();
+            let StackError::OutOfRange { field: named, value: shown, allowed } = &error else {
+                panic!("{error}")
+            };
+            assert_eq!(*named, field);
+            assert!(shown.contains(value), "{error}");
+            assert!(!allowed.is_empty() && error.to_string().contains(field), "{error}");
+        }
+    }
+}
+
+#[test]
+fn limits_themselves_are_allowed() {
+    for stack in STACKS {
+        let mut config = config(stack);
+        config.datagram_size = Some(ByteCount::from_bytes(65_527));
+        config.initial_window = Some(ByteCount::from_bytes(65_528));
+        config.stream_receive_window = Some(ByteCount::from_bytes((1 << 62) - 1));
+        config.send_window = Some(ByteCount::from_bytes(1));
+        config.packet_threshold = Some(3);
+        config.time_threshold = Some(1.0);
+        config.initial_rtt = Some(Duration::from_secs(30));
+        assert_eq!(validate(&config), Ok(()));
+    }
+}
+
+#[test]
+fn stacks_and_profiles_are_checked() {
+    let message = |config: &EndpointConfig| validate(config).unwrap_err().to_string();
+    assert!(message(&EndpointConfig::default()).contains("`quinn`, `noq`"));
+    assert!(message(&config("quin")).contains("`quin` is not a known stack; allowed is `quinn`, `noq`"));
+    for stack in STACKS {
+        let mut config = config(stack);
+        config.profile = Some("aioquic".to_owned());
+        assert!(message(&config).contains("no profiles"), "{}", message(&config));
+    }
+    assert_eq!(stacks().iter().map(|info| info.name).collect::<Vec<_>>(), STACKS);
+}
+
+#[test]
+fn workload_and_addresses_are_checked() {
+    let tuple = FiveTuple {
+        source: "192.0.2.1:443".parse().unwrap(),
+        destination: "192.0.2.2:50000".parse().unwrap(),
+        ..FiveTuple::default()
+    };
+    let error = |tuple, workload: &Workload| {
+        let identity = EndpointIdentity { name: "x".to_owned(), flow: FlowId(0), role: Role::Client, tuple };
+        build(identity, &config("quinn"), workload, Time::ZERO, 1, None).err().map(|error| error.to_string())
+    };
+    assert_eq!(error(tuple, &download(1)), None);
+    assert!(error(FiveTuple::default(), &download(1)).unwrap().contains("tuple.destination"));
+    let mixed = FiveTuple { source: "[2001:db8::1]:443".parse().unwrap(), ..tuple };
+    assert!(error(mixed, &download(1)).unwrap().contains("tuple.source"));
+    let request = ByteCount::from_bytes(100);
+    let nothing = Workload::Download { size: None, duration: None, request };
+    assert!(error(tuple, &nothing).unwrap().contains("`size` or `duration`"));
+    assert!(error(tuple, &download(0)).unwrap().contains("workload.size"));
+    let no_time = Workload::Download { size: None, duration: Some(Duration::ZERO), request };
+    assert!(error(tuple, &no_time).unwrap().contains("workload.duration"));
+}
