@@ -46,7 +46,7 @@ $(UV): | toolchain
 
 .venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain
 	@echo 'building the Rust extension (about two minutes the first time)'
-	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin develop --quiet --release --uv --skip-install 2>/dev/null || VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --release --uv
+	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --release --uv
 	@touch $@
 
 .PHONY: test

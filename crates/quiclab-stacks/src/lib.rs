@@ -84,7 +84,7 @@ pub fn build(
     })
 }
 
-fn endpoint<S: Stack + 'static>(
+fn endpoint<S: Stack>(
     stack: S,
     identity: EndpointIdentity,
     options: &Options,

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// One end of one connection of a sans-IO QUIC library, all in virtual time. It neither opens
 /// sockets nor reads clocks: the driver passes datagrams and instants.
-pub(crate) trait Stack: Send {
+pub(crate) trait Stack: Send + 'static {
     /// Identity of a stream.
     type Stream: Copy + PartialEq + Send;
 
