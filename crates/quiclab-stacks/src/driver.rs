@@ -9,7 +9,7 @@ use crate::seeded;
 use crate::stack::Stack;
 use crate::time::Clock;
 use crate::workload::Download;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use quiclab_core::{
     ByteCount, Counters, Direction, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, FlowId,
     Metrics, Outputs, Packet, Payload, Port, Progress, RandomStream, Role, Time,
@@ -93,9 +93,9 @@ impl<S: Stack> QuicEndpoint<S> {
         }
     }
 
-    /// Lets the application act and sends what can be sent now, then asks for the next deadline:
-    /// at `earliest` or later.
-    fn advance(&mut self, now: Time, earliest: Time, out: &mut Outputs) {
+    /// Lets the application act and sends what can be sent now, then asks for the next deadline;
+    /// one that is due already is given as `retry`.
+    fn advance(&mut self, now: Time, retry: Time, out: &mut Outputs) {
         let instant = self.clock.instant(now);
         let mut event = self.call(Stack::poll);
         loop {
@@ -117,7 +117,8 @@ impl<S: Stack> QuicEndpoint<S> {
         if let Some(observation) = &self.observation {
             observation.lock().end(self.stack.snapshot().recovery, self.stack.is_handshaking());
         }
-        let stack = self.stack.deadline().map(|deadline| self.clock.deadline(deadline).max(earliest));
+        let stack = self.stack.deadline().map(|deadline| self.clock.deadline(deadline));
+        let stack = stack.map(|deadline| if deadline > now { deadline } else { retry });
         self.wake = [stack, self.start, self.download.deadline()].into_iter().flatten().min();
     }
 
@@ -135,10 +136,20 @@ impl<S: Stack> QuicEndpoint<S> {
             tuple: self.tuple,
             ecn,
             created: now,
-            payload: Payload::Bytes(BytesMut::from(self.datagram.as_slice())),
+            payload: Payload::Bytes(take(&mut self.datagram)),
         };
         self.next_id += 1;
         out.send(Port(0), packet);
+    }
+}
+
+/// The content of `datagram`. A full one, which fills its allocation, is handed on with it; a
+/// small one is copied into an allocation of its size, and the large one is used again.
+fn take(datagram: &mut Vec<u8>) -> BytesMut {
+    if datagram.len() == datagram.capacity() {
+        BytesMut::from(Bytes::from(std::mem::take(datagram)))
+    } else {
+        BytesMut::from(datagram.as_slice())
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Fate {
 /// Decides about the n-th packet of a direction, counted from 0.
 pub type Hook = Box<dyn FnMut(Direction, usize, &Packet) -> Fate>;
 
+/// Looks at the server after an event.
+pub type Watch = Box<dyn FnMut(Time, &mut dyn Endpoint)>;
+
 /// A packet as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
@@ -123,7 +126,7 @@ pub struct Network {
     pub now: Time,
     pub sent: Vec<Sent>,
     /// Called with time and server after each event.
-    pub watch: Box<dyn FnMut(Time, &mut dyn Endpoint)>,
+    pub watch: Watch,
     rate: Option<DataRate>,
     delay: Duration,
     queue_packets: usize,
