@@ -21,7 +21,7 @@ from typing import Any, Final
 from aioquic import tls
 from aioquic.buffer import Buffer
 from aioquic.quic import events
-from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.configuration import SMALLEST_MAX_DATAGRAM_SIZE, QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.packet import pull_quic_header
 from cryptography import x509
@@ -32,6 +32,8 @@ from cryptography.hazmat.primitives.serialization import load_der_private_key
 STEP_AFTER_STALE_TIMER_NS: Final = 50_000
 #: Most bytes handed to aioquic's send buffer ahead of what it has sent.
 SEND_AHEAD_BYTES: Final = 4 << 20
+#: Datagrams in the initial window (`K_INITIAL_WINDOW`); no option of aioquic changes it.
+INITIAL_WINDOW_DATAGRAMS: Final = 10
 #: Date by which certificates are judged: virtual time has none of its own.
 VIRTUAL_DATE: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 #: Options of an endpoint that aioquic has: meaning, default and its source.
@@ -42,6 +44,11 @@ OPTIONS: Final = {
         "QuicConfiguration.congestion_control_algorithm, aioquic 1.7.2",
     ),
     "datagram_size": ("largest UDP payload", "1200 B", "SMALLEST_MAX_DATAGRAM_SIZE, aioquic 1.7.2"),
+    "initial_window": (
+        "initial congestion window: ten datagrams, no other value",
+        "10 datagrams",
+        "K_INITIAL_WINDOW, aioquic 1.7.2",
+    ),
     "stream_receive_window": (
         "flow-control window of a stream, doubled on demand",
         "1 MiB",
@@ -86,8 +93,12 @@ def describe() -> str:
 
 def problem(options: dict[str, Any]) -> tuple[str, str, str] | None:
     """Return field, value and what is allowed for the first option that aioquic does not have, or None."""
+    initial_window = INITIAL_WINDOW_DATAGRAMS * int(options.get("datagram_size", SMALLEST_MAX_DATAGRAM_SIZE))
     for name, value in options.items():
-        if name not in _ATTRIBUTES:
+        if name == "initial_window":
+            if value != initial_window:
+                return name, f"{value} B", f"{initial_window} B: aioquic starts with ten datagrams"
+        elif name not in _ATTRIBUTES:
             return name, str(value), f"to leave it out: stack `aioquic` has {', '.join(_ATTRIBUTES)} only"
     return None
 
@@ -288,6 +299,8 @@ def _configuration(server: bool, options: dict[str, Any], server_name: str, alpn
         verify_mode=None if server else ssl.CERT_NONE,
     )
     for option, value in options.items():
+        if option == "initial_window":  # what it is anyway: see `problem`
+            continue
         attribute, convert = _ATTRIBUTES[option]
         setattr(configuration, attribute, convert(value))
     return configuration
