@@ -18,7 +18,6 @@ from quiclab.scenario import Record, Scenario, load
 STUB = Path(quiclab.__file__).with_name("_quiclab.pyi")
 
 
-
 @pytest.fixture
 def recorded(small: Path) -> Scenario:
     """The small scenario with a queue that overflows, and with everything recorded."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TESTS
+from conftest import ROOT
 from quiclab import cli
 from quiclab.compare import table_rows
 from quiclab.evaluate import Evaluation
@@ -23,7 +23,7 @@ from quiclab.registry import find
 from quiclab.report import digest_of_digests
 
 NAME = "tiny/rate"
-TINY = TESTS / "data" / "tiny"
+TINY = ROOT / "tests" / "data" / "tiny"
 
 
 @pytest.fixture(scope="module", autouse=True)

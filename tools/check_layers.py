@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,33 +33,29 @@ def main() -> int:
     return bool(wrong)
 
 
-def wrong_crates() -> list[str]:
+def wrong_crates() -> Iterator[str]:
     """Arrows between crates that do not point down, and pure crates without their lint."""
-    wrong = []
     for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
         crate = manifest.parent.name
         if crate not in CRATES:
-            wrong.append(f"{crate}: has no layer in tools/check_layers.py; give it one of 0 to {max(CRATES.values())}")
+            yield f"{crate}: has no layer in tools/check_layers.py; give it one of 0 to {max(CRATES.values())}"
             continue
         table = tomllib.loads(manifest.read_text())
         for dependency in table.get("dependencies", {}):
             if dependency in CRATES and CRATES[dependency] >= CRATES[crate]:
-                wrong.append(f"{crate}: depends on {dependency}, which is not below it")
+                yield f"{crate}: depends on {dependency}, which is not below it"
         if crate in PURE and not (manifest.parent / "clippy.toml").exists():
-            wrong.append(f"{crate}: is pure, but has no clippy.toml that forbids clocks and threads")
-    return wrong
+            yield f"{crate}: is pure, but has no clippy.toml that forbids clocks and threads"
 
 
-def wrong_python() -> list[str]:
+def wrong_python() -> Iterator[str]:
     """Python files that import studies (above them) or, in studies, the private extension."""
-    wrong = []
     for file in sorted((ROOT / "python").rglob("*.py")):
         if re.search(r"^\s*(from|import) studies\b", file.read_text(), re.MULTILINE):
-            wrong.append(f"{file.relative_to(ROOT)}: imports a study, which is above it")
+            yield f"{file.relative_to(ROOT)}: imports a study, which is above it"
     for file in sorted((ROOT / "studies").glob("*.py")):
         if "_quiclab" in file.read_text():
-            wrong.append(f"{file.relative_to(ROOT)}: uses the private extension; use the quiclab package")
-    return wrong
+            yield f"{file.relative_to(ROOT)}: uses the private extension; use the quiclab package"
 
 
 if __name__ == "__main__":

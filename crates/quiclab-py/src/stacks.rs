@@ -66,7 +66,7 @@ fn validate_aioquic(py: Python<'_>, config: &EndpointConfig) -> Result<(), Stack
         .and_then(|wrong| wrong.extract::<Option<(String, String, String)>>());
     match wrong {
         Ok(None) => Ok(()),
-        Ok(Some((field, value, allowed))) => Err(StackProblem { field: field.into(), value, allowed }),
+        Ok(Some((field, value, allowed))) => Err(StackProblem { field, value, allowed }),
         Err(error) => {
             Err(StackProblem { field: "stack".into(), value: AIOQUIC.into(), allowed: error.to_string() })
         }
@@ -77,7 +77,9 @@ fn validate_aioquic(py: Python<'_>, config: &EndpointConfig) -> Result<(), Stack
 fn options<'py>(py: Python<'py>, config: &EndpointConfig) -> Bound<'py, PyDict> {
     let options = PyDict::new(py);
     let set = |name: &str, value: Option<u64>| {
-        value.map(|value| options.set_item(name, value).expect("a text and an integer fit into a dict"));
+        if let Some(value) = value {
+            options.set_item(name, value).expect("a text and an integer fit into a dict");
+        }
     };
     set("datagram_size", config.datagram_size.map(|size| size.bytes()));
     set("initial_window", config.initial_window.map(|size| size.bytes()));
@@ -89,7 +91,9 @@ fn options<'py>(py: Python<'py>, config: &EndpointConfig) -> Bound<'py, PyDict> 
     set("initial_rtt", config.initial_rtt.map(|rtt| rtt.as_nanos()));
     set("ack_frequency", config.ack_frequency.map(|frequency| u64::from(frequency.ack_eliciting_threshold)));
     let name = |name: &str, value: Option<&str>| {
-        value.map(|value| options.set_item(name, value).expect("texts fit into a dict"));
+        if let Some(value) = value {
+            options.set_item(name, value).expect("texts fit into a dict");
+        }
     };
     name("profile", config.profile.as_deref());
     name(

@@ -129,6 +129,7 @@ fn build_endpoint(
     let name = identity.name.clone();
     let observer = (options.transport_observer)(&identity);
     let start = Time::ZERO + flow.start;
+    let config = &flow.inherited(config);
     let request = EndpointRequest { identity, config, workload: &flow.workload, start, seed, observer };
     let endpoint = options.stacks.build(request)?;
     Ok(match config.host.as_ref().map(|host| &scenario.hosts[host]) {

@@ -18,6 +18,7 @@ pub(crate) struct Gauge {
     sampled: AtomicBool,
     /// Nanoseconds; 0 before it is known.
     min_rtt: AtomicU64,
+    congestion_events: AtomicU64,
 }
 
 impl Gauge {
@@ -34,6 +35,12 @@ impl Gauge {
     /// The smallest RTT in nanoseconds up to the last ACK but one; noq tells it nowhere else.
     pub(crate) fn min_rtt_ns(&self) -> Option<u64> {
         Some(self.min_rtt.load(Relaxed)).filter(|&min| min > 0)
+    }
+
+    /// Recovery periods entered: occasions on which the window was cut. The stacks themselves count
+    /// every round of loss detection that found something, also within a recovery period.
+    pub(crate) fn congestion_events(&self) -> u64 {
+        self.congestion_events.load(Relaxed)
     }
 
     /// A datagram that counts as in flight is sent.
@@ -60,8 +67,26 @@ impl Gauge {
 
 /// A controller, or the factory of one, with its mirror.
 pub(crate) struct Mirrored<T> {
-    pub(crate) inner: T,
-    pub(crate) gauge: Arc<Gauge>,
+    inner: T,
+    gauge: Arc<Gauge>,
+    /// Start of the last recovery period; `None` before the first.
+    recovery_start: Option<Instant>,
+}
+
+impl<T> Mirrored<T> {
+    pub(crate) fn new(inner: T, gauge: Arc<Gauge>) -> Self {
+        Self { inner, gauge, recovery_start: None }
+    }
+
+    /// A packet sent at `sent` was lost or marked. One sent during a recovery period does not start
+    /// another (RFC 9002 section 7.3.2), as in the controllers of both stacks.
+    fn congestion(&mut self, now: Instant, sent: Instant, lost_bytes: u64) {
+        self.gauge.lost(lost_bytes);
+        if self.recovery_start.is_none_or(|start| sent > start) {
+            self.recovery_start = Some(now);
+            self.gauge.congestion_events.store(self.gauge.congestion_events() + 1, Relaxed);
+        }
+    }
 }
 
 impl<T> std::fmt::Debug for Mirrored<T> {
@@ -80,7 +105,7 @@ mod quinn {
     impl ControllerFactory for Mirrored<Factory> {
         fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
             let inner = self.inner.clone().build(now, mtu);
-            Box::new(Mirrored { inner, gauge: self.gauge.clone() })
+            Box::new(Mirrored::new(inner, self.gauge.clone()))
         }
     }
 
@@ -96,7 +121,7 @@ mod quinn {
             self.inner.on_end_acks(now, in_flight, app_limited, largest);
         }
         fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
-            self.gauge.lost(lost_bytes);
+            self.congestion(now, sent, lost_bytes);
             self.inner.on_congestion_event(now, sent, persistent, lost_bytes);
         }
         fn on_mtu_update(&mut self, mtu: u16) {
@@ -109,7 +134,8 @@ mod quinn {
             self.inner.metrics()
         }
         fn clone_box(&self) -> Box<dyn Controller> {
-            Box::new(Mirrored { inner: self.inner.clone_box(), gauge: self.gauge.clone() })
+            let (inner, gauge) = (self.inner.clone_box(), self.gauge.clone());
+            Box::new(Mirrored { inner, gauge, recovery_start: self.recovery_start })
         }
         fn initial_window(&self) -> u64 {
             self.inner.initial_window()
@@ -130,7 +156,7 @@ mod noq {
     impl ControllerFactory for Mirrored<Factory> {
         fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
             let inner = self.inner.clone().build(now, mtu);
-            Box::new(Mirrored { inner, gauge: self.gauge.clone() })
+            Box::new(Mirrored::new(inner, self.gauge.clone()))
         }
     }
 
@@ -170,7 +196,7 @@ mod noq {
             lost_bytes: u64,
             largest_lost: u64,
         ) {
-            self.gauge.lost(lost_bytes);
+            self.congestion(now, sent, lost_bytes);
             self.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
         }
         fn on_packet_lost(&mut self, bytes: u16, number: u64, now: Instant) {
@@ -192,7 +218,8 @@ mod noq {
             self.inner.metrics()
         }
         fn clone_box(&self) -> Box<dyn Controller> {
-            Box::new(Mirrored { inner: self.inner.clone_box(), gauge: self.gauge.clone() })
+            let (inner, gauge) = (self.inner.clone_box(), self.gauge.clone());
+            Box::new(Mirrored { inner, gauge, recovery_start: self.recovery_start })
         }
         fn initial_window(&self) -> u64 {
             self.inner.initial_window()

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any, Final
 
 from aioquic import tls
-from aioquic.buffer import Buffer
+from aioquic._buffer import Buffer
 from aioquic.quic import events
 from aioquic.quic.configuration import SMALLEST_MAX_DATAGRAM_SIZE, QuicConfiguration
 from aioquic.quic.connection import QuicConnection
@@ -34,8 +34,8 @@ STEP_AFTER_STALE_TIMER_NS: Final = 50_000
 SEND_AHEAD_BYTES: Final = 4 << 20
 #: Datagrams in the initial window (`K_INITIAL_WINDOW`); no option of aioquic changes it.
 INITIAL_WINDOW_DATAGRAMS: Final = 10
-#: Date by which certificates are judged: virtual time has none of its own.
-VIRTUAL_DATE: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+#: Date by which certificates are judged: virtual time has none of its own, the native stacks have the same.
+VIRTUAL_DATE: Final = datetime.datetime(2027, 1, 15, tzinfo=datetime.UTC)
 #: Options of an endpoint that aioquic has: meaning, default and its source.
 OPTIONS: Final = {
     "congestion_control": (
@@ -151,7 +151,7 @@ class AioquicEndpoint:
         server_name: str,
         alpn: bytes,
     ) -> None:
-        self._random = Random(seed)
+        self._random = Random(seed)  # noqa: S311  # a repeatable run is the purpose, secrets are not
         self._server = server
         self._left = size_bytes
         self._send_until = None if duration_ns is None else start_ns + duration_ns
@@ -221,7 +221,10 @@ class AioquicEndpoint:
         if self._connection is None:
             return {}
         recovery = self._connection._loss
-        values = {"cwnd_bytes": recovery.congestion_window, "in_flight_bytes": recovery.bytes_in_flight}
+        values: dict[str, float] = {
+            "cwnd_bytes": recovery.congestion_window,
+            "in_flight_bytes": recovery.bytes_in_flight,
+        }
         if recovery._cc.ssthresh is not None:
             values["ssthresh_bytes"] = recovery._cc.ssthresh
         if recovery._rtt_initialized:
@@ -279,16 +282,16 @@ class AioquicEndpoint:
     @contextmanager
     def _virtual(self) -> Iterator[None]:
         """Replace what aioquic takes from the operating system while it is called."""
-        key_class = tls.x25519.X25519PrivateKey
+        key_class = x25519.X25519PrivateKey
         os.urandom = self._random.randbytes
         tls.utcnow = lambda: VIRTUAL_DATE
-        tls.x25519.X25519PrivateKey = _SeededX25519
+        x25519.X25519PrivateKey = _SeededX25519  # type: ignore[misc]  # where aioquic.tls looks it up
         try:
             yield
         finally:
             os.urandom = _urandom
             tls.utcnow = _utcnow
-            tls.x25519.X25519PrivateKey = key_class
+            x25519.X25519PrivateKey = key_class  # type: ignore[misc]
 
 
 def _configuration(server: bool, options: dict[str, Any], server_name: str, alpn: str) -> QuicConfiguration:

@@ -36,6 +36,12 @@ impl Flow {
     pub(super) fn ends(&self) -> [(&'static str, &EndpointConfig); 2] {
         [("sender", &self.sender), ("receiver", &self.receiver)]
     }
+
+    /// Stack and options of an end of this flow, with the stack of the flow where it names none.
+    #[must_use]
+    pub fn inherited(&self, end: &EndpointConfig) -> EndpointConfig {
+        EndpointConfig { stack: end.stack.clone().or_else(|| self.stack.clone()), ..end.clone() }
+    }
 }
 
 /// Stack and options of one end. An option left out has the default of the stack.

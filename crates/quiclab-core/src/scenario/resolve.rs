@@ -4,12 +4,12 @@ use super::{Bearer, BearerMode, Flow, Scenario};
 use toml_edit::{DocumentMut, Item, Table};
 
 impl Scenario {
-    /// The same scenario with what fields inherit written out: stacks of flows at both ends, equal
-    /// shares of bearers.
+    /// The same scenario with everything written out, once: equal shares of bearers; the stack of a
+    /// flow on the flow if it is that of both ends, otherwise at the ends.
     #[must_use]
     pub fn resolved(&self) -> Self {
         let mut scenario = self.clone();
-        scenario.flows.values_mut().for_each(Flow::inherit);
+        scenario.flows.values_mut().for_each(Flow::settle_stacks);
         scenario.bearers.values_mut().for_each(Bearer::fill_shares);
         scenario
     }
@@ -48,10 +48,13 @@ impl Scenario {
 }
 
 impl Flow {
-    fn inherit(&mut self) {
-        let stack = self.stack.take();
-        for end in [&mut self.sender, &mut self.receiver] {
-            end.stack = end.stack.take().or_else(|| stack.clone());
+    /// Writes the stack once where both ends have the same, so that one change changes both.
+    fn settle_stacks(&mut self) {
+        let [sender, receiver] = [&self.sender, &self.receiver].map(|end| self.inherited(end).stack);
+        if sender == receiver {
+            (self.stack, self.sender.stack, self.receiver.stack) = (sender, None, None);
+        } else {
+            (self.stack, self.sender.stack, self.receiver.stack) = (None, sender, receiver);
         }
     }
 }

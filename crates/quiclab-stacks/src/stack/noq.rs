@@ -229,7 +229,7 @@ impl Stack for Noq {
                 srtt_ns,
                 min_rtt_ns: self.gauge.min_rtt_ns().or(srtt_ns),
                 lost_packets: stats.lost_packets,
-                congestion_events: path.congestion_events,
+                congestion_events: self.gauge.congestion_events(),
             },
             packets_sent: stats.sent_packets,
             datagrams_received: stats.udp_rx.datagrams,
@@ -288,10 +288,7 @@ fn transport(options: &Options, gauge: &Arc<Gauge>) -> TransportConfig {
     let mut config = TransportConfig::default();
     config.initial_mtu(options.datagram_size).min_mtu(options.datagram_size).mtu_discovery_config(None);
     config.enable_segmentation_offload(false);
-    config.congestion_controller_factory(Arc::new(Mirrored {
-        inner: controller(options),
-        gauge: gauge.clone(),
-    }));
+    config.congestion_controller_factory(Arc::new(Mirrored::new(controller(options), gauge.clone())));
     if let Some(window) = options.stream_receive_window {
         config.stream_receive_window(varint(window));
     }

@@ -227,7 +227,7 @@ impl Stack for Quinn {
                 srtt_ns: sampled(stats.path.rtt),
                 min_rtt_ns: sampled(stats.path.min_rtt),
                 lost_packets: stats.path.lost_packets,
-                congestion_events: stats.path.congestion_events,
+                congestion_events: self.gauge.congestion_events(),
             },
             packets_sent: stats.path.sent_packets,
             datagrams_received: stats.udp_rx.datagrams,
@@ -300,10 +300,7 @@ fn transport(options: &Options, gauge: &Arc<Gauge>) -> TransportConfig {
     let mut config = TransportConfig::default();
     config.initial_mtu(options.datagram_size).min_mtu(options.datagram_size).mtu_discovery_config(None);
     config.enable_segmentation_offload(false);
-    config.congestion_controller_factory(Arc::new(Mirrored {
-        inner: controller(options),
-        gauge: gauge.clone(),
-    }));
+    config.congestion_controller_factory(Arc::new(Mirrored::new(controller(options), gauge.clone())));
     if let Some(window) = options.stream_receive_window {
         config.stream_receive_window(varint(window));
     }

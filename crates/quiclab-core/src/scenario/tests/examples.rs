@@ -56,6 +56,9 @@ fn resolving_fills_in_what_is_inherited() {
     let flow = &scenario.flows["f"];
     assert_eq!(flow.sender.stack.as_deref(), Some("noq"), "the end wins");
     assert_eq!(flow.receiver.stack.as_deref(), Some("quinn"));
+    assert_eq!(flow.stack, None, "the flow has no stack of its own then");
+    let same = load(&text.replace("\"noq\"", "\"quinn\""), &[]).unwrap().resolved().flows["f"].clone();
+    assert_eq!((same.stack.as_deref(), same.sender.stack, same.receiver.stack), (Some("quinn"), None, None));
     assert_eq!(scenario.bearers["split"].shares, [1, 1]);
     assert_eq!(scenario.bearers["both"].mode, BearerMode::Duplicate);
     assert!(scenario.bearers["both"].shares.is_empty(), "copies have no shares");

@@ -134,9 +134,7 @@ pub(super) fn check_stacks(
 ) -> Check {
     for (name, end) in flow.ends() {
         let inherits = end.stack.is_none();
-        let resolved =
-            EndpointConfig { stack: end.stack.clone().or_else(|| flow.stack.clone()), ..end.clone() };
-        stacks(&resolved).map_err(|StackProblem { field, value, allowed }| {
+        stacks(&flow.inherited(end)).map_err(|StackProblem { field, value, allowed }| {
             // a stack that both ends inherit is written on the flow
             let path = if inherits && field == "stack" { path.clone() } else { path.child(name) };
             ScenarioError::refused(path.child(field), value, allowed)
