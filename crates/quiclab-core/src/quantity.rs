@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result
     let scale = units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale).ok_or_else(|| {
         QuantityError::UnknownUnit { text: text.to_owned(), unit: unit.to_owned(), example, units: names() }
     })?;
-    let too_large = || QuantityError::TooLarge { text: text.to_owned(), largest: print(u64::MAX, units) };
+    let too_large = || QuantityError::TooLarge { text: text.to_owned(), largest: print(u64::MAX, units, 0) };
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
     let divisor = 10u128.pow(fraction.len() as u32);
     let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
@@ -90,8 +90,8 @@ pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result
 }
 
 /// Prints `value` (base units) exactly, in the first of `units` (sorted from large to small) in
-/// which it has at most three decimal digits.
-pub(crate) fn print(value: u64, units: &[Unit]) -> String {
+/// which it has at most `digits` decimal digits (0 or 3).
+pub(crate) fn print(value: u64, units: &[Unit], digits: u32) -> String {
     for &(name, scale) in units {
         let (whole, rest) = (value / scale, value % scale);
         if whole == 0 && !(value == 0 && scale == 1) {
@@ -101,7 +101,7 @@ pub(crate) fn print(value: u64, units: &[Unit]) -> String {
             return format!("{whole} {name}");
         }
         let thousandths = u128::from(rest) * 1000;
-        if thousandths.is_multiple_of(u128::from(scale)) {
+        if digits > 0 && thousandths.is_multiple_of(u128::from(scale)) {
             let digits = format!("{:03}", thousandths / u128::from(scale));
             return format!("{whole}.{} {name}", digits.trim_end_matches('0'));
         }
@@ -112,7 +112,7 @@ pub(crate) fn print(value: u64, units: &[Unit]) -> String {
 
 /// Text form, serde and JSON schema of a type that is an integer in base units.
 macro_rules! quantity_text {
-    ($type:ident, $units:expr, $example:literal, $pattern:literal) => {
+    ($type:ident, $units:expr, $digits:literal, $example:literal, $pattern:literal) => {
         impl std::str::FromStr for $type {
             type Err = $crate::quantity::QuantityError;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -121,7 +121,7 @@ macro_rules! quantity_text {
         }
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(&$crate::quantity::print(self.0, $units))
+                f.pad(&$crate::quantity::print(self.0, $units, $digits))
             }
         }
         impl serde::Serialize for $type {

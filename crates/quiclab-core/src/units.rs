@@ -20,6 +20,7 @@ const RATES: &[Unit] = &[("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbi
 quantity_text!(
     DataRate,
     RATES,
+    3,
     "20 Mbit/s",
     r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(Gbit/s|Mbit/s|kbit/s|bit/s)\s*$"
 );
@@ -33,7 +34,7 @@ const SIZES: &[Unit] = &[
     ("KiB", 1 << 10),
     ("B", 1),
 ];
-quantity_text!(ByteCount, SIZES, "64 KiB", r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(GB|GiB|MB|MiB|kB|KiB|B)\s*$");
+quantity_text!(ByteCount, SIZES, 0, "64 KiB", r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(GB|GiB|MB|MiB|kB|KiB|B)\s*$");
 
 impl DataRate {
     /// A rate in bit/s.

@@ -138,7 +138,7 @@ mod tests {
                 }
                 let least = reference.iter().map(|(element, key)| (*key, *element)).min();
                 prop_assert_eq!(deadlines.first(), least);
-                if sequence % 7 == 0 && let Some((_, element)) = least {
+                if sequence.is_multiple_of(7) && let Some((_, element)) = least {
                     deadlines.clear(element);
                     reference.remove(&element);
                 }

@@ -1,4 +1,4 @@
-//! Where two runs part: the first departure or arrival that differs.
+//! Where two runs part: the first departure, arrival or drop that differs.
 //!
 //! Both runs are repeated from scenario and seed. The first pass compares digests at checkpoints,
 //! the second keeps the records between the last equal checkpoint and the next only, so memory
@@ -23,9 +23,9 @@ pub struct Side<'a> {
 /// Where two runs part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Whether all departures and arrivals are equal.
+    /// Whether the digests are equal.
     pub identical: bool,
-    /// Number of the first that differs; `None` if identical.
+    /// Departures and arrivals before the first event that differs; `None` if identical.
     pub index: Option<u64>,
     /// What the first run did there; `None` if it had ended.
     pub a: Option<PacketEvent>,
@@ -33,7 +33,7 @@ pub struct Difference {
     pub b: Option<PacketEvent>,
 }
 
-/// A departure or an arrival, in words.
+/// A departure, an arrival or a drop, in words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PacketEvent {
     /// Nanoseconds since the start of the run.
@@ -42,7 +42,7 @@ pub struct PacketEvent {
     pub element: String,
     /// What happened.
     pub event: Event,
-    /// Input or output.
+    /// Input or output; for drops the number of the reason.
     pub port: u16,
     /// Number of the flow.
     pub flow: u32,
@@ -50,7 +50,7 @@ pub struct PacketEvent {
     pub size_bytes: u64,
 }
 
-/// Finds the first departure or arrival in which two runs differ.
+/// Finds the first departure, arrival or drop in which two runs differ.
 ///
 /// # Errors
 /// When one of them cannot be run.
@@ -61,26 +61,25 @@ pub fn first_difference(a: &mut Side<'_>, b: &mut Side<'_>) -> Result<Difference
     if whole.0.result.digest == whole.1.result.digest {
         return Ok(Difference { identical: true, index: None, a: None, b: None });
     }
-    // records before the first difference are equal, so numbers count the same events in both runs
-    let start = equal * CHECKPOINT;
-    let window = start..start + CHECKPOINT + 1;
+    // Records before the first difference are equal, so numbers count the same events in both runs.
+    // A drop is not part of the digest and shows there only when the packet should have left: one
+    // checkpoint more is looked at.
+    let start = equal.saturating_sub(1) * CHECKPOINT;
+    let window = start..(equal + 1) * CHECKPOINT + 1;
     let (log_a, log_b) = (pass(a, window.clone())?, pass(b, window)?);
-    let events = |output: &RunOutput| {
-        output
-            .packets
-            .iter()
-            .filter(|record| record.event != Event::Drop)
-            .map(|record| describe(output, record))
-            .collect::<Vec<_>>()
-    };
     let (events_a, events_b) = (events(&log_a), events(&log_b));
-    let index = events_a.iter().zip(&events_b).take_while(|(a, b)| a == b).count();
+    let common = events_a.iter().zip(&events_b).take_while(|(a, b)| a == b).count();
+    let counted = events_a[..common].iter().filter(|event| event.event != Event::Drop).count() as u64;
     Ok(Difference {
         identical: false,
-        index: Some(start + index as u64),
-        a: events_a.get(index).cloned(),
-        b: events_b.get(index).cloned(),
+        index: Some(start + counted),
+        a: events_a.get(common).cloned(),
+        b: events_b.get(common).cloned(),
     })
+}
+
+fn events(output: &RunOutput) -> Vec<PacketEvent> {
+    output.packets.iter().map(|record| describe(output, record)).collect()
 }
 
 fn pass(side: &mut Side<'_>, window: std::ops::Range<u64>) -> Result<RunOutput, RunError> {

@@ -70,7 +70,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"rate = "20 Mbit/s""#, r#"rate = "-20 Mbit/s""#, r#"s.toml:5: links.a.rate = "-20 Mbit/s": is not a non-negative decimal number, allowed is a number with a unit such as `20 Mbit/s`"#),
     (r#"rate = "20 Mbit/s""#, "rate = -20", "s.toml:5: links.a.rate = -20: is not a non-negative decimal number, allowed is a number with a unit such as `20 Mbit/s`"),
     (r#"rate = "20 Mbit/s""#, r#"rate = "0 Mbit/s""#, r#"s.toml:5: links.a.rate = "0 Mbit/s": allowed is a rate above 0, such as `20 Mbit/s`"#),
-    (r#"rate = "20 Mbit/s""#, r#"rate = "99999999999 Gbit/s""#, r#"s.toml:5: links.a.rate = "99999999999 Gbit/s": is too large, allowed is at most `18446744073709551.615 kbit/s`"#),
+    (r#"rate = "20 Mbit/s""#, r#"rate = "99999999999 Gbit/s""#, r#"s.toml:5: links.a.rate = "99999999999 Gbit/s": is too large, allowed is at most `18446744073709551615 bit/s`"#),
     (r#"rate = "20 Mbit/s""#, "rate = true", "s.toml:5: links.a.rate = true: allowed is a rate such as `20 Mbit/s`, or a table with `kind`"),
     (r#"rate = "20 Mbit/s""#, r#"rate = { kind = "bucket" }"#, r#"s.toml:5: links.a.rate.kind = "bucket": allowed is `token_bucket` or `trace`"#),
     (r#"rate = "20 Mbit/s""#, "rate = {}", "s.toml:5: links.a.rate.kind: missing, allowed is `token_bucket` or `trace`"),
