@@ -41,7 +41,7 @@ def stacks() -> str:
     """JSON list of `{name, version, description, options: [{option, meaning, default, source}]}`.
 
     `option` is null for a property that no option changes.
-"""
+    """
 
 def resolve(text: str, file: str, sets: Sequence[tuple[str, str]], format: Literal["toml", "json"]) -> str:
     """Read a scenario, apply `path=value` changes, validate it and fill in every default; JSON.

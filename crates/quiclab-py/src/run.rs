@@ -1,5 +1,6 @@
 //! Runs, with the interpreter released.
 
+use crate::endpoint::FirstError;
 use crate::output::RunOutput;
 use crate::record::Recorder;
 use crate::scenario::{ScenarioError, parse};
@@ -7,22 +8,27 @@ use crate::stacks::AllStacks;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use quiclab_core::scenario::{Record, Scenario};
-use quiclab_sim::{BuildOptions, RunError, RunOptions, Side};
+use quiclab_sim::{BuildOptions, RunError, RunOptions, RunProgress, Side};
+use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Runs a resolved scenario with a seed.
+/// Runs a scenario with a seed; `progress` is called now and then with seconds of network time and
+/// bytes delivered.
 #[pyfunction]
+#[pyo3(signature = (scenario_json, seed, base_dir, record_dir, progress=None))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario_json: &str,
     seed: u64,
     base_dir: &str,
     record_dir: Option<&str>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let scenario = parse(scenario_json)?;
     let record = if record_dir.is_some() { scenario.record.clone() } else { Record::default() };
     let recorder = Recorder::new(Path::new(record_dir.unwrap_or_default()), &scenario.name, &record);
-    let output = simulate(py, base_dir, &recorder, |options| quiclab_sim::run(&scenario, seed, options))?;
+    let output =
+        simulate(py, base_dir, &recorder, progress, |options| quiclab_sim::run(&scenario, seed, options))?;
     recorder.finish().map_err(PyOSError::new_err)?;
     Ok(RunOutput::new(output))
 }
@@ -42,7 +48,7 @@ pub(crate) fn first_difference(
         |json: &str| -> PyResult<Scenario> { Ok(Scenario { record: Record::default(), ..parse(json)? }) };
     let (a, b) = (quiet(scenario_a)?, quiet(scenario_b)?);
     let recorder = Recorder::new(Path::new(""), "", &Record::default());
-    let difference = simulate(py, base_dir_a, &recorder, |options_a| {
+    let difference = simulate(py, base_dir_a, &recorder, None, |options_a| {
         let options_b = RunOptions {
             build: BuildOptions { base_dir: Path::new(base_dir_b), ..options_a.build },
             ..options_a.clone()
@@ -59,6 +65,7 @@ fn simulate<T: Send>(
     py: Python<'_>,
     base_dir: &str,
     recorder: &Recorder,
+    progress: Option<Py<PyAny>>,
     run: impl FnOnce(&RunOptions<'_>) -> Result<T, RunError> + Send,
 ) -> PyResult<T> {
     let stacks = AllStacks { error: Default::default() };
@@ -71,7 +78,7 @@ fn simulate<T: Send>(
                 transport_observer: &|identity| recorder.transport_observer(identity),
             },
             packet_observers: &|topology| recorder.packet_observers(topology),
-            interrupted: &|| Python::attach(|py| py.check_signals().is_err()),
+            progress: &|state| tell(progress.as_ref(), state, &error),
             records: None,
         })
     });
@@ -83,4 +90,20 @@ fn simulate<T: Send>(
         RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
         other => PyRuntimeError::new_err(other.to_string()),
     })
+}
+
+/// Tells `progress` how far the run is; an exception there, or of a signal handler, ends the run.
+fn tell(progress: Option<&Py<PyAny>>, state: RunProgress, error: &FirstError) -> ControlFlow<()> {
+    let told = Python::attach(|py| {
+        py.check_signals()?;
+        let Some(progress) = progress else { return Ok(()) };
+        progress.call1(py, (state.now.as_ms_f64() / 1e3, state.delivered_bytes)).map(drop)
+    });
+    match told {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(raised) => {
+            error.lock().expect("no holder panics").get_or_insert(raised);
+            ControlFlow::Break(())
+        }
+    }
 }

@@ -68,7 +68,8 @@ pub(crate) fn schema() -> String {
     Scenario::schema().to_string()
 }
 
-/// A resolved scenario from its JSON.
+/// A valid, resolved scenario from its JSON, resolved or not.
 pub(crate) fn parse(json: &str) -> PyResult<Scenario> {
-    serde_json::from_str(json).map_err(|error| ScenarioError::new_err(error.to_string()))
+    let scenario = Document::from_json(json).and_then(|document| document.load(&validate));
+    scenario.map(|scenario| scenario.resolved()).map_err(|error| ScenarioError::new_err(error.to_string()))
 }

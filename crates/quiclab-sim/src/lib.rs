@@ -19,6 +19,6 @@ pub use difference::{Difference, PacketEvent, Side, first_difference};
 pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
 pub use packet_log::{Event, Record};
 pub use result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA};
-pub use run::{RunError, RunOptions, RunOutput, run};
+pub use run::{RunError, RunOptions, RunOutput, RunProgress, run};
 pub use series::Series;
 pub use stacks::{EndpointRequest, NativeStacks, Stacks};

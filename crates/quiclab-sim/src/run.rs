@@ -9,11 +9,11 @@ use quiclab_core::scenario::{Scenario, Until};
 use quiclab_core::{Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use thiserror::Error;
 
-/// Events between two questions whether the run shall be given up.
-const INTERRUPT_EVENTS: u64 = 1 << 16;
+/// Events between two reports of progress.
+const PROGRESS_EVENTS: u64 = 1 << 12;
 
 /// Why there is no result.
 #[derive(Debug, Error)]
@@ -39,6 +39,15 @@ pub enum RunError {
     Interrupted,
 }
 
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunProgress {
+    /// Virtual time.
+    pub now: Time,
+    /// Bytes that all flows have delivered to their applications.
+    pub delivered_bytes: u64,
+}
+
 /// How to run.
 #[derive(Clone)]
 pub struct RunOptions<'a> {
@@ -46,8 +55,8 @@ pub struct RunOptions<'a> {
     pub build: BuildOptions<'a>,
     /// Makes the observers of packets, once the elements are known.
     pub packet_observers: &'a dyn Fn(&Topology) -> Vec<Box<dyn PacketObserver>>,
-    /// Whether the run shall be given up; asked now and then.
-    pub interrupted: &'a dyn Fn() -> bool,
+    /// Told now and then (every 4096 events) how far the run is; decides whether it goes on.
+    pub progress: &'a dyn Fn(RunProgress) -> ControlFlow<()>,
     /// Departures and arrivals to keep records of, by their number; with `record.packets`, all.
     pub records: Option<Range<u64>>,
 }
@@ -80,7 +89,7 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
         simulation.keep_records(window);
     }
     let mut series = Series::default();
-    let ended_by = drive(&mut simulation, scenario, &receivers, &mut series, options.interrupted)?;
+    let ended_by = drive(&mut simulation, scenario, &receivers, &mut series, options.progress)?;
     let end = match ended_by {
         EndedBy::DurationOver => Time::ZERO + scenario.duration,
         _ => simulation.now(),
@@ -129,7 +138,7 @@ fn drive(
     scenario: &Scenario,
     receivers: &[usize],
     series: &mut Series,
-    interrupted: &dyn Fn() -> bool,
+    progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
 ) -> Result<EndedBy, RunError> {
     let limit = Time::ZERO + scenario.duration;
     let mut goal = Goal::new(scenario.until, simulation.topology(), receivers);
@@ -154,8 +163,11 @@ fn drive(
                 }
             }
         }
-        if simulation.events().is_multiple_of(INTERRUPT_EVENTS) && interrupted() {
-            return Err(RunError::Interrupted);
+        if simulation.events().is_multiple_of(PROGRESS_EVENTS) {
+            let state = RunProgress { now: simulation.now(), delivered_bytes: goal.delivered_bytes };
+            if progress(state).is_break() {
+                return Err(RunError::Interrupted);
+            }
         }
     }
 }
