@@ -38,7 +38,7 @@ def version() -> str:
     """Version of the engine, such as `0.1.0`."""
 
 def stacks() -> str:
-    """JSON list of `{name, version, description, options: [{name, default, source}]}`."""
+    """JSON list of `{name, version, description, options: [{option, meaning, default, source}]}`."""
 
 def resolve(text: str, file: str, sets: Sequence[tuple[str, str]], format: Literal["toml", "json"]) -> str:
     """Read a scenario, apply `path=value` changes, validate it and fill in every default; JSON.

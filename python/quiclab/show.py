@@ -183,7 +183,7 @@ def stack(entry: Mapping[str, Any]) -> None:
     """Print the options of one engine."""
     out = console()
     out.print(f"{entry['name']} {entry['version']}: {entry['description']}")
-    shown = table("", ["option", "default", "source"], left=3)
+    shown = table("", ["option", "meaning", "default", "source"], left=4)
     for option in entry["options"]:
-        shown.add_row(*(text(option[key]) for key in ("name", "default", "source")))
+        shown.add_row(*(text(option[key]) for key in ("option", "meaning", "default", "source")))
     out.print(shown)
