@@ -43,10 +43,10 @@ def test_scenarios_are_the_published_default_point() -> None:
         tree = json.loads(job.scenario)
         assert tree["bearers"]["dc"]["batch_packets"] == 2
         size, unit = tree["hosts"]["client"]["receive_buffer"].split()
-        assert float(size) * {"B": 1, "KiB": 1024, "MiB": 1024**2}[unit] == buffer
+        assert round(float(size) * {"B": 1, "kB": 1000, "KiB": 1024, "MiB": 1024**2}[unit]) == buffer
         assert tree["hosts"]["client"]["receive_datagram"] == "35 us"
         flow = tree["flows"]["dc"]
-        assert (flow["sender"]["stack"], flow["receiver"]["stack"]) == ("quinn", "quinn")
+        assert flow["stack"] == "quinn"  # resolved: a stack that both ends have is written once
         assert flow["receiver"]["host"] == "client"
         assert flow["sender"]["congestion_control"] == "newreno"
         for link in ("down1", "down2"):

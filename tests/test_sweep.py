@@ -150,15 +150,15 @@ def test_the_identity_is_scenario_seed_and_build(small: Path, monkeypatch: pytes
 
 def test_a_failing_run_is_reported_and_the_others_go_on(small: Path, tmp_path: Path) -> None:
     jobs = jobs_of(small)[:2]
-    broken = load(small).with_value("links.down1.loss", 1.0).with_value("duration", "20 s").resolved_json()
+    broken = load(small).with_value("links.down1.loss", "100 %").with_value("duration", "20 s").resolved_json()
     jobs.insert(
-        1, Job({"rate": "none", "run": 0}, broken, 5, "quiclab run small.toml --set links.down1.loss=1.0 --seed 5")
+        1, Job({"rate": "none", "run": 0}, broken, 5, "quiclab run small.toml --set 'links.down1.loss=100 %' --seed 5")
     )
     stream = io.StringIO()
     outcome = execute(jobs, tmp_path / "out", workers=2, stream=stream)
     assert outcome.done == 2
     assert [job.seed for job, _ in outcome.failures] == [5]
-    assert "replay with: quiclab run small.toml --set links.down1.loss=1.0 --seed 5" in stream.getvalue()
+    assert "replay with: quiclab run small.toml --set 'links.down1.loss=100 %' --seed 5" in stream.getvalue()
     assert execute(jobs, tmp_path / "out", stream=stream).failures  # it is tried again
 
 
