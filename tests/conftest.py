@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from quiclab.native import engine
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,3 +43,23 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
+
+
+def quiclab_process(
+    *arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "quiclab", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=cwd,
+        env=os.environ | (env or {}),
+    )
+
+
+def has_stack(name: str) -> bool:
+    """Whether this build has a stack; aioquic is an extra."""
+    return any(stack["name"] == name for stack in json.loads(engine().stacks()))

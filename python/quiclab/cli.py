@@ -38,6 +38,7 @@ app.add_typer(scenario_app, name="scenario")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
 
+MOST_SEED = 2**64 - 1
 # the common base class of what the option parser raises; typer does not export it
 ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 
@@ -51,7 +52,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command("run")
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 1,
+    seed: Annotated[
+        int, typer.Option(parser=cli_study.integer(0, MOST_SEED), metavar="N", help="Seed of every random stream.")
+    ] = 1,
     sets: SetOption = None,
     lane: Annotated[str, typer.Option(help="Where it runs: sim.")] = "sim",
     clock: Annotated[str, typer.Option(help="Which clock it has: virtual.")] = "virtual",

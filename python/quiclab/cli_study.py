@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,27 @@ EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Eng
 RESULTS = Path("results")
 
 
+def integer(least: int, most: int) -> Callable[[object], int]:
+    """Return a reader of integers whose error names the value and what is allowed.
+
+    Parameters
+    ----------
+    least, most
+        What is allowed.
+    """
+
+    def read(text: object) -> int:
+        try:
+            value = int(str(text))
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise typer.BadParameter(f"`{text}` is not an integer from {least} to {most}")
+        return value
+
+    return read
+
+
 @app.command("list")
 def list_command() -> None:
     """List the studies."""
@@ -40,12 +62,17 @@ def list_command() -> None:
 @app.command("run")
 def run_command(
     name: NameArgument,
-    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each setting; by default as published.")] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting; by default as published."),
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Run only these settings; may be repeated.")
     ] = None,
     engines: EnginesOption = "default",
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; by default one a CPU.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes; by default one a CPU.")
+    ] = None,
     out: OutOption = RESULTS,
     lane: Annotated[str, typer.Option(help="Where it runs: sim.")] = "sim",
 ) -> None:

@@ -86,7 +86,15 @@ class RunResult:
             raise RequestError(f"{source} is not JSON: {error}") from error
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
             raise RequestError(f"{source} is not the result of a run: its `schema` is not `{RUN_SCHEMA}`")
-        return cls(data)
+        for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
+            if not isinstance(data.get(key), kind):
+                raise RequestError(f"{source} is not the result of a run: its `{key}` is missing or of another kind")
+        result = cls(data)
+        try:
+            _ = result.flows
+        except TypeError as error:
+            raise RequestError(f"{source} is not the result of a run: its `flows` have other fields") from error
+        return result
 
     @property
     def seed(self) -> int:
