@@ -119,7 +119,8 @@ def block(name: str, types: dict[str, Schema]) -> str:
             parts.append(rows(["value", "meaning"], [[f"`{v['const']}`", sentence(v)] for v in values]))
         for variant in [table] if "properties" in table else [v for v in variants if "properties" in v]:
             kind = variant["properties"].get("kind", {}).get("const")
-            heading = "" if variant is table else f"**`{kind}`** {sentence(variant)}\n\n" if kind else ""
+            heading = f"**`{kind}`** " if kind else ""
+            heading = "" if variant is table else f"{heading}{sentence(variant)}\n\n"
             parts.append(heading + fields(name, variant))
     return "\n".join(parts)
 
@@ -150,7 +151,7 @@ def kind_of(item: Schema) -> str:
     kind = item["type"][0] if isinstance(item["type"], list) else item["type"]
     if kind == "array":
         return f"list: {kind_of(item['items'])}"
-    return {"string": "text", "boolean": "truth value"}.get(kind, kind)
+    return str({"string": "text", "boolean": "truth value"}.get(kind, kind))
 
 
 def words(name: str) -> str:
