@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,8 +13,19 @@ from quiclab import RequestError, load, run
 from quiclab.native import engine
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-import scenario_reference  # noqa: E402
+
+
+def tool(name: str) -> ModuleType:
+    """Load a program of tools/, which is no package."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+scenario_reference = tool("scenario_reference")
 
 EVERYTHING = """\
 version = 1
