@@ -1,0 +1,243 @@
+"""The reference of the scenario file: its tables are those of the schema, its limits those of the engine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from quiclab import RequestError, load, run
+from quiclab.native import engine
+
+ROOT = Path(__file__).parent.parent
+
+
+def tool(name: str) -> ModuleType:
+    """Load a program of tools/, which is no package."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+scenario_reference = tool("scenario_reference")
+
+EVERYTHING = """\
+version = 1
+name = "everything"
+duration = "10 s"
+
+[links.a]
+rate = "20 Mbit/s"
+queue = { kind = "drop_tail", packets = 1000 }
+
+[links.b]
+rate = "20 Mbit/s"
+
+[links.c]
+
+[bearers.dc]
+links = ["a", "b"]
+
+[hosts.phone]
+
+[flows.main]
+stack = "quinn"
+receiver = { host = "phone" }
+down = ["dc"]
+up = ["c"]
+workload = { kind = "download", size = "1 kB" }
+"""
+
+TRACE = str(ROOT / "scenarios/traces/cellular.mahimahi")
+NORMAL = '{ mean = "1 ms", deviation = "1 us", distribution = "normal"'
+NINE = str([f"l{index}" for index in range(9)])
+#: For each entry of ALLOWED: changes that are taken, and changes that are refused.
+LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
+    "Scenario.version": ([{"version": "1"}], [{"version": "0"}, {"version": "2"}]),
+    "Scenario.name": ([{"name": "x"}], [{"name": '" "'}]),
+    "Scenario.duration": ([{"duration": "1 ns"}], [{"duration": "0 s"}]),
+    "Scenario.flows": ([], [{"flows": "{}"}]),
+    "Until.delivered": ([{"until.delivered": "1 B"}], [{"until.delivered": "0 B"}]),
+    "Link.rate": ([{"links.a.rate": "1 kbit/s"}], [{"links.a.rate": "0 bit/s"}]),
+    "Queue.packets": ([{"links.a.queue.packets": "1"}], [{"links.a.queue.packets": "0"}]),
+    "Queue.bytes": ([{"links.a.queue.bytes": "1 B", "duration": "1 s"}], [{"links.a.queue.bytes": "0 B"}]),
+    "Queue.time": ([{"links.a.queue.time": "1 ns", "duration": "1 s"}], [{"links.a.queue.time": "0 s"}]),
+    "Loss.good_to_bad": (
+        [{"links.a.loss": '{ kind = "gilbert_elliott", good_to_bad = 0, bad_to_good = 1, loss_in_bad = 1 }'}],
+        [{"links.a.loss": '{ kind = "gilbert_elliott", good_to_bad = 0, bad_to_good = 0, loss_in_bad = 1 }'}],
+    ),
+    "Delay.deviation": (
+        [{"links.a.delay": f"{NORMAL} }}"}],
+        [
+            {"links.a.delay": '{ mean = "1 ms", distribution = "normal" }'},
+            {"links.a.delay": '{ mean = "1 ms", deviation = "1 us" }'},
+        ],
+    ),
+    "Delay.reorder": (
+        [{"links.a.delay": f"{NORMAL}, reorder = true }}"}],
+        [{"links.a.delay": '{ mean = "1 ms", reorder = true }'}],
+    ),
+    "ShapedRate.rate": (
+        [{"links.a.rate": '{ kind = "token_bucket", rate = "1 kbit/s", burst = "2 kB" }'}],
+        [{"links.a.rate": '{ kind = "token_bucket", rate = "0 bit/s", burst = "2 kB" }'}],
+    ),
+    "ShapedRate.burst": (  # 1200 B of datagram, 28 B of IP and UDP, 2 B of PDCP
+        [{"links.a.rate": '{ kind = "token_bucket", rate = "1 Mbit/s", burst = "1230 B" }'}],
+        [{"links.a.rate": '{ kind = "token_bucket", rate = "1 Mbit/s", burst = "1229 B" }'}],
+    ),
+    "ShapedRate.at_end": (
+        [{"links.a.rate": f'{{ kind = "trace", file = "{TRACE}", format = "mahimahi", at_end = "stop" }}'}],
+        [{"links.a.rate": f'{{ kind = "trace", file = "{TRACE}", format = "mahimahi", at_end = "hold" }}'}],
+    ),
+    "Bearer.links": (
+        [
+            {"bearers.dc.links": '["a"]'},
+            {**{f"links.l{i}": "{}" for i in range(8)}, "bearers.dc.links": NINE[:-6] + "]"},
+        ],
+        [
+            {"bearers.dc.links": "[]"},
+            {"bearers.dc.links": '["a", "a"]'},
+            {**{f"links.l{i}": "{}" for i in range(9)}, "bearers.dc.links": NINE},
+        ],
+    ),
+    "Bearer.batch_packets": (
+        [{"bearers.dc.batch_packets": "1"}, {"bearers.dc.batch_packets": "65535"}],
+        [{"bearers.dc.batch_packets": "0"}, {"bearers.dc.batch_packets": "65536"}],
+    ),
+    "Bearer.shares": (
+        [{"bearers.dc.shares": "[0, 1]"}, {"bearers.dc.mode": "duplicate"}],
+        [
+            {"bearers.dc.shares": "[1]"},
+            {"bearers.dc.shares": "[0, 0]"},
+            {"bearers.dc.shares": "[1, 1]", "bearers.dc.mode": "duplicate"},
+        ],
+    ),
+    "Reordering.sequence_bits": (
+        [{"bearers.dc.reordering.sequence_bits": bits} for bits in ("12", "16", "18")],
+        [{"bearers.dc.reordering.sequence_bits": bits} for bits in ("11", "17")],
+    ),
+    "Host.receive_buffer": ([{"hosts.phone.receive_buffer": "1 B"}], [{"hosts.phone.receive_buffer": "0 B"}]),
+    "Host.truesize": ([{"hosts.phone.truesize": "1 B"}], [{"hosts.phone.truesize": "0 B"}]),
+    "Host.receive_batch": ([{"hosts.phone.receive_batch": "1"}], [{"hosts.phone.receive_batch": "0"}]),
+    "Host.send_batch": ([{"hosts.phone.send_batch": "1"}], [{"hosts.phone.send_batch": "0"}]),
+    "Host.timer_slack": (
+        [{"hosts.phone.timer_slack": f"{NORMAL} }}"}],
+        [{"hosts.phone.timer_slack": f"{NORMAL}, reorder = true }}"}],
+    ),
+    "Flow.start": ([{"flows.main.start": "9 s"}], [{"flows.main.start": "10 s"}]),
+    "Flow.down": (
+        [{"flows.main.down": '["a"]'}],
+        [
+            {"flows.main.down": "[]"},
+            {"flows.main.down": '["a", "a"]'},
+            {"flows.main.down": '["a", "dc"]'},
+            {"wires": '[{ from = "main.sender.0", to = "a.0" }]'},
+        ],
+    ),
+    "Flow.up": ([{"flows.main.up": '["dc"]'}], [{"flows.main.up": "[]"}, {"flows.main.up": '["c", "c"]'}]),
+    "EndpointConfig.stack": ([{"flows.main.sender.stack": "noq"}], [{"flows.main.sender.stack": "absent"}]),
+    "EndpointConfig.profile": ([], [{"flows.main.sender.profile": "aioquic"}]),
+    "EndpointConfig.host": ([{"flows.main.sender.host": "phone"}], [{"flows.main.sender.host": "absent"}]),
+    "EndpointConfig.datagram_size": (
+        [
+            {"flows.main.sender.datagram_size": "1200 B"},
+            {"flows.main.sender.datagram_size": "65507 B", "flows.main.sender.initial_window": "1 MB"},
+        ],
+        [
+            {"flows.main.sender.datagram_size": "1199 B"},
+            {"flows.main.sender.datagram_size": "65508 B", "flows.main.sender.initial_window": "1 MB"},
+        ],
+    ),
+    "EndpointConfig.initial_window": (
+        [{"flows.main.sender.initial_window": "1201 B"}, {"flows.main.sender.initial_window": "4294967295 B"}],
+        [{"flows.main.sender.initial_window": "1200 B"}, {"flows.main.sender.initial_window": "4 GiB"}],
+    ),
+    **{
+        f"EndpointConfig.{window}": (
+            [{f"flows.main.sender.{window}": "1 B", f"flows.main.receiver.{window}": "10 kB"}],
+            [{f"flows.main.receiver.{window}": "0 B"}],
+        )
+        for window in ("stream_receive_window", "connection_receive_window", "send_window")
+    },
+    "EndpointConfig.packet_threshold": (
+        [{"flows.main.sender.packet_threshold": "3"}],
+        [{"flows.main.sender.packet_threshold": "2"}],
+    ),
+    "EndpointConfig.time_threshold": (
+        [{"flows.main.sender.time_threshold": "1"}, {"flows.main.sender.time_threshold": "1000.0"}],
+        [{"flows.main.sender.time_threshold": "0.9"}, {"flows.main.sender.time_threshold": "1001"}],
+    ),
+    "EndpointConfig.initial_rtt": (
+        [{"flows.main.sender.initial_rtt": "1 us"}, {"flows.main.sender.initial_rtt": "30 s"}],
+        [{"flows.main.sender.initial_rtt": "999 ns"}, {"flows.main.sender.initial_rtt": "31 s"}],
+    ),
+    "AckFrequency.max_ack_delay": (
+        [
+            {"flows.main.sender.ack_frequency": f'{{ ack_eliciting_threshold = 5, max_ack_delay = "{delay}" }}'}
+            for delay in ("1 ms", "16383 ms")
+        ],
+        [
+            {"flows.main.sender.ack_frequency": f'{{ ack_eliciting_threshold = 5, max_ack_delay = "{delay}" }}'}
+            for delay in ("999 us", "16384 ms")
+        ],
+    ),
+    "Workload.size": ([{"flows.main.workload.size": "1 B"}], [{"flows.main.workload.size": "0 B"}]),
+    "Workload.duration": (
+        [{"flows.main.workload": '{ kind = "download", duration = "100 ms" }'}],
+        [
+            {"flows.main.workload": '{ kind = "download", duration = "0 s" }'},
+            {"flows.main.workload": '{ kind = "download" }'},
+            {"flows.main.workload.duration": "1 s"},
+        ],
+    ),
+    "Workload.request": ([{"flows.main.workload.request": "1 B"}], [{"flows.main.workload.request": "0 B"}]),
+    "Wire.from": ([], [{"wires": '[{ from = "a", to = "b.0" }]'}, {"wires": '[{ from = "a.1", to = "b.0" }]'}]),
+    "Wire.to": ([], [{"wires": '[{ from = "a.0", to = "b" }]'}, {"wires": '[{ from = "a.0", to = "b.1" }]'}]),
+    "Wire.flow": ([], [{"wires": '[{ from = "a.0", to = "b.0", flow = "absent" }]'}]),
+    "Wire.direction": ([], [{"wires": '[{ from = "a.0", to = "b.0", direction = "up" }]'}]),
+    "Record.series_interval": ([{"record.series_interval": "1 s"}], [{"record.series_interval": "0 s"}]),
+}
+
+
+def test_the_page_is_current() -> None:
+    text = scenario_reference.PAGE.read_text(encoding="utf-8")
+    made = scenario_reference.page(text, json.loads(engine().schema()))
+    assert made == text, "run `python tools/scenario_reference.py --write`"
+
+
+def test_every_type_has_its_block_and_every_limit_its_field() -> None:
+    schema = json.loads(engine().schema())
+    text = scenario_reference.PAGE.read_text(encoding="utf-8")
+    assert scenario_reference.described(text) == scenario_reference.to_describe(schema)
+    for allowed in scenario_reference.ALLOWED.values():
+        assert f"| {allowed} |" in text, "a limit of a field that the schema does not have"
+
+
+def test_links_within_the_page_lead_somewhere() -> None:
+    text = scenario_reference.PAGE.read_text(encoding="utf-8")
+    headings = {line.lstrip("#").strip().lower().replace(" ", "-") for line in text.splitlines() if line[:2] == "##"}
+    for part in text.split("](#")[1:]:
+        assert part.partition(")")[0] in headings
+
+
+def test_every_limit_is_tried() -> None:
+    assert LIMITS.keys() == scenario_reference.ALLOWED.keys()
+
+
+@pytest.mark.parametrize("field", LIMITS)
+def test_limits_are_those_of_the_engine(field: str, tmp_path: Path) -> None:
+    file = tmp_path / "everything.toml"
+    file.write_text(EVERYTHING)
+    taken, refused = LIMITS[field]
+    for changes in taken:
+        result = run(load(file, list(changes.items())))
+        assert not any(flow.failed for flow in result.flows.values()), changes
+    for changes in refused:
+        with pytest.raises(RequestError):
+            run(load(file, list(changes.items())))

@@ -1,0 +1,199 @@
+"""Prints docs/reference/scenario.md with its tables of fields made anew from the JSON schema of scenarios.
+
+The page is prose with blocks between `<!-- fields: NAME -->` and `<!-- end -->`, one for each type of the schema;
+only the blocks are generated. `--write` puts the result into the file. What the schema cannot say, the limits that
+validation adds, is in `ALLOWED`; tests/test_reference.py tries each of them on the engine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from quiclab.native import engine
+
+Schema: TypeAlias = dict[str, Any]
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "scenario.md"
+BLOCK = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+ROOT = "Scenario"
+#: Types that are one value; the page explains them in words.
+QUANTITIES = {"Duration": "duration", "DataRate": "rate", "ByteCount": "size", "Probability": "probability"}
+#: Types whose section has another name than the type.
+SECTIONS = {
+    "Rate": "rate-of-a-link",
+    "ShapedRate": "rate-of-a-link",
+    "EndpointConfig": "endpoint",
+    "AckFrequency": "ack-frequency",
+    "CongestionControl": "congestion-control",
+    "BearerMode": "bearer-mode",
+    "TraceFormat": "trace-format",
+    "TraceEnd": "trace-end",
+    "WireDirection": "wire",
+}
+#: What validation allows where the type alone allows more.
+ALLOWED = {
+    "Scenario.version": "1",
+    "Scenario.name": "not empty",
+    "Scenario.duration": "above 0",
+    "Scenario.flows": "one or more",
+    "Until.delivered": "1 B or more",
+    "Link.rate": "above 0",
+    "Queue.packets": "1 or more",
+    "Queue.bytes": "1 B or more",
+    "Queue.time": "above 0",
+    "Loss.good_to_bad": "not 0 together with `bad_to_good`",
+    "Delay.deviation": "above 0 with a distribution, 0 without",
+    "Delay.reorder": "`true` with a distribution only",
+    "ShapedRate.rate": "above 0",
+    "ShapedRate.burst": "at least the largest packet that comes by, with its overheads",
+    "ShapedRate.at_end": "not `hold` with `mahimahi`",
+    "Bearer.links": "1 to 8, each once",
+    "Bearer.batch_packets": "1 to 65535",
+    "Bearer.shares": "one for each link, not all 0; none with `duplicate`",
+    "Reordering.sequence_bits": "12, 16, 18",
+    "Host.receive_buffer": "1 B or more",
+    "Host.truesize": "1 B or more",
+    "Host.receive_batch": "1 or more",
+    "Host.send_batch": "1 or more",
+    "Host.timer_slack": "`reorder` stays `false`",
+    "Flow.start": "before `duration`",
+    "Flow.down": "not empty, nothing twice; empty with `[[wires]]`",
+    "Flow.up": "as `down`",
+    "EndpointConfig.stack": "one of `quiclab stack list`, here or on the flow",
+    "EndpointConfig.profile": "none: no stack has profiles yet",
+    "EndpointConfig.host": "a name in `hosts`",
+    "EndpointConfig.datagram_size": "1200 B to 65507 B",
+    "EndpointConfig.initial_window": "more than one datagram, below 4 GiB; aioquic: ten datagrams",
+    "EndpointConfig.stream_receive_window": "1 B or more",
+    "EndpointConfig.connection_receive_window": "1 B or more",
+    "EndpointConfig.send_window": "1 B or more",
+    "EndpointConfig.packet_threshold": "3 or more",
+    "EndpointConfig.time_threshold": "1 to 1000",
+    "EndpointConfig.initial_rtt": "1 us to 30 s; aioquic: above 0",
+    "AckFrequency.max_ack_delay": "1 ms to 16.383 s",
+    "Workload.size": "1 B or more; this or `duration`",
+    "Workload.duration": "above 0; this or `size`",
+    "Workload.request": "1 B or more",
+    "Wire.from": "`element.port`, an output",
+    "Wire.to": "`element.port`, an input",
+    "Wire.flow": "a name in `flows`",
+    "Wire.direction": "`up` beside a `flow` only",
+    "Record.series_interval": "above 0",
+}
+
+
+def page(text: str, schema: Schema) -> str:
+    """Return the page with every block made anew.
+
+    Raises
+    ------
+    KeyError
+        If a block names a type that the schema does not have.
+    """
+    types: dict[str, Schema] = {ROOT: schema, **schema["$defs"]}
+    return BLOCK.sub(lambda found: f"<!-- fields: {found[1]} -->\n{block(found[1], types)}<!-- end -->", text)
+
+
+def described(text: str) -> set[str]:
+    """Return the types that have a block on the page."""
+    return set(BLOCK.findall(text))
+
+
+def to_describe(schema: Schema) -> set[str]:
+    """Return the types that need a block: all but single values and the choice between forms of a rate."""
+    return {ROOT, *schema["$defs"]} - QUANTITIES.keys() - {"Rate"}
+
+
+def block(name: str, types: dict[str, Schema]) -> str:
+    """Return the tables of one type: its fields, those of each variant, or its values."""
+    schema = types[name]
+    parts = []
+    for table in schema.get("anyOf", [schema]):  # a type with a short form is one of two
+        variants = table.get("oneOf", [])
+        values = [variant for variant in variants if "const" in variant]
+        if values:
+            parts.append(rows(["value", "meaning"], [[f"`{v['const']}`", sentence(v)] for v in values]))
+        for variant in [table] if "properties" in table else [v for v in variants if "properties" in v]:
+            kind = variant["properties"].get("kind", {}).get("const")
+            heading = f"**`{kind}`** " if kind else ""
+            heading = "" if variant is table else f"{heading}{sentence(variant)}\n\n"
+            parts.append(heading + fields(name, variant))
+    return "\n".join(parts)
+
+
+def fields(name: str, schema: Schema) -> str:
+    """Return the table of the fields of one table of the scenario, in alphabetical order, required ones first."""
+    required = schema.get("required", [])
+    lines = []
+    for field, item in sorted(schema["properties"].items(), key=lambda entry: (entry[0] not in required, entry[0])):
+        if field == "kind":
+            continue
+        default = "required" if field in required else shown(item.get("default"))
+        lines.append([f"`{field}`", kind_of(item), default, sentence(item), ALLOWED.get(f"{name}.{field}", "")])
+    return rows(["field", "type", "default", "meaning", "allowed"], lines)
+
+
+def kind_of(item: Schema) -> str:
+    """Return the type of a field in words, with a link to its section where it is a table."""
+    if "$ref" in item:
+        name = item["$ref"].rpartition("/")[2]
+        if name in QUANTITIES:
+            return f"[{QUANTITIES[name]}](#quantities)"
+        return f"[{words(name)}](#{SECTIONS.get(name, words(name).replace(' ', '-'))})"
+    if "anyOf" in item:
+        return " or ".join(kind_of(choice) for choice in item["anyOf"] if choice != {"type": "null"})
+    if isinstance(item.get("additionalProperties"), dict):
+        return f"tables by name: {kind_of(item['additionalProperties'])}"
+    kind = item["type"][0] if isinstance(item["type"], list) else item["type"]
+    if kind == "array":
+        return f"list: {kind_of(item['items'])}"
+    return str({"string": "text", "boolean": "truth value"}.get(kind, kind))
+
+
+def words(name: str) -> str:
+    """Return the name of a type as words."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def shown(default: object) -> str:
+    """Return a default as it would stand in TOML; a dash where nothing is set."""
+    if default is None or default in ({}, []):
+        return "–"
+    if isinstance(default, dict):
+        inner = ", ".join(f"{key} = {toml(value)}" for key, value in default.items())
+        return f"`{{ {inner} }}`"
+    return f"`{toml(default)}`"
+
+
+def toml(value: object) -> str:
+    """Return a plain value as TOML; JSON and TOML agree on these."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def sentence(schema: Schema) -> str:
+    """Return a description on one line."""
+    return " ".join(schema.get("description", "").split())
+
+
+def rows(header: list[str], lines: list[list[str]]) -> str:
+    """Return a table in Markdown."""
+    table = [header, ["---"] * len(header), *lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in table)
+
+
+def main() -> int:
+    """Print the page, or write it."""
+    text = page(PAGE.read_text(encoding="utf-8"), json.loads(engine().schema()))
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
