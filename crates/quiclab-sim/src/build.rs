@@ -144,8 +144,7 @@ fn addresses(flow: u32, role: Role) -> FiveTuple {
         let [.., high, low] = flow.to_be_bytes();
         SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, net, high, low)), port)
     };
-    let tuple =
-        FiveTuple { protocol: Protocol::Udp, source: address(1, 443), destination: address(2, 50_000) };
+    let tuple = FiveTuple::new(Protocol::Udp, address(1, 443), address(2, 50_000));
     match role {
         Role::Server => tuple,
         Role::Client => tuple.reverse(),

@@ -52,11 +52,11 @@ fn main() {
     };
     let workload =
         Workload::Download { size: Some(size), duration: None, request: ByteCount::from_bytes(100) };
-    let tuple = FiveTuple {
-        protocol: Protocol::Udp,
-        source: "192.0.2.1:443".parse().expect("an address"),
-        destination: "192.0.2.2:50000".parse().expect("an address"),
-    };
+    let tuple = FiveTuple::new(
+        Protocol::Udp,
+        "192.0.2.1:443".parse().expect("an address"),
+        "192.0.2.2:50000".parse().expect("an address"),
+    );
     let build = |name: &str, role, tuple| {
         let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(0), role, tuple };
         quiclab_stacks::build(identity, &config, &workload, Time::ZERO, 1, None)

@@ -56,7 +56,7 @@ impl<S: Stack> QuicEndpoint<S> {
         observation: Option<SharedObservation>,
     ) -> Self {
         let start = (identity.role == Role::Client).then_some(start);
-        let ip_header = if identity.tuple.source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
+        let ip_header = if identity.tuple.source().is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
         Self {
             stack,
             download,

@@ -70,7 +70,7 @@ pub fn build(
         observer.map(|observer| SharedObservation::new(observer, identity.role, options.packet_threshold()));
     let parts = Parts {
         role: identity.role,
-        remote: identity.tuple.destination,
+        remote: identity.tuple.destination(),
         random: RandomStream::new(seed, &identity.name),
         observation: observation.clone(),
     };

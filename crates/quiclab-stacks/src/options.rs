@@ -116,14 +116,14 @@ pub(crate) fn check_workload(workload: &Workload) -> Result<(), StackError> {
 
 /// Checks that packets can be addressed: the stacks refuse a peer without address or port.
 pub(crate) fn check_tuple(tuple: &FiveTuple) -> Result<(), StackError> {
-    let peer = tuple.destination;
+    let peer = tuple.destination();
     if peer.ip().is_unspecified() || peer.port() == 0 {
         return Err(out_of_range("tuple.destination", peer, "an address and a port other than 0"));
     }
-    if tuple.source.is_ipv4() != peer.is_ipv4() {
+    if tuple.source().is_ipv4() != peer.is_ipv4() {
         return Err(out_of_range(
             "tuple.source",
-            tuple.source,
+            tuple.source(),
             "an address of the family of the destination",
         ));
     }

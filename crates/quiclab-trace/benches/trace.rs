@@ -65,7 +65,7 @@ fn main() {
         frame
     };
     let v6 = "[2001:db8::1]:443".parse().expect("an address");
-    let v6 = FiveTuple { source: v6, destination: v6, ..FiveTuple::default() };
+    let v6 = FiveTuple::new(Protocol::Udp, v6, v6);
     println!(
         "{{\"qlog_stream_packet_ns\":{},\"qlog_ack_ns\":{},\"qlog_ack_10_ranges_ns\":{},\"qlog_recovery_ns\":{},\
          \"pcapng_packet_ns\":{},\"pcapng_packet_ipv6_ns\":{}}}",

@@ -20,12 +20,12 @@ const UDP_HEADER_BYTES: usize = 8;
 /// A packet without content ends after the headers that are known: the IP header, and the UDP
 /// header where the protocol is UDP. Its lengths are those of the whole packet.
 pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
-    let udp = packet.tuple.protocol == Protocol::Udp;
+    let udp = packet.tuple.protocol() == Protocol::Udp;
     let payload = match &packet.payload {
         Payload::Bytes(bytes) if udp => Some(&bytes[..]),
         Payload::Bytes(_) | Payload::Empty => None,
     };
-    let (source, destination) = (packet.tuple.source, packet.tuple.destination);
+    let (source, destination) = (packet.tuple.source(), packet.tuple.destination());
     let ip_header_bytes = if source.is_ipv4() && destination.is_ipv4() { 20 } else { 40 };
     let header_bytes = ip_header_bytes + if udp { UDP_HEADER_BYTES } else { 0 };
     let total_bytes = match payload {
@@ -39,7 +39,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
             let [.., id_high, id_low] = packet.id.to_be_bytes();
             let [length_high, length_low] = length_field(total_bytes);
             out.extend_from_slice(&[0x45, ecn_bits(packet.ecn), length_high, length_low, id_high, id_low]);
-            out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(packet.tuple.protocol), 0, 0]);
+            out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(packet.tuple.protocol()), 0, 0]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
             let checksum = !fold(sum(&out[start..]));
@@ -51,7 +51,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
             let word = 0x6000_0000 | u32::from(ecn_bits(packet.ecn)) << 20 | packet.flow.0 & 0xf_ffff;
             out.extend_from_slice(&word.to_be_bytes());
             out.extend_from_slice(&length_field(transport_bytes));
-            out.extend_from_slice(&[protocol_number(packet.tuple.protocol), 64]);
+            out.extend_from_slice(&[protocol_number(packet.tuple.protocol()), 64]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
         }

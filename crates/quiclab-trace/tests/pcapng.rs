@@ -27,7 +27,7 @@ fn packet(id: u64, source: &str, destination: &str, payload: &[u8], ecn: Ecn) ->
         id,
         flow: FlowId(5),
         size: ByteCount::from_bytes(headers + payload.len() as u64),
-        tuple: FiveTuple { protocol: Protocol::Udp, source, destination },
+        tuple: FiveTuple::new(Protocol::Udp, source, destination),
         ecn,
         payload: Payload::Bytes(BytesMut::from(payload)),
         ..Packet::default()
@@ -137,7 +137,7 @@ fn headers_as_computed_by_hand() {
 #[test]
 fn headers_of_a_tcp_packet_end_where_knowledge_ends() {
     let mut tcp = packet(1, "10.0.0.1:80", "10.0.0.2:50000", b"", Ecn::NotEct);
-    tcp.tuple.protocol = Protocol::Tcp;
+    tcp.tuple = FiveTuple::new(Protocol::Tcp, tcp.tuple.source(), tcp.tuple.destination());
     tcp.payload = Payload::Empty;
     tcp.size = ByteCount::from_bytes(1500);
     let mut writer = PcapngWriter::new(Vec::new(), &["link"]).unwrap();

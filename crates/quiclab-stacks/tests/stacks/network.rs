@@ -88,11 +88,11 @@ impl Setup {
     }
 
     pub fn network(self) -> Network {
-        let tuple = FiveTuple {
-            protocol: Protocol::Udp,
-            source: "192.0.2.1:443".parse().unwrap(),
-            destination: "192.0.2.2:50000".parse().unwrap(),
-        };
+        let tuple = FiveTuple::new(
+            Protocol::Udp,
+            "192.0.2.1:443".parse().unwrap(),
+            "192.0.2.2:50000".parse().unwrap(),
+        );
         let build = |name: &str, role, tuple, config, observer| {
             let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple };
             quiclab_stacks::build(identity, config, &self.workload, self.start, self.seed, observer).unwrap()

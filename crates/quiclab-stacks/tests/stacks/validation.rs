@@ -91,7 +91,7 @@ fn workload_and_addresses_are_checked() {
     };
     assert_eq!(error(tuple, &download(1)), None);
     assert!(error(FiveTuple::default(), &download(1)).unwrap().contains("tuple.destination"));
-    let mixed = FiveTuple { source: "[2001:db8::1]:443".parse().unwrap(), ..tuple };
+    let mixed = FiveTuple::new(tuple.protocol(), "[2001:db8::1]:443".parse().unwrap(), tuple.destination());
     assert!(error(mixed, &download(1)).unwrap().contains("tuple.source"));
     let request = ByteCount::from_bytes(100);
     let nothing = Workload::Download { size: None, duration: None, request };
