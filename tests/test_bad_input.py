@@ -1,4 +1,4 @@
-"""Bad input through the command line: exit code 2, one sentence that says where and what is allowed, nothing written."""
+"""Bad input through the command line: exit code 2, one sentence with place and what is allowed, nothing written."""
 
 from __future__ import annotations
 
@@ -250,7 +250,10 @@ def test_wrong_requests(
         (["run", "good.toml", "--out", "file/out"], ("cannot write to file/out",)),
         (["diff", "half.json", "half.json"], ("half.json",)),
         (["study", "run", "dual_connectivity/share", "--runs", "0", "--out", "out"], ("--runs", "`0`")),
-        (["study", "run", "dual_connectivity/share", "--runs", "1", "--out", "file"], ("cannot write results to file",)),
+        (
+            ["study", "run", "dual_connectivity/share", "--runs", "1", "--out", "file"],
+            ("cannot write results to file",),
+        ),
     ],
 )
 def test_processes_end_with_2_and_one_sentence(arguments: list[str], parts: tuple[str, ...], folder: Path) -> None:
