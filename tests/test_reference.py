@@ -211,6 +211,14 @@ def test_the_page_is_current() -> None:
     assert made == text, "run `python tools/scenario_reference.py --write`"
 
 
+def test_the_page_of_the_stacks_is_current() -> None:
+    pytest.importorskip("aioquic", reason="the page describes the extra aioquic")
+    text = scenario_reference.STACKS_PAGE.read_text(encoding="utf-8")
+    stacks = json.loads(engine().stacks())
+    assert set(scenario_reference.OPTIONS_BLOCK.findall(text)) == {stack["name"] for stack in stacks}
+    assert scenario_reference.stacks_page(text, stacks) == text, "run `python tools/scenario_reference.py --write`"
+
+
 def test_every_type_has_its_block_and_every_limit_its_field() -> None:
     schema = json.loads(engine().schema())
     text = scenario_reference.PAGE.read_text(encoding="utf-8")

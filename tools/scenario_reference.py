@@ -1,8 +1,9 @@
-"""Prints docs/reference/scenario.md with its tables of fields made anew from the JSON schema of scenarios.
+"""Prints docs/reference/scenario.md and stacks.md with their tables made anew from what the engine says.
 
-The page is prose with blocks between `<!-- fields: NAME -->` and `<!-- end -->`, one for each type of the schema;
-only the blocks are generated. `--write` puts the result into the file. What the schema cannot say, the limits that
-validation adds, is in `ALLOWED`; tests/test_reference.py tries each of them on the engine.
+The pages are prose with blocks; only the blocks are generated. Between `<!-- fields: TYPE -->` and `<!-- end -->`
+stand the fields of a type of the JSON schema of scenarios, after `<!-- options: STACK -->` the options of a stack.
+`--write` puts the result into the files. What the schema cannot say, the limits that validation adds, is in `ALLOWED`;
+tests/test_reference.py tries each of them on the engine.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from quiclab.native import engine
 
 Schema: TypeAlias = dict[str, Any]
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "scenario.md"
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+PAGE = REFERENCE / "scenario.md"
+STACKS_PAGE = REFERENCE / "stacks.md"
 BLOCK = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+OPTIONS_BLOCK = re.compile(r"<!-- options: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 ROOT = "Scenario"
 #: Types that are one value; the page explains them in words.
 QUANTITIES = {"Duration": "duration", "DataRate": "rate", "ByteCount": "size", "Probability": "probability"}
@@ -96,6 +100,35 @@ def page(text: str, schema: Schema) -> str:
     """
     types: dict[str, Schema] = {ROOT: schema, **schema["$defs"]}
     return BLOCK.sub(lambda found: f"<!-- fields: {found[1]} -->\n{block(found[1], types)}<!-- end -->", text)
+
+
+def stacks_page(text: str, stacks: list[Schema]) -> str:
+    """Return the page of the stacks with every block made anew.
+
+    Raises
+    ------
+    KeyError
+        If a block names a stack that is not there: aioquic is an extra.
+    """
+    by_name = {stack["name"]: stack for stack in stacks}
+    return OPTIONS_BLOCK.sub(
+        lambda found: f"<!-- options: {found[1]} -->\n{options(by_name[found[1]])}<!-- end -->", text
+    )
+
+
+def options(stack: Schema) -> str:
+    """Return version, description, options and fixed properties of a stack."""
+    own = [item for item in stack["options"] if item.get("option")]
+    fixed = [item for item in stack["options"] if not item.get("option")]
+    text = f"Version {stack['version']}: {stack['description']}.\n\n"
+    text += rows(
+        ["option", "what it is", "default", "source of the default"],
+        [[f"`{item['option']}`", item["meaning"], item["default"], item["source"]] for item in own],
+    )
+    if fixed:
+        lines = [[item["meaning"], item["default"], item["source"]] for item in fixed]
+        text += "\n" + rows(["what no option changes", "value", "source"], lines)
+    return text
 
 
 def described(text: str) -> set[str]:
@@ -186,12 +219,16 @@ def rows(header: list[str], lines: list[list[str]]) -> str:
 
 
 def main() -> int:
-    """Print the page, or write it."""
-    text = page(PAGE.read_text(encoding="utf-8"), json.loads(engine().schema()))
-    if "--write" in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    """Print the pages, or write them."""
+    pages = {
+        PAGE: page(PAGE.read_text(encoding="utf-8"), json.loads(engine().schema())),
+        STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), json.loads(engine().stacks())),
+    }
+    for path, text in pages.items():
+        if "--write" in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        else:
+            sys.stdout.write(text)
     return 0
 
 

@@ -3,7 +3,7 @@
 Scenarios and results cross the border as JSON text, records as packed columns.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, final
 
 class ScenarioError(ValueError):
@@ -34,6 +34,10 @@ class RunOutput:
         the names that `element` and `flow` count are in `element_names` and `flow_names`.
         """
 
+    @property
+    def taps(self) -> Mapping[str, Mapping[str, bytes]]:
+        """Records of each tap by name as columns like `packets`: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`."""
+
 def version() -> str:
     """Version of the engine, such as `0.1.0`."""
 
@@ -61,7 +65,13 @@ def template() -> str:
 def schema() -> str:
     """JSON schema of scenario files."""
 
-def run(scenario_json: str, seed: int, base_dir: str, record_dir: str | None) -> RunOutput:
+def run(
+    scenario_json: str,
+    seed: int,
+    base_dir: str,
+    record_dir: str | None,
+    progress: Callable[[float, int, float], None] | None = None,
+) -> RunOutput:
     """Run a scenario; releases the GIL.
 
     Parameters
@@ -74,6 +84,8 @@ def run(scenario_json: str, seed: int, base_dir: str, record_dir: str | None) ->
         Directory that files named in the scenario are relative to.
     record_dir
         Where qlog and pcapng go, or `None` to write none.
+    progress
+        Called now and then with the network time [s], the bytes delivered and the part that is done (0 to 1).
     """
 
 def first_difference(

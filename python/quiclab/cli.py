@@ -19,6 +19,7 @@ from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import Evaluation, results_directory
 from quiclab.native import engine
+from quiclab.progress import RunProgress
 from quiclab.registry import find_all
 from quiclab.result import RunResult
 from quiclab.result import run as run_scenario
@@ -71,10 +72,12 @@ def run_command(
         raise RequestError(f"{file} asks for qlog or pcapng; name a directory for them with --out")
     if out is not None:
         make_directory(out)
-    result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out)
+    with RunProgress(scenario.name) as progress:
+        result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
     if out is not None:
         write_atomically(out / "result.json", (result.to_json(indent=2) + "\n").encode())
-        for name, frame in (("series", result.series), ("packets", result.packets)):
+        taps = [(f"tap-{name}", frame) for name, frame in result.taps.items()]
+        for name, frame in (("series", result.series), ("packets", result.packets), *taps):
             if not frame.is_empty():
                 write_parquet(out / f"{name}.parquet", frame)
     if as_json:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import shutil
+import subprocess
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +44,19 @@ def build_id() -> str:
     if file is None:
         raise QuiclabError("the engine quiclab._quiclab has no file, so that results cannot name its build")
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+
+
+@cache
+def source_commit() -> str | None:
+    """Return the commit of the checkout that this package lies in; None outside of one."""
+    root = Path(__file__).resolve().parents[2]
+    git = shutil.which("git")
+    if git is None or not (root / ".git").exists():
+        return None
+    done = subprocess.run(  # git as found on PATH; nothing of it comes from a user
+        [git, "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or None
 
 
 def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Literal["toml", "json"] = "toml") -> str:

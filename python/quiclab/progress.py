@@ -1,4 +1,4 @@
-"""Progress of a sweep on stderr: a bar on a terminal, plain lines every few seconds elsewhere."""
+"""Progress of a sweep or a run on stderr: a bar on a terminal, plain lines every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -88,3 +88,52 @@ class SweepProgress:
         rate = self._rate()
         left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
         return f"{self.title}: {self.done} of {self.total} runs, {rate:.1f} runs/s{left}"
+
+
+class RunProgress:
+    """Progress of one run, shown once it takes longer than `FIRST_LINE_S`.
+
+    Parameters
+    ----------
+    name
+        What runs.
+    stream
+        Where it is written; stderr by default.
+    """
+
+    FIRST_LINE_S = 1.5
+
+    def __init__(self, name: str, stream: TextIO | None = None) -> None:
+        self.name = name
+        self.stream = stream or sys.stderr
+        self.next_line = time.monotonic() + self.FIRST_LINE_S
+        self.bar: Progress | None = None
+
+    def __call__(self, network_time_s: float, delivered_bytes: int, fraction: float) -> None:
+        """Show how far the run is."""
+        now = time.monotonic()
+        if now < self.next_line:
+            return
+        text = f"{self.name}: {network_time_s:.1f} s of network time, {delivered_bytes / 1e6:.1f} MB delivered"
+        if not self.stream.isatty():
+            self.next_line = now + LINE_INTERVAL_S
+            print(f"{text}, {100 * fraction:.0f} %", file=self.stream, flush=True)
+            return
+        self.next_line = now + 0.1
+        if self.bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+            self.bar = Progress(*columns, console=Console(file=self.stream), transient=True)
+            self.bar.start()
+            self.task = self.bar.add_task(text, total=1.0)
+        self.bar.update(self.task, completed=fraction, description=text)
+
+    def __enter__(self) -> RunProgress:
+        """Show nothing yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the bar."""
+        if self.bar is not None:
+            self.bar.stop()

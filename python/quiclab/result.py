@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.native import engine
+from quiclab.native import engine, source_commit
 from quiclab.scenario import Scenario
 
 RUN_SCHEMA = "quiclab.run/1"
@@ -65,11 +67,14 @@ class RunResult:
     packets
         Packet records with columns `time_ns`, `element`, `event`, `port`, `flow`, `direction`, `size_bytes`,
         `packet_id`; empty if none were asked for.
+    taps
+        Records of each tap by name, with columns `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
     """
 
     data: Mapping[str, Any]
     series: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
     packets: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
+    taps: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "the result") -> RunResult:
@@ -143,7 +148,12 @@ class RunResult:
 
 
 def run(
-    scenario: Scenario, seed: int = 1, *, base_dir: str | Path = ".", record_dir: str | Path | None = None
+    scenario: Scenario,
+    seed: int = 1,
+    *,
+    base_dir: str | Path = ".",
+    record_dir: str | Path | None = None,
+    progress: Callable[[float, int, float], None] | None = None,
 ) -> RunResult:
     """Run a scenario in virtual time.
 
@@ -156,26 +166,49 @@ def run(
     base_dir
         Directory that files named in the scenario are relative to.
     record_dir
-        Where the qlog and pcapng files go that the scenario asks for.
+        Directory (it must exist) where the qlog and pcapng files go that the scenario asks for; they appear there
+        when the run is done.
+    progress
+        Called now and then with the network time [s], the bytes that all flows have delivered, and the part of the
+        run that is done (0 to 1).
 
     Raises
     ------
     RequestError
-        If the scenario is wrong.
+        If the scenario is wrong, or `record_dir` cannot be written to.
     QuiclabError
         If the run fails.
     """
     native = engine()
-    directory = None if record_dir is None else str(record_dir)
     try:
-        output = native.run(scenario.to_json(), seed, str(base_dir), directory)
+        with _recordings(record_dir) as directory:
+            output = native.run(scenario.to_json(), seed, str(base_dir), directory, progress)
     except native.ScenarioError as error:
         raise RequestError(str(error)) from error
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, QuiclabError):
         raise
     except BaseException as error:  # a broken invariant of the engine arrives as PanicException, which is no Exception
         raise QuiclabError(f"the run failed: {str(error) or type(error).__name__}") from error
-    return RunResult(json.loads(output.result), _series(output.series), _packets(output.packets))
+    data = json.loads(output.result)
+    if (commit := source_commit()) is not None:
+        data["versions"]["commit"] = commit
+    taps = {name: _tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
+    return RunResult(data, _series(output.series), _packets(output.packets), taps)
+
+
+@contextmanager
+def _recordings(record_dir: str | Path | None) -> Iterator[str | None]:
+    """Give a temporary directory inside `record_dir`; its files move up when all is written."""
+    if record_dir is None:
+        yield None
+        return
+    try:
+        with TemporaryDirectory(prefix=".recording-", dir=record_dir) as temporary:
+            yield temporary
+            for file in sorted(Path(temporary).iterdir()):
+                file.replace(Path(record_dir) / file.name)
+    except OSError as error:
+        raise RequestError(f"cannot write to {record_dir}: {error.strerror or error}") from error
 
 
 def _integers(columns: Mapping[str, Any], name: str, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
@@ -199,6 +232,20 @@ def _series(columns: Mapping[str, Any]) -> pl.DataFrame:
             "element": _named(_integers(columns, "element", rows), columns["element_names"]),
             "metric": _named(_integers(columns, "metric", rows), columns["metric_names"]),
             "value": np.frombuffer(columns["value"], dtype="<f8"),
+        }
+    )
+
+
+def _tap(columns: Mapping[str, Any], flow_names: list[str]) -> pl.DataFrame:
+    time_ns = np.frombuffer(columns["time_ns"], dtype="<i8")
+    rows = len(time_ns)
+    return pl.DataFrame(
+        {
+            "time_ns": time_ns,
+            "packet_id": _integers(columns, "packet_id", rows),
+            "flow": _named(_integers(columns, "flow", rows), flow_names),
+            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
+            "size_bytes": _integers(columns, "size_bytes", rows),
         }
     )
 

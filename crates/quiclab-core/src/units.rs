@@ -111,6 +111,11 @@ impl Add for ByteCount {
         Self(self.0.saturating_add(other.0))
     }
 }
+impl std::iter::Sum for ByteCount {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        sizes.fold(Self::ZERO, Add::add)
+    }
+}
 impl AddAssign for ByteCount {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;

@@ -12,8 +12,8 @@ use quiclab_sim::{BuildOptions, RunError, RunOptions, RunProgress, Side};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Runs a scenario with a seed; `progress` is called now and then with seconds of network time and
-/// bytes delivered.
+/// Runs a scenario with a seed; `progress` is called now and then with seconds of network time,
+/// bytes delivered and the part that is done.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, seed, base_dir, record_dir, progress=None))]
 pub(crate) fn run(
@@ -97,7 +97,7 @@ fn tell(progress: Option<&Py<PyAny>>, state: RunProgress, error: &FirstError) ->
     let told = Python::attach(|py| {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(()) };
-        progress.call1(py, (state.now.as_ms_f64() / 1e3, state.delivered_bytes)).map(drop)
+        progress.call1(py, (state.now.as_ms_f64() / 1e3, state.delivered_bytes, state.fraction)).map(drop)
     });
     match told {
         Ok(()) => ControlFlow::Continue(()),

@@ -6,7 +6,7 @@ use crate::packet_log::Record;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
-use quiclab_core::{Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
+use quiclab_core::{ByteCount, Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -40,12 +40,15 @@ pub enum RunError {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunProgress {
     /// Virtual time.
     pub now: Time,
     /// Bytes that all flows have delivered to their applications.
     pub delivered_bytes: u64,
+    /// Part of the run that is done, from 0 to 1: of what is to be delivered where that is known, of
+    /// the duration otherwise.
+    pub fraction: f64,
 }
 
 /// How to run.
@@ -164,8 +167,7 @@ fn drive(
             }
         }
         if simulation.events().is_multiple_of(PROGRESS_EVENTS) {
-            let state = RunProgress { now: simulation.now(), delivered_bytes: goal.delivered_bytes };
-            if progress(state).is_break() {
+            if progress(goal.progress(simulation.now(), scenario)).is_break() {
                 return Err(RunError::Interrupted);
             }
         }
@@ -191,6 +193,20 @@ impl Goal {
         }
         let seen = vec![Progress::default(); receivers.len()];
         Self { until, receiver, seen, running: receivers.len(), delivered_bytes: 0 }
+    }
+
+    fn progress(&self, now: Time, scenario: &Scenario) -> RunProgress {
+        let sizes = || scenario.flows.values().map(|flow| flow.workload.size()).sum::<Option<ByteCount>>();
+        let wanted = match self.until {
+            Until::WorkloadsDone => sizes(),
+            Until::Delivered(size) => Some(size),
+            Until::DurationOver => None,
+        };
+        let fraction = match wanted {
+            Some(wanted) => self.delivered_bytes as f64 / wanted.bytes() as f64,
+            None => now.as_ms_f64() / scenario.duration.as_ms_f64(),
+        };
+        RunProgress { now, delivered_bytes: self.delivered_bytes, fraction }
     }
 
     #[inline]

@@ -135,6 +135,15 @@ pub enum Workload {
     },
 }
 
+impl Workload {
+    /// How much is transferred; `None` where time decides.
+    #[must_use]
+    pub fn size(&self) -> Option<ByteCount> {
+        let Self::Download { size, .. } = self;
+        *size
+    }
+}
+
 fn default_request() -> ByteCount {
     ByteCount::from_bytes(100)
 }
