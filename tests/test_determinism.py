@@ -1,4 +1,4 @@
-"""One seed fixes everything: digest, result, tables and recorded files, in any process and with any number of workers."""
+"""One seed fixes everything: digest, result, tables, recorded files, in any process, with any number of workers."""
 
 from __future__ import annotations
 

@@ -1,0 +1,270 @@
+"""Bad input through the command line: exit code 2, one sentence with place and what is allowed, nothing written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, quiclab_process
+from quiclab import cli
+
+GOOD = """\
+version = 1
+name = "good"
+duration = "10 s"
+[links.down1]
+rate = "20 Mbit/s"
+[links.down2]
+rate = { kind = "trace", file = "good.csv" }
+[links.up1]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[bearers.dc]
+links = ["down1", "down2"]
+batch_packets = 100
+shares = [1, 1]
+[flows.f]
+stack = "quinn"
+sender = { congestion_control = "newreno" }
+down = ["dc"]
+up = ["up1"]
+workload = { kind = "download", size = "10 kB" }
+"""
+
+WIRED = """\
+version = 1
+name = "wired"
+duration = "10 s"
+links = { a = { rate = "1 Mbit/s" }, b = {}, c = {}, up = { delay = "1 ms" } }
+flows.f = { stack = "quinn", workload = { kind = "download", size = "10 kB" } }
+[[wires]]
+from = "f.sender.0"
+to = "a.0"
+[[wires]]
+from = "a.0"
+to = "f.receiver.0"
+[[wires]]
+from = "f.receiver.0"
+to = "up.0"
+[[wires]]
+from = "up.0"
+to = "f.sender.0"
+"""
+
+TRACES = {
+    "good.csv": b"time_s,rate_mbps\n0,5\n1,6\n",
+    "empty.csv": b"",
+    "header.csv": b"time_s,rate_mbps\n",
+    "unsorted.csv": b"time_s,rate_mbps\n0,5\n2,6\n1,7\n",
+    "negative.csv": b"time_s,rate_mbps\n0,5\n1,-6\n",
+    "words.csv": b"time_s,rate_mbps\n0,fast\n",
+    "binary.csv": b"\xff\xfe\x00\x01",
+    "empty.mahimahi": b"",
+    "unsorted.mahimahi": b"5\n3\n",
+    "words.mahimahi": b"1\nsoon\n",
+}
+
+# what is replaced by what; line, field and value in the sentence; what is allowed (or wrong, where that says more)
+SCENARIOS = [
+    ('rate = "20 Mbit/s"\n[links.down2]', 'speed = "20 Mbit/s"\n[links.down2]', 5, "links.down1.speed", "`rate`"),
+    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "20 MB"\n[links.down2]', 5, 'links.down1.rate = "20 MB"', "Mbit/s"),
+    ('rate = "20 Mbit/s"\n[links.down2]', "rate = 20\n[links.down2]", 5, "links.down1.rate = 20", "no unit"),
+    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "-1 Mbit/s"\n[links.down2]', 5, '"-1 Mbit/s"', "non-negative"),
+    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "0 bit/s"\n[links.down2]', 5, '"0 bit/s"', "a rate above 0"),
+    ("shares = [1, 1]", "shares = [0, 0]", 14, "bearers.dc.shares = [0, 0]", "a share above 0"),
+    ("batch_packets = 100", "batch_packets = 0", 13, "bearers.dc.batch_packets = 0", "1 to 65535 packets"),
+    ('down = ["dc"]', 'down = ["moon"]', 18, 'flows.f.down.0 = "moon"', "`dc`"),
+    ('down = ["dc"]', "down = []", 18, "flows.f.down = []", "no route"),
+    ('up = ["up1"]\n', "", 15, "flows.f.up = []", "no route"),
+    ('"quinn"', '"moon"', 16, 'flows.f.stack = "moon"', "`quinn`"),
+    ('congestion_control = "newreno"', 'profile = "moon"', 17, 'flows.f.sender.profile = "moon"', "no profiles"),
+    ('"newreno"', '"moon"', 17, 'flows.f.sender.congestion_control = "moon"', "`newreno` or `cubic`"),
+    ("version = 1", "version = 2", 1, "version = 2", "allowed is 1"),
+    ("version = 1\n", "", 1, "version: missing", "version = 1"),
+    ('name = "good"', 'name = "good', 2, "not valid TOML", "not valid TOML"),
+]
+
+WIRES = [
+    ('to = "a.0"', 'to = "moon.0"', 8, 'wires.0.to = "moon.0"', "no such element, allowed is `a`, `b`, `c`"),
+    ('to = "a.0"', 'to = "a.7"', 8, 'wires.0.to = "a.7"', "port 0"),
+    (
+        'to = "f.receiver.0"',
+        'to = "b.0"\n[[wires]]\nfrom = "b.0"\nto = "c.0"\n[[wires]]\nfrom = "c.0"\nto = "b.0"',
+        17,
+        'wires.3.to = "b.0"',
+        "a loop b -> c -> b",
+    ),
+]
+
+TRACE_CASES = [
+    ("empty.csv", "csv", "no entries"),
+    ("header.csv", "csv", "no entries"),
+    ("unsorted.csv", "csv", "line 4"),
+    ("negative.csv", "csv", "line 3"),
+    ("words.csv", "csv", "line 2"),
+    ("binary.csv", "csv", "cannot be read"),
+    ("absent.csv", "csv", "No such file or directory"),
+    (".", "csv", "Is a directory"),
+    ("empty.mahimahi", "mahimahi", "no entries"),
+    ("unsorted.mahimahi", "mahimahi", "line 2"),
+    ("words.mahimahi", "mahimahi", "line 2"),
+]
+
+# arguments, and the parts of the sentence: the value and what is allowed
+REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
+    (["run", "absent.toml"], ("absent.toml", "No such file or directory")),
+    (["run", "."], ("scenario", "Is a directory")),
+    (["run", "binary.csv"], ("binary.csv", "UTF-8")),
+    (["run", "good.toml", "--seed", "-1"], ("--seed", "`-1`", "0 to 18446744073709551615")),
+    (["run", "good.toml", "--seed", "18446744073709551616"], ("--seed", "0 to 18446744073709551615")),
+    (["run", "good.toml", "--seed", "seven"], ("--seed", "`seven`", "integer")),
+    (["run", "good.toml", "--seed", "1.5"], ("--seed", "`1.5`", "integer")),
+    (["run", "good.toml", "--lane", "kernel"], ("`kernel`", "`sim`")),
+    (["run", "good.toml", "--clock", "real"], ("`real`", "`virtual`")),
+    (["run", "good.toml", "--set", "links"], ("--set links", "path=value")),
+    (["run", "good.toml", "--set", "=1"], ("--set =1", "path=value")),
+    (["run", "good.toml", "--set", "links.down1.speed=1"], ("--set", "links.down1.speed = 1", "`rate`")),
+    (["run", "good.toml", "--set", "links.down1.rate=5"], ("--set", "links.down1.rate = 5", "no unit")),
+    (["run", "good.toml", "--set", "bearers.dc.batch_packets=0"], ("--set", "batch_packets = 0", "1 to 65535")),
+    (["run", "good.toml", "--set", "name.x=1"], ("--set", "name")),
+    (["run", "good.toml", "--set", "record.qlog=true"], ("good.toml", "--out")),
+    (["run", "good.toml", "--out", "file"], ("cannot write to file", "File exists")),
+    (["run", "good.toml", "--out", "file/out"], ("cannot write to file/out", "Not a directory")),
+    (["run", "good.toml", "--out", "/proc/out"], ("cannot write to /proc/out", "No such file or directory")),
+    (["scenario", "show", "absent.toml"], ("absent.toml", "No such file or directory")),
+    (["stack", "show", "moon"], ("`moon`", "quinn, noq")),
+    (["diff", "absent.json", "absent.json"], ("absent.json", "No such file or directory")),
+    (["diff", "good.toml", "good.toml"], ("good.toml", "not JSON")),
+    (["diff", "list.json", "list.json"], ("list.json", "`schema`", "`quiclab.run/1`")),
+    (["diff", "other.json", "other.json"], ("other.json", "`schema`", "`quiclab.run/1`")),
+    (["diff", "half.json", "half.json"], ("half.json", "`scenario`")),
+    (["diff", ".", "."], ("result.json", "No such file or directory")),
+    (["study", "run", "moon"], ("`moon`", "dual_connectivity/batch_size")),
+    (["study", "run", "dual_connectivity/share", "--engines", "moon"], ("`moon`", "quinn, noq, aioquic")),
+    (["study", "run", "dual_connectivity/share", "--runs", "0"], ("--runs", "`0`", "1 to")),
+    (["study", "run", "dual_connectivity/share", "--jobs", "0"], ("--jobs", "`0`", "1 to")),
+    (["study", "run", "dual_connectivity/share", "--only", "moon=1"], ("`moon`", "configuration, share")),
+    (["study", "run", "dual_connectivity/share", "--only", "share=55"], ("link1_share_percent=55",)),
+    (["study", "run", "dual_connectivity/share", "--only", "share"], ("--only share", "key=value")),
+    (["study", "run", "dual_connectivity/share", "--lane", "kernel"], ("`kernel`", "`sim`")),
+    (["study", "run", "dual_connectivity/share", "--out", "file"], ("cannot write results to file", "Not a directory")),
+    (["study", "run", "dual_connectivity/share", "--out", "/proc/out"], ("cannot write results to /proc/out",)),
+    (["study", "table", "moon"], ("`moon`",)),
+    (["study", "table", "dual_connectivity"], ("`dual_connectivity` is a group", "dual_connectivity/share")),
+    (["study", "report", "moon"], ("`moon`",)),
+    (["verify", "moon"], ("`moon`",)),
+    (["fly"], ("fly",)),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with good and bad files, as the working directory."""
+    (tmp_path / "good.toml").write_text(GOOD)
+    (tmp_path / "wired.toml").write_text(WIRED)
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "other.json").write_text('{"schema": "quiclab.diff/1"}')
+    (tmp_path / "half.json").write_text('{"schema": "quiclab.run/1", "seed": 1}')
+    for name, content in TRACES.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    """Everything in a directory, with its content."""
+    paths = sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"" for path in paths}
+
+
+def check_sentence(code: int, out: str, err: str, parts: tuple[str, ...]) -> None:
+    assert code == 2, err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("quiclab: ")
+    assert err.endswith("\n")
+    assert "Traceback" not in err
+    for part in parts:
+        assert part in err
+
+
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], *parts: str) -> None:
+    """Run the command line in this process and check that all it does is to complain."""
+    before = listing(folder)
+    code = cli.invoke(arguments)
+    captured = capsys.readouterr()
+    check_sentence(code, captured.out, captured.err, parts)
+    assert listing(folder) == before
+
+
+def test_the_good_files_are_good(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("good.toml", "wired.toml"):
+        assert cli.invoke(["run", name, "--json"]) == 0, capsys.readouterr().err
+    assert (folder / "good.toml").read_text() == GOOD
+
+
+@pytest.mark.parametrize(("right", "wrong", "line", "field", "allowed"), SCENARIOS)
+def test_wrong_scenarios(
+    right: str, wrong: str, line: int, field: str, allowed: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert GOOD.count(right) == 1
+    (folder / "good.toml").write_text(GOOD.replace(right, wrong))
+    for command in (["run", "good.toml", "--json", "--out", "out"], ["scenario", "show", "good.toml"]):
+        refused(folder, capsys, command, f"quiclab: good.toml:{line}: ", field, allowed)
+
+
+@pytest.mark.parametrize(("right", "wrong", "line", "field", "allowed"), WIRES)
+def test_wrong_wires(
+    right: str, wrong: str, line: int, field: str, allowed: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert WIRED.count(right) == 1
+    (folder / "wired.toml").write_text(WIRED.replace(right, wrong))
+    command = ["run", "wired.toml", "--out", "out"]
+    refused(folder, capsys, command, f"quiclab: wired.toml:{line}: ", field, allowed)
+
+
+@pytest.mark.parametrize(("file", "form", "reason"), TRACE_CASES)
+def test_wrong_traces(file: str, form: str, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = f'{{ kind = "trace", file = "{file}", format = "{form}" }}'
+    (folder / "good.toml").write_text(GOOD.replace('{ kind = "trace", file = "good.csv" }', wrong))
+    command = ["run", "good.toml", "--out", "out"]
+    place = f'quiclab: good.toml:7: links.down2.rate.file = "{file}"'
+    refused(folder, capsys, command, place, reason, "allowed is")
+
+
+@pytest.mark.parametrize(("arguments", "parts"), REQUESTS, ids=[" ".join(arguments) for arguments, _ in REQUESTS])
+def test_wrong_requests(
+    arguments: list[str], parts: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(folder, capsys, arguments, *parts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["run", "good.toml", "--set", "links.down1.rate=-5 Mbit/s", "--out", "out"], ("links.down1.rate", "-5")),
+        (["run", "good.toml", "--seed", "-1", "--out", "out"], ("--seed", "`-1`")),
+        (["run", "good.toml", "--out", "file/out"], ("cannot write to file/out",)),
+        (["diff", "half.json", "half.json"], ("half.json",)),
+        (["study", "run", "dual_connectivity/share", "--runs", "0", "--out", "out"], ("--runs", "`0`")),
+        (
+            ["study", "run", "dual_connectivity/share", "--runs", "1", "--out", "file"],
+            ("cannot write results to file",),
+        ),
+    ],
+)
+def test_processes_end_with_2_and_one_sentence(arguments: list[str], parts: tuple[str, ...], folder: Path) -> None:
+    before = listing(folder)
+    done = quiclab_process(*arguments, cwd=folder)
+    check_sentence(done.returncode, done.stdout, done.stderr, parts)
+    assert listing(folder) == before
+
+
+def test_no_sentence_is_about_this_machine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files are named as the user named them."""
+    (folder / "good.toml").write_text(GOOD.replace("version = 1", "version = 3"))
+    assert cli.invoke(["run", "good.toml"]) == 2
+    assert not re.search(rf"{re.escape(str(folder))}|{re.escape(str(ROOT))}", capsys.readouterr().err)

@@ -1,0 +1,203 @@
+"""Documents run: commands and examples as written, links lead somewhere, every scenario completes.
+
+A document is a session: its commands are run one after the other in one folder, where `scenarios/` is that of the
+repository. What takes long is shortened (`SHORTENED`), what is not run is named with its reason (`NOT_RUN`); any other
+command runs as it stands.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from os import environ, pathsep
+from pathlib import Path
+
+import pytest
+
+import quiclab
+from conftest import ROOT, has_stack
+from quiclab import cli
+from quiclab.scenario import load
+
+DOCUMENTS = [
+    *sorted(ROOT.glob("*.md")),
+    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "decisions" not in path.parts),
+]
+EVERY_DOCUMENT = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+
+# what begins like this is no command of a session
+NOT_RUN = {
+    "make ": "builds the project, or runs all tests",
+    ". .venv/bin/activate": "the test has its own environment",
+    "cargo ": "builds the project",
+    "fn ": "not a command: a function of the element trait",
+}
+# a study runs one setting once: (what is written, what is run)
+SHORTENED = [
+    (r"(quiclab study run dual_connectivity/share)\b.*", r"\1 --runs 1 --only share=50 --only variant="),
+    (r"(quiclab study run dual_connectivity/batch_size)\b.*", r"\1 --runs 1 --only batch=100 --only variant="),
+    (r"(quiclab study run (?!dual_connectivity)\S+)\b.*", r"\1 --runs 1"),
+]
+# results of a shortened study are incomplete, and these say so: exit code 1
+INCOMPLETE = re.compile(r"quiclab (verify|study (compare|table|package))\b")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Something of a document that is not prose.
+
+    Attributes
+    ----------
+    language
+        As given after the fence; `sh` for indented blocks.
+    text
+        The block.
+    before
+        The paragraph before it.
+    """
+
+    language: str
+    text: str
+    before: str
+
+    @property
+    def file(self) -> str | None:
+        """The file that the paragraph before says the block is."""
+        names = re.findall(r"`([\w./-]+\.(\w+))`", self.before)
+        kinds = {"python": "py", "toml": "toml", "csv": "csv"}
+        return next((name for name, kind in names if kind == kinds.get(self.language)), None)
+
+
+def blocks(text: str) -> list[Block]:
+    """Return fenced blocks and indented ones, in the order of the document."""
+    found: list[Block] = []
+    paragraph: list[str] = []
+    last = ""
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith("```"):
+            content = list(itertools.takewhile(lambda inner: inner != "```", lines))
+            found.append(Block(line.removeprefix("```"), "\n".join(content) + "\n", " ".join(paragraph) or last))
+            paragraph, last = [], ""
+        elif line.startswith("    ") and not paragraph:
+            found.append(Block("sh", line.removeprefix("    ") + "\n", last))
+        elif line.strip():
+            paragraph.append(line)
+        elif paragraph:
+            last, paragraph = " ".join(paragraph), []
+    return found
+
+
+def commands(block: Block) -> list[str]:
+    """Return the commands of a block, with lines that go on joined and comments removed."""
+    joined = re.sub(r"\\\n\s*", "", block.text)
+    lines = [re.sub(r"\s+# .*$", "", line).strip() for line in joined.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def session(document: Path) -> list[tuple[str, int]]:
+    """Return what a shell has to run for a document, with the exit code that each command must have."""
+    steps: list[tuple[str, int]] = []
+    shortened = False
+    for number, block in enumerate(blocks(document.read_text(encoding="utf-8"))):
+        if block.language == "sh":
+            for command in commands(block):
+                if command.startswith(tuple(NOT_RUN)):
+                    continue
+                run = command
+                for pattern, replacement in SHORTENED:
+                    run = re.sub(pattern, replacement, run)
+                shortened = shortened or run != command
+                steps.append((run, 1 if shortened and INCOMPLETE.match(command) else 0))
+        elif block.file or block.language == "python":
+            file = block.file or f"example_{number}.py"
+            here = f"mkdir -p $(dirname {file}); cat > {file} <<'END_OF_BLOCK'\n{block.text}END_OF_BLOCK"
+            steps.append((here, 0))
+            if block.file is None:
+                steps.append((f"python {file}", 0))
+    return steps
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the scenarios of the repository, and a `bin` with `quiclab` and `python`."""
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    (tmp_path / "bin").mkdir()
+    for name, arguments in (("quiclab", "-m quiclab "), ("python", "")):
+        command = tmp_path / "bin" / name
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
+        command.chmod(0o755)
+    return tmp_path
+
+
+def test_sessions_are_read(tmp_path: Path) -> None:
+    document = tmp_path / "d.md"
+    document.write_text(
+        "Text.\n\n    make demo   # all\n    quiclab run a.toml \\\n\n```sh\nls x    # what is there\nls \\\n  y\n```\n\n"
+        "Save this as `a.py`:\n\n```python\nprint(1)\n```\n\nAnd:\n\n```python\nprint(2)\n```\n```text\noutput\n```\n"
+        "```sh\nquiclab study run dual_connectivity/share --runs 3\nquiclab verify\n```\n"
+    )
+    steps = session(document)
+    assert [step for step, _ in steps[:3]] == ["quiclab run a.toml \\", "ls x", "ls y"]
+    assert steps[3][0].startswith("mkdir -p $(dirname a.py); cat > a.py")
+    assert steps[5][0] == "python example_4.py" or steps[5][0].startswith("python example_")
+    assert steps[-2][0] == "quiclab study run dual_connectivity/share --runs 1 --only share=50 --only variant="
+    assert [code for _, code in steps] == [0] * (len(steps) - 1) + [1]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_and_examples_run(document: Path, folder: Path) -> None:
+    steps = session(document)
+    text = "".join(step for step, _ in steps)
+    for program, package in (("tshark", "tshark"),):
+        if re.search(rf"\b{program}\b", text) and shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed (apt-get install {package})")
+    if "aioquic" in text and not has_stack("aioquic"):
+        pytest.skip("the extra aioquic is not installed")
+    # one shell, so that what a document exports holds for what follows
+    script = "\n".join(f"{{\n{step}\n}} > out.{n} 2> err.{n}\necho $? > code.{n}" for n, (step, _) in enumerate(steps))
+    path = pathsep.join([str(folder / "bin"), environ["PATH"]])
+    subprocess.run(["/bin/bash", "-c", script], cwd=folder, timeout=300, check=True, env=environ | {"PATH": path})
+    for number, (step, expected) in enumerate(steps):
+        code = int((folder / f"code.{number}").read_text())
+        error = (folder / f"err.{number}").read_text()
+        assert code == expected, f"{step}\n{error}"
+        assert "Traceback" not in error, step
+
+
+def test_the_readme_has_commands_and_an_example() -> None:
+    steps = [step for step, _ in session(ROOT / "README.md")]
+    assert any(step.startswith("quiclab run") for step in steps)
+    assert any(step.startswith("quiclab study run") for step in steps)
+    assert any(step.startswith("python ") for step in steps)
+
+
+@pytest.mark.parametrize("document", EVERY_DOCUMENT, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(document: Path) -> None:
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.S)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    for target in targets:
+        if re.match(r"[a-z]+:", target) or target.startswith("#"):
+            continue
+        assert (document.parent / target.split("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda path: path.stem)
+def test_scenarios_run_and_complete(file: Path) -> None:
+    result = quiclab.run(load(file), 1, base_dir=file.parent)
+    assert result.flows
+    assert all(flow.completed and flow.delivered_bytes > 0 for flow in result.flows.values())
+    assert result.warnings == ()
+
+
+def test_the_new_scenario_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["scenario", "new"]) == 0
+    file = tmp_path / "new.toml"
+    file.write_text(capsys.readouterr().out)
+    assert cli.invoke(["run", str(file)]) == 0
+    assert "completed" in capsys.readouterr().out

@@ -1,0 +1,189 @@
+"""The report page in headless Chromium: no complaint on the console, the figure, the table; light, dark and narrow."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from quiclab import cli, figures
+from quiclab.compare import compare_document
+from quiclab.evaluate import Evaluation
+from quiclab.registry import find
+
+STUDY = "tiny/rate"
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+    "--v=0",
+    # the clock of the page: it jumps when the page waits, so that drawing ends before the page is read
+    "--virtual-time-budget=20000",
+)
+DARK = "--blink-settings=preferredColorScheme=0"
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)")
+
+
+@dataclass
+class Shown(HTMLParser):
+    """What a page shows: texts of the table's rows, and what is drawn in the first chart."""
+
+    open: list[tuple[str, str]] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    charts: list[dict[str, str]] = field(default_factory=list)
+    fills: set[str] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def inside(self, tag: str, identity: str) -> bool:
+        return (tag, identity) in self.open
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attributes}
+        if tag not in ("meta", "link", "br", "img", "input", "hr"):
+            self.open.append((tag, values.get("id", "")))
+        if self.inside("table", "comparison"):
+            if tag == "tr":
+                self.rows.append([])
+            if tag in ("td", "th"):
+                self.rows[-1].append("")
+        if self.inside("div", "chart-1") and not self.inside("details", ""):
+            if tag == "svg" and values.get("class") == "marks":
+                self.charts.append(values)
+            if values.get("fill", "none") not in ("none", "transparent"):
+                self.fills.add(values["fill"])
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self.inside("table", "comparison") and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+        if self.inside("div", "chart-1") and any(tag == "svg" for tag, _ in self.open):
+            self.texts.append(data)
+
+
+def browse(page: Path, profile: Path, *flags: str) -> tuple[Shown, list[str]]:
+    """Open a page; returns what it shows and what the console says."""
+    assert BROWSER is not None
+    done = subprocess.run(
+        [BROWSER, *FLAGS, *flags, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    shown = Shown()
+    shown.feed(done.stdout)
+    return shown, [line for line in done.stderr.splitlines() if re.search(r"CONSOLE", line)]
+
+
+@pytest.fixture(scope="module")
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    """The tiny study of the tests, run and reported."""
+    out = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUICLAB_STUDIES", str(ROOT / "tests" / "data" / "tiny" / "studies"))
+        assert cli.invoke(["study", "run", STUDY, "--out", str(out)]) == 0
+        assert cli.invoke(["study", "report", STUDY, "--out", str(out)]) == 0
+        evaluation = Evaluation(find(STUDY), out)
+        assert evaluation.table.height > 0  # read while the study can be found
+        return evaluation
+
+
+@pytest.fixture
+def page(evaluation: Evaluation) -> Path:
+    return evaluation.directory / "report.html"
+
+
+def test_the_console_is_watched(tmp_path: Path) -> None:
+    """The other tests see errors: here are two."""
+    page = tmp_path / "bad.html"
+    page.write_text("<script>console.error('first'); absent();</script><p>text</p>")
+    _, console = browse(page, tmp_path / "profile")
+    assert any("first" in line for line in console)
+    assert any("absent is not defined" in line for line in console)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figure_and_colours(scheme: str, page: Path, tmp_path: Path) -> None:
+    shown, console = browse(page, tmp_path / "profile", *([DARK] if scheme == "dark" else []))
+    assert console == []
+    assert len(shown.charts) == 1
+    assert int(shown.charts[0]["width"]) > 300
+    assert int(shown.charts[0]["height"]) > 200
+    # the axis is labelled with name and unit, the legend with the series
+    text = " ".join(shown.texts)
+    for part in ("Rate [Mbit/s]", "Goodput [Mbit/s]", "5 ms away", "<50 ms> & away", "published", "measured"):
+        assert part in text, part
+    light, dark = ({colour} for colour in ("#24292f", "#e6e8eb"))
+    assert light | dark <= set(re.findall(r"#[0-9a-f]{6}", f"{figures.LIGHT}{figures.DARK}"))
+    assert (light if scheme == "light" else dark) <= shown.fills
+    assert not (dark if scheme == "light" else light) & shown.fills
+
+
+def test_table(evaluation: Evaluation, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUICLAB_STUDIES", str(ROOT / "tests" / "data" / "tiny" / "studies"))
+    shown, console = browse(page, tmp_path / "profile")
+    assert console == []
+    head, *rows = shown.rows
+    expected = compare_document(evaluation, "quinn")["rows"]
+    assert len(rows) == len(expected) == 4
+    assert len({len(row) for row in (head, *rows)}) == 1
+    labels = evaluation.study.labels
+    for cells, row in zip(rows, expected, strict=True):
+        assert cells[:2] == [labels[row["configuration"]], str(row["rate_mbps"])]
+        assert cells[2].startswith(f"{row['published_mean']:.1f} ± ")
+        assert cells[3].startswith(f"{row['measured_mean']:.2f} ± ")
+        assert cells[5] == str(row["measured_n"])
+
+
+def test_on_a_phone_nothing_is_wider_than_the_window(page: Path, tmp_path: Path) -> None:
+    width = 500  # headless Chromium has no narrower window
+    probe = tmp_path / "probe.html"
+    measure = (
+        "<script>addEventListener('load', () => setTimeout(() => { document.title = 'width ' + "
+        "document.documentElement.scrollWidth + ' of ' + innerWidth; }, 5000));</script>"
+    )
+    # the last one: the chart library has another inside
+    head, end, tail = page.read_text(encoding="utf-8").rpartition("</body>")
+    probe.write_text(head + measure + end + tail, encoding="utf-8")
+    assert BROWSER is not None
+    done = subprocess.run(
+        [
+            BROWSER,
+            *FLAGS,
+            f"--window-size={width},900",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--dump-dom",
+            probe.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    found = re.search(r"<title>width (\d+) of (\d+)</title>", done.stdout)
+    assert found is not None
+    assert int(found[1]) <= int(found[2]) <= width
+    shown = Shown()
+    shown.feed(done.stdout)
+    assert int(shown.charts[0]["width"]) <= width
