@@ -5,7 +5,7 @@
 
 use bytes::BytesMut;
 use quiclab_core::{
-    ByteCount, FiveTuple, Packet, PacketSpace, Payload, RecoveryState, Role, Time, TransportEvent,
+    ByteCount, FiveTuple, Packet, PacketSpace, Payload, Protocol, RecoveryState, Role, Time, TransportEvent,
     TransportObserver,
 };
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
