@@ -29,8 +29,9 @@ pub trait Element: Send + Any {
     /// What went through so far; [`Counters::balance`] holds after each call.
     fn counters(&self) -> Counters;
 
-    /// Values over the whole run for the result, such as the longest queue.
-    fn statistics(&self, _now: Time, _out: &mut Metrics) {}
+    /// Values over the whole run for the result, such as the longest queue. It may complete what was due
+    /// before `now`, as [`Element::sample`] may.
+    fn statistics(&mut self, _now: Time, _out: &mut Metrics) {}
 
     /// Values at this moment for time series, such as the queue length.
     fn sample(&mut self, _now: Time, _out: &mut Metrics) {}

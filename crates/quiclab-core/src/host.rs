@@ -256,7 +256,7 @@ impl Element for Host {
         }
     }
 
-    fn statistics(&self, now: Time, out: &mut Metrics) {
+    fn statistics(&mut self, now: Time, out: &mut Metrics) {
         out.count("receive_buffer_drops", self.dropped.packets);
         out.count("longest_receive_buffer_bytes", self.receive_buffer.longest_bytes().bytes());
         out.count("longest_receive_buffer_packets", self.receive_buffer.longest_packets());

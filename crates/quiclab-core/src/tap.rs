@@ -122,7 +122,7 @@ impl Element for Tap {
         self.counters
     }
 
-    fn statistics(&self, _now: Time, out: &mut Metrics) {
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         out.count("packets", self.counters.sent.packets);
         out.count("bytes", self.counters.sent.bytes);
     }

@@ -151,7 +151,7 @@ impl Element for PyEndpoint {
         self.counters
     }
 
-    fn statistics(&self, _: Time, out: &mut Metrics) {
+    fn statistics(&mut self, _: Time, out: &mut Metrics) {
         self.metrics("statistics", out);
     }
 

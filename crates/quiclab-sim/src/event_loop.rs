@@ -97,7 +97,7 @@ impl Simulation {
             observers,
         };
         for element in 0..elements {
-            simulation.rearm(element);
+            simulation.rearm(element, false);
         }
         simulation
     }
@@ -145,6 +145,7 @@ impl Simulation {
     /// When time stands still, or a packet leaves at an output that leads nowhere.
     #[inline]
     pub fn step(&mut self, limit: Time) -> Result<Step, SimulationError> {
+        let mut fired = false;
         let element = match (self.ready.front(), self.deadlines.first()) {
             (None, None) => return Ok(Step::Nothing),
             (Some(arrival), deadline)
@@ -166,19 +167,30 @@ impl Simulation {
                     self.events_now = 0;
                 }
                 self.count(element)?;
-                self.deadlines.clear(element);
+                fired = true;
                 self.topology.node_mut(element).element().wake(self.now, &mut self.outputs);
                 element
             }
             (Some(_), None) => unreachable!("an arrival without any deadline is taken by the first arm"),
         };
         self.forward(element)?;
-        self.rearm(element);
+        self.rearm(element, fired);
         Ok(Step::Handled(element))
     }
 
     /// Sends what `element` emitted over its wires.
+    #[inline]
     fn forward(&mut self, element: usize) -> Result<(), SimulationError> {
+        if !self.outputs.packets.is_empty() {
+            self.forward_packets(element)?;
+        }
+        if !self.outputs.drops.is_empty() {
+            self.report_drops(element);
+        }
+        Ok(())
+    }
+
+    fn forward_packets(&mut self, element: usize) -> Result<(), SimulationError> {
         let mut packets = std::mem::take(&mut self.outputs.packets);
         for (port, packet) in packets.drain(..) {
             self.note(Event::Departure, element, port, &packet);
@@ -193,6 +205,10 @@ impl Simulation {
             self.sequence += 1;
         }
         self.outputs.packets = packets; // keeps its memory
+        Ok(())
+    }
+
+    fn report_drops(&mut self, element: usize) {
         for (reason, packet) in self.outputs.drops.drain(..) {
             if let Some(log) = &mut self.log {
                 let record = Record::new(self.now, element, Port(reason as u16), Event::Drop, &packet);
@@ -202,13 +218,13 @@ impl Simulation {
                 observer.discard(self.now, element, reason, &packet);
             }
         }
-        Ok(())
     }
 
-    fn rearm(&mut self, element: usize) {
+    #[inline]
+    fn rearm(&mut self, element: usize, fired: bool) {
         // a deadline in the past would turn time back: it is due now
         let due = self.topology.node(element).as_element().next_wake().map(|time| time.max(self.now));
-        self.sequence += u64::from(self.deadlines.set(element, due, self.sequence));
+        self.sequence += u64::from(self.deadlines.set(element, due, self.sequence, fired));
     }
 
     #[inline]

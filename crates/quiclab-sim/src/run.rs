@@ -103,14 +103,14 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
         .keys()
         .zip(senders.iter().zip(&receivers))
         .map(|(name, (&sender, &receiver))| {
-            (name.clone(), flow_result(simulation.topology(), sender, receiver, end))
+            (name.clone(), flow_result(simulation.topology_mut(), sender, receiver, end))
         })
         .collect::<BTreeMap<_, _>>();
     let elements = (0..simulation.topology().len())
         .map(|index| {
-            let element = simulation.topology().node(index).as_element();
-            let result =
-                ElementResult::new(element.counters(), statistics(simulation.topology(), index, end));
+            let metrics = statistics(simulation.topology_mut(), index, end);
+            let counters = simulation.topology().node(index).as_element().counters();
+            let result = ElementResult::new(counters, metrics);
             (simulation.topology().name(index).to_owned(), result)
         })
         .collect();
@@ -249,13 +249,13 @@ fn check_balance(topology: &Topology) -> Result<(), RunError> {
     Ok(())
 }
 
-fn statistics(topology: &Topology, element: usize, now: Time) -> Metrics {
+fn statistics(topology: &mut Topology, element: usize, now: Time) -> Metrics {
     let mut metrics = Metrics::default();
-    topology.node(element).as_element().statistics(now, &mut metrics);
+    topology.node_mut(element).element().statistics(now, &mut metrics);
     metrics
 }
 
-fn flow_result(topology: &Topology, sender: usize, receiver: usize, end: Time) -> FlowResult {
+fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Time) -> FlowResult {
     let progress = topology.node(receiver).as_endpoint().expect("receivers are endpoints").progress();
     let started = progress.started.filter(|started| *started <= end);
     let elapsed = started.map(|started| progress.finished.unwrap_or(end).since(started).as_secs_f64());

@@ -199,7 +199,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         self.counters
     }
 
-    fn statistics(&self, _now: Time, out: &mut Metrics) {
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         let snapshot = self.stack.snapshot();
         report(&snapshot, out);
         out.count("lost_bytes", snapshot.lost_bytes);

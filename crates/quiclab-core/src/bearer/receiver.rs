@@ -239,7 +239,7 @@ impl Element for BearerReceiver {
         Counters { held: self.buffer.held(), ..self.counters }
     }
 
-    fn statistics(&self, _now: Time, out: &mut Metrics) {
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         let statistics = &self.statistics;
         for (name, &received) in RECEIVED.into_iter().zip(&statistics.received) {
             out.count(name, received);

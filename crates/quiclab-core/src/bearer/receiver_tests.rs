@@ -85,7 +85,7 @@ impl Bench {
             .collect()
     }
 
-    fn statistic(&self, name: &str) -> f64 {
+    fn statistic(&mut self, name: &str) -> f64 {
         let mut metrics = Metrics::default();
         self.receiver.statistics(Time::ZERO, &mut metrics);
         metrics.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).expect("a known name")

@@ -139,7 +139,7 @@ impl Element for BearerSender {
         self.counters
     }
 
-    fn statistics(&self, _now: Time, out: &mut Metrics) {
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         for (name, &sent) in SENT.into_iter().zip(&self.sent) {
             out.count(name, sent);
         }

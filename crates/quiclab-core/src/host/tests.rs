@@ -63,7 +63,7 @@ impl Element for Probe {
     fn counters(&self) -> Counters {
         self.counters
     }
-    fn statistics(&self, _now: Time, out: &mut Metrics) {
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         out.count("probe_packets", self.counters.sent.packets);
     }
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
@@ -136,7 +136,7 @@ fn drive(element: &mut dyn Element, arrivals: &[(Time, Packet)], wake_first: boo
     }
 }
 
-fn statistic(host: &Host, now: Time, name: &str) -> f64 {
+fn statistic(host: &mut Host, now: Time, name: &str) -> f64 {
     let mut metrics = Metrics::default();
     host.statistics(now, &mut metrics);
     metrics.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).expect("a known name")
@@ -159,15 +159,15 @@ fn slow_reader(arrivals: &[(Time, Packet)]) -> (Host, Run, Log) {
 /// All at once: the CPU takes the first, 93 fill the buffer, 166 are dropped; 94 * 35 us of work.
 #[test]
 fn a_burst_of_260_at_one_instant_loses_166() {
-    let (host, run, log) = slow_reader(&burst(260, 0));
+    let (mut host, run, log) = slow_reader(&burst(260, 0));
     assert_eq!(run.dropped, (94..260).collect::<Vec<_>>());
     let read: Vec<_> = (0..94).map(|id| (at(35 * (id + 1)), id)).collect();
     assert_eq!(log.handed, read);
     let end = at(94 * 35);
-    assert_eq!(statistic(&host, end, "receive_buffer_drops"), 166.0);
-    assert_eq!(statistic(&host, end, "longest_receive_buffer_packets"), 93.0);
-    assert_eq!(statistic(&host, end, "longest_receive_buffer_bytes"), 93.0 * 2304.0);
-    assert_eq!(statistic(&host, end, "cpu_busy_ms"), 3.29);
+    assert_eq!(statistic(&mut host, end, "receive_buffer_drops"), 166.0);
+    assert_eq!(statistic(&mut host, end, "longest_receive_buffer_packets"), 93.0);
+    assert_eq!(statistic(&mut host, end, "longest_receive_buffer_bytes"), 93.0 * 2304.0);
+    assert_eq!(statistic(&mut host, end, "cpu_busy_ms"), 3.29);
 }
 
 /// One each microsecond (about the 10 Gbit/s of the testbed): until the last arrival at 259 us reads
@@ -213,8 +213,8 @@ fn sends_come_in_batches_before_the_next_read() {
     let expected = [19, 19, 19, 19, 31, 31, 50, 50, 50, 50, 62, 62].map(at);
     assert_eq!(times, expected);
     assert_eq!(run.left.iter().map(|(_, id, _)| *id).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
-    assert_eq!(statistic(&host, at(62), "cpu_busy_ms"), 0.062);
-    assert_eq!(statistic(&host, at(62), "probe_packets"), 12.0);
+    assert_eq!(statistic(&mut host, at(62), "cpu_busy_ms"), 0.062);
+    assert_eq!(statistic(&mut host, at(62), "probe_packets"), 12.0);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn counts_and_samples_in_the_middle_of_the_work() {
     let mut sample = Metrics::default();
     host.sample(at(10), &mut sample);
     assert_eq!(sample.0, [("receive_buffer_bytes", 4608.0), ("probe_packets", 2.0)]);
-    assert_eq!(statistic(&host, at(14), "cpu_busy_ms"), 0.014);
+    assert_eq!(statistic(&mut host, at(14), "cpu_busy_ms"), 0.014);
     assert_eq!(host.next_wake(), Some(at(20)));
     assert_eq!(host.progress().delivered_bytes, 1310);
     host.wake(at(20), &mut out);

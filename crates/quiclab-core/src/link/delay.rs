@@ -51,6 +51,18 @@ impl DelayModel {
         self.distribution == Distribution::Constant
     }
 
+    /// No delay drawn is shorter.
+    pub(crate) fn shortest(&self) -> Duration {
+        let below_mean = match self.distribution {
+            Distribution::Constant => 0.0,
+            Distribution::Normal => return Duration::ZERO,
+            Distribution::Uniform => self.deviation,
+            Distribution::Pareto => self.deviation * (PARETO_MEAN - 1.0) / PARETO_DEVIATION,
+        };
+        // one more nanosecond: draws are rounded to the nearest
+        Duration::from_nanos_f64(self.mean.as_nanos() as f64 - below_mean - f64::from(below_mean > 0.0))
+    }
+
     /// The delay of the next packet.
     pub(crate) fn draw(&mut self) -> Duration {
         let standard = match self.distribution {

@@ -61,6 +61,8 @@ pub struct Link {
     /// `None` while the serialiser is idle.
     in_service: Option<InService>,
     delay: DelayModel,
+    /// No packet takes less time after its serialisation.
+    shortest_delay: Duration,
     flight: Flight,
     totals: Totals,
 }
@@ -165,6 +167,7 @@ impl Link {
             serialiser,
             in_service: None,
             flight: Flight::new(config.delay.reorder && !delay.is_constant()),
+            shortest_delay: delay.shortest(),
             delay,
             totals: Totals::default(),
         })
@@ -185,6 +188,12 @@ impl Link {
             self.flight.push(end + self.delay.draw(), service.packet);
             self.serve_next(end, out);
         }
+    }
+
+    /// Completes the serialisations that were due by `now`, to look at the link. Nothing can reach the far
+    /// end by that: it would have asked to be woken.
+    fn settle(&mut self, now: Time) {
+        self.serialise_until(now, &mut Outputs::default());
     }
 
     /// The serialiser is free at `now`: begins with the next packet, if there is one.
@@ -250,8 +259,10 @@ impl Element for Link {
     }
 
     fn next_wake(&self) -> Option<Time> {
+        // The end of a serialisation can wait until it could show at the far end: what came due in
+        // between is completed then, or when a packet arrives, as if it had been in time.
         let end = self.in_service.as_ref().and_then(|service| service.end);
-        match (end, self.flight.next_due()) {
+        match (end.map(|end| end + self.shortest_delay), self.flight.next_due()) {
             (Some(end), Some(due)) => Some(end.min(due)),
             (end, due) => end.or(due),
         }
@@ -261,12 +272,14 @@ impl Element for Link {
         self.totals.counters
     }
 
-    fn statistics(&self, now: Time, out: &mut Metrics) {
+    fn statistics(&mut self, now: Time, out: &mut Metrics) {
+        self.settle(now);
         let serving = self.in_service.as_ref().map_or(Duration::ZERO, |service| now.since(service.start));
         self.totals.statistics(now, serving, out);
     }
 
-    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+    fn sample(&mut self, now: Time, out: &mut Metrics) {
+        self.settle(now);
         let backlog = self.backlog();
         out.count("queue_packets", backlog.packets);
         out.count("queue_bytes", backlog.bytes.bytes());

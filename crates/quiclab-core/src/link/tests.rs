@@ -61,7 +61,7 @@ fn drive(link: &mut Link, arrivals: &[(Time, Packet)]) -> Log {
 }
 
 /// Moves `out` into `log` and checks that nothing is counted that did not happen.
-fn drain(link: &Link, now: Time, received: Count, out: &mut Outputs, log: &mut Log) {
+fn drain(link: &mut Link, now: Time, received: Count, out: &mut Outputs, log: &mut Log) {
     log.delivered.extend(out.packets.drain(..).map(|(_, packet)| (now, packet.id)));
     log.dropped.extend(out.drops.drain(..).map(|(reason, packet)| (reason, packet.id)));
     let counters = link.counters();

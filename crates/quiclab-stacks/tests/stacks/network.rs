@@ -240,13 +240,13 @@ impl Network {
     }
 
     /// A value of the server's statistics.
-    pub fn server_statistic(&self, name: &str) -> f64 {
-        statistic(&*self.server, self.now, name)
+    pub fn server_statistic(&mut self, name: &str) -> f64 {
+        statistic(&mut *self.server, self.now, name)
     }
 }
 
 /// A value of an endpoint's statistics.
-pub fn statistic(end: &dyn Endpoint, now: Time, name: &str) -> f64 {
+pub fn statistic(end: &mut dyn Endpoint, now: Time, name: &str) -> f64 {
     let mut metrics = Metrics::default();
     end.statistics(now, &mut metrics);
     metrics.0.iter().find(|(found, _)| *found == name).unwrap_or_else(|| panic!("no {name}")).1

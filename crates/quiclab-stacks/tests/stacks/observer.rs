@@ -132,11 +132,12 @@ fn losses_are_named_completely_under_loss_and_reordering() {
             let mut network = setup.network();
             network.run();
             network.drain();
-            for (log, end) in [(server, &network.server), (client, &network.client)] {
+            let now = network.now;
+            for (log, end) in [(server, &mut network.server), (client, &mut network.client)] {
                 let log = log.0.lock().unwrap();
                 assert_eq!(
                     log.lost.len() as f64,
-                    statistic(&**end, network.now, "lost_packets"),
+                    statistic(&mut **end, now, "lost_packets"),
                     "{stack} {seed}"
                 );
                 let sent: BTreeSet<_> = log.sent.iter().map(|(space, number, _)| (*space, *number)).collect();
@@ -162,7 +163,7 @@ fn acknowledgements_that_the_stack_forgets_are_not_named() {
         let mut network = setup.network();
         network.run();
         let log = client.0.lock().unwrap();
-        let lost = statistic(&*network.client, network.now, "lost_packets");
+        let lost = statistic(&mut *network.client, network.now, "lost_packets");
         assert_eq!(log.lost.len() as f64, lost, "{stack}");
         assert!(lost > 50.0, "{stack}: {lost}");
     }

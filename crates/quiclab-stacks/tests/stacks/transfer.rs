@@ -161,6 +161,6 @@ fn packets_have_unique_identities_and_statistics_agree() {
         let rtt = network.server_statistic("min_rtt_ms");
         assert!((20.0..20.1).contains(&rtt), "{stack}: {rtt} ms over two links of 10 ms");
         assert!(network.server_statistic("srtt_ms") >= rtt);
-        assert!(statistic(&*network.client, network.now, "ack_frames_sent") > 0.0);
+        assert!(statistic(&mut *network.client, network.now, "ack_frames_sent") > 0.0);
     }
 }

@@ -3,7 +3,7 @@
 use crate::STACKS;
 use crate::network::{config, download};
 use quiclab_core::scenario::{AckFrequency, EndpointConfig, Workload};
-use quiclab_core::{ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, Role, Time};
+use quiclab_core::{ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, Protocol, Role, Time};
 use quiclab_stacks::{StackError, build, stacks, validate};
 
 #[test]
@@ -80,11 +80,8 @@ fn stacks_and_profiles_are_checked() {
 
 #[test]
 fn workload_and_addresses_are_checked() {
-    let tuple = FiveTuple {
-        source: "192.0.2.1:443".parse().unwrap(),
-        destination: "192.0.2.2:50000".parse().unwrap(),
-        ..FiveTuple::default()
-    };
+    let tuple =
+        FiveTuple::new(Protocol::Udp, "192.0.2.1:443".parse().unwrap(), "192.0.2.2:50000".parse().unwrap());
     let error = |tuple, workload: &Workload| {
         let identity = EndpointIdentity { name: "x".to_owned(), flow: FlowId(0), role: Role::Client, tuple };
         build(identity, &config("quinn"), workload, Time::ZERO, 1, None).err().map(|error| error.to_string())
