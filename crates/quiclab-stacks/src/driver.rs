@@ -103,13 +103,15 @@ impl<S: Stack> QuicEndpoint<S> {
                 self.download.handle(happened, now, instant, &mut self.stack);
                 event = self.call(Stack::poll);
             }
+            let sent = self.counters.sent.packets;
             while let Some(ecn) = {
                 self.datagram.clear();
                 self.stack.transmit(instant, &mut self.datagram)
             } {
                 self.send(now, ecn, out);
             }
-            event = self.call(Stack::poll);
+            // what was sent may have led to events; if nothing was, there are none
+            event = if self.counters.sent.packets > sent { self.call(Stack::poll) } else { None };
             if event.is_none() {
                 break;
             }

@@ -10,9 +10,9 @@ use quiclab_stacks::{StackError, build, stacks, validate};
 fn values_out_of_range_are_named() {
     type Change = fn(&mut EndpointConfig);
     let cases: [(&str, &str, Change); 15] = [
-        ("datagram_size", "1.199 kB", |c| c.datagram_size = Some(ByteCount::from_bytes(1199))),
-        ("datagram_size", "65.528 kB", |c| c.datagram_size = Some(ByteCount::from_bytes(65_528))),
-        ("initial_window", "1.2 kB", |c| c.initial_window = Some(ByteCount::from_bytes(1200))),
+        ("datagram_size", "1199 B", |c| c.datagram_size = Some(ByteCount::from_bytes(1199))),
+        ("datagram_size", "65528 B", |c| c.datagram_size = Some(ByteCount::from_bytes(65_528))),
+        ("initial_window", "1200 B", |c| c.initial_window = Some(ByteCount::from_bytes(1200))),
         ("initial_window", "4 GiB", |c| c.initial_window = Some(ByteCount::from_bytes(1 << 32))),
         ("initial_window", "12000 B, the default", |c| c.datagram_size = Some(ByteCount::from_bytes(12_000))),
         ("stream_receive_window", "0 B", |c| c.stream_receive_window = Some(ByteCount::ZERO)),
