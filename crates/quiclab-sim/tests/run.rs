@@ -170,6 +170,23 @@ fn series_show_the_state_after_all_events_of_their_instant() {
 }
 
 #[test]
+fn a_sample_at_the_instant_of_a_departure_includes_it() {
+    let whole = clean(&[]);
+    let down = whole.element_names.iter().position(|name| name == "down").unwrap() as u32;
+    let left = |record: &&Record| record.element == down && record.event == Event::Departure;
+    let first = *whole.packets.iter().find(left).unwrap();
+    let output = clean(&[("record.series_interval", &format!("{} ns", first.time.as_nanos()))]);
+    let series = &output.series;
+    let sent = (0..series.value.len())
+        .filter(|&row| series.element[row] == down)
+        .filter(|&row| series.metric_names[series.metric[row] as usize] == "sent_bytes")
+        .map(|row| (series.time_ns[row] as u64, series.value[row] as u64))
+        .take(2)
+        .collect::<Vec<_>>();
+    assert_eq!(sent, [(0, 0), (first.time.as_nanos(), first.size_bytes)]);
+}
+
+#[test]
 fn sampling_and_records_change_nothing() {
     let scenario = load(CLEAN, "clean.toml", &[]);
     let plain = attempt(&scenario, Path::new("."), true).unwrap();
