@@ -21,6 +21,7 @@ import pytest
 import quiclab
 from conftest import ROOT, has_stack
 from quiclab import cli
+from quiclab.native import engine
 from quiclab.scenario import load
 
 DOCUMENTS = [
@@ -30,13 +31,15 @@ DOCUMENTS = [
 EVERY_DOCUMENT = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
 
-# what begins like this is no command of a session
+# what is not run, and why
 NOT_RUN = {
-    "make ": "builds the project, or runs all tests",
-    ". .venv/bin/activate": "the test has its own environment",
-    "cargo ": "builds the project",
-    "fn ": "not a command: a function of the element trait",
+    r"make ": "builds the project, or runs all tests",
+    r"\. \.venv/bin/activate": "the test has its own environment",
+    r"cargo ": "builds the project",
+    r"quiclab .*\b[A-Z]{2,}\b": "a pattern with a word to replace, not a command",
 }
+# in an indented block only these are commands: such blocks show output and excerpts of files, too
+INDENTED = ("quiclab ", "python ")
 # a study runs one setting once: (what is written, what is run)
 SHORTENED = [
     (r"(quiclab study run dual_connectivity/share)\b.*", r"\1 --runs 1 --only share=50 --only variant="),
@@ -44,7 +47,7 @@ SHORTENED = [
     (r"(quiclab study run (?!dual_connectivity)\S+)\b.*", r"\1 --runs 1"),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
-INCOMPLETE = re.compile(r"quiclab (verify|study (compare|table|package))\b")
+INCOMPLETE = re.compile(r"quiclab (verify|study (compare|table|package)) dual_connectivity\b")
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,14 @@ class Block:
         The block.
     before
         The paragraph before it.
+    indented
+        Whether it is indented instead of fenced.
     """
 
     language: str
     text: str
     before: str
+    indented: bool = False
 
     @property
     def file(self) -> str | None:
@@ -85,7 +91,7 @@ def blocks(text: str) -> list[Block]:
             found.append(Block(line.removeprefix("```"), "\n".join(content) + "\n", " ".join(paragraph) or last))
             paragraph, last = [], ""
         elif line.startswith("    ") and not paragraph:
-            found.append(Block("sh", line.removeprefix("    ") + "\n", last))
+            found.append(Block("sh", line.removeprefix("    ") + "\n", last, indented=True))
         elif line.strip():
             paragraph.append(line)
         elif paragraph:
@@ -107,7 +113,9 @@ def session(document: Path) -> list[tuple[str, int]]:
     for number, block in enumerate(blocks(document.read_text(encoding="utf-8"))):
         if block.language == "sh":
             for command in commands(block):
-                if command.startswith(tuple(NOT_RUN)):
+                if any(re.match(pattern, command) for pattern in NOT_RUN):
+                    continue
+                if block.indented and not command.startswith(INDENTED):
                     continue
                 run = command
                 for pattern, replacement in SHORTENED:
@@ -127,6 +135,8 @@ def session(document: Path) -> list[tuple[str, int]]:
 def folder(tmp_path: Path) -> Path:
     """A folder with the scenarios of the repository, and a `bin` with `quiclab` and `python`."""
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    # what the documents call `mine.toml`, where they do not make it
+    (tmp_path / "mine.toml").write_text(engine().template())
     (tmp_path / "bin").mkdir()
     for name, arguments in (("quiclab", "-m quiclab "), ("python", "")):
         command = tmp_path / "bin" / name
@@ -135,19 +145,56 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+SESSION = """\
+Text.
+
+    make demo   # all
+    quiclab run a.toml
+    quiclab: this is output
+
+```sh
+ls x    # what is there
+ls \\
+  y
+quiclab run FILE
+```
+
+Save this as `a.py`:
+
+```python
+print(1)
+```
+
+And:
+
+```python
+print(2)
+```
+```text
+output
+```
+```sh
+quiclab study run dual_connectivity/share --runs 3
+quiclab verify dual_connectivity
+quiclab study list
+```
+"""
+
+
 def test_sessions_are_read(tmp_path: Path) -> None:
     document = tmp_path / "d.md"
-    document.write_text(
-        "Text.\n\n    make demo   # all\n    quiclab run a.toml \\\n\n```sh\nls x    # what is there\nls \\\n  y\n```\n\n"
-        "Save this as `a.py`:\n\n```python\nprint(1)\n```\n\nAnd:\n\n```python\nprint(2)\n```\n```text\noutput\n```\n"
-        "```sh\nquiclab study run dual_connectivity/share --runs 3\nquiclab verify\n```\n"
-    )
+    document.write_text(SESSION)
     steps = session(document)
-    assert [step for step, _ in steps[:3]] == ["quiclab run a.toml \\", "ls x", "ls y"]
-    assert steps[3][0].startswith("mkdir -p $(dirname a.py); cat > a.py")
-    assert steps[5][0] == "python example_4.py" or steps[5][0].startswith("python example_")
-    assert steps[-2][0] == "quiclab study run dual_connectivity/share --runs 1 --only share=50 --only variant="
-    assert [code for _, code in steps] == [0] * (len(steps) - 1) + [1]
+    files = [step for step, _ in steps if step.startswith("mkdir")]
+    assert ["cat > a.py" in files[0], "print(1)" in files[0], "print(2)" in files[1]] == [True] * 3
+    rest = [item for item in steps if item[0] not in files]
+    assert rest[:3] == [("quiclab run a.toml", 0), ("ls x", 0), ("ls y", 0)]
+    assert rest[3][0].startswith("python example_")
+    assert rest[4:] == [
+        ("quiclab study run dual_connectivity/share --runs 1 --only share=50 --only variant=", 0),
+        ("quiclab verify dual_connectivity", 1),
+        ("quiclab study list", 0),
+    ]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
