@@ -36,7 +36,10 @@ class RunOutput:
 
     @property
     def taps(self) -> Mapping[str, Mapping[str, bytes]]:
-        """Records of each tap by name as columns like `packets`: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`."""
+        """Records of each tap by name.
+
+        Columns like those of `packets`: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
+        """
 
 def version() -> str:
     """Version of the engine, such as `0.1.0`."""
@@ -86,6 +89,15 @@ def run(
         Where qlog and pcapng go, or `None` to write none.
     progress
         Called now and then with the network time [s], the bytes delivered and the part that is done (0 to 1).
+    """
+
+def export_qlog(inputs: Sequence[str], output: str) -> tuple[int, int]:
+    """Convert qlog files of runs to one qlog 0.3 file for qvis; give the number of traces and of events.
+
+    Raises
+    ------
+    OSError, ValueError
+        If a file cannot be read or written, or is not a qlog file of ours.
     """
 
 def first_difference(

@@ -35,6 +35,8 @@ app = typer.Typer(
 )
 scenario_app = typer.Typer(help="Write, print and describe scenarios.", no_args_is_help=True)
 stack_app = typer.Typer(help="Engines and profiles, with the source of each value.", no_args_is_help=True)
+qlog_app = typer.Typer(help="qlog files of runs.", no_args_is_help=True)
+app.add_typer(qlog_app, name="qlog")
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
@@ -93,6 +95,9 @@ def run_command(
 def diff_command(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="result.json, or a directory with one.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The other.")],
+    base: Annotated[
+        Path | None, typer.Option(help="Directory that traces are relative to; that of each result without it.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the first packet where two runs part, and their summaries side by side."""
@@ -105,8 +110,8 @@ def diff_command(
             results[0].seed,
             json.dumps(results[1].data["scenario"]),
             results[1].seed,
-            str(paths[0].parent),
-            str(paths[1].parent),
+            str(base or paths[0].parent),
+            str(base or paths[1].parent),
         )
     except native.ScenarioError as error:
         raise RequestError(str(error)) from error
@@ -118,6 +123,22 @@ def diff_command(
         print(to_json(document))
     else:
         show.difference(difference, results[0], results[1], (str(run_a), str(run_b)))
+
+
+@qlog_app.command("export")
+def qlog_export_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog) of a run.")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+) -> None:
+    """Convert qlog files to one file of qlog 0.3, which qvis opens."""
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        traces, events = engine().export_qlog([str(file) for file in files], str(temporary))
+        temporary.replace(out)
+    except (OSError, ValueError) as error:
+        temporary.unlink(missing_ok=True)
+        raise RequestError(str(error).replace(str(temporary), str(out))) from error
+    print(f"{out}: {traces} traces, {events} events")
 
 
 @app.command("verify")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -190,10 +191,17 @@ def run(
     except BaseException as error:  # a broken invariant of the engine arrives as PanicException, which is no Exception
         raise QuiclabError(f"the run failed: {str(error) or type(error).__name__}") from error
     data = json.loads(output.result)
+    if "aioquic" in {stack for flow in data["scenario"]["flows"].values() for stack in _stacks(flow)}:
+        data["versions"]["aioquic"] = version("aioquic")
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
     taps = {name: _tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
     return RunResult(data, _series(output.series), _packets(output.packets), taps)
+
+
+def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:
+    """Return the stacks that a flow of a resolved scenario names."""
+    return flow.get("stack"), flow["sender"].get("stack"), flow["receiver"].get("stack")
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 //! qlog and pcapng files of a run.
 
-use quiclab_core::scenario::Record;
+use quiclab_core::scenario::{Record, Scenario};
 use quiclab_core::{
     DropReason, EndpointIdentity, Packet, PacketObserver, Port, Time, Topology, TransportEvent,
     TransportObserver,
@@ -12,40 +12,65 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Name of the capture in the folder of recordings.
-const CAPTURE: &str = "capture.pcapng";
-
 /// Files of one run; `finish` says whether all was written.
 pub(crate) struct Recorder {
     folder: PathBuf,
     title: String,
     record: Record,
     qlogs: Mutex<Vec<(PathBuf, QlogStatus)>>,
-    capture: Arc<Mutex<Capture>>,
+    captures: Mutex<Vec<(EndpointIdentity, Arc<Mutex<Capture>>)>>,
 }
 
-/// The capture: secrets come from transports, packets from the event loop.
-#[derive(Default)]
+/// The capture of one endpoint, as if taken on its host: secrets come from its transport, packets from
+/// the event loop. One file an endpoint, because a dissector that sees each packet twice loses count of
+/// key updates.
 struct Capture {
+    path: PathBuf,
     writer: Option<PcapngWriter<File>>,
-    /// Secrets that came before the file was opened.
-    early_secrets: Vec<String>,
+    /// The last packet that arrived, not yet written: the secrets that it brings come before it.
+    arrived: Option<(Time, Packet)>,
     error: Option<io::Error>,
 }
 
 impl Capture {
+    fn new(path: PathBuf, interface: &str) -> Self {
+        match File::create(&path).and_then(|file| PcapngWriter::new(file, &[interface])) {
+            Ok(writer) => Self { path, writer: Some(writer), arrived: None, error: None },
+            Err(error) => Self { path, writer: None, arrived: None, error: Some(error) },
+        }
+    }
+
     fn attempt(&mut self, write: impl FnOnce(&mut PcapngWriter<File>) -> io::Result<()>) {
         if let (Some(writer), None) = (&mut self.writer, &self.error) {
             self.error = write(writer).err();
         }
     }
 
-    fn secret(&mut self, line: &str) {
-        match self.writer {
-            Some(_) => self.attempt(|writer| writer.secret(line)),
-            None => self.early_secrets.push(line.to_owned()),
+    fn arrival(&mut self, now: Time, packet: &Packet) {
+        self.write_arrived();
+        self.arrived = Some((now, packet.clone()));
+    }
+
+    fn departure(&mut self, now: Time, packet: &Packet) {
+        self.write_arrived();
+        self.attempt(|writer| writer.packet(now, 0, packet, Heading::Outbound));
+    }
+
+    fn write_arrived(&mut self) {
+        if let Some((at, packet)) = self.arrived.take() {
+            self.attempt(|writer| writer.packet(at, 0, &packet, Heading::Inbound));
         }
     }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.write_arrived();
+        let closed = self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop));
+        self.error.take().or(closed.err()).map_or(Ok(()), |error| Err(unwritable(&self.path, &error)))
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    format!("{} cannot be written: {error}", path.display())
 }
 
 impl Recorder {
@@ -55,7 +80,7 @@ impl Recorder {
             title: title.to_owned(),
             record: record.clone(),
             qlogs: Mutex::default(),
-            capture: Arc::default(),
+            captures: Mutex::default(),
         }
     }
 
@@ -64,12 +89,12 @@ impl Recorder {
         &self,
         identity: &EndpointIdentity,
     ) -> Option<Box<dyn TransportObserver>> {
-        let qlog = self.record.qlog.then(|| self.qlog(identity)).flatten();
-        let capture = self.record.pcapng.then(|| self.capture.clone());
+        let qlog = self.record.qlog.then(|| self.qlog(identity));
+        let capture = self.record.pcapng.then(|| self.capture(identity));
         (qlog.is_some() || capture.is_some()).then(|| Box::new(Observer { qlog, capture }) as Box<_>)
     }
 
-    fn qlog(&self, identity: &EndpointIdentity) -> Option<QlogWriter> {
+    fn qlog(&self, identity: &EndpointIdentity) -> QlogWriter {
         let path = self.folder.join(format!("{}.sqlog", identity.name));
         let out: Box<dyn io::Write + Send> = match File::create(&path) {
             Ok(file) => Box::new(file),
@@ -79,32 +104,30 @@ impl Recorder {
         trace.title.clone_from(&self.title);
         let writer = QlogWriter::new(out, &trace);
         self.qlogs.lock().expect("no holder panics").push((path, writer.status()));
-        Some(writer)
+        writer
     }
 
-    /// The observer of packets, if there is a capture.
-    pub(crate) fn packet_observers(&self, topology: &Topology) -> Vec<Box<dyn PacketObserver>> {
-        if !self.record.pcapng {
-            return Vec::new();
+    fn capture(&self, identity: &EndpointIdentity) -> Arc<Mutex<Capture>> {
+        let path = self.folder.join(format!("{}.pcapng", identity.name));
+        let capture = Arc::new(Mutex::new(Capture::new(path, &identity.name)));
+        self.captures.lock().expect("no holder panics").push((identity.clone(), capture.clone()));
+        capture
+    }
+
+    /// The observer of packets, if there are captures.
+    pub(crate) fn packet_observers(
+        &self,
+        scenario: &Scenario,
+        topology: &Topology,
+    ) -> Vec<Box<dyn PacketObserver>> {
+        let mut at = vec![None; topology.len()];
+        for (identity, capture) in self.captures.lock().expect("no holder panics").iter() {
+            let flow = scenario.flows.keys().nth(identity.flow.0 as usize).expect("a flow for each endpoint");
+            let element =
+                topology.index(&scenario.endpoint_name(flow, identity.role)).expect("endpoints are elements");
+            at[element] = Some(capture.clone());
         }
-        let mut interface = vec![None; topology.len()];
-        let mut names = Vec::new();
-        for (element, interface) in interface.iter_mut().enumerate() {
-            if topology.node(element).as_endpoint().is_some() {
-                *interface = Some(names.len());
-                names.push(topology.name(element));
-            }
-        }
-        let mut capture = self.capture.lock().expect("no holder panics");
-        let opened = File::create(self.folder.join(CAPTURE)).and_then(|file| PcapngWriter::new(file, &names));
-        match opened {
-            Ok(writer) => capture.writer = Some(writer),
-            Err(error) => capture.error = Some(error),
-        }
-        for line in std::mem::take(&mut capture.early_secrets) {
-            capture.secret(&line);
-        }
-        vec![Box::new(Tapped { interface, capture: self.capture.clone() })]
+        if at.iter().all(Option::is_none) { Vec::new() } else { vec![Box::new(Tapped { at })] }
     }
 
     /// Closes all files.
@@ -114,15 +137,11 @@ impl Recorder {
     pub(crate) fn finish(&self) -> Result<(), String> {
         for (path, status) in self.qlogs.lock().expect("no holder panics").iter() {
             if let Some(error) = status.error() {
-                return Err(format!("{} cannot be written: {error}", path.display()));
+                return Err(unwritable(path, error));
             }
         }
-        let mut capture = self.capture.lock().expect("no holder panics");
-        let closed = capture.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop));
-        let error = capture.error.take().or(closed.err());
-        error.map_or(Ok(()), |error| {
-            Err(format!("{} cannot be written: {error}", self.folder.join(CAPTURE).display()))
-        })
+        let captures = self.captures.lock().expect("no holder panics");
+        captures.iter().try_for_each(|(_, capture)| capture.lock().expect("no holder panics").finish())
     }
 }
 
@@ -149,33 +168,31 @@ impl TransportObserver for Observer {
             qlog.observe(now, event);
         }
         if let (Some(capture), TransportEvent::Secret(line)) = (&self.capture, event) {
-            capture.lock().expect("no holder panics").secret(line);
+            capture.lock().expect("no holder panics").attempt(|writer| writer.secret(line));
         }
     }
 }
 
 /// Captures what passes the endpoints.
 struct Tapped {
-    /// Index of the interface by element; `None` for elements inside the network.
-    interface: Vec<Option<usize>>,
-    capture: Arc<Mutex<Capture>>,
+    /// The capture by element; `None` for elements inside the network.
+    at: Vec<Option<Arc<Mutex<Capture>>>>,
 }
 
 impl Tapped {
-    fn packet(&self, now: Time, element: usize, packet: &Packet, heading: Heading) {
-        if let Some(interface) = self.interface[element] {
-            let mut capture = self.capture.lock().expect("no holder panics");
-            capture.attempt(|writer| writer.packet(now, interface, packet, heading));
+    fn capture(&self, element: usize, add: impl FnOnce(&mut Capture)) {
+        if let Some(capture) = &self.at[element] {
+            add(&mut capture.lock().expect("no holder panics"));
         }
     }
 }
 
 impl PacketObserver for Tapped {
     fn departure(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
-        self.packet(now, element, packet, Heading::Outbound);
+        self.capture(element, |capture| capture.departure(now, packet));
     }
     fn arrival(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
-        self.packet(now, element, packet, Heading::Inbound);
+        self.capture(element, |capture| capture.arrival(now, packet));
     }
     fn discard(&mut self, _: Time, _: usize, _: DropReason, _: &Packet) {}
 }

@@ -27,8 +27,9 @@ pub(crate) fn run(
     let scenario = parse(scenario_json)?;
     let record = if record_dir.is_some() { scenario.record.clone() } else { Record::default() };
     let recorder = Recorder::new(Path::new(record_dir.unwrap_or_default()), &scenario.name, &record);
-    let output =
-        simulate(py, base_dir, &recorder, progress, |options| quiclab_sim::run(&scenario, seed, options))?;
+    let output = simulate(py, base_dir, &scenario, &recorder, progress, |options| {
+        quiclab_sim::run(&scenario, seed, options)
+    })?;
     recorder.finish().map_err(PyOSError::new_err)?;
     Ok(RunOutput::new(output))
 }
@@ -48,7 +49,7 @@ pub(crate) fn first_difference(
         |json: &str| -> PyResult<Scenario> { Ok(Scenario { record: Record::default(), ..parse(json)? }) };
     let (a, b) = (quiet(scenario_a)?, quiet(scenario_b)?);
     let recorder = Recorder::new(Path::new(""), "", &Record::default());
-    let difference = simulate(py, base_dir_a, &recorder, None, |options_a| {
+    let difference = simulate(py, base_dir_a, &a, &recorder, None, |options_a| {
         let options_b = RunOptions {
             build: BuildOptions { base_dir: Path::new(base_dir_b), ..options_a.build },
             ..options_a.clone()
@@ -64,6 +65,7 @@ pub(crate) fn first_difference(
 fn simulate<T: Send>(
     py: Python<'_>,
     base_dir: &str,
+    scenario: &Scenario,
     recorder: &Recorder,
     progress: Option<Py<PyAny>>,
     run: impl FnOnce(&RunOptions<'_>) -> Result<T, RunError> + Send,
@@ -77,7 +79,7 @@ fn simulate<T: Send>(
                 base_dir: Path::new(base_dir),
                 transport_observer: &|identity| recorder.transport_observer(identity),
             },
-            packet_observers: &|topology| recorder.packet_observers(topology),
+            packet_observers: &|topology| recorder.packet_observers(scenario, topology),
             progress: &|state| tell(progress.as_ref(), state, &error),
             records: None,
         })

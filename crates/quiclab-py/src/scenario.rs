@@ -1,9 +1,9 @@
 //! Scenarios: text in, resolved JSON out.
 
-use crate::stacks::validate;
+use crate::stacks::{AIOQUIC, validate};
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, prelude::*};
-use quiclab_core::scenario::{self, Document, FieldPath, Scenario};
+use quiclab_core::scenario::{self, Document, FieldPath, Flow, Scenario};
 use std::path::Path;
 
 create_exception!(
@@ -29,11 +29,29 @@ pub(crate) fn resolve(text: &str, file: &str, sets: Vec<(String, String)>, forma
     };
     let scenario = document.and_then(|document| {
         let scenario = document.load(&validate)?;
-        check_traces(&scenario, file).map_err(|error| document.locate(error))?;
+        check_qlog(&scenario)
+            .and_then(|()| check_traces(&scenario, file))
+            .map_err(|error| document.locate(error))?;
         Ok(scenario.resolved())
     });
     let scenario = scenario.map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
+}
+
+/// aioquic is not observed: its qlog would be empty.
+fn check_qlog(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
+    let silent = |flow: &Flow| {
+        [&flow.sender, &flow.receiver]
+            .map(|end| flow.inherited(end).stack)
+            .contains(&Some(AIOQUIC.to_owned()))
+    };
+    match scenario.flows.iter().find(|(_, flow)| scenario.record.qlog && silent(flow)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(scenario::ScenarioError::refused(FieldPath::new(["record", "qlog"]), true, "false")
+                .because(format!("flow `{name}` runs on aioquic, which writes no qlog here")))
+        }
+    }
 }
 
 /// Reads all traces once, so that a wrong one is named with the line of the scenario.
@@ -42,9 +60,11 @@ fn check_traces(scenario: &Scenario, file: &str) -> Result<(), scenario::Scenari
     for (name, link) in &scenario.links {
         if let Err(error) = quiclab_sim::read_trace(link, folder) {
             let path = FieldPath::new(["links", name, "rate", "file"]);
-            return Err(
-                scenario::ScenarioError::refused(path, "", "a readable trace").because(error.to_string())
-            );
+            // the reader's message ends with what it takes
+            let message = error.to_string();
+            let (problem, allowed) =
+                message.split_once("; allowed is ").unwrap_or((&message, "a trace file"));
+            return Err(scenario::ScenarioError::refused(path, "", allowed).because(problem));
         }
     }
     Ok(())
@@ -70,6 +90,9 @@ pub(crate) fn schema() -> String {
 
 /// A valid, resolved scenario from its JSON, resolved or not.
 pub(crate) fn parse(json: &str) -> PyResult<Scenario> {
-    let scenario = Document::from_json(json).and_then(|document| document.load(&validate));
+    let scenario = Document::from_json(json).and_then(|document| {
+        let scenario = document.load(&validate)?;
+        check_qlog(&scenario).map(|()| scenario)
+    });
     scenario.map(|scenario| scenario.resolved()).map_err(|error| ScenarioError::new_err(error.to_string()))
 }

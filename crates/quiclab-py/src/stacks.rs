@@ -10,7 +10,7 @@ use quiclab_stacks::StackError;
 use serde_json::json;
 
 /// Name of the stack written in Python.
-const AIOQUIC: &str = "aioquic";
+pub(crate) const AIOQUIC: &str = "aioquic";
 const AIOQUIC_MODULE: &str = "quiclab.stacks.aioquic";
 
 /// JSON list of stacks with their options, defaults and the sources of these.

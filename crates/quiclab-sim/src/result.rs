@@ -71,7 +71,7 @@ pub struct FlowResult {
     pub failed: bool,
     /// Bytes delivered to the receiving application.
     pub delivered_bytes: u64,
-    /// From request to last byte in seconds; `None` if not completed.
+    /// From the start of the client to the last byte in seconds; `None` if not completed.
     pub download_time_s: Option<f64>,
     /// Delivered bits over the time from the start of the client to the last byte, or to the end
     /// of the run if not completed, in Mbit/s.

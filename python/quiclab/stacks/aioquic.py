@@ -12,7 +12,7 @@ import json
 import math
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from random import Random
@@ -24,6 +24,7 @@ from aioquic.quic import events
 from aioquic.quic.configuration import SMALLEST_MAX_DATAGRAM_SIZE, QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.packet import pull_quic_header
+from aioquic.quic.packet_builder import QuicSentPacket
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import x25519
 from cryptography.hazmat.primitives.serialization import load_der_private_key
@@ -164,11 +165,27 @@ class AioquicEndpoint:
         self._failed = False
         self._stream: int | None = None
         self._packets_sent = self._packets_received = 0
+        self._lost_packets = self._congestion_events = 0
         self._configuration = _configuration(server, options, server_name, alpn.decode())
         if server:
             self._configuration.certificate = x509.load_der_x509_certificate(certificate)
             self._configuration.private_key = load_der_private_key(private_key, password=None)
         self._connection: QuicConnection | None = None
+
+    def _counted(self, connection: QuicConnection) -> QuicConnection:
+        """Count losses and recovery periods of a new connection, which aioquic tells in its log only."""
+        control: Any = connection._loss._cc
+        lose = control.on_packets_lost
+
+        def on_packets_lost(*, now: float, packets: Iterable[QuicSentPacket]) -> None:
+            packets = list(packets)
+            recovery_start = control._congestion_recovery_start_time
+            lose(now=now, packets=packets)
+            self._lost_packets += len(packets)
+            self._congestion_events += control._congestion_recovery_start_time != recovery_start
+
+        control.on_packets_lost = on_packets_lost
+        return connection
 
     def receive(self, now_ns: int, datagram: bytes) -> None:
         """Take a UDP payload that arrives at `now_ns`."""
@@ -178,9 +195,11 @@ class AioquicEndpoint:
                 if not self._server:
                     return
                 header = pull_quic_header(Buffer(data=datagram), host_cid_length=8)
-                self._connection = QuicConnection(
-                    configuration=self._configuration,
-                    original_destination_connection_id=header.destination_cid,
+                self._connection = self._counted(
+                    QuicConnection(
+                        configuration=self._configuration,
+                        original_destination_connection_id=header.destination_cid,
+                    )
                 )
             self._connection.receive_datagram(datagram, _PEER, now=now_ns / 1e9)
             self._after(self._connection, now_ns)
@@ -189,7 +208,7 @@ class AioquicEndpoint:
         """Handle the deadline that is due at `now_ns`."""
         with self._virtual():
             if self._connection is None:
-                self._connection = QuicConnection(configuration=self._configuration)
+                self._connection = self._counted(QuicConnection(configuration=self._configuration))
                 self._connection.connect(_PEER, now=now_ns / 1e9)
             else:
                 self._connection.handle_timer(now=now_ns / 1e9)
@@ -224,6 +243,8 @@ class AioquicEndpoint:
         values: dict[str, float] = {
             "cwnd_bytes": recovery.congestion_window,
             "in_flight_bytes": recovery.bytes_in_flight,
+            "lost_packets": self._lost_packets,
+            "congestion_events": self._congestion_events,
         }
         if recovery._cc.ssthresh is not None:
             values["ssthresh_bytes"] = recovery._cc.ssthresh

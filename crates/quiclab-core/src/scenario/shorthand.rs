@@ -15,6 +15,16 @@ macro_rules! string_or_table {
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse::<$short>().map($from_short).map_err(E::custom)
                     }
+                    // a bare number is taken as it is written: the error about its unit is the best there is
+                    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
                         let map = serde::de::value::MapAccessDeserializer::new(map);
                         <$table as serde::Deserialize>::deserialize(map).map($from_table)

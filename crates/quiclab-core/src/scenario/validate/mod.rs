@@ -53,6 +53,7 @@ impl Scenario {
         }
         wires::check(self)?;
         network::check_bursts(self)?;
+        network::check_used(self)?;
         for (name, flow) in &self.flows {
             flow::check_stacks(&field(["flows", name]), flow, stacks)?;
         }

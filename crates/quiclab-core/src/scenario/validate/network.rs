@@ -7,6 +7,7 @@ use super::super::{
     Bearer, BearerMode, Delay, Distribution, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd, TraceFormat,
 };
 use super::{Check, ensure, field, integer_fits, positive_size, positive_time, quoted};
+use crate::bearer::MAX_LINKS;
 use crate::packet::{Direction, FlowId};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -108,8 +109,9 @@ const LARGEST_COUNT: usize = u16::MAX as usize;
 
 pub(super) fn check_bearer(path: &FieldPath, bearer: &Bearer, scenario: &Scenario) -> Check {
     let links = path.child("links");
-    ensure((1..=LARGEST_COUNT).contains(&bearer.links.len()), || {
-        ScenarioError::refused(links.clone(), "[]", format!("1 to {LARGEST_COUNT} links"))
+    ensure((1..=MAX_LINKS).contains(&bearer.links.len()), || {
+        let value = format!("{} links", bearer.links.len());
+        ScenarioError::refused(links.clone(), value, format!("1 to {MAX_LINKS} links"))
     })?;
     let mut seen = BTreeSet::new();
     for (index, link) in bearer.links.iter().enumerate() {
@@ -165,6 +167,27 @@ pub(super) fn check_host(path: &FieldPath, host: &Host) -> Check {
         ScenarioError::refused(slack.child("reorder"), true, "false").because("timers have no order to keep")
     })?;
     check_delay(&slack, &host.timer_slack)
+}
+
+/// Refuses parts of the network that no packet can pass: most often the name is mistyped.
+pub(super) fn check_used(scenario: &Scenario) -> Check {
+    let graph = Graph::new(scenario);
+    let ways = (0..scenario.flows.len() as u32)
+        .flat_map(|flow| [Direction::Down, Direction::Up].map(|direction| (FlowId(flow), direction)));
+    let passed: BTreeSet<String> =
+        ways.filter_map(|(flow, direction)| graph.passed(flow, direction).ok()).flatten().collect();
+    let groups = [
+        ("links", scenario.links.keys().map(|name| (name, name.clone())).collect::<Vec<_>>()),
+        ("bearers", scenario.bearers.keys().map(|name| (name, Scenario::bearer_sender(name))).collect()),
+        ("taps", scenario.taps.keys().map(|name| (name, name.clone())).collect()),
+    ];
+    for (group, members) in groups {
+        if let Some((name, _)) = members.into_iter().find(|(_, element)| !passed.contains(element)) {
+            let allowed = "a name in the route of a flow, in a bearer or in a wire";
+            return Err(ScenarioError::about(field([group, name]), "no flow passes it", allowed));
+        }
+    }
+    Ok(())
 }
 
 /// A packet larger than the bucket would wait for ever.
