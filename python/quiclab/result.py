@@ -32,8 +32,8 @@ class FlowResult:
     ----------
     start_s, finish_s
         When the client started and when its workload was done [s of network time]; `finish_s` is `None` if it is not.
-    completed, failed
-        Whether the workload was done, and whether the connection failed.
+    completed, failed, failure
+        Whether the workload was done, whether the connection failed, and why.
     delivered_bytes
         Bytes delivered to the receiving application.
     download_time_s
@@ -48,6 +48,7 @@ class FlowResult:
     finish_s: float | None
     completed: bool
     failed: bool
+    failure: str | None
     delivered_bytes: int
     download_time_s: float | None
     goodput_mbps: float

@@ -55,6 +55,16 @@ pub enum DropReason {
 }
 
 impl DropReason {
+    /// All reasons, in the order of their numbers.
+    pub const ALL: &'static [Self] = &[
+        Self::QueueFull,
+        Self::Loss,
+        Self::DuplicateOrLate,
+        Self::ReceiveBufferFull,
+        Self::LinkEnded,
+        Self::TooLarge,
+    ];
+
     /// Name in results.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -271,6 +271,10 @@ impl Element for Host {
 }
 
 impl Endpoint for Host {
+    fn failure(&self) -> Option<&str> {
+        self.endpoint.failure()
+    }
+
     fn progress(&self) -> Progress {
         self.endpoint.progress()
     }

@@ -72,7 +72,7 @@ pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result
     let not_a_number = || QuantityError::NotANumber { text: text.to_owned(), example };
     let number = number.replace('_', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    if whole.is_empty() || fraction.contains('.') || fraction.len() > 18 {
+    if whole.is_empty() || number.ends_with('.') || fraction.contains('.') || fraction.len() > 18 {
         return Err(not_a_number());
     }
     let names = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
@@ -86,7 +86,8 @@ pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
     let divisor = 10u128.pow(fraction.len() as u32);
     let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
-    u64::try_from((scaled + divisor / 2) / divisor).map_err(|_| too_large())
+    let rounded = scaled.checked_add(divisor / 2).ok_or_else(too_large)? / divisor;
+    u64::try_from(rounded).map_err(|_| too_large())
 }
 
 /// Prints `value` (base units) exactly, in the first of `units` (sorted from large to small) in

@@ -5,6 +5,7 @@
 //! and is kept, so that the run can report it.
 
 use bytes::BytesMut;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use quiclab_core::{
@@ -100,17 +101,19 @@ impl PyEndpoint {
     }
 
     fn metrics(&self, method: &str, out: &mut Metrics) {
-        Python::attach(|py| {
-            let Ok(values) = self.object.call_method0(py, method) else { return };
-            let Ok(values) = values.cast_bound::<PyDict>(py).cloned() else { return };
-            for (name, value) in values.iter() {
-                if let (Ok(name), Ok(value)) = (name.extract::<String>(), value.extract::<f64>())
-                    && let Some(name) = METRICS.iter().find(|known| **known == name)
-                {
-                    out.set(name, value);
-                }
+        let read = Python::attach(|py| -> PyResult<()> {
+            let values = self.object.call_method0(py, method)?;
+            for (name, value) in values.cast_bound::<PyDict>(py)?.iter() {
+                let name: String = name.extract()?;
+                let known = METRICS.iter().find(|known| **known == name);
+                let known = known.ok_or_else(|| PyValueError::new_err(format!("unknown metric `{name}`")))?;
+                out.set(known, value.extract()?);
             }
+            Ok(())
         });
+        if let Err(error) = read {
+            self.error.lock().expect("no holder panics").get_or_insert(error);
+        }
     }
 }
 

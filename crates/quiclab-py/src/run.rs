@@ -96,6 +96,9 @@ fn simulate<T: Send>(
 
 /// Tells `progress` how far the run is; an exception there, or of a signal handler, ends the run.
 fn tell(progress: Option<&Py<PyAny>>, state: RunProgress, error: &FirstError) -> ControlFlow<()> {
+    if error.lock().expect("no holder panics").is_some() {
+        return ControlFlow::Break(()); // an endpoint written in Python has raised
+    }
     let told = Python::attach(|py| {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(()) };

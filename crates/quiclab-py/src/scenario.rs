@@ -24,7 +24,7 @@ pub(crate) fn version() -> &'static str {
 pub(crate) fn resolve(text: &str, file: &str, sets: Vec<(String, String)>, format: &str) -> PyResult<String> {
     let document = match format {
         "toml" => Document::from_toml(text, file, &sets),
-        "json" => Document::from_json(text),
+        "json" => Document::from_json(text, Some(file), &sets),
         other => return Err(PyValueError::new_err(format!("format = `{other}`: allowed is toml or json"))),
     };
     let scenario = document.and_then(|document| {
@@ -90,7 +90,7 @@ pub(crate) fn schema() -> String {
 
 /// A valid, resolved scenario from its JSON, resolved or not.
 pub(crate) fn parse(json: &str) -> PyResult<Scenario> {
-    let scenario = Document::from_json(json).and_then(|document| {
+    let scenario = Document::from_json(json, None, &[]).and_then(|document| {
         let scenario = document.load(&validate)?;
         check_qlog(&scenario).map(|()| scenario)
     });

@@ -27,7 +27,7 @@ impl Digest {
         Self { hash: Box::new(Xxh3::new()), pending, records: 0, checkpoints: Vec::new() }
     }
 
-    /// Adds a departure or an arrival: time, element, port, kind, size and flow.
+    /// Adds a departure or an arrival: time, element, port, kind, size, flow and number of the packet.
     #[inline]
     pub(crate) fn add(&mut self, record: &Record) {
         let bytes = &mut self.pending[(self.records % PENDING as u64) as usize];
@@ -37,7 +37,8 @@ impl Digest {
         bytes[20..24].copy_from_slice(&record.flow.to_le_bytes());
         bytes[24..26].copy_from_slice(&record.port.to_le_bytes());
         bytes[26] = record.event as u8;
-        bytes[27] = record.direction; // the last four bytes stay 0
+        bytes[27] = record.direction;
+        bytes[28..32].copy_from_slice(&(record.packet as u32).to_le_bytes());
         self.records += 1;
         if self.records.is_multiple_of(PENDING as u64) {
             self.hash_pending();

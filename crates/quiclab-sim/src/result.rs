@@ -69,6 +69,8 @@ pub struct FlowResult {
     pub completed: bool,
     /// Whether the connection broke.
     pub failed: bool,
+    /// Why, in a sentence; `None` unless failed.
+    pub failure: Option<String>,
     /// Bytes delivered to the receiving application.
     pub delivered_bytes: u64,
     /// From the start of the client to the last byte in seconds; `None` if not completed.

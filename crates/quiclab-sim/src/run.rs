@@ -6,7 +6,7 @@ use crate::packet_log::Record;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
-use quiclab_core::{ByteCount, Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
+use quiclab_core::{ByteCount, Duration, Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -123,7 +123,7 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
         versions: versions(scenario),
         digest: simulation.digest.hex(),
         run,
-        warnings: warnings(&flows, ended_by),
+        warnings: warnings(scenario, &flows, ended_by),
         flows,
         elements,
     };
@@ -148,12 +148,15 @@ fn drive(
     let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
     loop {
         if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
-            while *sample <= limit && simulation.next_event().is_none_or(|next| *sample < next) {
+            // nothing changes after the last event: one more sample shows that, unless time goes on
+            let last = match (simulation.next_event(), scenario.until) {
+                (Some(next), _) => next.min(limit + Duration::from_nanos(1)),
+                (None, Until::DurationOver) => limit + Duration::from_nanos(1),
+                (None, _) => *sample + Duration::from_nanos(1),
+            };
+            while *sample < last {
                 series.sample(*sample, simulation.topology_mut());
                 *sample += interval;
-                if simulation.next_event().is_none() {
-                    break;
-                }
             }
         }
         match simulation.step(limit)? {
@@ -256,7 +259,9 @@ fn statistics(topology: &mut Topology, element: usize, now: Time) -> Metrics {
 }
 
 fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Time) -> FlowResult {
-    let progress = topology.node(receiver).as_endpoint().expect("receivers are endpoints").progress();
+    let endpoint = topology.node(receiver).as_endpoint().expect("receivers are endpoints");
+    let progress = endpoint.progress();
+    let failure = progress.failed.then(|| endpoint.failure().unwrap_or("its connection broke").to_owned());
     let started = progress.started.filter(|started| *started <= end);
     let elapsed = started.map(|started| progress.finished.unwrap_or(end).since(started).as_secs_f64());
     let bits = progress.delivered_bytes as f64 * 8.0;
@@ -265,6 +270,7 @@ fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Tim
         finish_s: progress.finished.map(seconds),
         completed: progress.finished.is_some(),
         failed: progress.failed,
+        failure,
         delivered_bytes: progress.delivered_bytes,
         download_time_s: elapsed.filter(|_| progress.finished.is_some()),
         goodput_mbps: elapsed.filter(|elapsed| *elapsed > 0.0).map_or(0.0, |elapsed| bits / elapsed / 1e6),
@@ -285,14 +291,29 @@ fn versions(scenario: &Scenario) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn warnings(flows: &BTreeMap<String, FlowResult>, ended_by: EndedBy) -> Vec<String> {
+fn warnings(scenario: &Scenario, flows: &BTreeMap<String, FlowResult>, ended_by: EndedBy) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, flow) in flows {
-        if flow.failed {
-            warnings
-                .push(format!("flow `{name}` failed: its connection broke before everything was delivered"));
+        if let Some(failure) = &flow.failure {
+            warnings.push(format!("flow `{name}` failed before everything was delivered: {failure}"));
         } else if ended_by == EndedBy::Idle && !flow.completed {
             warnings.push(format!("flow `{name}` stalled: nothing was left to happen before it was done"));
+        } else if ended_by == EndedBy::DurationOver
+            && scenario.until == Until::WorkloadsDone
+            && !flow.completed
+        {
+            warnings.push(format!("flow `{name}` was not done when the duration was over"));
+        }
+    }
+    for flow in scenario.flows.values() {
+        for host in [&flow.sender.host, &flow.receiver.host].into_iter().flatten() {
+            if scenario.hosts[host].buffer_never_fills() {
+                let warning =
+                    format!("hosts.{host}.receive_buffer never fills: its CPU takes no time for anything");
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
         }
     }
     warnings

@@ -12,6 +12,8 @@ pub(super) struct Graph {
     elements: BTreeMap<String, Ports>,
     /// For each flow its sending and its receiving end.
     ends: Vec<[String; 2]>,
+    /// Bearer of each of its ends, and whether packets enter it there.
+    bearers: BTreeMap<String, (String, bool)>,
     /// Element behind each output and index of the wire, for all packets (`None`) or some.
     next: BTreeMap<(String, Port, Packets), (String, usize)>,
 }
@@ -26,6 +28,9 @@ pub(super) enum Lost {
     Open { element: String, port: Port },
     /// They reach an endpoint that is not their peer, over the wire with this index.
     Stranger { element: String, wire: usize },
+    /// They leave a bearer that they are not in, enter one inside another, or end inside one, at this
+    /// element, over the wire with this index.
+    Unpaired { element: String, wire: usize },
     /// They run in a circle through these elements (the first is also the last), which the wire
     /// with this index closes.
     Loop { elements: Vec<String>, wire: usize },
@@ -45,6 +50,14 @@ impl Graph {
         Self {
             elements: scenario.elements(),
             ends: scenario.flows.keys().map(ends).collect(),
+            bearers: scenario
+                .bearers
+                .keys()
+                .flat_map(|name| {
+                    let (sender, receiver) = (Scenario::bearer_sender(name), Scenario::bearer_receiver(name));
+                    [(sender, (name.clone(), true)), (receiver, (name.clone(), false))]
+                })
+                .collect(),
             next: wires
                 .map(|(index, wire)| ((wire.from.0, wire.from.1, wire.only), (wire.to.0, index)))
                 .collect(),
@@ -68,9 +81,13 @@ impl Graph {
             }
             let port = Port(step.output as u16);
             step.output += 1;
-            let Some((element, wire)) = self.behind(&step.element, port, (flow, direction)) else {
-                return Err(Lost::Open { element: step.element.clone(), port });
+            let from = step.element.clone();
+            let Some((element, wire)) = self.behind(&from, port, (flow, direction)) else {
+                return Err(Lost::Open { element: from, port });
             };
+            if !self.pairs(&way, element, last) {
+                return Err(Lost::Unpaired { element: element.clone(), wire: *wire });
+            }
             if element == last {
                 passed.insert(element.clone());
             } else if let Some(start) = way.iter().position(|step| step.element == *element) {
@@ -83,6 +100,18 @@ impl Graph {
             }
         }
         Ok(passed)
+    }
+
+    /// Whether packets that have come along `way` may reach `element`: each bearer is left by its own
+    /// receiving end before another is entered or the way ends.
+    fn pairs(&self, way: &[Step], element: &str, last: &str) -> bool {
+        let inside = way.iter().filter_map(|step| self.bearers.get(&step.element)).next_back();
+        let inside = inside.filter(|(_, enters)| *enters).map(|(bearer, _)| bearer);
+        match self.bearers.get(element) {
+            Some((_, true)) => inside.is_none(),
+            Some((bearer, false)) => inside == Some(bearer),
+            None => element != last || inside.is_none(),
+        }
     }
 
     fn behind(&self, element: &str, port: Port, packets: (FlowId, Direction)) -> Option<&(String, usize)> {

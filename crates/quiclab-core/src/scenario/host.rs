@@ -33,6 +33,18 @@ pub struct Host {
     pub timer_slack: Delay,
 }
 
+impl Host {
+    /// Whether a receive buffer is given that can never fill, because reading takes no time.
+    #[must_use]
+    pub fn buffer_never_fills(&self) -> bool {
+        let free = self.receive_call == Duration::ZERO && self.receive_datagram == Duration::ZERO;
+        self.receive_buffer.is_some()
+            && free
+            && self.send_call == Duration::ZERO
+            && self.send_datagram == Duration::ZERO
+    }
+}
+
 impl Default for Host {
     fn default() -> Self {
         Self {

@@ -37,7 +37,7 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        Document::from_json(text)?.scenario()
+        Document::from_json(text, None, &[])?.scenario()
     }
 }
 
@@ -48,7 +48,13 @@ impl Document {
     /// # Errors
     /// When the text is not TOML or a path leads through something that is not a table.
     pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, ScenarioError> {
-        let mut document = Self { file: Some(file.to_owned()), root: Node::from_toml(text, file)? };
+        let root = Node::from_toml(text, file)?;
+        Self { file: Some(file.to_owned()), root }.with(sets)
+    }
+
+    /// The document with `sets` applied.
+    fn with(mut self, sets: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let document = &mut self;
         for (path, value) in sets {
             let steps: Vec<&str> = path.split('.').map(str::trim).collect();
             let result = if steps.iter().any(|step| step.is_empty()) {
@@ -63,15 +69,19 @@ impl Document {
             };
             result.map_err(|error| document.place(error, |_, place| place.line = Line::Set))?;
         }
-        Ok(document)
+        Ok(self)
     }
 
-    /// Reads JSON.
+    /// Reads JSON; `file` is its name in errors, if it has one. `sets` as for TOML.
     ///
     /// # Errors
-    /// When the text is not JSON.
-    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        Ok(Self { file: None, root: Node::from_json(text)? })
+    /// When the text is not JSON or a path leads through something that is not a table.
+    pub fn from_json(
+        text: &str,
+        file: Option<&str>,
+        sets: &[(String, String)],
+    ) -> Result<Self, ScenarioError> {
+        Self { file: file.map(str::to_owned), root: Node::from_json(text)? }.with(sets)
     }
 
     /// The typed scenario; types and fields are checked, not yet what [`Scenario::validate`] does.

@@ -110,7 +110,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"file = "t.csv""#, r#"file = """#, r#"s.toml:12: links.c.rate.file = "": allowed is the path of a file, relative to the scenario"#),
     (r#"file = "t.csv""#, r#"file = "t.csv", format = "mahimahi", at_end = "hold""#, r#"s.toml:12: links.c.rate.at_end = "hold": a mahimahi trace has no rate that could hold, allowed is `loop` or `stop`"#),
     (r#"file = "t.csv""#, r#"file = "t.csv", format = "pcap""#, r#"s.toml:12: links.c.rate.format = "pcap": allowed is `csv` or `mahimahi`"#),
-    (r#"links = ["a", "b"]"#, "links = []", "s.toml:14: bearers.dc.links = []: allowed is 1 to 65535 links"),
+    (r#"links = ["a", "b"]"#, "links = []", "s.toml:14: bearers.dc.links = []: allowed is 1 to 8 links"),
     (r#"links = ["a", "b"]"#, r#"links = ["a", "a"]"#, r#"s.toml:14: bearers.dc.links.1 = "a": named twice, allowed is each link once"#),
     (r#"links = ["a", "b"]"#, r#"links = ["a", "z"]"#, r#"s.toml:14: bearers.dc.links.1 = "z": no such link, allowed is `a`, `b` or `c`"#),
     (r#"links = ["a", "b"]"#, r#"links = "a""#, r#"s.toml:14: bearers.dc.links = "a": allowed is an array"#),

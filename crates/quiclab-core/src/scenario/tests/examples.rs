@@ -49,7 +49,7 @@ fn resolving_fills_in_what_is_inherited() {
         stack = "quinn"
         sender.stack = "noq"
         down = ["split"]
-        up = ["c"]
+        up = ["both", "c"]
         workload = { kind = "download", size = "1 kB" }
     "#;
     let scenario = load(text, &[]).unwrap().resolved();

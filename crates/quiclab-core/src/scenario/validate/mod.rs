@@ -25,6 +25,9 @@ pub struct StackProblem {
     pub allowed: String,
 }
 
+/// Most samples of a time series: more would fill the memory.
+const MOST_SAMPLES: u64 = 10_000_000;
+
 type Check = Result<(), ScenarioError>;
 
 impl Scenario {
@@ -72,7 +75,14 @@ impl Scenario {
             positive_size(&field(["until", "delivered"]), size)?;
         }
         if let Some(interval) = self.record.series_interval {
-            positive_time(&field(["record", "series_interval"]), interval)?;
+            let path = field(["record", "series_interval"]);
+            positive_time(&path, interval)?;
+            let shortest = self.duration / MOST_SAMPLES;
+            ensure(interval >= shortest, || {
+                let allowed =
+                    format!("at least `{shortest}` ({MOST_SAMPLES} samples in the scenario's `duration`)");
+                ScenarioError::refused(path, quoted(interval), allowed)
+            })?;
         }
         ensure(!self.flows.is_empty(), || {
             ScenarioError::refused(field(["flows"]), "{}", "one flow or more").because("no flow at all")

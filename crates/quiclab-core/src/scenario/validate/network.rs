@@ -20,6 +20,17 @@ pub(super) fn check_link(path: &FieldPath, link: &Link) -> Check {
         Some(Rate::Shaped(rate)) => check_shaped(&path.child("rate"), rate)?,
     }
     check_queue(&path.child("queue"), &link.queue)?;
+    if link.rate.is_none() {
+        let needless = |name: &str| {
+            ScenarioError::about(
+                path.child(name),
+                "has no effect without a rate",
+                "a `rate` beside it, or to leave it out",
+            )
+        };
+        ensure(link.queue == Queue::default(), || needless("queue"))?;
+        ensure(link.overhead_per_packet == ByteCount::ZERO, || needless("overhead_per_packet"))?;
+    }
     if let Some(loss) = &link.loss {
         check_loss(&path.child("loss"), loss)?;
     }

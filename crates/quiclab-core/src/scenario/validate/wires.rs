@@ -105,6 +105,13 @@ fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Lost) ->
             ScenarioError::refused(path, value, allowed)
                 .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
         }
+        Lost::Unpaired { element, wire } => {
+            let (path, value) = target(wire);
+            let allowed =
+                "a way that leaves each bearer by its own receiver before the next bearer or the end";
+            ScenarioError::refused(path, value, allowed)
+                .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
+        }
         Lost::Loop { elements, wire } => {
             let (path, value) = target(wire);
             let circle = elements.join(" -> ");
