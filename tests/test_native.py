@@ -106,7 +106,8 @@ def test_first_difference_of_a_changed_queue(small: Path) -> None:
     assert same["identical"] is True
     parted = json.loads(native.first_difference(texts[0], 1, texts[1], 1, ".", "."))
     assert parted["identical"] is False
-    assert {"time_ns", "element", "event", "port", "flow", "size_bytes"} == set(parted["a"])
+    keys = {"time_ns", "element", "event", "port", "reason", "direction", "flow", "size_bytes"}
+    assert set(parted["a"]) == keys
     # the queue of 5 is the first thing that can differ: it drops what the other one takes
     assert parted["b"]["element"] == "down1"
-    assert parted["b"]["event"] == "drop"
+    assert (parted["b"]["event"], parted["b"]["reason"], parted["b"]["flow"]) == ("drop", "queue_full", "dc")

@@ -105,6 +105,7 @@ def first_difference(
 ) -> str:
     """Run two scenarios side by side up to the first packet event that differs.
 
-    JSON `{identical, index, a, b}`; `a` and `b` are `{time_ns, element, event, port, flow, size_bytes}` or null
-    where one run ends before the other.
+    JSON `{identical, index, a, b}`; `a` and `b` are
+    `{time_ns, element, event, port, reason, direction, flow, size_bytes}` or null where one run ends before the other;
+    `port` is null for drops, `reason` for all else.
     """

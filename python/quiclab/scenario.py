@@ -6,6 +6,7 @@ with a unit (`"20 Mbit/s"`). `None` means "not given": the engine fills in the d
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -231,7 +232,8 @@ Until: TypeAlias = Literal["workloads_done", "duration_over"] | Delivered
 class Scenario:
     """One network with its flows.
 
-    Files that it names (traces) are relative to the directory a run is given.
+    `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to, that of
+    the file after `load`.
     """
 
     name: str
@@ -246,6 +248,7 @@ class Scenario:
     taps: dict[str, Tap] = field(default_factory=dict)
     wires: tuple[Wire, ...] | None = None
     record: Record | None = None
+    base_dir: str = field(default=".", compare=False, repr=False, metadata={"internal": True})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tree as plain Python values, without what is `None`."""
@@ -290,15 +293,19 @@ class Scenario:
             present = getattr(self, table)
             if name not in present:
                 raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")
-        return Scenario.from_dict(tree.with_value(self.to_dict(), path, tree.to_plain(value)))
+        return self._like(tree.with_value(self.to_dict(), path, tree.to_plain(value)))
 
     def resolved(self) -> Scenario:
         """Return the scenario validated and with every default filled in."""
-        return Scenario.from_dict(json.loads(self.resolved_json()))
+        return self._like(json.loads(self.resolved_json()))
+
+    def _like(self, plain: Mapping[str, Any]) -> Scenario:
+        """Build a scenario whose files are where those of this one are."""
+        return dataclasses.replace(Scenario.from_dict(plain), base_dir=self.base_dir)
 
     def resolved_json(self) -> str:
         """Return the validated scenario with every default filled in, as JSON of the engine."""
-        return resolve(self.to_json(), self.name, form="json")
+        return resolve(self.to_json(), str(Path(self.base_dir) / self.name), form="json")
 
 
 def load(path: str | Path, sets: Sequence[tuple[str, str]] = ()) -> Scenario:
@@ -323,4 +330,5 @@ def load(path: str | Path, sets: Sequence[tuple[str, str]] = ()) -> Scenario:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise RequestError(f"cannot read the scenario {path}: {reason}") from error
     form: Literal["toml", "json"] = "json" if path.suffix == ".json" else "toml"
-    return Scenario.from_dict(json.loads(resolve(text, str(path), sets, form)))
+    scenario = Scenario.from_dict(json.loads(resolve(text, str(path), sets, form)))
+    return dataclasses.replace(scenario, base_dir=str(path.parent))

@@ -22,7 +22,7 @@ def to_plain(value: object) -> Any:
         return {
             _name(item): to_plain(getattr(value, item.name))
             for item in dataclasses.fields(value)
-            if getattr(value, item.name) is not None
+            if getattr(value, item.name) is not None and not item.metadata.get("internal")
         }
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
@@ -114,7 +114,7 @@ def _dataclass(kind: type, value: Any, path: str) -> Any:
     if isinstance(value, kind):
         return value
     _expect(isinstance(value, Mapping), path, value, "a table")
-    fields = {_name(item): item for item in dataclasses.fields(kind)}
+    fields = {_name(item): item for item in dataclasses.fields(kind) if not item.metadata.get("internal")}
     for key in value:
         if key not in fields:
             raise RequestError(f"{path} has no field `{key}`; allowed are {', '.join(sorted(fields))}")

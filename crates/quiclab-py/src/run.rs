@@ -81,7 +81,7 @@ fn simulate<T: Send>(
             },
             packet_observers: &|topology| recorder.packet_observers(scenario, topology),
             progress: &|state| tell(progress.as_ref(), state, &error),
-            records: None,
+            compared: None,
         })
     });
     if let Some(error) = error.lock().expect("no holder panics").take() {

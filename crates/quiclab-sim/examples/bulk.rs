@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         },
         packet_observers: &|_| Vec::new(),
         progress: &|_| ControlFlow::Continue(()),
-        records: None,
+        compared: None,
     };
     for seed in 1..=runs {
         let start = cpu_seconds();

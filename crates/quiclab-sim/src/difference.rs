@@ -1,13 +1,13 @@
 //! Where two runs part: the first departure, arrival or drop that differs.
 //!
-//! Both runs are repeated from scenario and seed. The first pass compares digests at checkpoints,
-//! the second keeps the records between the last equal checkpoint and the next only, so memory
-//! does not grow with the length of the run.
+//! Both runs are repeated from scenario and seed. The first pass compares a hash of all records at
+//! checkpoints, the second keeps the records between the last equal checkpoint and the next only,
+//! so memory does not grow with the length of the run. Elements and flows are compared by name.
 
-use crate::digest::CHECKPOINT;
-use crate::packet_log::{Event, Record};
+use crate::packet_log::{CHECKPOINT, Event, Record};
 use crate::run::{RunError, RunOptions, RunOutput, run};
 use quiclab_core::scenario::Scenario;
+use quiclab_core::{Direction, DropReason};
 use serde::Serialize;
 
 /// One side of a comparison.
@@ -23,9 +23,9 @@ pub struct Side<'a> {
 /// Where two runs part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Whether the digests are equal.
+    /// Whether all arrivals, departures and drops are equal.
     pub identical: bool,
-    /// Departures and arrivals before the first event that differs; `None` if identical.
+    /// Number of the first that differs, counted from 0; `None` if identical.
     pub index: Option<u64>,
     /// What the first run did there; `None` if it had ended.
     pub a: Option<PacketEvent>,
@@ -42,10 +42,14 @@ pub struct PacketEvent {
     pub element: String,
     /// What happened.
     pub event: Event,
-    /// Input or output; for drops the number of the reason.
-    pub port: u16,
-    /// Number of the flow.
-    pub flow: u32,
+    /// Input or output; `None` for drops.
+    pub port: Option<u16>,
+    /// Why it was dropped; `None` otherwise.
+    pub reason: Option<&'static str>,
+    /// Which way it travelled.
+    pub direction: &'static str,
+    /// Name of the flow.
+    pub flow: String,
     /// IP length.
     pub size_bytes: u64,
 }
@@ -55,24 +59,18 @@ pub struct PacketEvent {
 /// # Errors
 /// When one of them cannot be run.
 pub fn first_difference(a: &mut Side<'_>, b: &mut Side<'_>) -> Result<Difference, RunError> {
-    let whole = (pass(a, 0..0)?, pass(b, 0..0)?);
-    let equal =
-        whole.0.checkpoints.iter().zip(&whole.1.checkpoints).take_while(|(a, b)| a == b).count() as u64;
-    if whole.0.result.digest == whole.1.result.digest {
+    let (whole_a, whole_b) = (pass(a, 0..0)?, pass(b, 0..0)?);
+    if whole_a.checkpoints == whole_b.checkpoints {
         return Ok(Difference { identical: true, index: None, a: None, b: None });
     }
-    // Records before the first difference are equal, so numbers count the same events in both runs.
-    // A drop is not part of the digest and shows there only when the packet should have left: one
-    // checkpoint more is looked at.
-    let start = equal.saturating_sub(1) * CHECKPOINT;
-    let window = start..(equal + 1) * CHECKPOINT + 1;
-    let (log_a, log_b) = (pass(a, window.clone())?, pass(b, window)?);
-    let (events_a, events_b) = (events(&log_a), events(&log_b));
+    let pairs = whole_a.checkpoints.iter().zip(&whole_b.checkpoints);
+    let start = pairs.take_while(|(a, b)| a == b).count() as u64 * CHECKPOINT;
+    let window = start..start + CHECKPOINT;
+    let (events_a, events_b) = (events(&pass(a, window.clone())?), events(&pass(b, window)?));
     let common = events_a.iter().zip(&events_b).take_while(|(a, b)| a == b).count();
-    let counted = events_a[..common].iter().filter(|event| event.event != Event::Drop).count() as u64;
     Ok(Difference {
         identical: false,
-        index: Some(start + counted),
+        index: Some(start + common as u64),
         a: events_a.get(common).cloned(),
         b: events_b.get(common).cloned(),
     })
@@ -83,17 +81,21 @@ fn events(output: &RunOutput) -> Vec<PacketEvent> {
 }
 
 fn pass(side: &mut Side<'_>, window: std::ops::Range<u64>) -> Result<RunOutput, RunError> {
-    side.options.records = Some(window);
+    side.options.compared = Some(window);
     run(side.scenario, side.seed, &side.options)
 }
 
 fn describe(output: &RunOutput, record: &Record) -> PacketEvent {
+    let dropped = record.event == Event::Drop;
+    let flows = &output.result.scenario.flows;
     PacketEvent {
         time_ns: record.time.as_nanos(),
         element: output.element_names[record.element as usize].clone(),
         event: record.event,
-        port: record.port,
-        flow: record.flow,
+        port: (!dropped).then_some(record.port),
+        reason: dropped.then(|| DropReason::ALL[usize::from(record.port)].name()),
+        direction: if record.direction == Direction::Down as u8 { "down" } else { "up" },
+        flow: flows.keys().nth(record.flow as usize).cloned().unwrap_or_default(),
         size_bytes: record.size_bytes,
     }
 }

@@ -3,14 +3,10 @@
 use crate::packet_log::{Event, Record};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Records between two checkpoints, by which `first_difference` finds where two runs part.
-pub(crate) const CHECKPOINT: u64 = 4096;
-
 /// Bytes hashed for a record.
 const RECORD_BYTES: usize = 32;
-/// Records hashed at once; a divisor of [`CHECKPOINT`].
+/// Records hashed at once.
 const PENDING: usize = 64;
-const _: () = assert!(CHECKPOINT.is_multiple_of(PENDING as u64));
 
 /// See the module documentation.
 pub(crate) struct Digest {
@@ -18,13 +14,12 @@ pub(crate) struct Digest {
     /// Records not yet hashed: hashing many at once is several times cheaper.
     pending: Box<[[u8; RECORD_BYTES]; PENDING]>,
     records: u64,
-    checkpoints: Vec<u128>,
 }
 
 impl Digest {
     pub(crate) fn new() -> Self {
         let pending = Box::new([[0; RECORD_BYTES]; PENDING]);
-        Self { hash: Box::new(Xxh3::new()), pending, records: 0, checkpoints: Vec::new() }
+        Self { hash: Box::new(Xxh3::new()), pending, records: 0 }
     }
 
     /// Adds a departure or an arrival: time, element, port, kind, size, flow and number of the packet.
@@ -48,14 +43,6 @@ impl Digest {
     #[cold]
     fn hash_pending(&mut self) {
         self.hash.update(self.pending.as_flattened());
-        if self.records.is_multiple_of(CHECKPOINT) {
-            self.checkpoints.push(self.hash.digest128());
-        }
-    }
-
-    /// Departures and arrivals so far.
-    pub(crate) fn records(&self) -> u64 {
-        self.records
     }
 
     /// The digest as 32 hexadecimal digits.
@@ -63,11 +50,6 @@ impl Digest {
         let mut hash = self.hash.clone();
         hash.update(self.pending[..(self.records % PENDING as u64) as usize].as_flattened());
         format!("{:032x}", hash.digest128())
-    }
-
-    /// The digest after each full [`CHECKPOINT`] records.
-    pub(crate) fn into_checkpoints(self) -> Vec<u128> {
-        self.checkpoints
     }
 }
 

@@ -107,10 +107,10 @@ impl Simulation {
         self.livelock_events = events;
     }
 
-    /// Keeps records of the packets whose departure or arrival number lies in `window`.
-    pub(crate) fn keep_records(&mut self, window: std::ops::Range<u64>) {
+    /// Gives every arrival, departure and drop to `log`, too.
+    pub(crate) fn keep_records(&mut self, log: PacketLog) {
         self.outputs.record_drops = true;
-        self.log = Some(PacketLog { window, records: Vec::new() });
+        self.log = Some(log);
     }
 
     /// Time of the last event.
@@ -212,7 +212,7 @@ impl Simulation {
         for (reason, packet) in self.outputs.drops.drain(..) {
             if let Some(log) = &mut self.log {
                 let record = Record::new(self.now, element, Port(reason as u16), Event::Drop, &packet);
-                log.add(self.digest.records(), record);
+                log.add(record);
             }
             for observer in &mut self.observers {
                 observer.discard(self.now, element, reason, &packet);
@@ -231,7 +231,7 @@ impl Simulation {
     fn note(&mut self, event: Event, element: usize, port: Port, packet: &Packet) {
         let record = Record::new(self.now, element, port, event, packet);
         if let Some(log) = &mut self.log {
-            log.add(self.digest.records(), record);
+            log.add(record);
         }
         self.digest.add(&record);
         for observer in &mut self.observers {

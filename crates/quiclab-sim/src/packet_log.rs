@@ -3,6 +3,7 @@
 use quiclab_core::{Packet, Port, Time};
 use serde::Serialize;
 use std::ops::Range;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// What happened to a packet at an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -53,16 +54,79 @@ impl Record {
     }
 }
 
-/// Keeps the records whose number (drops not counted) lies in a window.
+/// Records between two checkpoints of a comparison.
+pub(crate) const CHECKPOINT: u64 = 4096;
+
+/// Keeps the records whose number lies in a window, counted from 0 with drops.
 pub(crate) struct PacketLog {
-    pub(crate) window: Range<u64>,
+    window: Range<u64>,
+    count: u64,
     pub(crate) records: Vec<Record>,
+    comparison: Option<Comparison>,
+}
+
+/// A hash over all records by which two runs are compared. Unlike the digest it knows elements and
+/// flows by name, not by number, so that one more element does not change all that others do, and it
+/// covers drops.
+struct Comparison {
+    hash: Xxh3,
+    /// Hash of the name by element, and by flow.
+    elements: Vec<u64>,
+    flows: Vec<u64>,
+    checkpoints: Vec<u128>,
 }
 
 impl PacketLog {
-    pub(crate) fn add(&mut self, number: u64, record: Record) {
-        if self.window.contains(&number) {
+    pub(crate) fn new(window: Range<u64>) -> Self {
+        Self { window, count: 0, records: Vec::new(), comparison: None }
+    }
+
+    /// Also hashes all records, for a comparison of runs whose elements and flows have these names.
+    pub(crate) fn compare<'a>(
+        &mut self,
+        elements: impl Iterator<Item = &'a str>,
+        flows: impl Iterator<Item = &'a str>,
+    ) {
+        let hashes = |name: &str| xxh3_64(name.as_bytes());
+        self.comparison = Some(Comparison {
+            hash: Xxh3::new(),
+            elements: elements.map(hashes).collect(),
+            flows: flows.map(hashes).collect(),
+            checkpoints: Vec::new(),
+        });
+    }
+
+    pub(crate) fn add(&mut self, record: Record) {
+        if self.window.contains(&self.count) {
             self.records.push(record);
         }
+        self.count += 1;
+        if let Some(comparison) = &mut self.comparison {
+            comparison.add(&record);
+            if self.count.is_multiple_of(CHECKPOINT) {
+                comparison.checkpoints.push(comparison.hash.digest128());
+            }
+        }
+    }
+
+    /// The hash after each [`CHECKPOINT`] records and after the last; empty without a comparison.
+    pub(crate) fn into_checkpoints(self) -> Vec<u128> {
+        let Some(comparison) = self.comparison else { return Vec::new() };
+        let mut checkpoints = comparison.checkpoints;
+        checkpoints.push(comparison.hash.digest128());
+        checkpoints
+    }
+}
+
+impl Comparison {
+    fn add(&mut self, record: &Record) {
+        let numbers = [
+            record.time.as_nanos(),
+            self.elements[record.element as usize],
+            self.flows[record.flow as usize],
+            record.size_bytes,
+            u64::from(record.port) << 16 | u64::from(record.direction) << 8 | record.event as u64,
+        ];
+        self.hash.update(numbers.map(u64::to_le_bytes).as_flattened());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::build::{BuildError, BuildOptions, Built, build};
 use crate::event_loop::{Simulation, SimulationError, Step};
-use crate::packet_log::Record;
+use crate::packet_log::{PacketLog, Record};
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
@@ -60,8 +60,9 @@ pub struct RunOptions<'a> {
     pub packet_observers: &'a dyn Fn(&Topology) -> Vec<Box<dyn PacketObserver>>,
     /// Told now and then (every 4096 events) how far the run is; decides whether it goes on.
     pub progress: &'a dyn Fn(RunProgress) -> ControlFlow<()>,
-    /// Departures and arrivals to keep records of, by their number; with `record.packets`, all.
-    pub records: Option<Range<u64>>,
+    /// For a comparison with another run: which records to keep, by their number; `None` keeps what the
+    /// scenario says.
+    pub compared: Option<Range<u64>>,
 }
 
 /// A result with what was recorded.
@@ -76,7 +77,7 @@ pub struct RunOutput {
     pub taps: Vec<(String, TapRecords)>,
     /// Names of the elements by index.
     pub element_names: Vec<String>,
-    /// The digest after each 4096 departures and arrivals.
+    /// See [`PacketLog::into_checkpoints`].
     pub(crate) checkpoints: Vec<u128>,
 }
 
@@ -88,8 +89,13 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
     let Built { topology, senders, receivers } = build(scenario, seed, &options.build)?;
     let observers = (options.packet_observers)(&topology);
     let mut simulation = Simulation::new(topology, observers);
-    if let Some(window) = options.records.clone().or(scenario.record.packets.then_some(0..u64::MAX)) {
-        simulation.keep_records(window);
+    if let Some(window) = &options.compared {
+        let mut log = PacketLog::new(window.clone());
+        let elements = (0..simulation.topology().len()).map(|index| simulation.topology().name(index));
+        log.compare(elements, scenario.flows.keys().map(String::as_str));
+        simulation.keep_records(log);
+    } else if scenario.record.packets {
+        simulation.keep_records(PacketLog::new(0..u64::MAX));
     }
     let mut series = Series::default();
     let ended_by = drive(&mut simulation, scenario, &receivers, &mut series, options.progress)?;
@@ -129,9 +135,12 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
     };
     let element_names =
         (0..simulation.topology().len()).map(|i| simulation.topology().name(i).to_owned()).collect();
-    let packets = simulation.log.take().map(|log| log.records).unwrap_or_default();
+    let (packets, checkpoints) = simulation
+        .log
+        .take()
+        .map(|mut log| (std::mem::take(&mut log.records), log.into_checkpoints()))
+        .unwrap_or_default();
     let taps = take_taps(simulation.topology_mut());
-    let checkpoints = simulation.digest.into_checkpoints();
     Ok(RunOutput { result, series, packets, taps, element_names, checkpoints })
 }
 

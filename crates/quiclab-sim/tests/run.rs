@@ -44,7 +44,7 @@ fn attempt(scenario: &Scenario, base_dir: &Path, go_on: bool) -> Result<RunOutpu
         build: BuildOptions { stacks: &NativeStacks, base_dir, transport_observer: &|_| None },
         packet_observers: &|_| Vec::new(),
         progress: &|_| if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) },
-        records: None,
+        compared: None,
     };
     run(scenario, 7, &options)
 }

@@ -1,8 +1,8 @@
 """aioquic behind the event loop: unmodified, in virtual time, with seeded random numbers.
 
-aioquic takes `now` everywhere; what it draws from the operating system (`os.urandom`, key pairs)
-and the date by which it judges certificates are replaced while it is called. Times are floats of
-seconds inside aioquic; deadlines are rounded up to a nanosecond.
+aioquic takes `now` everywhere; what it draws from the operating system (`os.urandom`, key pairs) and the date by which
+it judges certificates are replaced while it is called, so only one run of it may go on in a process at a time. Times
+are floats of seconds inside aioquic; deadlines are rounded up to a nanosecond.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.packet import pull_quic_header
 from aioquic.quic.packet_builder import QuicSentPacket
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import x25519
+from cryptography.hazmat.primitives.asymmetric import ec, x448, x25519
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
 #: aioquic may leave a timer in the past; virtual time then moves on by this much (ns).
@@ -73,8 +73,6 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 }
 _CHUNK: Final = bytes(1 << 20)
 _PEER: Final = ("10.0.0.1", 443)
-_urandom = os.urandom
-_utcnow = tls.utcnow
 
 
 def describe() -> str:
@@ -104,12 +102,30 @@ def problem(options: dict[str, Any]) -> tuple[str, str, str] | None:
     return None
 
 
+# bound before the classes are replaced
+_x25519_from_bytes = x25519.X25519PrivateKey.from_private_bytes
+_x448_from_bytes = x448.X448PrivateKey.from_private_bytes
+
+
 class _SeededX25519(x25519.X25519PrivateKey):
     """Stands in for the class in `aioquic.tls`: its key pairs come from `os.urandom`."""
 
     @classmethod
     def generate(cls) -> x25519.X25519PrivateKey:
-        return x25519.X25519PrivateKey.from_private_bytes(os.urandom(32))
+        return _x25519_from_bytes(os.urandom(32))
+
+
+class _SeededX448(x448.X448PrivateKey):
+    """As `_SeededX25519`."""
+
+    @classmethod
+    def generate(cls) -> x448.X448PrivateKey:
+        return _x448_from_bytes(os.urandom(56))
+
+
+def _seeded_ec_key(curve: ec.EllipticCurve) -> ec.EllipticCurvePrivateKey:
+    """Stand in for `ec.generate_private_key`; one byte less than the order of the curve has is always below it."""
+    return ec.derive_private_key(1 + int.from_bytes(os.urandom(curve.key_size // 8 - 1)), curve)
 
 
 class AioquicEndpoint:
@@ -303,16 +319,22 @@ class AioquicEndpoint:
     @contextmanager
     def _virtual(self) -> Iterator[None]:
         """Replace what aioquic takes from the operating system while it is called."""
-        key_class = x25519.X25519PrivateKey
-        os.urandom = self._random.randbytes
-        tls.utcnow = lambda: VIRTUAL_DATE
-        x25519.X25519PrivateKey = _SeededX25519  # type: ignore[misc]  # where aioquic.tls looks it up
+        replaced: list[tuple[Any, str, Any]] = [
+            (os, "urandom", self._random.randbytes),
+            (tls, "utcnow", lambda: VIRTUAL_DATE),
+            # where aioquic.tls looks them up
+            (x25519, "X25519PrivateKey", _SeededX25519),
+            (x448, "X448PrivateKey", _SeededX448),
+            (ec, "generate_private_key", _seeded_ec_key),
+        ]
+        originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
         try:
+            for owner, name, replacement in replaced:
+                setattr(owner, name, replacement)
             yield
         finally:
-            os.urandom = _urandom
-            tls.utcnow = _utcnow
-            x25519.X25519PrivateKey = key_class  # type: ignore[misc]
+            for owner, name, original in originals:
+                setattr(owner, name, original)
 
 
 def _configuration(server: bool, options: dict[str, Any], server_name: str, alpn: str) -> QuicConfiguration:
