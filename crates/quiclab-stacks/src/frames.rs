@@ -1,35 +1,35 @@
 //! What loss tracking needs to know of the frames in a packet.
 
-use quiclab_core::quic::{Frame, FrameError, Frames};
+use quiclab_core::quic::{Frame, Frames};
 use std::ops::RangeInclusive;
 
 /// What a packet holds.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// Holds a frame other than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2).
     pub(crate) ack_eliciting: bool,
     /// Holds HANDSHAKE_DONE.
     pub(crate) handshake_done: bool,
+    /// Holds something that is no known frame.
+    pub(crate) unknown: bool,
 }
 
 /// Walks `payload`, a decrypted packet; `acknowledged` is called with each range of each ACK frame,
-/// descending. A frame of unknown type, which takes the rest of the packet, is ack-eliciting.
-pub(crate) fn walk(
-    payload: &[u8],
-    mut acknowledged: impl FnMut(RangeInclusive<u64>),
-) -> Result<Summary, FrameError> {
+/// descending. What is no known frame ends the walk and counts as ack-eliciting.
+pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(RangeInclusive<u64>)) -> Summary {
     let mut summary = Summary::default();
     for frame in Frames::new(payload) {
-        match frame? {
-            Frame::Padding { .. } | Frame::ConnectionClose { .. } => {}
-            Frame::Ack(ack) => ack.ranges().for_each(&mut acknowledged),
+        match frame {
+            Ok(Frame::Padding { .. } | Frame::ConnectionClose { .. }) => {}
+            Ok(Frame::Ack(ack)) => ack.ranges().for_each(&mut acknowledged),
             frame => {
                 summary.ack_eliciting = true;
-                summary.handshake_done |= frame == Frame::HandshakeDone;
+                summary.handshake_done |= frame == Ok(Frame::HandshakeDone);
+                summary.unknown |= matches!(frame, Ok(Frame::Unknown { .. }) | Err(_));
             }
         }
     }
-    Ok(summary)
+    summary
 }
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
 
     fn ranges(payload: &[u8]) -> (Summary, Vec<RangeInclusive<u64>>) {
         let mut ranges = Vec::new();
-        let summary = walk(payload, |range| ranges.push(range)).unwrap();
+        let summary = walk(payload, |range| ranges.push(range));
         (summary, ranges)
     }
 
@@ -53,9 +53,19 @@ mod tests {
             assert_eq!(ranges(case), (Summary::default(), vec![]), "{case:x?}");
         }
         let ping = [&ack[..], &[0x01]].concat();
-        let eliciting = Summary { ack_eliciting: true, handshake_done: false };
+        let eliciting = Summary { ack_eliciting: true, ..Summary::default() };
         assert_eq!(ranges(&ping), (eliciting, vec![90..=100, 81..=85]));
         let done = [0x1e, 0x00];
-        assert_eq!(ranges(&done), (Summary { ack_eliciting: true, handshake_done: true }, vec![]));
+        assert_eq!(ranges(&done), (Summary { handshake_done: true, ..eliciting }, vec![]));
+    }
+
+    /// A stack may send what is not known here; the ranges before it count.
+    #[test]
+    fn what_is_unknown_or_cut_off_is_ack_eliciting() {
+        let ack = [0x02, 7, 0, 0, 1];
+        for rest in [&[0x20, 1, 2][..], &[0x06, 0, 9], &[0x40]] {
+            let expected = Summary { ack_eliciting: true, handshake_done: false, unknown: true };
+            assert_eq!(ranges(&[&ack[..], rest].concat()), (expected, vec![6..=7]), "{rest:x?}");
+        }
     }
 }
