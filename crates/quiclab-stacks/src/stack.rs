@@ -1,5 +1,6 @@
 //! What the driver needs of a QUIC library, and the two libraries behind it.
 
+mod adapter;
 pub(crate) mod noq;
 pub(crate) mod quinn;
 
@@ -46,7 +47,7 @@ pub(crate) trait Stack: Send + 'static {
     fn close(&mut self, now: Instant);
 
     /// Recovery state and counters.
-    fn snapshot(&self) -> Snapshot;
+    fn snapshot(&mut self) -> Snapshot;
 }
 
 /// What a connection tells the application.
