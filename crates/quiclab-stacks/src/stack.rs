@@ -12,6 +12,8 @@ use std::time::Instant;
 /// One end of one connection of a sans-IO QUIC library, all in virtual time. It neither opens
 /// sockets nor reads clocks: the driver passes datagrams and instants.
 pub(crate) trait Stack: Send + 'static {
+    /// Name in scenarios.
+    const NAME: &'static str;
     /// Identity of a stream.
     type Stream: Copy + PartialEq + Send;
 

@@ -107,6 +107,7 @@ macro_rules! adapter {
             }
 
             impl Stack for $name {
+                const NAME: &'static str = stringify!($module);
                 type Stream = StreamId;
 
                 fn connect(&mut self, now: Instant) {
