@@ -10,6 +10,7 @@ mod host;
 mod link;
 mod packet;
 mod quantity;
+pub mod quic;
 mod random;
 pub mod scenario;
 mod tap;

@@ -2,9 +2,9 @@
 //! there is an RTT sample.
 //!
 //! Wraps the stack's own controller and passes every call on. After each ACK the stack states the
-//! bytes in flight, and each loss its size; what is sent in between is added by
-//! [`Gauge::add_in_flight`]. Only during the handshake may a padded packet without ack-eliciting
-//! frames be missing, until the next ACK.
+//! bytes in flight, and each loss its size; what is sent in between is added by [`Gauge::sent`]
+//! (quinn) or the controller (noq). Only during the handshake may a padded packet without
+//! ack-eliciting frames be missing, until the next ACK.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub(crate) struct Gauge {
     /// Nanoseconds; 0 before it is known.
     min_rtt: AtomicU64,
     congestion_events: AtomicU64,
+    /// Frames sent that make a packet count as in flight; stays 0 with noq.
+    eliciting_frames: AtomicU64,
 }
 
 impl Gauge {
@@ -43,8 +45,15 @@ impl Gauge {
         self.congestion_events.load(Relaxed)
     }
 
-    /// A datagram that counts as in flight is sent.
-    pub(crate) fn add_in_flight(&self, bytes: u64) {
+    /// A datagram of `bytes` is sent, and `eliciting_frames` were up to now: it counts as in flight
+    /// if these have grown. For quinn, which does not tell its controller what makes a packet count.
+    pub(crate) fn sent(&self, bytes: u64, eliciting_frames: u64) {
+        if self.eliciting_frames.swap(eliciting_frames, Relaxed) != eliciting_frames {
+            self.add_in_flight(bytes);
+        }
+    }
+
+    fn add_in_flight(&self, bytes: u64) {
         self.in_flight.store(self.in_flight() + bytes, Relaxed);
     }
 
@@ -95,137 +104,116 @@ impl<T> std::fmt::Debug for Mirrored<T> {
     }
 }
 
-mod quinn {
-    use super::*;
-    use quinn_proto::RttEstimator;
-    use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+/// The traits of a stack, which are the same but for the methods in `$own`: noq has more, with more
+/// arguments.
+macro_rules! mirrored {
+    ($module:ident, $proto:ident, $($own:tt)*) => {
+        mod $module {
+            use super::*;
+            use $proto::RttEstimator;
+            use $proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 
-    type Factory = Arc<dyn ControllerFactory + Send + Sync>;
+            type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
-    impl ControllerFactory for Mirrored<Factory> {
-        fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-            let inner = self.inner.clone().build(now, mtu);
-            Box::new(Mirrored::new(inner, self.gauge.clone()))
+            impl ControllerFactory for Mirrored<Factory> {
+                fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+                    let inner = self.inner.clone().build(now, mtu);
+                    Box::new(Mirrored::new(inner, self.gauge.clone()))
+                }
+            }
+
+            impl Controller for Mirrored<Box<dyn Controller>> {
+                fn on_sent(&mut self, now: Instant, bytes: u64, last: u64) {
+                    self.inner.on_sent(now, bytes, last);
+                }
+                fn on_end_acks(
+                    &mut self,
+                    now: Instant,
+                    in_flight: u64,
+                    app_limited: bool,
+                    largest: Option<u64>,
+                ) {
+                    self.gauge.acknowledged(in_flight);
+                    self.inner.on_end_acks(now, in_flight, app_limited, largest);
+                }
+                fn on_mtu_update(&mut self, mtu: u16) {
+                    self.inner.on_mtu_update(mtu);
+                }
+                fn window(&self) -> u64 {
+                    self.inner.window()
+                }
+                fn metrics(&self) -> ControllerMetrics {
+                    self.inner.metrics()
+                }
+                fn clone_box(&self) -> Box<dyn Controller> {
+                    let (inner, gauge) = (self.inner.clone_box(), self.gauge.clone());
+                    Box::new(Mirrored { inner, gauge, recovery_start: self.recovery_start })
+                }
+                fn initial_window(&self) -> u64 {
+                    self.inner.initial_window()
+                }
+                fn into_any(self: Box<Self>) -> Box<dyn Any> {
+                    self.inner.into_any()
+                }
+                $($own)*
+            }
         }
+    };
+}
+
+mirrored! {
+    quinn, quinn_proto,
+
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
+        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
     }
-
-    impl Controller for Mirrored<Box<dyn Controller>> {
-        fn on_sent(&mut self, now: Instant, bytes: u64, last: u64) {
-            self.inner.on_sent(now, bytes, last);
-        }
-        fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
-            self.inner.on_ack(now, sent, bytes, app_limited, rtt);
-        }
-        fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
-            self.gauge.acknowledged(in_flight);
-            self.inner.on_end_acks(now, in_flight, app_limited, largest);
-        }
-        fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
-            self.congestion(now, sent, lost_bytes);
-            self.inner.on_congestion_event(now, sent, persistent, lost_bytes);
-        }
-        fn on_mtu_update(&mut self, mtu: u16) {
-            self.inner.on_mtu_update(mtu);
-        }
-        fn window(&self) -> u64 {
-            self.inner.window()
-        }
-        fn metrics(&self) -> ControllerMetrics {
-            self.inner.metrics()
-        }
-        fn clone_box(&self) -> Box<dyn Controller> {
-            let (inner, gauge) = (self.inner.clone_box(), self.gauge.clone());
-            Box::new(Mirrored { inner, gauge, recovery_start: self.recovery_start })
-        }
-        fn initial_window(&self) -> u64 {
-            self.inner.initial_window()
-        }
-        fn into_any(self: Box<Self>) -> Box<dyn Any> {
-            self.inner.into_any()
-        }
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
+        self.congestion(now, sent, lost_bytes);
+        self.inner.on_congestion_event(now, sent, persistent, lost_bytes);
     }
 }
 
-mod noq {
-    use super::*;
-    use noq_proto::RttEstimator;
-    use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+mirrored! {
+    noq, noq_proto,
 
-    type Factory = Arc<dyn ControllerFactory + Send + Sync>;
-
-    impl ControllerFactory for Mirrored<Factory> {
-        fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-            let inner = self.inner.clone().build(now, mtu);
-            Box::new(Mirrored::new(inner, self.gauge.clone()))
-        }
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
+        self.gauge.add_in_flight(u64::from(bytes));
+        self.inner.on_packet_sent(now, bytes, number);
     }
-
-    impl Controller for Mirrored<Box<dyn Controller>> {
-        fn on_sent(&mut self, now: Instant, bytes: u64, largest: u64) {
-            self.inner.on_sent(now, bytes, largest);
-        }
-        fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
-            self.gauge.add_in_flight(u64::from(bytes));
-            self.inner.on_packet_sent(now, bytes, number);
-        }
-        fn on_cwnd_limited(&mut self) {
-            self.inner.on_cwnd_limited();
-        }
-        fn on_ack(
-            &mut self,
-            now: Instant,
-            sent: Instant,
-            bytes: u64,
-            number: u64,
-            app_limited: bool,
-            rtt: &RttEstimator,
-        ) {
-            self.gauge.min_rtt(rtt.min());
-            self.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
-        }
-        fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
-            self.gauge.acknowledged(in_flight);
-            self.inner.on_end_acks(now, in_flight, app_limited, largest);
-        }
-        fn on_congestion_event(
-            &mut self,
-            now: Instant,
-            sent: Instant,
-            persistent: bool,
-            ecn: bool,
-            lost_bytes: u64,
-            largest_lost: u64,
-        ) {
-            self.congestion(now, sent, lost_bytes);
-            self.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
-        }
-        fn on_packet_lost(&mut self, bytes: u16, number: u64, now: Instant) {
-            self.inner.on_packet_lost(bytes, number, now);
-        }
-        fn on_spurious_congestion_event(&mut self) {
-            self.inner.on_spurious_congestion_event();
-        }
-        fn on_mtu_update(&mut self, mtu: u16) {
-            self.inner.on_mtu_update(mtu);
-        }
-        fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: Duration) {
-            self.inner.on_ack_frequency_update(threshold, max_ack_delay);
-        }
-        fn window(&self) -> u64 {
-            self.inner.window()
-        }
-        fn metrics(&self) -> ControllerMetrics {
-            self.inner.metrics()
-        }
-        fn clone_box(&self) -> Box<dyn Controller> {
-            let (inner, gauge) = (self.inner.clone_box(), self.gauge.clone());
-            Box::new(Mirrored { inner, gauge, recovery_start: self.recovery_start })
-        }
-        fn initial_window(&self) -> u64 {
-            self.inner.initial_window()
-        }
-        fn into_any(self: Box<Self>) -> Box<dyn Any> {
-            self.inner.into_any()
-        }
+    fn on_cwnd_limited(&mut self) {
+        self.inner.on_cwnd_limited();
+    }
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        number: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.gauge.min_rtt(rtt.min());
+        self.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
+    }
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        persistent: bool,
+        ecn: bool,
+        lost_bytes: u64,
+        largest_lost: u64,
+    ) {
+        self.congestion(now, sent, lost_bytes);
+        self.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
+    }
+    fn on_packet_lost(&mut self, bytes: u16, number: u64, now: Instant) {
+        self.inner.on_packet_lost(bytes, number, now);
+    }
+    fn on_spurious_congestion_event(&mut self) {
+        self.inner.on_spurious_congestion_event();
+    }
+    fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: Duration) {
+        self.inner.on_ack_frequency_update(threshold, max_ack_delay);
     }
 }

@@ -4,6 +4,9 @@
 //! and sends until the stack has nothing more to send now. Datagrams are sent one by one, never as
 //! a batch for segmentation offload.
 
+#[cfg(test)]
+mod tests;
+
 use crate::observation::SharedObservation;
 use crate::seeded;
 use crate::stack::Stack;
@@ -20,9 +23,12 @@ const UDP_HEADER: u64 = 8;
 const IPV4_HEADER: u64 = 20;
 const IPV6_HEADER: u64 = 40;
 
-/// What a deadline that is still due after it was handled is put off by: the run goes on even if a
-/// stack asks again and again for the same instant.
+/// What a deadline that is still due after it was handled is put off by: a stack that asks for the
+/// same instant once more does not stop network time.
 const SMALLEST_STEP: Duration = Duration::from_micros(1);
+/// A stack that asks that often in a row, and neither sends nor tells anything meanwhile (for 0.1 s,
+/// four times the delay of acknowledgements), never will: its connection fails.
+const MOST_RETRIES: u32 = 100_000;
 
 /// One end of a flow.
 pub(crate) struct QuicEndpoint<S: Stack> {
@@ -43,6 +49,8 @@ pub(crate) struct QuicEndpoint<S: Stack> {
     /// The datagram being written.
     datagram: Vec<u8>,
     wake: Option<Time>,
+    /// How often in a row the stack's deadline was due already, since it last sent or told anything.
+    retries: u32,
     counters: Counters,
 }
 
@@ -74,6 +82,7 @@ impl<S: Stack> QuicEndpoint<S> {
             next_id: first_id(identity),
             datagram: Vec::new(),
             wake: start,
+            retries: 0,
             counters: Counters::default(),
         }
     }
@@ -94,12 +103,13 @@ impl<S: Stack> QuicEndpoint<S> {
     }
 
     /// Lets the application act and sends what can be sent now, then asks for the next deadline;
-    /// one that is due already is given as `retry`.
+    /// one that is due already is given as `retry`, but not for ever.
     fn advance(&mut self, now: Time, retry: Time, out: &mut Outputs) {
         let instant = self.clock.instant(now);
         let mut event = self.call(Stack::poll);
         loop {
             while let Some(happened) = event {
+                self.retries = 0;
                 self.download.handle(happened, now, instant, &mut self.stack);
                 event = self.call(Stack::poll);
             }
@@ -120,11 +130,33 @@ impl<S: Stack> QuicEndpoint<S> {
             observation.lock().end(self.stack.snapshot().recovery, self.stack.is_handshaking());
         }
         let stack = self.stack.deadline().map(|deadline| self.clock.deadline(deadline));
+        if stack.is_none_or(|deadline| deadline > now) {
+            self.retries = 0;
+        } else {
+            self.retries += 1;
+            if self.is_stuck() {
+                return self.give_up(now);
+            }
+        }
         let stack = stack.map(|deadline| if deadline > now { deadline } else { retry });
         self.wake = [stack, self.start, self.download.deadline()].into_iter().flatten().min();
     }
 
+    const fn is_stuck(&self) -> bool {
+        self.retries == MOST_RETRIES
+    }
+
+    /// The stack is not called again.
+    fn give_up(&mut self, now: Time) {
+        let (name, times) = (S::NAME, MOST_RETRIES);
+        self.download.fail(format!(
+            "{name} is stuck at {now}: {times} times in a row it wanted to be woken at once and did nothing"
+        ));
+        self.wake = None;
+    }
+
     fn send(&mut self, now: Time, ecn: Ecn, out: &mut Outputs) {
+        self.retries = 0;
         let size = self.headers + ByteCount::from_bytes(self.datagram.len() as u64);
         self.counters.created.add(size);
         self.counters.sent.add(size);
@@ -168,6 +200,9 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         let Payload::Bytes(payload) = packet.payload else {
             return; // background traffic that went astray
         };
+        if self.is_stuck() {
+            return;
+        }
         self.begin(now);
         let instant = self.clock.instant(now);
         let mut answer = std::mem::take(&mut self.datagram);

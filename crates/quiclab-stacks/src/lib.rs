@@ -3,7 +3,8 @@
 //! ```text
 //! build ── options (what is allowed)
 //!   └── driver: an Endpoint of a Stack and a download (workload)
-//!         ├── stack::quinn, stack::noq ── controller (bytes in flight), crypto_observer (plaintext)
+//!         ├── stack::quinn, stack::noq ── stack::adapter (what they have in common)
+//!         │     └── controller (bytes in flight), crypto_observer (plaintext)
 //!         ├── tls ── seeded (random numbers for TLS)
 //!         └── observation (what observers are told; which packets were lost)
 //! ```

@@ -1,5 +1,6 @@
 //! What the driver needs of a QUIC library, and the two libraries behind it.
 
+mod adapter;
 pub(crate) mod noq;
 pub(crate) mod quinn;
 
@@ -11,6 +12,8 @@ use std::time::Instant;
 /// One end of one connection of a sans-IO QUIC library, all in virtual time. It neither opens
 /// sockets nor reads clocks: the driver passes datagrams and instants.
 pub(crate) trait Stack: Send + 'static {
+    /// Name in scenarios.
+    const NAME: &'static str;
     /// Identity of a stream.
     type Stream: Copy + PartialEq + Send;
 
@@ -46,7 +49,7 @@ pub(crate) trait Stack: Send + 'static {
     fn close(&mut self, now: Instant);
 
     /// Recovery state and counters.
-    fn snapshot(&self) -> Snapshot;
+    fn snapshot(&mut self) -> Snapshot;
 }
 
 /// What a connection tells the application.

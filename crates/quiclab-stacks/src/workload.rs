@@ -152,7 +152,8 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
         self.progress.finished.get_or_insert(now);
     }
 
-    fn fail(&mut self, reason: String) {
+    /// The transfer will not be completed.
+    pub(crate) fn fail(&mut self, reason: String) {
         self.writing = false;
         if self.progress.finished.is_none() {
             self.progress.failed = true;

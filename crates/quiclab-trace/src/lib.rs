@@ -2,16 +2,13 @@
 //!
 //! - [`qlog`]: what a QUIC transport did, for qlog tools; export to qlog 0.3 for qvis.
 //! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark.
-//! - [`frames`]: the QUIC frames of a packet's plaintext.
 //!
 //! Virtual time starts at [`EPOCH_UNIX_SECONDS`] in every format that wants calendar time, so that
 //! a qlog and a capture of one run line up.
 
-pub mod frames;
 mod ip;
 pub mod pcapng;
 pub mod qlog;
-mod wire;
 
 /// Where virtual time zero lies in calendar time: 2000-01-01T00:00:00Z, in seconds since 1970.
 ///

@@ -1,270 +1,82 @@
-//! quinn: `quinn-proto` 0.11 behind [`Stack`].
+//! quinn: `quinn-proto` 0.11 behind [`Stack`](super::Stack), as far as it differs from noq.
 
-use super::{Event, ID_LENGTH, LARGEST_DATAGRAM, Parts, Read, SeededIds, Seeds, Snapshot, Stack};
-use crate::controller::{Gauge, Mirrored};
-use crate::crypto_observer::quinn::Observed;
-use crate::options::{Options, std_duration};
-use crate::tls;
+use super::{SeededIds, Snapshot, adapter::adapter};
+use crate::controller::Gauge;
 use bytes::{Bytes, BytesMut};
-use quiclab_core::scenario::CongestionControl;
-use quiclab_core::{Ecn, RecoveryState, Role};
-use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
-use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quiclab_core::RecoveryState;
+use quinn_proto::crypto::HandshakeTokenKey;
 use quinn_proto::{
-    AckFrequencyConfig, ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionId,
-    ConnectionIdGenerator, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, FrameStats,
-    NoneTokenLog, ReadError, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
+    Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FrameStats, SendStream, ServerConfig,
+    Transmit,
 };
-use ring::{hkdf, hmac};
+use ring::hkdf;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-/// One end of a quinn connection.
-pub(crate) struct Quinn {
-    endpoint: Endpoint,
-    /// Taken by [`Stack::connect`]; `None` for servers.
-    client: Option<ClientConfig>,
+adapter!(
+    /// One end of a quinn connection.
+    Quinn, quinn, quinn_proto
+);
+
+fn set_id_generator(config: &mut EndpointConfig, ids: SeededIds) {
+    config.cid_generator(move || Box::new(ids.clone()));
+}
+
+fn token_key(secret: &[u8]) -> Arc<dyn HandshakeTokenKey> {
+    Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(secret))
+}
+
+fn endpoint(config: EndpointConfig, server: Option<Arc<ServerConfig>>) -> Endpoint {
+    Endpoint::new(Arc::new(config), server, false, None)
+}
+
+fn handle(
+    endpoint: &mut Endpoint,
+    now: Instant,
     remote: SocketAddr,
-    /// `None` before the connection is opened or accepted.
-    connection: Option<(ConnectionHandle, Connection)>,
-    gauge: Arc<Gauge>,
-    /// Frames sent that make a packet count as in flight.
-    eliciting_frames: u64,
+    ecn: Option<EcnCodepoint>,
+    datagram: BytesMut,
+    answer: &mut Vec<u8>,
+) -> Option<DatagramEvent> {
+    endpoint.handle(now, remote, None, ecn, datagram, answer)
 }
 
-impl Quinn {
-    pub(crate) fn new(options: &Options, parts: Parts) -> Self {
-        let seeds = Seeds::draw(parts.random);
-        let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &seeds.reset_key)));
-        let ids = SeededIds(seeds.ids);
-        config.rng_seed(Some(seeds.generator)).cid_generator(move || Box::new(ids.clone()));
-        config.max_udp_payload_size(LARGEST_DATAGRAM).expect("the limit of UDP is allowed");
-
-        let gauge = Arc::new(Gauge::default());
-        let transport = Arc::new(transport(options, &gauge));
-        let suite = "the provider has TLS_AES_128_GCM_SHA256";
-        let (mut client, mut server) = (None, None);
-        match parts.role {
-            Role::Client => {
-                let tls = QuicClientConfig::try_from(tls::client(parts.observation.as_ref())).expect(suite);
-                let mut config = ClientConfig::new(match parts.observation {
-                    Some(observation) => Arc::new(Observed::<dyn quinn_proto::crypto::ClientConfig> {
-                        observation,
-                        inner: Arc::new(tls),
-                    }),
-                    None => Arc::new(tls),
-                });
-                let destination = ConnectionId::new(&seeds.first_destination);
-                config.transport_config(transport).initial_dst_cid_provider(Arc::new(move || destination));
-                client = Some(config);
-            }
-            Role::Server => {
-                let tls = QuicServerConfig::try_from(tls::server(parts.observation.as_ref())).expect(suite);
-                let token_key = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&seeds.token_key);
-                let crypto: Arc<dyn quinn_proto::crypto::ServerConfig> = match parts.observation {
-                    Some(observation) => Arc::new(Observed::<dyn quinn_proto::crypto::ServerConfig> {
-                        observation,
-                        inner: Arc::new(tls),
-                    }),
-                    None => Arc::new(tls),
-                };
-                let mut config = ServerConfig::new(crypto, Arc::new(token_key));
-                config.transport_config(transport).time_source(Arc::new(FixedTime));
-                config.validation_token.log(Arc::new(NoneTokenLog)).sent(0);
-                server = Some(Arc::new(config));
-            }
-        }
-        let endpoint = Endpoint::new(Arc::new(config), server, false, None);
-        Self { endpoint, client, remote: parts.remote, connection: None, gauge, eliciting_frames: 0 }
-    }
-
-    fn connection(&mut self) -> &mut Connection {
-        &mut self.connection.as_mut().expect("streams exist in a connection only").1
-    }
+fn transmit(
+    connection: &mut Connection,
+    now: Instant,
+    datagram: &mut Vec<u8>,
+    gauge: &Gauge,
+) -> Option<Transmit> {
+    let transmit = connection.poll_transmit(now, 1, datagram)?;
+    gauge.sent(transmit.size as u64, eliciting_frames(&connection.stats().frame_tx));
+    Some(transmit)
 }
 
-impl Stack for Quinn {
-    type Stream = StreamId;
-
-    fn connect(&mut self, now: Instant) {
-        let config = self.client.take().expect("clients connect once");
-        let connection = self.endpoint.connect(now, config, self.remote, tls::SERVER_NAME);
-        self.connection = Some(connection.expect("the remote address was checked"));
-    }
-
-    fn receive(&mut self, now: Instant, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>) -> bool {
-        match self.endpoint.handle(now, self.remote, None, code_point(ecn), datagram, answer) {
-            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some((_, connection)) = self.connection.as_mut().filter(|(own, _)| *own == handle) {
-                    connection.handle_event(event);
-                }
-                false
-            }
-            Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_some() => {
-                self.endpoint.ignore(incoming); // a copy of the first packet, after the end
-                false
-            }
-            Some(DatagramEvent::NewConnection(incoming)) => {
-                match self.endpoint.accept(incoming, now, answer, None) {
-                    Ok(connection) => self.connection = Some(connection),
-                    Err(error) => return error.response.is_some(),
-                }
-                false
-            }
-            Some(DatagramEvent::Response(_)) => true,
-            None => false,
-        }
-    }
-
-    fn deadline(&mut self) -> Option<Instant> {
-        self.connection.as_mut()?.1.poll_timeout()
-    }
-
-    fn wake(&mut self, now: Instant) {
-        if let Some((_, connection)) = &mut self.connection {
-            connection.handle_timeout(now);
-        }
-    }
-
-    fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn> {
-        let (_, connection) = self.connection.as_mut()?;
-        let transmit = connection.poll_transmit(now, 1, datagram)?;
-        let eliciting_frames = eliciting_frames(&connection.stats().frame_tx);
-        if eliciting_frames != self.eliciting_frames {
-            self.eliciting_frames = eliciting_frames;
-            self.gauge.add_in_flight(transmit.size as u64);
-        }
-        Some(match transmit.ecn {
-            None => Ecn::NotEct,
-            Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-            Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-            Some(EcnCodepoint::Ce) => Ecn::Ce,
-        })
-    }
-
-    fn poll(&mut self) -> Option<Event<StreamId>> {
-        let (handle, connection) = self.connection.as_mut()?;
-        while let Some(event) = connection.poll_endpoint_events() {
-            if let Some(event) = self.endpoint.handle_event(*handle, event) {
-                connection.handle_event(event);
-            }
-        }
-        loop {
-            return Some(match connection.poll()? {
-                quinn_proto::Event::Connected => Event::Connected,
-                quinn_proto::Event::Stream(StreamEvent::Opened { .. }) => Event::Opened,
-                quinn_proto::Event::Stream(StreamEvent::Readable { id }) => Event::Readable(id),
-                quinn_proto::Event::Stream(StreamEvent::Writable { id }) => Event::Writable(id),
-                quinn_proto::Event::Stream(StreamEvent::Finished { id }) => Event::Acknowledged(id),
-                quinn_proto::Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(_) } => {
-                    Event::ClosedByPeer
-                }
-                quinn_proto::Event::ConnectionLost { reason } => Event::Lost(reason.to_string()),
-                _ => continue,
-            });
-        }
-    }
-
-    fn is_handshaking(&self) -> bool {
-        self.connection.as_ref().is_none_or(|(_, connection)| connection.is_handshaking())
-    }
-
-    fn open(&mut self) -> Option<StreamId> {
-        self.connection().streams().open(Dir::Bi)
-    }
-
-    fn accept(&mut self) -> Option<StreamId> {
-        self.connection().streams().accept(Dir::Bi)
-    }
-
-    fn write(&mut self, stream: StreamId, data: Bytes) -> usize {
-        let written = self.connection().send_stream(stream).write_chunks(&mut [data]);
-        written.map_or(0, |written| written.bytes) // blocked, or stopped by the peer
-    }
-
-    fn finish(&mut self, stream: StreamId) {
-        let _ = self.connection().send_stream(stream).finish(); // fails if the peer has stopped it
-    }
-
-    fn reset(&mut self, stream: StreamId) {
-        let _ = self.connection().send_stream(stream).reset(VarInt::from_u32(0)); // fails if it is closed
-    }
-
-    fn read(&mut self, stream: StreamId) -> Read {
-        let mut read = Read::default();
-        let mut receive = self.connection().recv_stream(stream);
-        let Ok(mut chunks) = receive.read(true) else {
-            return Read { bytes: 0, ended: true };
-        };
-        loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => read.bytes += chunk.bytes.len() as u64,
-                Ok(None) | Err(ReadError::Reset(_)) => break read.ended = true,
-                Err(ReadError::Blocked) => break,
-            }
-        }
-        let _ = chunks.finalize(); // the driver transmits in any case
-        read
-    }
-
-    fn close(&mut self, now: Instant) {
-        self.connection().close(now, VarInt::from_u32(0), Bytes::new());
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        let Some((_, connection)) = &self.connection else {
-            return Snapshot::default();
-        };
-        let stats = connection.stats();
-        let sampled = |duration: Duration| self.gauge.sampled().then_some(duration.as_nanos() as u64);
-        let metrics = connection.congestion_state().metrics();
-        Snapshot {
-            recovery: RecoveryState {
-                cwnd_bytes: metrics.congestion_window,
-                ssthresh_bytes: metrics.ssthresh.filter(|&ssthresh| ssthresh != u64::MAX),
-                in_flight_bytes: Some(self.gauge.in_flight()),
-                srtt_ns: sampled(stats.path.rtt),
-                min_rtt_ns: sampled(stats.path.min_rtt),
-                lost_packets: stats.path.lost_packets,
-                congestion_events: self.gauge.congestion_events(),
-            },
-            packets_sent: stats.path.sent_packets,
-            datagrams_received: stats.udp_rx.datagrams,
-            lost_bytes: stats.path.lost_bytes,
-            ack_frames_sent: stats.frame_tx.acks,
-            ack_frames_received: stats.frame_rx.acks,
-        }
-    }
+/// Returns 0 if the stream is blocked, or stopped by the peer.
+fn write(mut stream: SendStream<'_>, data: Bytes) -> usize {
+    stream.write_chunks(&mut [data]).map_or(0, |written| written.bytes)
 }
 
-/// Wall-clock time of token lifetimes, as for TLS.
-struct FixedTime;
-
-impl quinn_proto::TimeSource for FixedTime {
-    fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(tls::NOW)
-    }
-}
-
-impl ConnectionIdGenerator for SeededIds {
-    fn generate_cid(&mut self) -> ConnectionId {
-        ConnectionId::new(&self.next())
-    }
-    fn cid_len(&self) -> usize {
-        ID_LENGTH
-    }
-    fn cid_lifetime(&self) -> Option<Duration> {
-        None
-    }
-}
-
-const fn code_point(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
+fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
+    let stats = connection.stats();
+    let sampled = |duration: Duration| gauge.sampled().then_some(duration.as_nanos() as u64);
+    let metrics = connection.congestion_state().metrics();
+    Snapshot {
+        recovery: RecoveryState {
+            cwnd_bytes: metrics.congestion_window,
+            ssthresh_bytes: metrics.ssthresh.filter(|&ssthresh| ssthresh != u64::MAX),
+            in_flight_bytes: Some(gauge.in_flight()),
+            srtt_ns: sampled(stats.path.rtt),
+            min_rtt_ns: sampled(stats.path.min_rtt),
+            lost_packets: stats.path.lost_packets,
+            congestion_events: gauge.congestion_events(),
+        },
+        packets_sent: stats.path.sent_packets,
+        datagrams_received: stats.udp_rx.datagrams,
+        lost_bytes: stats.path.lost_bytes,
+        ack_frames_sent: stats.frame_tx.acks,
+        ack_frames_received: stats.frame_rx.acks,
     }
 }
 
@@ -292,56 +104,4 @@ fn eliciting_frames(frames: &FrameStats) -> u64 {
         + frames.path_response
         + frames.datagram
         + u64::from(frames.handshake_done)
-}
-
-fn transport(options: &Options, gauge: &Arc<Gauge>) -> TransportConfig {
-    let varint =
-        |value: u64| VarInt::from_u64(value).expect("options are checked to be variable-length integers");
-    let mut config = TransportConfig::default();
-    config.initial_mtu(options.datagram_size).min_mtu(options.datagram_size).mtu_discovery_config(None);
-    config.enable_segmentation_offload(false);
-    config.congestion_controller_factory(Arc::new(Mirrored::new(controller(options), gauge.clone())));
-    if let Some(window) = options.stream_receive_window {
-        config.stream_receive_window(varint(window));
-    }
-    if let Some(window) = options.connection_receive_window {
-        config.receive_window(varint(window));
-    }
-    if let Some(window) = options.send_window {
-        config.send_window(window);
-    }
-    if let Some(threshold) = options.packet_threshold {
-        config.packet_threshold(threshold);
-    }
-    if let Some(threshold) = options.time_threshold {
-        config.time_threshold(threshold);
-    }
-    if let Some(rtt) = options.initial_rtt {
-        config.initial_rtt(rtt);
-    }
-    if let Some(asked) = options.ack_frequency {
-        let mut frequency = AckFrequencyConfig::default();
-        frequency
-            .ack_eliciting_threshold(asked.ack_eliciting_threshold.into())
-            .reordering_threshold(asked.reordering_threshold.into())
-            .max_ack_delay(asked.max_ack_delay.map(std_duration));
-        config.ack_frequency_config(Some(frequency));
-    }
-    config
-}
-
-fn controller(options: &Options) -> Arc<dyn ControllerFactory + Send + Sync> {
-    match options.congestion_control {
-        Some(CongestionControl::Newreno) => {
-            let mut config = NewRenoConfig::default();
-            options.initial_window.map(|window| config.initial_window(window));
-            Arc::new(config)
-        }
-        // CUBIC is quinn's default
-        Some(CongestionControl::Cubic) | None => {
-            let mut config = CubicConfig::default();
-            options.initial_window.map(|window| config.initial_window(window));
-            Arc::new(config)
-        }
-    }
 }

@@ -9,7 +9,7 @@
 //! for frames without a Length field, too.
 
 use super::json::{decimal, hex, hex_digits, raw, string, uint};
-use crate::frames::{Ack, Frame, Frames};
+use quiclab_core::quic::{Ack, Frame, Frames};
 
 /// Appends `"frames":[...]` with the frames of `plaintext`.
 ///

@@ -10,8 +10,8 @@
 //! | `spin_bit`, `packet_number_length` | left out: nothing here depends on them |
 
 use super::json::{hex, raw, uint};
-use crate::wire::Cursor;
 use quiclab_core::PacketSpace;
+use quiclab_core::quic::Cursor;
 
 /// Bytes of the AEAD tag of every cipher suite of QUIC version 1 (RFC 9001 section 5.3).
 const AEAD_TAG_BYTES: u64 = 16;

@@ -3,46 +3,50 @@
 //! Every read is checked; nothing is consumed by a read that fails.
 
 /// Largest value of a variable-length integer (RFC 9000 section 16).
-pub(crate) const VARINT_MAX: u64 = (1 << 62) - 1;
+pub const VARINT_MAX: u64 = (1 << 62) - 1;
 
 /// What is left of a slice.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+    /// A cursor at the first of `bytes`.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
     /// The bytes not yet read.
-    pub(crate) const fn rest(self) -> &'a [u8] {
+    #[must_use]
+    pub const fn rest(self) -> &'a [u8] {
         self.rest
     }
 
-    pub(crate) fn byte(&mut self) -> Option<u8> {
+    /// The next byte.
+    pub fn byte(&mut self) -> Option<u8> {
         let (&first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(first)
     }
 
     /// The next `length` bytes.
-    pub(crate) fn bytes(&mut self, length: u64) -> Option<&'a [u8]> {
+    pub fn bytes(&mut self, length: u64) -> Option<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(usize::try_from(length).ok()?)?;
         self.rest = rest;
         Some(taken)
     }
 
     /// The next `N` bytes.
-    pub(crate) fn array<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+    pub fn array<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let (taken, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
         Some(taken)
     }
 
     /// A variable-length integer and the number of bytes that it took.
-    pub(crate) fn varint_and_length(&mut self) -> Option<(u64, usize)> {
+    pub fn varint_and_length(&mut self) -> Option<(u64, usize)> {
         // "the two most significant bits of the first byte encode the base-2 logarithm of the
         // integer encoding length in bytes"
         let value = match self.rest.first()? >> 6 {
@@ -55,12 +59,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// A variable-length integer.
-    pub(crate) fn varint(&mut self) -> Option<u64> {
+    pub fn varint(&mut self) -> Option<u64> {
         self.varint_and_length().map(|(value, _)| value)
     }
 
     /// Bytes preceded by their number as a variable-length integer.
-    pub(crate) fn prefixed(&mut self) -> Option<&'a [u8]> {
+    pub fn prefixed(&mut self) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let length = ahead.varint()?;
         let bytes = ahead.bytes(length)?;
@@ -69,7 +73,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Bytes preceded by their number in one byte (connection identifiers).
-    pub(crate) fn byte_prefixed(&mut self) -> Option<&'a [u8]> {
+    pub fn byte_prefixed(&mut self) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let length = ahead.byte()?;
         let bytes = ahead.bytes(u64::from(length))?;

@@ -1,13 +1,35 @@
 //! The frame parser: frames encoded by hand after RFC 9000 section 19, faults, hostile bytes.
 
-mod support;
-
+use super::{EcnCounts, Frame, FrameError, FrameFault, Frames, VARINT_MAX};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use quiclab_trace::frames::{EcnCounts, Frame, FrameError, FrameFault, Frames};
-use support::{cases, unhex, varint};
+use proptest::test_runner::{Config, RngSeed};
 
-const MAX: u64 = (1 << 62) - 1;
+/// Random cases that are the same on every run. `PROPTEST_CASES=1000000 PROPTEST_RNG_SEED=7` makes
+/// a fuzzer of it; failures are kept in `proptest-regressions` and tried first from then on.
+fn cases() -> Config {
+    let mut config = Config::default();
+    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+        config.rng_seed = RngSeed::Fixed(1);
+    }
+    config
+}
+
+/// Appends `value` in its shortest encoding (RFC 9000 section 16).
+fn varint(out: &mut Vec<u8>, value: u64) {
+    match value {
+        0..=0x3f => out.push(value as u8),
+        0x40..=0x3fff => out.extend_from_slice(&(0x4000 | value as u16).to_be_bytes()),
+        0x4000..=0x3fff_ffff => out.extend_from_slice(&(0x8000_0000 | value as u32).to_be_bytes()),
+        _ => out.extend_from_slice(&(0xc000_0000_0000_0000 | value).to_be_bytes()),
+    }
+}
+
+/// Bytes from hexadecimal digits; blanks are ignored.
+fn unhex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
 
 fn parse(bytes: &[u8]) -> Vec<Result<Frame<'_>, FrameError>> {
     Frames::new(bytes).collect()
@@ -143,7 +165,7 @@ fn faults_are_reported_where_the_frame_begins() {
 
 /// Integers of all four encodings.
 fn integer() -> impl Strategy<Value = u64> {
-    prop_oneof![0..64u64, 0..1u64 << 14, 0..1u64 << 30, 0..=MAX]
+    prop_oneof![0..64u64, 0..1u64 << 14, 0..1u64 << 30, 0..=VARINT_MAX]
 }
 
 /// A frame that tells its length, as bytes.
@@ -230,7 +252,7 @@ proptest! {
         (kind, stream_id, offset) in (0x08..0x10u64, integer(), integer()),
         data in vec(any::<u8>(), 0..50),
     ) {
-        let offset = if kind & 4 == 0 { 0 } else { offset.min(MAX - data.len() as u64) };
+        let offset = if kind & 4 == 0 { 0 } else { offset.min(VARINT_MAX - data.len() as u64) };
         let mut bytes = Vec::new();
         varint(&mut bytes, kind);
         varint(&mut bytes, stream_id);

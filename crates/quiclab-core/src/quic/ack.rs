@@ -1,7 +1,6 @@
 //! The ACK frame (RFC 9000 section 19.3): its ranges are checked once and decoded lazily.
 
-use super::FrameFault;
-use crate::wire::Cursor;
+use super::{Cursor, FrameFault};
 use std::ops::RangeInclusive;
 
 /// An ACK frame whose ranges have been checked.

@@ -14,11 +14,7 @@
 //! | a run of PADDING frames is one item | one item per byte would be useless |
 //! | an unknown type takes the rest of the packet | its length cannot be known |
 
-mod ack;
-
-pub use ack::{Ack, AckRanges, EcnCounts};
-
-use crate::wire::{Cursor, VARINT_MAX};
+use super::{Ack, Cursor, VARINT_MAX};
 use thiserror::Error;
 
 /// A frame; byte strings are borrowed from the packet.

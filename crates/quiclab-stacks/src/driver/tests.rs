@@ -1,0 +1,130 @@
+//! A stack that wants to be woken at once, again and again.
+
+use super::*;
+use crate::stack::{Event, Read, Snapshot};
+use quiclab_core::scenario::Workload;
+use quiclab_core::{FiveTuple, FlowId, Protocol};
+use std::time::Instant;
+
+/// Asks for the instant at which it connected, for ever.
+#[derive(Default)]
+struct Stuck {
+    connected: Option<Instant>,
+    wakes: u32,
+    /// After how many wakes it sends a byte; 0 for never.
+    send_every: u32,
+}
+
+impl Stack for Stuck {
+    const NAME: &'static str = "stuck";
+    type Stream = ();
+
+    fn connect(&mut self, now: Instant) {
+        self.connected = Some(now);
+    }
+    fn receive(&mut self, _now: Instant, _ecn: Ecn, _datagram: BytesMut, _answer: &mut Vec<u8>) -> bool {
+        panic!("a stack that was given up is not called")
+    }
+    fn deadline(&mut self) -> Option<Instant> {
+        self.connected
+    }
+    fn wake(&mut self, _now: Instant) {
+        self.wakes += 1;
+    }
+    fn transmit(&mut self, _now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn> {
+        if self.send_every == 0 || self.wakes < self.send_every {
+            return None;
+        }
+        self.wakes = 0;
+        datagram.push(0);
+        Some(Ecn::NotEct)
+    }
+    fn poll(&mut self) -> Option<Event<()>> {
+        None
+    }
+    fn is_handshaking(&self) -> bool {
+        false
+    }
+    fn open(&mut self) -> Option<()> {
+        None
+    }
+    fn accept(&mut self) -> Option<()> {
+        None
+    }
+    fn write(&mut self, (): (), _data: Bytes) -> usize {
+        0
+    }
+    fn finish(&mut self, (): ()) {}
+    fn reset(&mut self, (): ()) {}
+    fn read(&mut self, (): ()) -> Read {
+        Read::default()
+    }
+    fn close(&mut self, _now: Instant) {}
+    fn snapshot(&mut self) -> Snapshot {
+        Snapshot::default()
+    }
+}
+
+fn client(stack: Stuck) -> QuicEndpoint<Stuck> {
+    let identity = EndpointIdentity {
+        name: "flow.receiver".to_owned(),
+        flow: FlowId(0),
+        role: Role::Client,
+        tuple: FiveTuple::new(Protocol::Udp, "10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap()),
+    };
+    let size = Some(ByteCount::from_bytes(1));
+    let workload = Workload::Download { size, duration: None, request: ByteCount::from_bytes(1) };
+    let download = Download::new(Role::Client, &workload, Time::ZERO, 1);
+    QuicEndpoint::new(&identity, stack, download, Time::ZERO, RandomStream::new(1, "tls"), None)
+}
+
+/// Wakes `endpoint` up to `times` times, as long as it asks for it; returns how often and when last.
+fn run(endpoint: &mut QuicEndpoint<Stuck>, times: u32, out: &mut Outputs) -> (u32, Time) {
+    let mut last = Time::ZERO;
+    for count in 0..times {
+        let Some(now) = endpoint.next_wake() else { return (count, last) };
+        endpoint.wake(now, out);
+        last = now;
+    }
+    (times, last)
+}
+
+#[test]
+fn a_stack_that_is_stuck_fails_its_connection() {
+    let mut endpoint = client(Stuck::default());
+    let mut out = Outputs::default();
+    // the first wake is at time 0, each next one a step later
+    let last = Time::ZERO + SMALLEST_STEP * u64::from(MOST_RETRIES - 1);
+    assert_eq!(run(&mut endpoint, 2 * MOST_RETRIES, &mut out), (MOST_RETRIES, last));
+    assert!(endpoint.progress().failed);
+    assert_eq!(
+        endpoint.failure().unwrap(),
+        format!(
+            "stuck is stuck at {last}: 100000 times in a row it wanted to be woken at once and did nothing"
+        )
+    );
+    let packet = Packet {
+        id: 0,
+        flow: FlowId(0),
+        direction: Direction::Down,
+        size: ByteCount::from_bytes(29),
+        encapsulation: ByteCount::ZERO,
+        sequence: 0,
+        tuple: endpoint.tuple.reverse(),
+        ecn: Ecn::NotEct,
+        created: last,
+        payload: Payload::Bytes(BytesMut::zeroed(1)),
+    };
+    endpoint.receive(last, Port(0), packet, &mut out);
+    assert_eq!(endpoint.counters().consumed.packets, 1, "taken and ignored");
+    assert_eq!(endpoint.next_wake(), None);
+}
+
+#[test]
+fn a_stack_that_sends_now_and_then_is_not_stuck() {
+    let mut endpoint = client(Stuck { send_every: MOST_RETRIES - 1, ..Stuck::default() });
+    let times = 3 * MOST_RETRIES;
+    assert_eq!(run(&mut endpoint, times, &mut Outputs::default()).0, times);
+    assert!(!endpoint.progress().failed);
+    assert_eq!(endpoint.counters().sent.packets, 3);
+}
