@@ -62,8 +62,8 @@ lint: setup
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(RUN)/python tools/check_layers.py
-	$(RUN)/ruff format --check .
-	$(RUN)/ruff check .
+	$(RUN)/ruff format --check
+	$(RUN)/ruff check
 	$(RUN)/mypy
 
 .PHONY: bench
