@@ -50,6 +50,21 @@ pub struct EndpointIdentity {
     pub tuple: FiveTuple,
 }
 
+impl EndpointIdentity {
+    /// [`Packet::id`] of the first packet that this endpoint sends; the others count on from it.
+    ///
+    /// From above: flow (23 bits), role (1 bit), counter (40 bits). Thus packets have unique ids in
+    /// runs of up to 2^23 flows whose endpoints send up to 2^40 packets each.
+    #[must_use]
+    pub const fn first_packet_id(&self) -> u64 {
+        let role = match self.role {
+            Role::Client => 0,
+            Role::Server => 1,
+        };
+        ((self.flow.0 as u64) << 1 | role) << 40
+    }
+}
+
 /// Something a transport does that only it knows; observers turn it into qlog and key logs.
 #[derive(Debug)]
 pub enum TransportEvent<'a> {
@@ -134,4 +149,24 @@ pub trait PacketObserver: Send {
     fn arrival(&mut self, now: Time, element: usize, port: crate::Port, packet: &Packet);
     /// `packet` is discarded by the element with this index.
     fn discard(&mut self, now: Time, element: usize, reason: crate::DropReason, packet: &Packet);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_two_endpoints_never_meet() {
+        let first = |flow, role| {
+            let tuple = FiveTuple::default();
+            EndpointIdentity { name: String::new(), flow: FlowId(flow), role, tuple }.first_packet_id()
+        };
+        let flows = [0, 1, 2, (1 << 23) - 2, (1 << 23) - 1];
+        let ids: Vec<u64> = flows
+            .iter()
+            .flat_map(|&flow| [Role::Client, Role::Server].map(|role| first(flow, role)))
+            .collect();
+        assert!(ids.windows(2).all(|pair| pair[1] - pair[0] >= 1 << 40), "ascending and apart: {ids:x?}");
+        assert!(ids[9].checked_add((1 << 40) - 1).is_some(), "the last packet of the last endpoint");
+    }
 }

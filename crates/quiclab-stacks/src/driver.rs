@@ -79,7 +79,7 @@ impl<S: Stack> QuicEndpoint<S> {
             },
             tuple: identity.tuple,
             headers: ByteCount::from_bytes(ip_header + UDP_HEADER),
-            next_id: first_id(identity),
+            next_id: identity.first_packet_id(),
             datagram: Vec::new(),
             wake: start,
             retries: 0,
@@ -185,12 +185,6 @@ fn take(datagram: &mut Vec<u8>) -> BytesMut {
     } else {
         BytesMut::from(datagram.as_slice())
     }
-}
-
-/// Identities are unique in a run: the end, then the flow (31 bits), then a counter (32 bits).
-fn first_id(identity: &EndpointIdentity) -> u64 {
-    let end = u64::from(identity.role == Role::Server);
-    end << 63 | u64::from(identity.flow.0 & 0x7FFF_FFFF) << 32
 }
 
 impl<S: Stack> Element for QuicEndpoint<S> {

@@ -33,8 +33,9 @@ pub(crate) const DEFAULT_INITIAL_WINDOW: u64 = 12_000;
 /// Send window without an option, in bytes (both stacks).
 pub(crate) const DEFAULT_SEND_WINDOW: u64 = 10_000_000;
 
-/// UDP payload: RFC 9000 section 14 below, the UDP length field above.
-const DATAGRAM_SIZES: RangeInclusive<u64> = 1200..=65_527;
+/// UDP payload: RFC 9000 section 14 below; above, where an IPv4 packet of 65 535 bytes ends, its
+/// header and that of UDP included. IPv6 would end later; a scenario has one limit for both.
+const DATAGRAM_SIZES: RangeInclusive<u64> = 1200..=65_535 - 20 - 8;
 /// Largest variable-length integer (RFC 9000 section 16).
 const VARINT_MAX: u64 = (1 << 62) - 1;
 /// Above this window the pacers of both stacks switch themselves off.
@@ -61,7 +62,8 @@ impl Options {
             });
         check_initial_window(config.initial_window, datagram_size)?;
         if let Some(value) = config.packet_threshold.filter(|&value| value < SMALLEST_PACKET_THRESHOLD) {
-            let allowed = format!("{SMALLEST_PACKET_THRESHOLD} or more (RFC 9002 section 6.1.1)");
+            let allowed =
+                format!("{SMALLEST_PACKET_THRESHOLD} to {} packets (RFC 9002 section 6.1.1)", u32::MAX);
             return Err(out_of_range("packet_threshold", value, allowed));
         }
         if let Some(value) =
@@ -98,11 +100,14 @@ impl Options {
     }
 }
 
-/// Checks that the workload says how much is sent.
+/// Checks that the workload says how much is sent, in one way.
 pub(crate) fn check_workload(workload: &Workload) -> Result<(), StackError> {
     match workload {
         Workload::Download { size: None, duration: None, .. } => {
-            Err(out_of_range("workload", "download", "a download with `size` or `duration` or both"))
+            Err(out_of_range("workload", "a download with neither", ONE_OF_BOTH))
+        }
+        Workload::Download { size: Some(_), duration: Some(_), .. } => {
+            Err(out_of_range("workload", "a download with both", ONE_OF_BOTH))
         }
         Workload::Download { size: Some(ByteCount::ZERO), .. } => {
             Err(out_of_range("workload.size", ByteCount::ZERO, "1 B or more"))
@@ -113,6 +118,8 @@ pub(crate) fn check_workload(workload: &Workload) -> Result<(), StackError> {
         Workload::Download { .. } => Ok(()),
     }
 }
+
+const ONE_OF_BOTH: &str = "exactly one of `size` or `duration`";
 
 /// Checks that packets can be addressed: the stacks refuse a peer without address or port.
 pub(crate) fn check_tuple(tuple: &FiveTuple) -> Result<(), StackError> {

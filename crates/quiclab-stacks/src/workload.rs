@@ -38,7 +38,7 @@ pub(crate) struct Download<Stream> {
     writing: bool,
     /// Bytes of one write.
     write_size: usize,
-    /// When the server gives up writing; `None` if it has a size only, and for clients.
+    /// When the server gives up writing; `None` if it has a size, and for clients.
     until: Option<Time>,
     pub(crate) progress: Progress,
     /// Why the connection was lost.

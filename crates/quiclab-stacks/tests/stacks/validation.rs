@@ -11,7 +11,7 @@ fn values_out_of_range_are_named() {
     type Change = fn(&mut EndpointConfig);
     let cases: [(&str, &str, Change); 15] = [
         ("datagram_size", "1199 B", |c| c.datagram_size = Some(ByteCount::from_bytes(1199))),
-        ("datagram_size", "65528 B", |c| c.datagram_size = Some(ByteCount::from_bytes(65_528))),
+        ("datagram_size", "65508 B", |c| c.datagram_size = Some(ByteCount::from_bytes(65_508))),
         ("initial_window", "1200 B", |c| c.initial_window = Some(ByteCount::from_bytes(1200))),
         ("initial_window", "4 GiB", |c| c.initial_window = Some(ByteCount::from_bytes(1 << 32))),
         ("initial_window", "12000 B, the default", |c| c.datagram_size = Some(ByteCount::from_bytes(12_000))),
@@ -51,11 +51,23 @@ fn values_out_of_range_are_named() {
 }
 
 #[test]
+fn messages_state_both_ends_of_a_range() {
+    for stack in STACKS {
+        let mut few = config(stack);
+        few.packet_threshold = Some(0);
+        assert!(validate(&few).unwrap_err().to_string().contains("3 to 4294967295 packets"));
+        let mut large = config(stack);
+        large.datagram_size = Some(ByteCount::from_bytes(65_508));
+        assert!(validate(&large).unwrap_err().to_string().contains("1200 B to 65507 B"));
+    }
+}
+
+#[test]
 fn limits_themselves_are_allowed() {
     for stack in STACKS {
         let mut config = config(stack);
-        config.datagram_size = Some(ByteCount::from_bytes(65_527));
-        config.initial_window = Some(ByteCount::from_bytes(65_528));
+        config.datagram_size = Some(ByteCount::from_bytes(65_507));
+        config.initial_window = Some(ByteCount::from_bytes(65_508));
         config.stream_receive_window = Some(ByteCount::from_bytes((1 << 62) - 1));
         config.send_window = Some(ByteCount::from_bytes(1));
         config.packet_threshold = Some(3);
@@ -92,7 +104,9 @@ fn workload_and_addresses_are_checked() {
     assert!(error(mixed, &download(1)).unwrap().contains("tuple.source"));
     let request = ByteCount::from_bytes(100);
     let nothing = Workload::Download { size: None, duration: None, request };
-    assert!(error(tuple, &nothing).unwrap().contains("`size` or `duration`"));
+    assert!(error(tuple, &nothing).unwrap().contains("exactly one of `size` or `duration`"));
+    let both = Workload::Download { size: Some(request), duration: Some(Duration::from_secs(1)), request };
+    assert!(error(tuple, &both).unwrap().contains("exactly one of `size` or `duration`"));
     assert!(error(tuple, &download(0)).unwrap().contains("workload.size"));
     let no_time = Workload::Download { size: None, duration: Some(Duration::ZERO), request };
     assert!(error(tuple, &no_time).unwrap().contains("workload.duration"));
