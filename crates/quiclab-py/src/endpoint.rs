@@ -33,10 +33,9 @@ pub(crate) struct PyEndpoint {
 impl PyEndpoint {
     /// Wraps `object` and asks it for its first deadline.
     pub(crate) fn new(object: Py<PyAny>, identity: EndpointIdentity, error: FirstError) -> PyResult<Self> {
-        let role = u64::from(identity.role == Role::Server);
         let mut endpoint = Self {
             object,
-            next_id: (u64::from(identity.flow.0) << 1 | role) << 40,
+            next_id: identity.first_packet_id(),
             identity,
             next_wake: None,
             progress: Progress::default(),
@@ -72,7 +71,6 @@ impl PyEndpoint {
         let size = ByteCount::from_bytes(datagram.len() as u64 + HEADERS);
         self.counters.created.add(size);
         self.counters.sent.add(size);
-        self.next_id += 1;
         let packet = Packet {
             id: self.next_id,
             flow: self.identity.flow,
@@ -83,6 +81,7 @@ impl PyEndpoint {
             payload: Payload::Bytes(BytesMut::from(datagram)),
             ..Packet::default()
         };
+        self.next_id += 1;
         out.send(Port(0), packet);
     }
 

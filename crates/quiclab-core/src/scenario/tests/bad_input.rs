@@ -142,7 +142,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"datagram_size = "1280 B""#, r#"datagram_size = "1199 B""#, r#"s.toml:24: flows.f.sender.datagram_size = "1199 B": allowed is 1200 B to 65507 B"#),
     (r#"datagram_size = "1280 B""#, r#"datagram_size = "65508 B""#, r#"s.toml:24: flows.f.sender.datagram_size = "65508 B": allowed is 1200 B to 65507 B"#),
     (r#"datagram_size = "1280 B""#, r#"initial_window = "0 B""#, r#"s.toml:24: flows.f.sender.initial_window = "0 B": allowed is a size of at least 1 byte, such as `64 KiB`"#),
-    (r#"datagram_size = "1280 B""#, "packet_threshold = 0", "s.toml:24: flows.f.sender.packet_threshold = 0: allowed is 1 to 4294967295 packets"),
+    (r#"datagram_size = "1280 B""#, "packet_threshold = 0", "s.toml:24: flows.f.sender.packet_threshold = 0: allowed is 3 to 4294967295 packets"),
     (r#"datagram_size = "1280 B""#, "time_threshold = nan", "s.toml:24: flows.f.sender.time_threshold = NaN: allowed is 1 to 1000 round-trip times"),
     (r#"datagram_size = "1280 B""#, "time_threshold = 0.9", "s.toml:24: flows.f.sender.time_threshold = 0.9: allowed is 1 to 1000 round-trip times"),
     (r#"datagram_size = "1280 B""#, r#"initial_rtt = "0 ms""#, r#"s.toml:24: flows.f.sender.initial_rtt = "0 ms": allowed is a time above 0, such as `10 ms`"#),

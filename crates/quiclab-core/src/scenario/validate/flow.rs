@@ -51,10 +51,13 @@ fn check_end(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario) -> Che
             positive_size(&path.child(name), window)?;
         }
     }
-    ensure(end.packet_threshold != Some(0), || {
-        let allowed = format!("1 to {} packets", u32::MAX);
-        ScenarioError::refused(path.child("packet_threshold"), 0, allowed)
-    })?;
+    if let Some(threshold) = end.packet_threshold {
+        // RFC 9002 section 6.1.1: implementations SHOULD NOT use less than 3
+        ensure(threshold >= 3, || {
+            let allowed = format!("3 to {} packets", u32::MAX);
+            ScenarioError::refused(path.child("packet_threshold"), threshold, allowed)
+        })?;
+    }
     if let Some(threshold) = end.time_threshold {
         // below 1 a packet would be lost before its acknowledgement can arrive
         ensure((1.0..=LARGEST_TIME_THRESHOLD).contains(&threshold), || {
