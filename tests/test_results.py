@@ -76,7 +76,7 @@ def test_verdicts_with_numbers(results: Path, capsys: pytest.CaptureFixture[str]
     document = json.loads(capsys.readouterr().out)
     assert document["runs_missing"] == 0
     verdicts = {claim["identity"]: claim["verdict"] for claim in document["claims"]}
-    assert verdicts["TI-1"] == "confirmed"
+    assert verdicts["TI-1"] == "undecided"  # three runs are too few
     assert verdicts["TI-3"] == "not_tested"
     assert document["claims"][0]["numbers"]["near"] > 0
     assert document["claims"][1]["on_published"] is False
