@@ -84,7 +84,7 @@ class Sample:
         NotMeasuredError
             If there is no mean.
         """
-        key = (configuration, *(point[name] for name in self._factors))
+        key: Key = (configuration, *(point[name] for name in self._factors))
         if key not in self._means:
             raise NotMeasuredError(key)
         self._read.add(key)
