@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from quiclab.cli_study import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import jobs_of, read_published
-from quiclab.registry import find, find_all, studies
+from quiclab.registry import find, find_all, part_files, studies
+from quiclab.result import FlowResult, RunResult
 from quiclab.study import Study
 
 NAME = "dual_connectivity/share"
@@ -70,6 +75,22 @@ def test_variants_change_the_cost_of_a_datagram_only() -> None:
     costs = {name: tree["hosts"]["client"].pop("receive_datagram") for name, tree in scenarios.items()}
     assert costs == {"": "35 us", "slow_receiver": "300 us", "free_receiver": "0 ns"}
     assert scenarios[""] == scenarios["slow_receiver"] == scenarios["free_receiver"]
+
+
+def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
+    assert studies()
+    parts = part_files()
+    assert [path.name for path in parts] == ["_dual_connectivity_claims.py"]
+    assert not {path.stem for path in parts} & set(sys.modules)
+    assert str(parts[0].parent) not in sys.path
+
+
+def test_throughput_is_what_was_delivered_over_the_time_it_took() -> None:
+    flow = FlowResult(0.0, 4.0, True, False, None, 10_000_000, 4.0, 20.0, {}, {})
+    measure = find(NAME).metric.measure
+    for result, expected in ((flow, 20.0), (replace(flow, completed=False, download_time_s=None), math.nan)):
+        run = cast("RunResult", SimpleNamespace(flows={"dc": result}))
+        assert measure(run) == pytest.approx(expected, nan_ok=True)
 
 
 def group(*names: str) -> list[Study]:

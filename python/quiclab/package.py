@@ -15,7 +15,7 @@ import polars as pl
 from quiclab.compare import compare_document, judgement_row, table_rows, to_csv, to_json
 from quiclab.inputs import files_of
 from quiclab.native import build_id, engine
-from quiclab.registry import file_of, find_all, root
+from quiclab.registry import file_of, find_all, part_files, root
 from quiclab.report import digest_of_digests
 from quiclab.store import parquet_bytes, write_atomically
 from quiclab.study import BASE
@@ -81,7 +81,8 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     engines = list(dict.fromkeys(table["engine"].to_list()))
     files: dict[str, bytes] = {}
     study_file = file_of(study.name)
-    files[f"{study_file.parent.name}/{study_file.name}"] = study_file.read_bytes()
+    for path in (study_file, *part_files()):
+        files[f"{path.parent.name}/{path.name}"] = path.read_bytes()
     for sibling in _siblings(evaluation):
         for name in (sibling.table.file, sibling.scenario):
             files[name] = (root() / name).read_bytes()
