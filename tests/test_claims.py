@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
 
+import numpy as np
 import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.claims import Claim, Key, Sample, Verdict, judge, verdict_of
+from quiclab.claims import (
+    CONFIRMED_SHARE,
+    EDGE_DECIDED_SHARE,
+    REFUTED_SHARE,
+    Claim,
+    Key,
+    Sample,
+    Verdict,
+    judge,
+    verdict_of,
+)
 from quiclab.evaluate import read_published
 from quiclab.registry import studies
 from quiclab.study import Study
@@ -39,9 +51,45 @@ def test_limits_of_the_verdicts(share: float, expected: Verdict) -> None:
 
 
 def test_separated_overlapping_and_reversed_samples() -> None:
-    assert verdict([1, 2, 3], [11, 12, 13]) is Verdict.CONFIRMED
-    assert verdict([11, 12, 13], [1, 2, 3]) is Verdict.REFUTED
-    assert verdict([1, 2, 3, 4], [1, 2, 3, 4]) is Verdict.UNDECIDED
+    low, high = [1.0, 2.0, 3.0, 4.0, 5.0], [11.0, 12.0, 13.0, 14.0, 15.0]
+    assert verdict(low, high) is Verdict.CONFIRMED
+    assert verdict(high, low) is Verdict.REFUTED
+    assert verdict(low, low) is Verdict.UNDECIDED
+
+
+def test_few_runs_of_a_setting_that_is_read_leave_it_undecided() -> None:
+    samples: dict[Key, list[float]] = {("a", 1): [1.0] * 5, ("a", 2): [2.0] * 4, ("b", 1): [0.0]}
+    few = judge(RISING, samples, EMPTY, FACTORS, ("a", "b"), resamples=50)
+    assert (few.verdict, few.share_true, few.least_runs) == (Verdict.UNDECIDED, 1.0, 4)
+    assert few.reason == "4 runs; at least 5 are needed"
+    enough = judge(RISING, samples | {("a", 2): [2.0] * 5}, EMPTY, FACTORS, ("a", "b"), resamples=50)
+    assert (enough.verdict, enough.reason, enough.least_runs) == (Verdict.CONFIRMED, "", 5)
+
+
+def test_a_missing_setting_is_not_tested_even_where_only_a_resample_asks_for_it() -> None:
+    # the means stop at the first part; a resample of three times 1.0 goes on to the setting that is missing
+    claim = Claim("T-6", "test", "", lambda t: t("a", x=1) < 2 and t("a", x=2) > 0, lambda t: {"x": t("a", x=2)})
+    missing = judge(claim, {("a", 1): [1.0, 1.0, 9.0]}, EMPTY, FACTORS, ("a",))
+    assert missing.verdict is Verdict.NOT_TESTED
+    assert missing.reason.endswith(": a, 2")
+    without_value = judge(claim, {("a", 1): [1.0] * 5, ("a", 2): [math.nan] * 5}, EMPTY, FACTORS, ("a",))
+    assert without_value.verdict is Verdict.NOT_TESTED
+    # what is false already needs no more, not even for its numbers
+    false = judge(claim, {("a", 1): [9.0] * 5}, EMPTY, FACTORS, ("a",))
+    assert (false.verdict, false.numbers) == (Verdict.REFUTED, {})
+
+
+@pytest.mark.parametrize("runs", sorted(EDGE_DECIDED_SHARE))
+def test_the_stated_share_of_wrong_decisions_at_the_edge(runs: int) -> None:
+    trials, resamples = 1500, 400
+    generator = np.random.default_rng(1)
+    values = generator.normal(size=(trials, runs))
+    picks = generator.integers(0, runs, size=(trials, resamples, runs))
+    share = (values[np.arange(trials)[:, None, None], picks].mean(axis=2) > 0).mean(axis=1)
+    decided = float(((share >= CONFIRMED_SHARE) | (share <= REFUTED_SHARE)).mean())
+    stated = EDGE_DECIDED_SHARE[runs]
+    # four standard errors, and what rounding and fewer resamples than 2000 do
+    assert abs(decided - stated) <= 4 * math.sqrt(stated * (1 - stated) / trials) + 0.02
 
 
 def test_what_cannot_be_tested_says_why() -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -18,7 +19,7 @@ import pytest
 from conftest import ROOT
 from quiclab import cli
 from quiclab.compare import table_rows
-from quiclab.evaluate import Evaluation
+from quiclab.evaluate import Evaluation, jobs_of
 from quiclab.registry import find
 from quiclab.report import digest_of_digests
 
@@ -76,7 +77,7 @@ def test_verdicts_with_numbers(results: Path, capsys: pytest.CaptureFixture[str]
     document = json.loads(capsys.readouterr().out)
     assert document["runs_missing"] == 0
     verdicts = {claim["identity"]: claim["verdict"] for claim in document["claims"]}
-    assert verdicts["TI-1"] == "confirmed"
+    assert verdicts["TI-1"] == "undecided"  # three runs are too few
     assert verdicts["TI-3"] == "not_tested"
     assert document["claims"][0]["numbers"]["near"] > 0
     assert document["claims"][1]["on_published"] is False
@@ -96,11 +97,64 @@ def test_comparison(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "95 % interval" in capsys.readouterr().out
 
 
-def test_a_partial_sweep_does_not_hide_what_is_done(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    partial = ["study", "run", NAME, "--runs", "1", "--only", "rate=5", "--out", str(results)]
-    assert cli.invoke(partial) == 0
+def study_run(out: Path, *arguments: str) -> int:
+    return cli.invoke(["study", "run", NAME, *arguments, "--out", str(out)])
+
+
+def test_a_partial_sweep_leaves_a_complete_study_complete(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert study_run(results, "--runs", "1", "--only", "rate=5") == 0
     assert "0 of them now" in capsys.readouterr().err
     assert Evaluation(find(NAME), results).runs == 3
+
+
+def test_more_runs_of_some_settings_do_not_make_a_study_incomplete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # partial sweeps alone fix nothing: the first full one does
+    assert study_run(tmp_path, "--runs", "2", "--only", "rate=5") == 0
+    assert study_run(tmp_path, "--runs", "1") == 0
+    assert Evaluation(find(NAME), tmp_path).missing_anywhere == 0
+    capsys.readouterr()
+    assert study_run(tmp_path, "--only", "rate=5", "--only", "configuration=near", "--only", "variant=") == 0
+    assert "count 1 runs of each setting" in capsys.readouterr().err
+    evaluation = Evaluation(find(NAME), tmp_path)
+    assert (evaluation.runs, evaluation.missing_anywhere) == (1, 0)
+    # and a full one with more runs counts all of them; with fewer again it says that it does not
+    assert study_run(tmp_path, "--runs", "2") == 0
+    capsys.readouterr()
+    assert study_run(tmp_path, "--runs", "1") == 0
+    assert "stays one with 2 runs" in capsys.readouterr().err
+    assert Evaluation(find(NAME), tmp_path).runs == 2
+
+
+@pytest.mark.parametrize("content", ["[1]", "{}", '{"runs": "3"}', '{"runs": 0}', "no JSON"])
+def test_a_broken_manifest_is_one_sentence(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = tmp_path / NAME / "sweep.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(content)
+    assert cli.invoke(["study", "compare", NAME, "--out", str(tmp_path)]) == 1
+    assert "sweep.json is not the list of a sweep; delete it" in capsys.readouterr().err
+
+
+def test_claims_over_settings_that_were_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert study_run(tmp_path, "--only", "configuration=far", "--only", "variant=") == 0
+    capsys.readouterr()
+    assert cli.invoke(["verify", NAME, "--json", "--out", str(tmp_path)]) == 1
+    claims = {claim["identity"]: claim for claim in json.loads(capsys.readouterr().out)["claims"]}
+    assert claims["TI-1"]["verdict"] == "not_tested"
+    assert claims["TI-1"]["reason"].endswith("near, 5")
+    assert cli.invoke(["study", "report", NAME, "--out", str(tmp_path)]) == 0
+
+
+def test_replay_names_a_file_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = find(NAME)
+    points = list(study.points(("quinn",), 1, {"rate": ("5",), "variant": ("",)}))
+    for directory in (ROOT, TINY, tmp_path):
+        monkeypatch.chdir(directory)
+        words = shlex.split(jobs_of(study, points)[0].replay)
+        assert words[:2] == ["quiclab", "run"]
+        assert Path(words[2]).samefile(TINY / "scenarios" / "tiny.toml")
+        assert Path(words[2]).is_absolute() == (directory == tmp_path)
 
 
 class Page(HTMLParser):
@@ -213,3 +267,19 @@ def test_the_archive_runs_again_to_the_same_bytes(
         env=os.environ | {"PATH": path},
     )
     assert (done.returncode, done.stdout) == (0, "identical\n"), done.stderr
+
+
+def test_another_build_of_the_same_source_gives_the_same_list_of_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `rerun.sh` compares does not name the build."""
+    lists = []
+    for build in ("one", "another"):
+        monkeypatch.setattr("quiclab.sweep.build_id", lambda build=build: build)
+        assert study_run(tmp_path / build, "--runs", "1", "--jobs", "1") == 0
+        assert cli.invoke(["study", "package", NAME, "--out", str(tmp_path / build)]) == 0
+        with tarfile.open(capsys.readouterr().out.strip()) as archive:
+            member = archive.extractfile("tiny-rate/runs.csv")
+            assert member is not None
+            lists.append(member.read())
+    assert lists[0] == lists[1]

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from quiclab.errors import RequestError
+from quiclab.cli_study import StoppedError, for_each, with_keys
+from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import jobs_of, read_published
-from quiclab.registry import find, find_all, studies
+from quiclab.registry import find, find_all, part_files, studies
+from quiclab.result import FlowResult, RunResult
+from quiclab.study import Study
 
 NAME = "dual_connectivity/share"
 
@@ -67,6 +75,65 @@ def test_variants_change_the_cost_of_a_datagram_only() -> None:
     costs = {name: tree["hosts"]["client"].pop("receive_datagram") for name, tree in scenarios.items()}
     assert costs == {"": "35 us", "slow_receiver": "300 us", "free_receiver": "0 ns"}
     assert scenarios[""] == scenarios["slow_receiver"] == scenarios["free_receiver"]
+
+
+def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
+    assert studies()
+    parts = part_files()
+    assert [path.name for path in parts] == ["_dual_connectivity_claims.py"]
+    assert not {path.stem for path in parts} & set(sys.modules)
+    assert str(parts[0].parent) not in sys.path
+
+
+def test_throughput_is_what_was_delivered_over_the_time_it_took() -> None:
+    flow = FlowResult(0.0, 4.0, True, False, None, 10_000_000, 4.0, 20.0, {}, {})
+    measure = find(NAME).metric.measure
+    for result, expected in ((flow, 20.0), (replace(flow, completed=False, download_time_s=None), math.nan)):
+        run = cast("RunResult", SimpleNamespace(flows={"dc": result}))
+        assert measure(run) == pytest.approx(expected, nan_ok=True)
+
+
+def group(*names: str) -> list[Study]:
+    return [replace(find(NAME), name=f"group/{name}") for name in names]
+
+
+def test_a_failing_study_does_not_keep_the_others_of_its_group() -> None:
+    seen = []
+
+    def action(study: Study) -> None:
+        seen.append(study.name)
+        if study.name.endswith("b"):
+            raise RequestError("it is stale")
+
+    with pytest.raises(QuiclabError, match=r"1 of 3 studies failed: group/b: it is stale") as error:
+        for_each(group("a", "b", "c"), action)
+    assert error.value.exit_code == 1
+    assert seen == ["group/a", "group/b", "group/c"]
+    with pytest.raises(RequestError, match=r"^it is stale$"):
+        for_each(group("b"), action)
+    with pytest.raises(QuiclabError, match="2 of 2 studies failed") as error:
+        for_each(group("ab", "b"), action)
+    assert error.value.exit_code == 2
+
+
+def test_who_stops_a_group_stops_all_of_it() -> None:
+    seen = []
+
+    def action(study: Study) -> None:
+        seen.append(study.name)
+        raise StoppedError("stopped: 1 of 2 runs")
+
+    with pytest.raises(StoppedError):
+        for_each(group("a", "b"), action)
+    assert seen == ["group/a"]
+
+
+def test_studies_of_a_group_without_the_key_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    every = find_all("dual_connectivity")
+    assert [study.name for study in with_keys(every, {"share": ("50",)})] == [NAME]
+    assert "dual_connectivity/batch_size: left out, has no share" in capsys.readouterr().err
+    assert with_keys(every, {"moon": ("1",)}) == every  # each of them says what it has
+    assert with_keys(every, {"variant": ("",)}) == every
 
 
 def test_engines_and_only() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -13,9 +14,10 @@ import polars as pl
 import pytest
 
 from quiclab.errors import RequestError
+from quiclab.inputs import PYTHON_STACKS
 from quiclab.scenario import load
 from quiclab.store import Store, write_parquet
-from quiclab.sweep import Job, collect, execute
+from quiclab.sweep import Job, _Flusher, collect, execute
 
 RUNS = 12
 
@@ -49,6 +51,26 @@ if __name__ == "__main__":
     signals = [signal.SIGINT]
     interrupt = lambda: signals and os.kill(os.getpid(), signals.pop())
     outcome = execute(jobs, Path(sys.argv[2]), workers=1, flush_runs=1, flush_seconds=1e9, on_flush=interrupt)
+    print(outcome.interrupted, outcome.done, outcome.total)
+"""
+
+# the second run takes minutes: the first is on the disk meanwhile, and Ctrl-C twice leaves the second
+ABANDONED_SWEEP = """\
+import os, signal, sys
+from pathlib import Path
+from test_sweep import jobs_of
+from quiclab.scenario import load
+from quiclab.sweep import Job, execute
+
+def interrupt_twice():
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGINT)
+
+if __name__ == "__main__":
+    small = Path(sys.argv[1])
+    endless = load(small).with_value("flows.dc.workload.size", "1000 GB").with_value("duration", "1000000 s")
+    jobs = [jobs_of(small)[0], Job({}, endless.resolved_json(), 1, "")]
+    outcome = execute(jobs, Path(sys.argv[2]), workers=2, flush_seconds=0.0, on_flush=interrupt_twice)
     print(outcome.interrupted, outcome.done, outcome.total)
 """
 
@@ -128,6 +150,33 @@ def test_interrupt_keeps_what_is_done(small: Path, tmp_path: Path) -> None:
     assert "Traceback" not in interrupted.stderr
 
 
+def test_a_second_interrupt_does_not_wait_for_the_runs_under_way(small: Path, tmp_path: Path) -> None:
+    abandoned = script(ABANDONED_SWEEP, small, tmp_path / "out", tmp_path)
+    assert (abandoned.returncode, abandoned.stdout) == (0, "True 1 2\n"), abandoned.stderr
+    assert len(Store(tmp_path / "out").identities()) == 1
+    assert "Traceback" not in abandoned.stderr
+
+
+def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "out")
+    flusher = _Flusher(store, runs=2, seconds=1e9, on_flush=None)
+    with store.locked():
+        flusher.add("a", "{}")
+        flusher.flush_if_due()
+        assert store.identities() == set()
+        with monkeypatch.context() as full:
+            full.setattr("quiclab.store.os.fsync", _no_space)
+            with pytest.raises(RequestError, match="No space left"):
+                flusher.add("b", "{}")
+        flusher.flush()
+    assert store.identities() == {"a", "b"}
+
+
+def _no_space(descriptor: int) -> None:
+    del descriptor
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def test_what_is_done_is_not_run_again(small: Path, tmp_path: Path) -> None:
     jobs = jobs_of(small)
     sweep(jobs, tmp_path / "out")
@@ -148,6 +197,38 @@ def test_the_identity_is_scenario_seed_and_build(small: Path, monkeypatch: pytes
     assert job.identity != before
 
 
+def test_the_identity_holds_what_is_in_a_trace(tmp_path: Path) -> None:
+    trace = {"kind": "trace", "file": "rate.csv", "format": "csv", "at_end": "loop"}
+    text = json.dumps({"links": {"down1": {"rate": trace}}})
+    identities = []
+    for directory, rate in (("a", 5), ("b", 5), ("c", 6)):
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / "rate.csv").write_text(f"time_s,rate_mbps\n0,{rate}\n")
+        identities.append(Job({}, text, 1, "", str(tmp_path / directory)).identity)
+    assert identities[0] == identities[1] != identities[2]
+    # a file that changes in its place
+    (tmp_path / "a" / "rate.csv").write_text("time_s,rate_mbps\n0,5\n1,50\n")
+    assert Job({}, text, 1, "", str(tmp_path / "a")).identity != identities[0]
+    with pytest.raises(RequestError, match=r"rate\.csv, which a run depends on: No such file"):
+        _ = Job({}, text, 1, "", str(tmp_path / "moon")).identity
+
+
+def test_the_identity_holds_version_and_adapter_of_a_python_stack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def identity(stack: str) -> str:
+        return Job({}, json.dumps({"flows": {"f": {"sender": {"stack": stack}}}}), 1, "").identity
+
+    before = identity("aioquic"), identity("quinn")
+    monkeypatch.setattr("quiclab.inputs.version", lambda name: f"another {name}")
+    other_version = identity("aioquic")
+    adapter = tmp_path / "aioquic.py"
+    adapter.write_text("")
+    monkeypatch.setitem(PYTHON_STACKS, "aioquic", adapter)
+    assert len({before[0], other_version, identity("aioquic")}) == 3
+    assert identity("quinn") == before[1]
+
+
 def test_a_failing_run_is_reported_and_the_others_go_on(small: Path, tmp_path: Path) -> None:
     jobs = jobs_of(small)[:2]
     broken = load(small).with_value("links.down1.loss", "100 %").with_value("duration", "20 s").resolved_json()
@@ -165,6 +246,25 @@ def test_a_failing_run_is_reported_and_the_others_go_on(small: Path, tmp_path: P
 def test_one_sweep_a_directory(small: Path, tmp_path: Path) -> None:
     with Store(tmp_path / "out").locked(), pytest.raises(RequestError, match="another sweep is running"):
         execute(jobs_of(small), tmp_path / "out", stream=io.StringIO())
+
+
+def test_who_holds_a_directory_may_sweep_in_it(small: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "out")
+    with store.locked():
+        assert execute(jobs_of(small)[:1], store, stream=io.StringIO()).done == 1
+        # and it is still held
+        with pytest.raises(RequestError, match="another sweep is running"), Store(tmp_path / "out").locked():
+            pass
+
+
+def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
+    store = Store(tmp_path / "out")
+    with store.locked():
+        store.append([("a", "{}")])
+        (store.shards / "copy.parquet").write_bytes((store.shards / "000001.parquet").read_bytes())
+        store.append([("b", "{}")])
+    assert (store.shards / "000002.parquet").exists()
+    assert store.identities() == {"a", "b"}
 
 
 def test_half_written_files_do_not_count(tmp_path: Path) -> None:

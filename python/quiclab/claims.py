@@ -1,11 +1,13 @@
 """Claims: published findings as predicates over measured runs, with verdicts by a bootstrap over the runs.
 
 The whole predicate is evaluated on each of 2000 resamples: true in at least 97.5 % of them is `confirmed`, in at most
-2.5 % `refuted`, anything between `undecided`.
+2.5 % `refuted`, anything between `undecided`. A bootstrap over few runs decides too often: where a setting that the
+predicate reads has fewer than five, the verdict is `undecided`, whatever the share.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +17,10 @@ from quiclab.stats import RESAMPLES, bootstrap_means, summarise
 
 CONFIRMED_SHARE = 0.975
 REFUTED_SHARE = 0.025
+LEAST_RUNS = 5
+EDGE_DECIDED_SHARE: Mapping[int, float] = {2: 0.50, 3: 0.25, 5: 0.16, 10: 0.11}
+"""Share of verdicts that are decided, by number of runs, where nothing can be: one normally distributed setting whose
+true mean lies exactly on the limit of the claim. Simulated; 0.05 is what the limits of the verdicts aim at."""
 
 Key: TypeAlias = tuple[str | int | float, ...]
 
@@ -29,6 +35,20 @@ class Verdict(StrEnum):
     BY_CONSTRUCTION = "by_construction"
 
 
+class NotMeasuredError(Exception):
+    """A predicate asked for a setting without a mean.
+
+    Parameters
+    ----------
+    key
+        Configuration and value of each factor.
+    """
+
+    def __init__(self, key: Key) -> None:
+        super().__init__(", ".join(map(str, key)))
+        self.key = key
+
+
 class Sample:
     """Means of one resample (or of all runs, or of a published table), as predicates ask for them.
 
@@ -40,6 +60,8 @@ class Sample:
         Short names of the factors, in the order of the keys, each with the values of its grid.
     configurations
         Configurations there are means for.
+    read
+        Where to note the keys that are asked for.
     """
 
     def __init__(
@@ -47,9 +69,11 @@ class Sample:
         means: Mapping[Key, float],
         factors: Mapping[str, tuple[str | int | float, ...]],
         configurations: tuple[str, ...],
+        read: set[Key] | None = None,
     ) -> None:
         self._means = means
         self._factors = factors
+        self._read = set() if read is None else read
         self.configurations = configurations
 
     def __call__(self, configuration: str, **point: float) -> float:
@@ -57,10 +81,14 @@ class Sample:
 
         Raises
         ------
-        KeyError
-            If it was not measured.
+        NotMeasuredError
+            If there is no mean.
         """
-        return self._means[(configuration, *(point[name] for name in self._factors))]
+        key: Key = (configuration, *(point[name] for name in self._factors))
+        if key not in self._means:
+            raise NotMeasuredError(key)
+        self._read.add(key)
+        return self._means[key]
 
     def values(self, factor: str) -> tuple[float, ...]:
         """Return the grid of a factor."""
@@ -113,7 +141,9 @@ class Judgement:
     numbers
         Measured numbers that decide, from the means over all runs.
     reason
-        Why it was not tested.
+        Why it was not tested, or why it is undecided whatever the share.
+    least_runs
+        Fewest runs of a setting that the predicate reads; `None` if it was not tested.
     """
 
     claim: Claim
@@ -122,6 +152,7 @@ class Judgement:
     on_published: bool | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
+    least_runs: int | None = None
 
 
 def judge(
@@ -148,33 +179,38 @@ def judge(
         Number of bootstrap resamples.
     """
     on_published = _holds(claim, published)
+
+    def untested(reason: str, numbers: Mapping[str, float] | None = None) -> Judgement:
+        return Judgement(claim, Verdict.NOT_TESTED, on_published=on_published, numbers=numbers or {}, reason=reason)
+
     if claim.check is None:
-        return Judgement(claim, Verdict.NOT_TESTED, on_published=on_published, reason=claim.reason)
+        return untested(claim.reason)
     runs = {key: list(values) for key, values in samples.items()}
-    runs = {key: values for key, values in runs.items() if values}
-    measured = Sample({key: summarise(values).mean for key, values in runs.items()}, factors, configurations)
-    if _holds(claim, measured) is None:
-        return Judgement(
-            claim, Verdict.NOT_TESTED, on_published=on_published, reason="runs that it needs have not been made"
-        )
-    if min(len(values) for values in runs.values()) < 2:
-        return Judgement(
-            claim,
-            Verdict.NOT_TESTED,
-            on_published=on_published,
-            numbers=_numbers(claim, measured),
-            reason="a bootstrap over runs needs at least two runs of each setting",
-        )
+    # a run without a value (NaN) leaves its setting without a mean
+    runs = {key: values for key, values in runs.items() if values and not any(map(math.isnan, values))}
     means = bootstrap_means(runs, resamples)
-    true = sum(
-        claim.check(Sample({key: float(means[key][index]) for key in runs}, factors, configurations))
-        for index in range(resamples)
-    )
+    read: set[Key] = set()
+    try:
+        measured = Sample({key: summarise(values).mean for key, values in runs.items()}, factors, configurations, read)
+        claim.check(measured)
+        # a resample may read settings that the means over all runs do not: predicates stop at the first false part
+        true = sum(
+            claim.check(Sample({key: float(means[key][index]) for key in runs}, factors, configurations, read))
+            for index in range(resamples)
+        )
+    except NotMeasuredError as error:
+        return untested(f"runs that it needs have not been made or gave no value: {error}")
+    least = min((len(runs[key]) for key in read), default=0)
+    numbers = _numbers(claim, measured)
+    if least < 2:
+        return untested("a bootstrap over runs needs at least two runs of each setting", numbers)
     share = true / resamples
-    verdict = verdict_of(share)
+    verdict, reason = verdict_of(share), ""
     if claim.by_construction:
         verdict = Verdict.BY_CONSTRUCTION
-    return Judgement(claim, verdict, share, on_published, _numbers(claim, measured))
+    elif least < LEAST_RUNS:
+        verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {LEAST_RUNS} are needed"
+    return Judgement(claim, verdict, share, on_published, numbers, reason, least)
 
 
 def verdict_of(share_true: float) -> Verdict:
@@ -191,9 +227,13 @@ def _holds(claim: Claim, sample: Sample) -> bool | None:
         return None
     try:
         return bool(claim.check(sample))
-    except KeyError:
+    except NotMeasuredError:
         return None
 
 
 def _numbers(claim: Claim, sample: Sample) -> Mapping[str, float]:
-    return dict(claim.numbers(sample)) if claim.numbers is not None else {}
+    """Return what to show beside a verdict; nothing if it needs settings that the verdict did not."""
+    try:
+        return dict(claim.numbers(sample)) if claim.numbers is not None else {}
+    except NotMeasuredError:
+        return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -80,8 +80,12 @@ def run_command(
     only_lane(lane)
     keep = parse_only(only or [])
     failures = 0
-    for study in find_all(name):
+
+    def action(study: Study) -> None:
+        nonlocal failures
         failures += _run_study(study, runs, keep, engines, jobs, out)
+
+    for_each(with_keys(find_all(name), keep), action)
     if failures:
         raise QuiclabError(f"{failures} runs failed; each is named above with the command that replays it")
 
@@ -105,13 +109,28 @@ def _run_study(
     points = list(study.points(tuple(present), runs, keep))
     work = jobs_of(study, points)
     directory = results_directory(study, out)
-    with Store(directory).locked():
-        write_manifest(study, directory, runs or study.runs, partial=bool(keep))
-    outcome = sweep.execute(work, directory, title=study.name, workers=workers)
-    if outcome.done:
-        write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
+    wanted = runs or study.runs
+    store = Store(directory)
+    # one lock from the manifest to the table: another sweep in between would change what they say
+    with store.locked():
+        counted = write_manifest(study, directory, wanted, partial=bool(keep))
+        outcome = sweep.execute(work, store, title=study.name, workers=workers)
+        if outcome.done:
+            write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
+    if counted > wanted and not keep:
+        print(
+            f"{study.name}: {directory} stays one with {counted} runs of each setting, as an earlier sweep had asked "
+            f"for; name another directory with --out for {wanted}",
+            file=sys.stderr,
+        )
+    if counted < wanted:
+        print(
+            f"{study.name}: tables and verdicts count {counted} runs of each setting; for more run all settings: "
+            f"`quiclab study run {study.name} --runs {wanted}`",
+            file=sys.stderr,
+        )
     if outcome.interrupted:
-        raise QuiclabError(
+        raise StoppedError(
             f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are done and kept; the same command "
             "continues"
         )
@@ -149,9 +168,10 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     """Write the report of a study: one HTML file, and its figures as SVG and PNG."""
     from quiclab.report import write_report  # noqa: PLC0415 - loads the chart library
 
-    for study in find_all(name):
-        evaluation = Evaluation(study, out)
-        print(write_report(evaluation, study.default_engine))
+    def action(study: Study) -> None:
+        print(write_report(Evaluation(study, out), study.default_engine))
+
+    for_each(find_all(name), action)
 
 
 @app.command("compare")
@@ -175,7 +195,7 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     """Write one archive with everything that repeats a study."""
     from quiclab.package import write_package  # noqa: PLC0415 - loads the chart library
 
-    for study in find_all(name):
+    def action(study: Study) -> None:
         evaluation = Evaluation(study, out)
         if evaluation.missing_anywhere:
             raise QuiclabError(
@@ -183,6 +203,61 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
                 f"with `quiclab study run {study.name} --runs {evaluation.runs}`"
             )
         print(write_package(evaluation))
+
+    for_each(find_all(name), action)
+
+
+class StoppedError(QuiclabError):
+    """The user has stopped a sweep; nothing after it is to be run."""
+
+
+def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
+    """Do something with each study of a group; one that fails does not keep the others from it.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    action
+        What to do.
+
+    Raises
+    ------
+    QuiclabError
+        What the only study raised; of several, one that names each that failed and why.
+    """
+    failed: list[tuple[str, QuiclabError]] = []
+    for study in studies:
+        try:
+            action(study)
+        except StoppedError:
+            raise
+        except QuiclabError as error:
+            if len(studies) == 1:
+                raise
+            failed.append((study.name, error))
+    if failed:
+        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed)
+        wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
+        raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
+
+
+def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
+    """Leave out the studies of a group that do not have what `--only` chooses by, if any of them has it.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    keep
+        Keys of `--only`.
+    """
+    chosen = [study for study in studies if set(keep) <= set(study.keys)] or studies
+    for study in studies:
+        if study not in chosen:
+            lacking = ", ".join(key for key in keep if key not in study.keys)
+            print(f"{study.name}: left out, has no {lacking}", file=sys.stderr)
+    return chosen
 
 
 def only_lane(lane: str) -> None:

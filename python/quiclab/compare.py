@@ -139,6 +139,7 @@ def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:
         "statement": claim.statement,
         "verdict": str(judgement.verdict),
         "share_true": judgement.share_true,
+        "least_runs": judgement.least_runs,
         "scope": claim.scope,
         "reason": judgement.reason,
         "on_published": judgement.on_published,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,8 +41,13 @@ def available_engines(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
-    """Turn settings into runs, in the order of the sweep: settings, then repetitions."""
+    """Turn settings into runs, in the order of the sweep: settings, then repetitions.
+
+    The commands that replay them name the scenario as seen from the current directory, or by its whole path.
+    """
     file = root() / study.scenario
+    here = Path.cwd()
+    shown = file.relative_to(here) if file.is_relative_to(here) else file
     base = load(file)
     jobs = []
     for point in points:
@@ -54,7 +60,7 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
         resolved = scenario.resolved_json()
         for index in range(point.runs):
             seed = study.seed + index
-            replay = " ".join(["quiclab run", shlex.quote(study.scenario), *arguments, f"--seed {seed}"])
+            replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
             jobs.append(sweep.Job({**point.labels, "run": index}, resolved, seed, replay, str(file.parent)))
     return jobs
 
@@ -90,13 +96,13 @@ class Evaluation:
     def __init__(self, study: Study, out: Path) -> None:
         self.study = study
         self.directory = results_directory(study, out)
-        runs = _manifest_runs(self.directory)
-        if runs is None:
+        manifest = read_manifest(self.directory)
+        if manifest is None:
             raise QuiclabError(
                 f"there are no results of {study.name} in {self.directory}; make them with `quiclab study run "
                 f"{study.name}`"
             )
-        self.runs = runs
+        self.runs = manifest.runs
 
     @cached_property
     def points(self) -> list[Point]:
@@ -163,7 +169,7 @@ class Evaluation:
         result = {}
         for configuration in self.study.configurations:
             rows = [item for item in self.comparisons(engine) if item.published.key[0] == configuration.name]
-            if rows and all(item.measured.n for item in rows):
+            if rows and all(math.isfinite(item.measured.mean) for item in rows):
                 result[configuration.name] = assess(
                     [item.published.summary for item in rows], [item.measured for item in rows]
                 )
@@ -177,14 +183,6 @@ class Evaluation:
         samples = self.samples(engine)
         available = tuple(configuration.name for configuration in self.study.configurations)
         return [judge(claim, samples, published, factors, available) for claim in self.study.claims]
-
-
-def _manifest_runs(directory: Path) -> int | None:
-    """Return how many runs of each setting the last sweep was to make, `None` if there was none."""
-    try:
-        return int(json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["runs"])
-    except (OSError, ValueError, KeyError):
-        return None
 
 
 def read_published(study: Study) -> list[PublishedRow]:
@@ -219,12 +217,56 @@ def number(text: str) -> str | int | float:
     return text
 
 
-def write_manifest(study: Study, directory: Path, runs: int, partial: bool) -> None:
-    """Note how many runs of each setting there are to be, beside the shards.
+@dataclass(frozen=True)
+class Manifest:
+    """What a results directory is to hold.
 
-    A partial sweep (`--only`) never lowers the number: it must not hide runs that are done.
+    Attributes
+    ----------
+    runs
+        Runs of each setting.
+    partial
+        Whether only partial sweeps (`--only`) were made, so that no full one has fixed the number.
     """
-    if partial:
-        runs = max(runs, _manifest_runs(directory) or 0)
-    content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed}
+
+    runs: int
+    partial: bool
+
+
+def read_manifest(directory: Path) -> Manifest | None:
+    """Read the manifest of a results directory; `None` if there is none.
+
+    Raises
+    ------
+    QuiclabError
+        If there is something else in its place.
+    """
+    path = directory / MANIFEST
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        runs = content["runs"]
+        if not isinstance(runs, int) or runs < 1:
+            raise ValueError
+        return Manifest(runs, bool(content.get("partial", False)))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise QuiclabError(f"{path} is not the list of a sweep; delete it and run the study again") from error
+
+
+def write_manifest(study: Study, directory: Path, runs: int, partial: bool) -> int:
+    """Note how many runs of each setting there are to be, beside the shards; returns the number that counts now.
+
+    A partial sweep (`--only`) changes no number that a full one has fixed: it must not make a complete study
+    incomplete. Nothing lowers a number, which would hide runs that are done, but the first full sweep after partial
+    ones.
+    """
+    before = read_manifest(directory)
+    if before is not None:
+        fixed = partial and not before.partial
+        first_full = before.partial and not partial
+        if fixed or (before.runs >= runs and not first_full):
+            return before.runs
+    content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed, "partial": partial}
     write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())
+    return runs

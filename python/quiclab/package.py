@@ -5,25 +5,28 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from quiclab.compare import compare_document, judgement_row, table_rows, to_csv, to_json
+from quiclab.inputs import files_of
 from quiclab.native import build_id, engine
-from quiclab.registry import file_of, find_all, root
+from quiclab.registry import file_of, find_all, part_files, root
 from quiclab.report import digest_of_digests
-from quiclab.store import write_atomically, write_parquet
+from quiclab.store import parquet_bytes, write_atomically
 from quiclab.study import BASE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from quiclab.evaluate import Evaluation
     from quiclab.study import Study
 
 LOCKS = ("uv.lock", "Cargo.lock")
+# of runs.csv: what another build of the same source may change, and what is in runs.parquet
+LEFT_OUT = {"identity", "result"}
 
 RERUN = """\
 #!/bin/sh
@@ -55,8 +58,8 @@ Everything that repeats the study `{name}`: `sh rerun.sh` runs it again and comp
 | --- | --- |
 | `studies/`, `scenarios/`, `reference/` | the study, its base scenario and the published numbers |
 | `settings/` | the resolved scenario of each setting, to run alone with `quiclab run FILE --seed N` |
-| `runs.csv` | setting, seed, identity and digest of each run |
-| `runs.parquet` | the raw results of each run as JSON |
+| `runs.csv` | setting, seed and digest of each run: the same with every build |
+| `runs.parquet` | the raw results of each run as JSON, and its identity, which names the build, too |
 | `table.csv`, `compare.json`, `claims.json` | the table in the published columns, the comparison, the verdicts |
 | `uv.lock`, `Cargo.lock` | versions of everything it was built from{locks} |
 
@@ -78,18 +81,23 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     engines = list(dict.fromkeys(table["engine"].to_list()))
     files: dict[str, bytes] = {}
     study_file = file_of(study.name)
-    files[f"{study_file.parent.name}/{study_file.name}"] = study_file.read_bytes()
+    for path in (study_file, *part_files()):
+        files[f"{path.parent.name}/{path.name}"] = path.read_bytes()
     for sibling in _siblings(evaluation):
         for name in (sibling.table.file, sibling.scenario):
             files[name] = (root() / name).read_bytes()
+    for job in {job.scenario: job for job in evaluation.jobs}.values():
+        for file in files_of(json.loads(job.scenario)):
+            path = (Path(job.base_dir) / file).resolve()
+            if path.is_relative_to(root().resolve()):
+                files[str(path.relative_to(root().resolve()))] = path.read_bytes()
     missing_locks = [name for name in LOCKS if not (root() / name).is_file()]
     for name in LOCKS:
         if name not in missing_locks:
             files[name] = (root() / name).read_bytes()
     files["runs.csv"], settings = _runs(evaluation)
     files |= settings
-    write_parquet(evaluation.directory / "runs.parquet", table)
-    files["runs.parquet"] = (evaluation.directory / "runs.parquet").read_bytes()
+    files["runs.parquet"] = parquet_bytes(table)
     files["table.csv"] = to_csv(table_rows(evaluation, engines)).encode()
     default = study.default_engine
     files["compare.json"] = to_json(compare_document(evaluation, default)).encode()
@@ -133,7 +141,7 @@ def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:
             settings[name] = engine().to_toml(job.scenario).encode()
     files_by_identity = {job.identity: numbers[job.scenario] for job in evaluation.jobs}
     text = io.StringIO()
-    columns = [name for name in evaluation.table.columns if name not in ("result", evaluation.study.metric.name)]
+    columns = [name for name in evaluation.table.columns if name not in LEFT_OUT | {evaluation.study.metric.name}]
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, "setting"])
     for row in evaluation.table.iter_rows(named=True):

@@ -1,9 +1,14 @@
-"""Finds study files: `studies/*.py` of the source checkout, or of the directory in `QUICLAB_STUDIES`."""
+"""Finds study files: `studies/*.py` of the source checkout, or of the directory in `QUICLAB_STUDIES`.
+
+Files whose names start with `_` are parts of studies, which these import by name.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import sys
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +16,8 @@ from typing import TYPE_CHECKING
 from quiclab.errors import QuiclabError, RequestError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from quiclab.study import Study
 
 ENVIRONMENT = "QUICLAB_STUDIES"
@@ -44,6 +51,11 @@ def studies() -> dict[str, Study]:
 def study_files() -> list[Path]:
     """Return the study files."""
     return sorted(path for path in studies_directory().glob("*.py") if not path.name.startswith("_"))
+
+
+def part_files() -> list[Path]:
+    """Return the files that study files import."""
+    return sorted(studies_directory().glob("_*.py"))
 
 
 def file_of(name: str) -> Path:
@@ -89,8 +101,23 @@ def _load(path: Path) -> tuple[Study, ...]:
         raise QuiclabError(f"cannot load the study file {path}")
     module = importlib.util.module_from_spec(specification)
     try:
-        specification.loader.exec_module(module)
+        with _importable(path.parent):
+            specification.loader.exec_module(module)
         found: tuple[Study, ...] = tuple(module.STUDIES)
     except Exception as error:  # whatever a study file does wrong ends in one sentence
         raise QuiclabError(f"the study file {path} cannot be loaded: {type(error).__name__}: {error}") from error
     return found
+
+
+@contextmanager
+def _importable(directory: Path) -> Iterator[None]:
+    """Let a study file import its parts, and forget them again: another directory may have parts of the same name."""
+    before = set(sys.modules)
+    sys.path.append(str(directory))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(directory))
+        for name in set(sys.modules) - before:
+            if Path(getattr(sys.modules[name], "__file__", None) or "").parent == directory:
+                del sys.modules[name]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 SHARD_SCHEMA = {"identity": pl.String, "result": pl.String}
+SHARD_NAMES = "[0-9]" * 6 + ".parquet"  # not what a user puts beside them, such as a copy
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -45,11 +46,16 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise RequestError(f"cannot write {path}: {error.strerror}") from error
 
 
-def write_parquet(path: Path, frame: pl.DataFrame) -> None:
-    """Write a table atomically; equal tables give equal bytes."""
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """Return a table as a Parquet file; equal tables give equal bytes."""
     buffer = BytesIO()
     frame.rechunk().write_parquet(buffer, compression="zstd", compression_level=3, statistics=False)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def write_parquet(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table atomically; equal tables give equal bytes."""
+    write_atomically(path, parquet_bytes(frame))
 
 
 class Store:
@@ -64,16 +70,22 @@ class Store:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.shards = directory / "shards"
+        self._held = False
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the directory for one sweep; the operating system frees the lock when a process dies.
+
+        Where this object holds it already, nothing more is done.
 
         Raises
         ------
         RequestError
             If the directory cannot be written to, or another sweep holds it.
         """
+        if self._held:
+            yield
+            return
         try:
             self.shards.mkdir(parents=True, exist_ok=True)
             lock = (self.directory / "lock").open("a")
@@ -86,7 +98,11 @@ class Store:
                 raise RequestError(f"another sweep is running in {self.directory}; wait for it to end") from error
             for leftover in self.shards.glob(".*.tmp"):
                 leftover.unlink(missing_ok=True)
-            yield
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
 
     def append(self, rows: list[tuple[str, str]]) -> None:
         """Add finished runs as one shard.
@@ -114,7 +130,7 @@ class Store:
         return found
 
     def _files(self) -> list[Path]:
-        return sorted(self.shards.glob("*.parquet"))
+        return sorted(self.shards.glob(SHARD_NAMES))
 
     @staticmethod
     def _read(path: Path, columns: list[str]) -> pl.DataFrame:

@@ -294,11 +294,17 @@ class Study:
         merged.update(changes)
         return Point(engine, variant, configuration.name, labels, merged, runs)
 
-    def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        """Translate the keys of `--only` to columns."""
+    @property
+    def keys(self) -> dict[str, str]:
+        """What `--only` can choose by: key -> column."""
         columns = {"engine": "engine", "variant": "variant", "configuration": "configuration"}
         for factor in self.factors:
             columns |= {factor.name: factor.column, factor.column: factor.column}
+        return columns
+
+    def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Translate the keys of `--only` to columns."""
+        columns = self.keys
         for key in only:
             if key not in columns:
                 raise RequestError(f"study {self.name} has no `{key}` to choose by; it has {', '.join(columns)}")

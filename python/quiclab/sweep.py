@@ -1,6 +1,7 @@
 """Sweeps: many runs over worker processes, with results that survive a kill.
 
-A run is identified by its resolved scenario, its seed and the build of the engine; what is stored is not run again.
+A run is identified by its resolved scenario, its seed, the build of the engine and whatever else it depends on (see
+`inputs`); what is stored is not run again.
 The table of a sweep is sorted by the sweep's own order, so that it does not depend on the number of workers, on the
 order in which runs finished, or on how often the sweep was killed and continued.
 """
@@ -15,14 +16,16 @@ import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import polars as pl
 
 from quiclab.errors import QuiclabError
+from quiclab.inputs import fingerprint
 from quiclab.native import build_id
 from quiclab.progress import SweepProgress
 from quiclab.result import run
@@ -30,7 +33,7 @@ from quiclab.scenario import Scenario
 from quiclab.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
@@ -63,10 +66,11 @@ class Job:
 
     @property
     def identity(self) -> str:
-        """128-bit hash over resolved scenario, seed and build of the engine, 32 hexadecimal digits."""
-        canonical = json.dumps(json.loads(self.scenario), sort_keys=True, separators=(",", ":"))
-        text = f"{canonical}\n{self.seed}\n{build_id()}"
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        """128-bit hash over resolved scenario, seed, build of the engine and other inputs; 32 hexadecimal digits."""
+        scenario = json.loads(self.scenario)
+        canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
+        lines = [canonical, str(self.seed), build_id(), *fingerprint(scenario, Path(self.base_dir))]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
 @dataclass
@@ -96,7 +100,7 @@ class Outcome:
 
 def execute(
     jobs: Sequence[Job],
-    directory: Path,
+    directory: Path | Store,
     *,
     title: str = "sweep",
     workers: int | None = None,
@@ -112,7 +116,7 @@ def execute(
     jobs
         All runs of the sweep.
     directory
-        Results directory.
+        Results directory; or its store, which may be locked by the caller already.
     title
         What the progress is called.
     workers
@@ -129,7 +133,7 @@ def execute(
     RequestError
         If the directory cannot be written to or another sweep holds it.
     """
-    store = Store(directory)
+    store = directory if isinstance(directory, Store) else Store(directory)
     with store.locked():
         stored = store.identities()
         pending: dict[str, Job] = {}
@@ -182,9 +186,9 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
 
 
 class _Interrupt:
-    """Turns the first Ctrl-C into a request, so that it never cuts a shard or a result in two."""
+    """Counts Ctrl-C, so that it never cuts a shard or a result in two; a third one acts as usual."""
 
-    requested = False
+    count = 0
 
     def __enter__(self) -> _Interrupt:
         self._before = signal.getsignal(signal.SIGINT)
@@ -198,9 +202,9 @@ class _Interrupt:
 
     def _request(self, number: int, frame: object) -> None:
         del number, frame
-        if self.requested:
+        self.count += 1
+        if self.count > 2:
             raise KeyboardInterrupt
-        self.requested = True
 
 
 class _Flusher:
@@ -213,14 +217,38 @@ class _Flusher:
 
     def add(self, identity: str, result: str) -> None:
         self.rows.append((identity, result))
-        if len(self.rows) >= self.runs or time.monotonic() - self.last >= self.seconds:
+        if len(self.rows) >= self.runs:
+            self.flush()
+
+    def flush_if_due(self) -> None:
+        """Write what has waited long enough, whether or not another run ends."""
+        if time.monotonic() - self.last >= self.seconds:
             self.flush()
 
     def flush(self) -> None:
-        rows, self.rows, self.last = self.rows, [], time.monotonic()
-        self.store.append(rows)
-        if rows and self.on_flush is not None:
+        self.last = time.monotonic()
+        if not self.rows:
+            return
+        self.store.append(self.rows)
+        # only now: a disk that was full for a moment must not lose them
+        self.rows = []
+        if self.on_flush is not None:
             self.on_flush()
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Start worker processes; whatever ends the sweep early ends them, too, instead of waiting for their runs."""
+    others = set(active_children())
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker)
+    try:
+        yield pool
+    except BaseException:
+        for process in set(active_children()) - others:
+            process.kill()  # a worker has nothing on the disk
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _run_all(
@@ -228,46 +256,54 @@ def _run_all(
 ) -> None:
     queue = iter(pending.items())
     running: dict[Future[tuple[str | None, str]], tuple[str, Job]] = {}
-    context = get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker) as pool, _Interrupt() as interrupt:
 
-        def submit() -> None:
-            # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
-            while len(running) < workers + 1 and (item := next(queue, None)) is not None:
-                identity, job = item
-                running[pool.submit(_work, job.scenario, job.seed, job.base_dir)] = (identity, job)
+    def submit(pool: ProcessPoolExecutor) -> None:
+        # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
+        while len(running) < workers + 1 and (item := next(queue, None)) is not None:
+            identity, job = item
+            running[pool.submit(_work, job.scenario, job.seed, job.base_dir)] = (identity, job)
 
-        def settle(futures: set[Future[tuple[str | None, str]]]) -> None:
-            for future in futures:
-                identity, job = running.pop(future)
-                if future.cancelled():
-                    continue
-                result, reason = future.result()
-                if result is None:
-                    outcome.failures.append((job, reason))
-                    progress.line(f"failed: {reason}; replay with: {job.replay}")
-                else:
-                    outcome.executed += 1
-                    outcome.done += 1
-                    flusher.add(identity, result)
-                progress.advance()
+    def settle(futures: set[Future[tuple[str | None, str]]]) -> None:
+        for future in futures:
+            identity, job = running.pop(future)
+            if future.cancelled():
+                continue
+            result, reason = future.result()
+            if result is None:
+                outcome.failures.append((job, reason))
+                progress.line(f"failed: {reason}; replay with: {job.replay}")
+            else:
+                outcome.executed += 1
+                outcome.done += 1
+                flusher.add(identity, result)
+            progress.advance()
 
-        try:
-            submit()
+    try:
+        with _Interrupt() as interrupt, _workers(workers) as pool:
+            submit(pool)
             while running:
                 finished, _ = wait(running, timeout=INTERRUPT_POLL_S, return_when=FIRST_COMPLETED)
                 settle(finished)
-                if not interrupt.requested:
-                    submit()
+                flusher.flush_if_due()
+                if interrupt.count > 1:
+                    raise _Abandoned
+                if not interrupt.count:
+                    submit(pool)
                 elif not outcome.interrupted:
                     outcome.interrupted = True
                     progress.line("stopping: waiting for the runs under way; press Ctrl-C again to leave them")
                     for future in running:
                         future.cancel()
-        except BrokenProcessPool as error:
-            raise QuiclabError(
-                "a worker process died (out of memory?); what is done is kept, run the command again to continue"
-            ) from error
+    except _Abandoned:
+        outcome.interrupted = True
+    except BrokenProcessPool as error:
+        raise QuiclabError(
+            "a worker process died (out of memory?); what is done is kept, run the command again to continue"
+        ) from error
+
+
+class _Abandoned(Exception):  # noqa: N818 - a wish of the user
+    """Ctrl-C was pressed twice: the runs under way are not waited for."""
 
 
 def _start_worker() -> None:

@@ -1,0 +1,81 @@
+"""What a run depends on beside scenario text, seed and engine: files that it names, and stacks written in Python."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quiclab.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PYTHON_STACKS = {"aioquic": Path(__file__).parent / "stacks" / "aioquic.py"}
+
+
+def files_of(scenario: Mapping[str, Any]) -> list[str]:
+    """Return the files that a scenario names (traces of rates), as it names them, sorted."""
+    return sorted({str(value) for key, value in _items(scenario) if key == "file"})
+
+
+def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
+    """Return one line for each input of a run that its scenario only names; none for most scenarios.
+
+    Where files lie does not count, what is in them does.
+
+    Parameters
+    ----------
+    scenario
+        The resolved scenario.
+    base_dir
+        Directory that its files are relative to.
+
+    Raises
+    ------
+    RequestError
+        If a file cannot be read.
+    """
+    lines = [f"file {name} {_hash_of(base_dir / name)}" for name in files_of(scenario)]
+    stacks = {value for key, value in _items(scenario) if key == "stack"}
+    for name, adapter in PYTHON_STACKS.items():
+        if name in stacks:
+            lines.append(f"stack {name} {_version(name)} {_hash_of(adapter)}")
+    return lines
+
+
+def _items(tree: object) -> Iterator[tuple[str, object]]:
+    """List the plain values of a scenario with their keys."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if isinstance(value, dict | list):
+                yield from _items(value)
+            else:
+                yield key, value
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _items(value)
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def _hash_of(path: Path) -> str:
+    try:
+        status = path.stat()
+        return _content_hash(path, status.st_mtime_ns, status.st_size)
+    except OSError as error:
+        raise RequestError(f"cannot read {path}, which a run depends on: {error.strerror}") from error
+
+
+@cache
+def _content_hash(path: Path, changed_ns: int, size: int) -> str:
+    """Hash a file once, though every run of a sweep names it; time and size tell when it has changed."""
+    del changed_ns, size
+    return hashlib.sha256(path.read_bytes()).hexdigest()
