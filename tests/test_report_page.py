@@ -9,13 +9,17 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import ROOT
 from quiclab import cli, figures
 from quiclab.compare import compare_document
+from quiclab.errors import QuiclabError
 from quiclab.evaluate import Evaluation
+from quiclab.native import build_id
 from quiclab.registry import find
+from quiclab.report import decimals, write_report
 
 STUDY = "tiny/rate"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -109,6 +113,11 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
         return evaluation
 
 
+@pytest.fixture(autouse=True)
+def tiny_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUICLAB_STUDIES", str(ROOT / "tests" / "data" / "tiny" / "studies"))
+
+
 @pytest.fixture
 def page(evaluation: Evaluation) -> Path:
     return evaluation.directory / "report.html"
@@ -140,20 +149,70 @@ def test_figure_and_colours(scheme: str, page: Path, tmp_path: Path) -> None:
     assert not (dark if scheme == "light" else light) & shown.fills
 
 
-def test_table(evaluation: Evaluation, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QUICLAB_STUDIES", str(ROOT / "tests" / "data" / "tiny" / "studies"))
+def test_the_two_sources_stand_apart_and_ticks_are_measured_values(evaluation: Evaluation) -> None:
+    [spec] = [figures.specification(evaluation, figure, "quinn") for figure in evaluation.study.figures]
+    shifts: dict[str, set[float]] = {}
+    for layer in spec["layer"]:
+        if "transform" in layer:
+            shifts.setdefault(layer["transform"][0]["filter"], set()).add(layer["mark"]["xOffset"])
+            assert layer["encoding"]["x"]["axis"]["values"] == [5, 20]
+    assert sorted(shifts.values(), key=max) == [{-figures.SHIFT}, {figures.SHIFT}]
+    svg = figures.to_svg(spec)
+    for symbol in ("published", "measured", "5 ms away", "Moon"):
+        assert f">{symbol}<" in svg
+
+
+@pytest.mark.parametrize(("low", "high", "zero"), [(0.0, 1.0, True), (22.0, 38.0, False), (15.0, 38.0, True)])
+def test_the_axis_starts_at_zero_where_values_differ_by_more_than_two(low: float, high: float, zero: bool) -> None:
+    assert figures.starts_at_zero(pl.DataFrame({"low": [low], "high": [high]})) is zero
+
+
+def test_thresholds_seeds_and_builds_are_on_the_page(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for part in (
+        "on 2000 resamples",
+        "at least 97.5 %",
+        "at most 2.5 % refuted",
+        "larger of 2 % and 2 standard errors",
+    ):
+        assert part in text, part
+    assert "seed 1 + i; here: 1 to 3" in text
+    assert f"<dt>version: build</dt><dd>{build_id()}</dd>" in text
+
+
+def test_published_values_keep_the_decimals_that_were_printed() -> None:
+    assert decimals([31.0, 35.5]) == 1
+    assert decimals([0.28, 1.3]) == 2
+    assert decimals([12.0]) == decimals([]) == 0
+
+
+def test_a_report_without_runs_of_the_engine_says_so(evaluation: Evaluation) -> None:
+    before = sorted(evaluation.directory.iterdir())
+    with pytest.raises(QuiclabError, match="has no runs with noq, only with quinn"):
+        write_report(evaluation, "noq")
+    assert sorted(evaluation.directory.iterdir()) == before
+
+
+def test_table(evaluation: Evaluation, page: Path, tmp_path: Path) -> None:
     shown, console = browse(page, tmp_path / "profile")
     assert console == []
     head, *rows = shown.rows
     expected = compare_document(evaluation, "quinn")["rows"]
-    assert len(rows) == len(expected) == 4
-    assert len({len(row) for row in (head, *rows)}) == 1
     labels = evaluation.study.labels
-    for cells, row in zip(rows, expected, strict=True):
-        assert cells[:2] == [labels[row["configuration"]], str(row["rate_mbps"])]
-        assert cells[2].startswith(f"{row['published_mean']:.1f} ± ")
-        assert cells[3].startswith(f"{row['measured_mean']:.2f} ± ")
-        assert cells[5] == str(row["measured_n"])
+    shown_rows: list[tuple[str, list[str]]] = []
+    for cells in rows:  # a row with one cell names the configuration of those below it
+        if len(cells) == 1:
+            label = cells[0].strip()
+        else:
+            assert len(cells) == len(head)
+            shown_rows.append((label, cells))
+    assert len(shown_rows) == len(expected) == 4
+    for (label, cells), row in zip(shown_rows, expected, strict=True):
+        assert (label, cells[0]) == (labels[row["configuration"]], str(row["rate_mbps"]))
+        # as printed in the published table, which has one decimal for both
+        assert cells[1] == f"{row['published_mean']:.1f} ± {row['published_std']:.1f}"
+        assert cells[2].startswith(f"{row['measured_mean']:.2f} ± ")
+        assert cells[-1].strip() == str(row["measured_n"])
 
 
 def test_on_a_phone_nothing_is_wider_than_the_window(page: Path, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Figures: one altair declaration gives SVG, PNG and the interactive chart of the report.
 
-Published series are dashed with hollow marks, measured ones solid with filled marks; colour is the configuration. The
-colours are three of Okabe and Ito's palette, lightened or darkened so that each has a contrast of at least 3:1 on white
-and on near black, and they differ in lightness, too.
+Published series are thin and dashed with hollow squares, measured ones solid with filled circles, a few pixels to the
+left and to the right of the value that they share; colour is the configuration. The colours are three of Okabe and
+Ito's palette, lightened or darkened so that each has a contrast of at least 3:1 on white and on near black, and they
+differ in lightness, too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,23 @@ COLOURS = ("#c8651b", "#2f80c3", "#2a9273", "#b0609a", "#8c7a1f")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 PUBLISHED, MEASURED = "published", "measured"
 
+# pixels by which the two sources stand beside their common value, so that their error bars can be told apart
+SHIFT = 3.0
+CAP = 6.0
+# more measured values than this on an axis, and round numbers are easier to read
+MOST_TICKS = 16
+ROUND_TICKS = 6
+# the axis starts at zero where the lowest value is below this part of the highest
+ZERO_BELOW = 0.5
+# what the legend shows of a source, as filled outlines in a box from -1 to 1: dashes with a hollow square between them,
+# and a line with a disc
+SYMBOLS = {
+    PUBLISHED: "M-1,-.04H-.72V.04H-1ZM-.58,-.04H-.24V.04H-.58ZM.24,-.04H.58V.04H.24ZM.72,-.04H1V.04H.72Z"
+    "M-.24,-.24H.24V.24H-.24ZM-.16,-.16V.16H.16V-.16Z",
+    MEASURED: "M-1,-.06H1V.06H-1ZM-.24,0A.24,.24,0,1,1,.24,0A.24,.24,0,1,1,-.24,0Z",
+}
+NEUTRAL = "#808890"
+
 
 def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
     """Return the Vega-Lite configuration of a colour scheme."""
@@ -35,7 +53,14 @@ def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
         "background": background,
         "font": FONT,
         "axis": {**axis, "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridOpacity": 0.6},
-        "legend": {"labelColor": text, "titleColor": text, "labelFontSize": 12, "labelLimit": 260, "columns": 3},
+        "legend": {
+            "labelColor": text,
+            "titleColor": text,
+            "labelFontSize": 13,
+            "labelLimit": 260,
+            "columnPadding": 16,
+            "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 2}},
+        },
         "view": {"stroke": None},
     }
 
@@ -77,25 +102,27 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     return pl.DataFrame(rows)
 
 
+def starts_at_zero(data: pl.DataFrame) -> bool:
+    """Whether the axis of the values starts at zero: where they differ by more than a factor of two."""
+    lowest, highest = min(data["low"].to_list()), max(data["high"].to_list())
+    return bool(lowest < ZERO_BELOW * highest)
+
+
 def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
     """Declare a figure: lines, error bars of one standard deviation and marks."""
     study = evaluation.study
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
-    series = list(study.labels.values())
     y_title = f"{study.metric.label} [{study.metric.unit}]"
-    colour = alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=series, range=list(COLOURS[: len(series)])),
-        legend=alt.Legend(title=None, orient="top", symbolType="circle", symbolStrokeWidth=0, symbolOpacity=1),
+    colour = _colours(list(study.labels.values()))
+    x = alt.X(
+        "x:Q",
+        title=f"{factor.label} [{factor.unit}]",
+        scale=alt.Scale(nice=False, padding=14),
+        axis=alt.Axis(grid=False, labelOverlap="greedy", labelSeparation=5, **_ticks(data)),
     )
-    dash = alt.StrokeDash(
-        "source:N",
-        scale=alt.Scale(domain=[PUBLISHED, MEASURED], range=[[5, 4], [1, 0]]),
-        legend=alt.Legend(title=None, orient="bottom", symbolStrokeColor="#808890", symbolSize=400),
-    )
-    x = alt.X("x:Q", title=f"{factor.label} [{factor.unit}]", scale=alt.Scale(nice=False, padding=12))
-    y = alt.Y("mean:Q", title=y_title, scale=alt.Scale(zero=False))
+    y = alt.Y("mean:Q", title=y_title, scale=alt.Scale(zero=starts_at_zero(data)), axis=alt.Axis(tickCount=7))
+    low, high = alt.Y("low:Q", title=y_title), alt.Y("high:Q", title=y_title)
     tooltip = [
         alt.Tooltip("series:N", title="Configuration"),
         alt.Tooltip("source:N", title="Source"),
@@ -105,17 +132,48 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
         alt.Tooltip("n:Q", title="Runs"),
     ]
     base = alt.Chart({"values": data.to_dicts()})
-    lines = base.mark_line(strokeWidth=1.6).encode(x=x, y=y, color=colour, strokeDash=dash)
-    bars = base.mark_rule(strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=colour)
-    encoded = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
-    hollow = base.mark_point(size=46, strokeWidth=1.6, opacity=1, shape="square").encode(**encoded)
-    filled = base.mark_point(size=46, strokeWidth=1.6, opacity=1, filled=True).encode(**encoded)
-    return alt.layer(
-        lines,
-        bars,
-        hollow.transform_filter(alt.datum.source == PUBLISHED),
-        filled.transform_filter(alt.datum.source == MEASURED),
-    ).properties(width=640, height=380)
+    layers: list[alt.Chart] = []
+    for source, shift, width, dash in ((PUBLISHED, -SHIFT, 1.2, [5, 4]), (MEASURED, SHIFT, 2.0, [1, 0])):
+        shown = base.transform_filter(alt.datum.source == source)
+        mark: dict[str, Any] = {"size": 50, "opacity": 1, "xOffset": shift}
+        mark |= {"shape": "circle", "filled": True} if source == MEASURED else {"shape": "square", "strokeWidth": 1.4}
+        cap = shown.mark_tick(orient="horizontal", size=CAP, thickness=width, xOffset=shift, opacity=1)
+        layers += [
+            shown.mark_line(strokeWidth=width, strokeDash=dash, xOffset=shift).encode(x=x, y=y, color=colour),
+            shown.mark_rule(strokeWidth=width, xOffset=shift).encode(x=x, y=low, y2="high:Q", color=colour),
+            cap.encode(x=x, y=low, color=colour),
+            cap.encode(x=x, y=high, color=colour),
+            shown.mark_point(**mark).encode(x=x, y=y, color=colour, tooltip=tooltip),
+        ]
+    return alt.layer(*layers, _legend_of_sources(base)).properties(width=680, height=380)
+
+
+def _ticks(data: pl.DataFrame) -> dict[str, Any]:
+    """Return where the ticks of the horizontal axis are: at the measured values, unless there are many."""
+    values = data["x"].unique().sort().to_list()
+    return {"values": values} if len(values) <= MOST_TICKS else {"tickCount": ROUND_TICKS}
+
+
+def _colours(series: list[str]) -> alt.Color:
+    legend = alt.Legend(
+        title=None, orient="top", direction="horizontal", symbolType="square", symbolStrokeWidth=0, symbolOpacity=1
+    )
+    return alt.Color("series:N", scale=alt.Scale(domain=series, range=list(COLOURS[: len(series)])), legend=legend)
+
+
+def _legend_of_sources(base: alt.Chart) -> alt.Chart:
+    """Return a layer that draws nothing: it brings the legend that tells published from measured."""
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        direction="horizontal",
+        symbolSize=900,
+        symbolStrokeWidth=0,
+        symbolOpacity=1,
+    )
+    shape = alt.Shape("source:N", scale=alt.Scale(domain=list(SYMBOLS), range=list(SYMBOLS.values())), legend=legend)
+    layer: alt.Chart = base.mark_point(size=0, opacity=0, filled=True, color=NEUTRAL).encode(shape=shape)
+    return layer
 
 
 def specification(evaluation: Evaluation, figure: Figure, engine: str) -> dict[str, Any]:

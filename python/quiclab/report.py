@@ -5,21 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from quiclab import figures
-from quiclab.claims import Verdict
+from quiclab import fidelity, figures, stats
+from quiclab.claims import CONFIRMED_SHARE, REFUTED_SHARE, Verdict
 from quiclab.compare import compare_rows, fidelity_rows, judgement_row
+from quiclab.errors import QuiclabError
 from quiclab.evaluate import LANE, Evaluation
+from quiclab.native import build_id
 from quiclab.store import write_atomically
 from quiclab.study import BASE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from quiclab.study import Study
@@ -33,6 +37,18 @@ VERDICT_WORDS = {
     Verdict.BY_CONSTRUCTION: "by construction",
 }
 
+_BOUNDS = {
+    "resamples": stats.RESAMPLES,
+    "confidence": stats.CONFIDENCE,
+    "confirmed": CONFIRMED_SHARE,
+    "refuted": REFUTED_SHARE,
+    "shape_deviations": fidelity.SHAPE_DEVIATIONS,
+    "equivalence_share": fidelity.EQUIVALENCE_SHARE,
+    "equivalence_errors": fidelity.EQUIVALENCE_ERRORS,
+    "knee_level": fidelity.KNEE_LEVEL,
+}
+"""Thresholds that the text of the page names."""
+
 
 def digest_of_digests(digests: Sequence[str]) -> str:
     """Hash the digests of runs in the order of the sweep: 32 hexadecimal digits that name all of them."""
@@ -40,14 +56,31 @@ def digest_of_digests(digests: Sequence[str]) -> str:
 
 
 def write_report(evaluation: Evaluation, engine: str) -> Path:
-    """Write `report.html` and the figures as SVG and PNG into the results directory; returns the report's path."""
-    specs = [figures.specification(evaluation, figure, engine) for figure in evaluation.study.figures]
+    """Write `report.html` and the figures as SVG and PNG into the results directory; returns the report's path.
+
+    The names of another engine than the study's default end in its name. Nothing is written before all is rendered.
+
+    Raises
+    ------
+    QuiclabError
+        If there are no runs with the engine.
+    """
+    study = evaluation.study
+    used = list(dict.fromkeys(evaluation.table["engine"].to_list()))
+    if engine not in used:
+        raise QuiclabError(
+            f"{evaluation.directory} has no runs with {engine}, only with {', '.join(used)}; make them with `quiclab "
+            f"study run {study.name} --engines {engine}`"
+        )
+    ending = "" if engine == study.default_engine else f"_{engine}"
+    specs = [figures.specification(evaluation, figure, engine) for figure in study.figures]
+    files = {f"report{ending}.html": render(evaluation, engine, specs).encode()}
     for index, spec in enumerate(specs, start=1):
-        write_atomically(evaluation.directory / f"figure_{index}.svg", figures.to_svg(spec).encode())
-        write_atomically(evaluation.directory / f"figure_{index}.png", figures.to_png(spec))
-    path = evaluation.directory / "report.html"
-    write_atomically(path, render(evaluation, engine, specs).encode())
-    return path
+        files[f"figure_{index}{ending}.svg"] = figures.to_svg(spec).encode()
+        files[f"figure_{index}{ending}.png"] = figures.to_png(spec)
+    for name, content in files.items():
+        write_atomically(evaluation.directory / name, content)
+    return evaluation.directory / f"report{ending}.html"
 
 
 def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]]) -> str:
@@ -59,47 +92,79 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figures": _figures, "signed": _signed, "percent": _percent}
+    environment.filters |= {"figures": _figures, "signed": _signed, "percent": _percent, "share": _share}
     study = evaluation.study
     charts = [
-        {"figure": figure, "spec": _inline_json(_responsive(spec)), "svg": figures.to_svg(spec)}
+        {
+            "figure": figure,
+            "spec": _inline_json(_responsive(spec)),
+            "svg": figures.to_svg(spec),
+            "from_zero": figures.starts_at_zero(figures.figure_data(evaluation, figure, engine)),
+        }
         for figure, spec in zip(study.figures, specs, strict=True)
     ]
     judgements = evaluation.judgements(engine)
+    rows = compare_rows(evaluation, engine)
     return environment.get_template("report.html.j2").render(
         study=study,
         engine=engine,
         lane=LANE,
         facts=_facts(evaluation, engine),
         commands=_commands(study, evaluation, engine),
+        seeds=_seeds(evaluation, engine),
         charts=charts,
         labels=study.labels,
-        rows=compare_rows(evaluation, engine),
+        groups=_groups(rows),
+        decimals={key: decimals(row[key] for row in rows) for key in ("published_mean", "published_std")},
         fidelity=fidelity_rows(evaluation.fidelity(engine)),
         claims=[{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judgements],
         counts=_counts([VERDICT_WORDS[item.verdict] for item in judgements]),
         variants=_variants(evaluation),
         missing=evaluation.missing(engine),
+        bounds=_BOUNDS,
         light=_inline_json(figures.LIGHT | {"background": None}),
         dark=_inline_json(figures.DARK),
         bundle=vl_convert.javascript_bundle(BUNDLE),
     )
 
 
+def decimals(values: Iterable[float]) -> int:
+    """Return how many decimals published values were printed with: the most that any of them needs."""
+    return max((len(f"{value:.10f}".rstrip("0").partition(".")[2]) for value in values), default=0)
+
+
+def _groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the rows of the comparison by configuration."""
+    return [(name, list(group)) for name, group in groupby(rows, key=itemgetter("configuration"))]
+
+
 def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
     """Return what was run, as pairs of name and value."""
-    chosen = evaluation.table.filter((pl.col("engine") == engine) & (pl.col("variant") == BASE))
-    versions = json.loads(chosen["result"][0])["versions"] if chosen.height else {}
-    seeds = sorted(chosen["seed"].unique()) if chosen.height else []
-    facts = [(f"version: {name}", _version(value)) for name, value in sorted(versions.items())]
+    chosen = _chosen(evaluation, engine)
+    versions: dict[str, dict[str, None]] = {}
+    for text in chosen["result"]:
+        for name, value in json.loads(text)["versions"].items():
+            versions.setdefault(name, {})[_version(value)] = None
+    versions["build"] = {build_id(): None}  # results of another build are not read
+    facts = [(f"version: {name}", "; ".join(values)) for name, values in sorted(versions.items())]
     facts += [
         ("engine", engine),
         ("lane", f"{LANE} (virtual time)"),
         ("runs", str(chosen.height)),
-        ("seeds", f"{seeds[0]} to {seeds[-1]}" if seeds else "none"),
+        ("seeds", f"{_seeds(evaluation, engine)}, the same in every setting"),
         ("digest of the digests", digest_of_digests(chosen["digest"].to_list())),
     ]
     return facts
+
+
+def _chosen(evaluation: Evaluation, engine: str) -> pl.DataFrame:
+    """Return the runs of the published settings."""
+    return evaluation.table.filter((pl.col("engine") == engine) & (pl.col("variant") == BASE))
+
+
+def _seeds(evaluation: Evaluation, engine: str) -> str:
+    seeds = _chosen(evaluation, engine)["seed"].unique().sort().to_list()
+    return f"{seeds[0]} to {seeds[-1]}" if seeds else "none"
 
 
 def _version(value: object) -> str:
@@ -150,8 +215,16 @@ def _figures(value: float | None, digits: int = 2) -> str:
 
 
 def _signed(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:+.{digits}f}".replace("-", "−")
+    if value is None or math.isnan(value):
+        return "–"
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if text.strip("+-0.") else text[1:]
+
+
+def _share(value: float) -> str:
+    """Write a share as percent, with the decimals it needs."""
+    return f"{100 * value:.10g} %"
 
 
 def _percent(value: float | None, digits: int = 1) -> str:
-    return "–" if value is None or math.isnan(value) else f"{100 * value:+.{digits}f} %".replace("-", "−")
+    return "–" if value is None or math.isnan(value) else f"{_signed(100 * value, digits)} %"
