@@ -45,7 +45,7 @@ class NotMeasuredError(Exception):
     """
 
     def __init__(self, key: Key) -> None:
-        super().__init__(", ".join(map(str, key)))
+        super().__init__(", ".join(part if isinstance(part, str) else f"{part:g}" for part in key))
         self.key = key
 
 
