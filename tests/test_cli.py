@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from quiclab import cli
+from quiclab.native import build_id, engine
 from quiclab.result import RunResult
 
 Captured = pytest.CaptureFixture[str]
@@ -65,6 +66,80 @@ def test_run_writes_what_is_recorded(small: Path, tmp_path: Path, capsys: Captur
     text = capsys.readouterr().out
     assert json.loads((out / "result.json").read_text()) == json.loads(text)
     assert {path.name for path in out.iterdir()} >= {"result.json", "series.parquet", "packets.parquet"}
+
+
+def test_an_older_run_in_the_same_directory_goes(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "out"
+    recorded = [part for key in ("packets", "qlog", "pcapng") for part in ("--set", f"record.{key}=true")]
+    assert invoke("run", small, *recorded, "--set", "record.series_interval=10 ms", "--out", out) == 0
+    kinds = {path.suffix for path in out.iterdir()}
+    assert kinds == {".json", ".parquet", ".sqlog", ".pcapng"}
+    # what somebody else put there stays
+    mine = [out / "mine.parquet", out / "mine.sqlog", out / "notes.txt"]
+    for path in mine:
+        path.write_text("")
+    assert invoke("run", small, "--seed", "9", "--set", "record.packets=true", "--out", out) == 0
+    assert set(out.iterdir()) == {out / "result.json", out / "packets.parquet", *mine}
+    assert json.loads((out / "result.json").read_text())["seed"] == 9
+    # a result that is none accounts for nothing, and a name that leads elsewhere is no file of it
+    document = json.loads((out / "result.json").read_text())
+    document["scenario"]["record"] = {"qlog": True}
+    document["flows"] = {"../other": document["flows"]["dc"]}
+    other = tmp_path / "other.sender.sqlog"
+    other.write_text("")
+    for text in (json.dumps(document), "[1]"):
+        (out / "result.json").write_text(text)
+        assert invoke("run", small, "--out", out) == 0
+        assert {other, *mine} <= {*tmp_path.iterdir(), *out.iterdir()}
+    capsys.readouterr()
+
+
+def test_ctrl_c_is_one_sentence_and_1(small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "run_scenario", stop)
+    assert invoke("run", small) == 1
+    assert sentence(capsys).strip() == "quiclab: stopped"
+
+
+STOP_WHILE_LOADING = """\
+import sys
+
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == "polars":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Stop())
+import quiclab
+from quiclab.cli import main
+main(["stack", "list"])
+"""
+
+
+def test_ctrl_c_while_loading_is_one_sentence_and_1() -> None:
+    command = [sys.executable, "-c", STOP_WHILE_LOADING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "quiclab: stopped\n")
+
+
+def test_version(capsys: Captured) -> None:
+    assert invoke("--version") == 0
+    assert capsys.readouterr().out == f"quiclab {engine().version()} (build {build_id()})\n"
+
+
+@pytest.mark.parametrize("command", [[], ["study"], ["scenario"], ["stack"], ["qlog"]])
+def test_without_a_command_the_help_is_the_answer(command: list[str], capsys: Captured) -> None:
+    assert invoke(*command) == 2
+    captured = capsys.readouterr()
+    assert "Usage: " in captured.out
+    assert captured.err == ""
+
+
+def test_help_keeps_its_words(capsys: Captured) -> None:
+    assert invoke("run", "--help") == 0
+    assert "`record`" in capsys.readouterr().out
 
 
 def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
@@ -148,6 +223,25 @@ def test_incomplete_results_are_printed_and_end_in_1(tmp_path: Path, capsys: Cap
     assert invoke("verify", study, "--json", "--out", tmp_path) == 1
     claims = json.loads(capsys.readouterr().out)["claims"]
     assert {claim["verdict"] for claim in claims} == {"not_tested"}
+
+
+def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys: Captured) -> None:
+    studies = ("dual_connectivity/batch_size", "dual_connectivity/share")
+    only = ("--only", "batch=500", "--only", "configuration=quic_large_buffer", "--only", "variant=")
+    assert invoke("study", "run", studies[0], "--runs", "1", *only, "--out", tmp_path) == 0
+    stale = tmp_path / studies[1]
+    stale.mkdir()
+    (stale / "sweep.json").write_text('{"runs": 1}')  # and nothing that this build made
+    capsys.readouterr()
+    assert invoke("verify", "dual_connectivity", "--json", "--out", tmp_path) == 1
+    captured = capsys.readouterr()
+    claims = json.loads(captured.out)["claims"]
+    assert {(claim["study"], claim["engine"]) for claim in claims} == {(studies[0], "quinn")}
+    assert captured.err.count("\n") == 1
+    for part in (f"the runs in {stale} were made by another build", "23 runs of dual_connectivity/batch_size"):
+        assert part in captured.err
+    assert invoke("verify", "dual_connectivity", "--engines", "moon", "--out", tmp_path) == 2
+    assert "has no engine `moon`" in sentence(capsys)
 
 
 def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Captured) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from quiclab import cli
+from quiclab.native import build_id, engine
 
 DOWN_MS = 5
 RATE_MBPS = 20
@@ -36,8 +37,9 @@ def difference(a: Path, b: Path, capsys: pytest.CaptureFixture[str]) -> dict[str
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1]
     document: dict[str, Any] = json.loads(texts[0])
-    assert list(document) == ["schema", "identical", "index", "a", "b", "digests", "flows"]
+    assert list(document) == ["schema", "identical", "index", "a", "b", "digests", "repeated_digests", "flows"]
     assert document["schema"] == "quiclab.diff/1"
+    assert document["repeated_digests"] == document["digests"]
     return document
 
 
@@ -101,3 +103,30 @@ def test_text_is_stable_and_names_both_runs(run: Any, capsys: pytest.CaptureFixt
     assert texts[0] == texts[1]
     for part in ("first difference at packet event 2", "up1", "departure", "goodput_mbps", "seed", "digest"):
         assert part in texts[0], part
+
+
+def test_a_result_that_this_build_does_not_repeat(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = run("a"), run("b")
+    result = json.loads((b / "result.json").read_text())
+    digest = result["digest"]
+    result["digest"] = "0" * 32
+    result["versions"]["build"] = "an older one"
+    (b / "result.json").write_text(json.dumps(result))
+    assert cli.invoke(["diff", str(a), str(b), "--json"]) == 1
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert (document["identical"], document["repeated_digests"]) == (True, [digest, digest])
+    assert document["digests"] == [digest, "0" * 32]
+    assert captured.err.count("\n") == 1
+    for part in (f"{b} was made by quiclab {engine().version()}, build an older one, and", build_id()):
+        assert part in captured.err
+    assert f"{a} was made by" not in captured.err
+
+
+@pytest.mark.parametrize("seed", [-4, 2**70, True])
+def test_seeds_that_are_none(seed: int, run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    a = run("a")
+    result = json.loads((a / "result.json").read_text())
+    (a / "result.json").write_text(json.dumps({**result, "seed": seed}))
+    assert cli.invoke(["diff", str(a), str(a)]) == 2
+    assert "its `seed` is not from 0 to" in capsys.readouterr().err

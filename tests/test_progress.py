@@ -38,3 +38,14 @@ def test_a_terminal_gets_a_bar_and_lines_beside_it() -> None:
     text = stream.getvalue()
     assert "2/2" in text
     assert "failed: [x]; replay with: quiclab run a.toml --seed 3\n" in text
+
+
+def test_the_heart_beats_while_no_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+    stream = io.StringIO()
+    with SweepProgress("study", total=2, done=0, stream=stream) as progress:
+        for _ in range(44):
+            now += 0.25
+            progress.beat()
+    assert stream.getvalue().splitlines() == ["study: 2 of 2 runs to do", *["study: 0 of 2 runs, 0.0 runs/s"] * 2]

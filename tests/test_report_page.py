@@ -19,7 +19,8 @@ from quiclab.errors import QuiclabError
 from quiclab.evaluate import Evaluation
 from quiclab.native import build_id
 from quiclab.registry import find
-from quiclab.report import decimals, write_report
+from quiclab.report import write_report
+from quiclab.show import published_decimals
 
 STUDY = "tiny/rate"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -181,9 +182,12 @@ def test_thresholds_seeds_and_builds_are_on_the_page(page: Path) -> None:
 
 
 def test_published_values_keep_the_decimals_that_were_printed() -> None:
-    assert decimals([31.0, 35.5]) == 1
-    assert decimals([0.28, 1.3]) == 2
-    assert decimals([12.0]) == decimals([]) == 0
+    def printed(*pairs: tuple[float, float]) -> tuple[int, int]:
+        return published_decimals({"published_mean": mean, "published_std": std} for mean, std in pairs)
+
+    assert printed((31.0, 0.28), (35.5, 1.3)) == (1, 2)
+    assert printed((9.14, 0.0)) == (2, 2)
+    assert printed((12.0, 3.0)) == printed() == (0, 0)
 
 
 def test_a_report_without_runs_of_the_engine_says_so(evaluation: Evaluation) -> None:

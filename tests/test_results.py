@@ -200,7 +200,7 @@ def test_report_is_complete_and_needs_no_network(results: Path, capsys: pytest.C
     assert page.links == ["data:,"]
     assert "default-src 'none'" in text  # the browser itself forbids every request
     assert "@import" not in text
-    assert page.rows["comparison"] == 1 + 4
+    assert page.rows["comparison"] == 1 + 2 + 4  # head, configurations, points
     assert "&lt;50 ms&gt; &amp; away" in text
     assert len(page.identities) == len(set(page.identities))
     for claim in ("TI-1", "TI-2", "TI-3"):

@@ -12,19 +12,22 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
+    import typer
 
-from quiclab import cli_study, show
-from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
-from quiclab.errors import QuiclabError, RequestError
-from quiclab.evaluate import Evaluation, results_directory
-from quiclab.native import engine
-from quiclab.progress import RunProgress
-from quiclab.registry import find_all
-from quiclab.result import RunResult
-from quiclab.result import run as run_scenario
-from quiclab.scenario import load
-from quiclab.store import write_atomically, write_parquet
+    from quiclab import cli_study, show
+    from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
+    from quiclab.errors import QuiclabError, RequestError
+    from quiclab.evaluate import Evaluation, available_engines, results_directory
+    from quiclab.native import build_id, engine
+    from quiclab.progress import RunProgress
+    from quiclab.registry import find_all
+    from quiclab.result import MOST_SEED, RunResult
+    from quiclab.result import run as run_scenario
+    from quiclab.scenario import Scenario, load
+    from quiclab.store import write_atomically, write_parquet
+except KeyboardInterrupt:
+    sys.exit("quiclab: stopped")
 
 app = typer.Typer(
     name="quiclab",
@@ -41,7 +44,8 @@ app.add_typer(scenario_app, name="scenario")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
 
-MOST_SEED = 2**64 - 1
+# what typer returns after Ctrl-C
+STOPPED = 130
 # the common base class of what the option parser raises; typer does not export it
 ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 
@@ -50,6 +54,23 @@ SetOption = Annotated[
     typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as bearers.dc.batch_packets=200."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and end, if it is asked for."""
+    if wanted:
+        print(f"quiclab {engine().version()} (build {build_id()})")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Read the options that stand before a command."""
+    del version  # its callback has done what there is to do
 
 
 @app.command("run")
@@ -62,7 +83,9 @@ def run_command(
     lane: Annotated[str, typer.Option(help="Where it runs: sim.")] = "sim",
     clock: Annotated[str, typer.Option(help="Which clock it has: virtual.")] = "virtual",
     as_json: JsonOption = False,
-    out: Annotated[Path | None, typer.Option(help="Directory for result.json and what [record] asks for.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for result.json and for what the scenario's table `record` asks for.")
+    ] = None,
 ) -> None:
     """Run a scenario once."""
     cli_study.only_lane(lane)
@@ -77,11 +100,7 @@ def run_command(
     with RunProgress(scenario.name) as progress:
         result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
     if out is not None:
-        write_atomically(out / "result.json", (result.to_json(indent=2) + "\n").encode())
-        taps = [(f"tap-{name}", frame) for name, frame in result.taps.items()]
-        for name, frame in (("series", result.series), ("packets", result.packets), *taps):
-            if not frame.is_empty():
-                write_parquet(out / f"{name}.parquet", frame)
+        write_run(result, out)
     if as_json:
         print(result.to_json(indent=2))
     else:
@@ -89,6 +108,47 @@ def run_command(
     failed = [name for name, flow in result.flows.items() if flow.failed]
     if failed:
         raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
+
+
+def write_run(result: RunResult, out: Path) -> None:
+    """Write `result.json` and tables to a directory; what an older run left there and this one has not goes.
+
+    Only files go that the older `result.json` accounts for; nothing that somebody else put there.
+    """
+    path = out / "result.json"
+    taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
+    frames = {"series.parquet": result.series, "packets.parquet": result.packets, **taps}
+    written = {name: frame for name, frame in frames.items() if not frame.is_empty()}
+    try:
+        for name in older_files(path) - set(written) - recordings(result):
+            (out / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write to {out}: {error.strerror}") from error
+    for name, frame in written.items():
+        write_parquet(out / name, frame)
+    write_atomically(path, (result.to_json(indent=2) + "\n").encode())
+
+
+def older_files(path: Path) -> set[str]:
+    """Return the names of the files that belong to the `result.json` at `path`, if there is one."""
+    try:
+        names = {path.name, *recorded_files(read_result(path))}
+    except RequestError:
+        return set()
+    return {name for name in names if Path(name).name == name}  # whoever wrote it, files elsewhere are not its own
+
+
+def recorded_files(result: RunResult) -> set[str]:
+    """Return the names of all files that a run may have written beside its `result.json`."""
+    taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
+    return {"series.parquet", "packets.parquet", *taps, *recordings(result)}
+
+
+def recordings(result: RunResult) -> set[str]:
+    """Return the names of the qlog and pcapng files of a run: one for each end of each flow."""
+    record = result.data["scenario"].get("record") or {}
+    kinds = [ending for key, ending in (("qlog", "sqlog"), ("pcapng", "pcapng")) if record.get(key)]
+    return {f"{flow}.{end}.{kind}" for flow in result.flows for end in ("sender", "receiver") for kind in kinds}
 
 
 @app.command("diff")
@@ -102,27 +162,54 @@ def diff_command(
 ) -> None:
     """Show the first packet where two runs part, and their summaries side by side."""
     paths = [path / "result.json" if path.is_dir() else path for path in (run_a, run_b)]
+    names = (str(run_a), str(run_b))
     results = [read_result(path) for path in paths]
-    native = engine()
-    try:
-        text = native.first_difference(
-            json.dumps(results[0].data["scenario"]),
-            results[0].seed,
-            json.dumps(results[1].data["scenario"]),
-            results[1].seed,
-            str(base or paths[0].parent),
-            str(base or paths[1].parent),
-        )
-    except native.ScenarioError as error:
-        raise RequestError(str(error)) from error
-    difference: dict[str, Any] = json.loads(text)
+    folders = [base or path.parent for path in paths]
+    repeated = [repeat(*run) for run in zip(results, folders, names, strict=True)]
+    difference: dict[str, Any] = {"identical": True, "index": None, "a": None, "b": None}
+    if repeated[0] != repeated[1]:
+        difference = first_difference(results, folders)
     if as_json:
         flows = [{name: result.data["flows"][name] for name in result.flows} for result in results]
         digests = [result.digest for result in results]
-        document = {"schema": "quiclab.diff/1", **difference, "digests": digests, "flows": flows}
-        print(to_json(document))
+        document = {"schema": "quiclab.diff/1", **difference, "digests": digests, "repeated_digests": repeated}
+        print(to_json({**document, "flows": flows}))
     else:
-        show.difference(difference, results[0], results[1], (str(run_a), str(run_b)))
+        show.difference(difference, results[0], results[1], names)
+    changed = [item for item in zip(names, results, repeated, strict=True) if item[1].digest != item[2]]
+    if changed:
+        made = " and ".join(f"{name} was made by {version_of(result)}" for name, result, _ in changed)
+        raise QuiclabError(
+            f"{made}, and quiclab {engine().version()}, build {build_id()}, does not repeat what was recorded there: "
+            "packet events are those of this build, summaries and digests those of the files"
+        )
+
+
+def repeat(result: RunResult, base: Path, name: str) -> str:
+    """Run a recorded scenario again, without recording; returns the digest."""
+    scenario = Scenario.from_dict({**result.data["scenario"], "record": {}})
+    with RunProgress(name) as progress:
+        return run_scenario(scenario, result.seed, base_dir=base, progress=progress).digest
+
+
+def first_difference(results: list[RunResult], folders: list[Path]) -> dict[str, Any]:
+    """Return the first packet event in which two runs part when this build repeats them."""
+    native = engine()
+    (a, b), (base_a, base_b) = results, map(str, folders)
+    scenarios = [json.dumps(result.data["scenario"]) for result in (a, b)]
+    try:
+        text = native.first_difference(scenarios[0], a.seed, scenarios[1], b.seed, base_a, base_b)
+    except native.ScenarioError as error:
+        raise RequestError(str(error)) from error
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def version_of(result: RunResult) -> str:
+    """Name the version and build that made a result."""
+    versions = result.data.get("versions")
+    versions = versions if isinstance(versions, dict) else {}
+    return f"quiclab {versions.get('quiclab', '(unknown)')}, build {versions.get('build', '(not noted)')}"
 
 
 @qlog_app.command("export")
@@ -145,30 +232,43 @@ def qlog_export_command(
 def verify_command(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A study or a group; all without it.")] = None,
     as_json: JsonOption = False,
+    engines: cli_study.EnginesOption = "default",
     out: cli_study.OutOption = Path("results"),
 ) -> None:
     """Print claims and their verdicts, with numbers."""
     studies = find_all(name)
     absent = [study for study in studies if not (results_directory(study, out) / "sweep.json").is_file()]
-    claims = []
+    claims: list[dict[str, Any]] = []
     missing: dict[str, int] = {}
+    unusable = []
     for study in studies:
+        present, _ = available_engines(study.chosen_engines(engines))
         if study in absent:
             continue
-        evaluation = Evaluation(study, out)
-        missing[study.name] = evaluation.missing(study.default_engine)
-        claims += [judgement_row(study.name, item) for item in evaluation.judgements(study.default_engine)]
+        try:
+            _judge(Evaluation(study, out), present, claims, missing)
+        except QuiclabError as error:  # the other studies have their verdicts all the same
+            unusable.append(error.sentence)
     if as_json:
         print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
     else:
         show.claims(claims)
     if absent:
-        raise QuiclabError(f"not run yet: {', '.join(study.name for study in absent)}")
+        unusable.append(f"not run yet: {', '.join(study.name for study in absent)}")
     incomplete = [f"{count} runs of {study}" for study, count in missing.items() if count]
     if incomplete:
-        raise QuiclabError(
-            f"missing: {', '.join(incomplete)}; `quiclab study run` with the name of the study continues"
-        )
+        unusable.append(f"missing: {', '.join(incomplete)}; `quiclab study run` with the name of the study continues")
+    if unusable:
+        raise QuiclabError("; ".join(unusable))
+
+
+def _judge(evaluation: Evaluation, engines: list[str], claims: list[dict[str, Any]], missing: dict[str, int]) -> None:
+    """Add the verdicts of a study with each engine, and how many of its runs are missing."""
+    study = evaluation.study
+    for name in engines:
+        verdicts = [{**judgement_row(study.name, item), "engine": name} for item in evaluation.judgements(name)]
+        missing[study.name if name == study.default_engine else f"{study.name} with {name}"] = evaluation.missing(name)
+        claims += verdicts
 
 
 @scenario_app.command("new")
@@ -282,13 +382,16 @@ def invoke(arguments: list[str] | None = None) -> int:
     except QuiclabError as error:
         return fail(error.sentence, error.exit_code)
     except ParserError as error:
-        return fail(error.format_message(), 2)
+        sentence = error.format_message()
+        return fail(sentence, 2) if sentence else 2  # without a command the help is the answer, and it is printed
     except (KeyboardInterrupt, typer.Abort):
-        return fail("stopped", 1)
+        code = STOPPED
     except BrokenPipeError:
         # the reader of stdout has gone (`| head`); Python must not complain when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    if code == STOPPED:
+        return fail("stopped", 1)
     return code if isinstance(code, int) else 0
 
 

@@ -48,15 +48,24 @@ def build_id() -> str:
 
 @cache
 def source_commit() -> str | None:
-    """Return the commit of the checkout that this package lies in; None outside of one."""
+    """Return the commit of the checkout that this package lies in; None outside of one.
+
+    It ends in `+dirty` where a file that git knows differs from the commit.
+    """
     root = Path(__file__).resolve().parents[2]
     git = shutil.which("git")
     if git is None or not (root / ".git").exists():
         return None
-    done = subprocess.run(  # git as found on PATH; nothing of it comes from a user
-        [git, "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or None
+    commit = _output(git, root, "rev-parse", "HEAD")
+    if not commit:
+        return None
+    return commit + ("+dirty" if _output(git, root, "status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _output(git: str, root: Path, *arguments: str) -> str:
+    """Return what git says; git as found on PATH, and nothing of the command comes from a user."""
+    done = subprocess.run([git, "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Literal["toml", "json"] = "toml") -> str:

@@ -69,7 +69,11 @@ class SweepProgress:
         self.done += 1
         if self.bar is not None:
             self.bar.update(self.task, completed=self.done, rate=f"{self._rate():.1f} runs/s")
-        elif time.monotonic() - self.last_line >= LINE_INTERVAL_S:
+        self.beat()
+
+    def beat(self) -> None:
+        """Off a terminal, say every few seconds that it goes on, also while no run ends; may be called at any rate."""
+        if self.bar is None and time.monotonic() - self.last_line >= LINE_INTERVAL_S:
             self.last_line = time.monotonic()
             self.line(self._state())
 

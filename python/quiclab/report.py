@@ -19,11 +19,12 @@ from quiclab.compare import compare_rows, fidelity_rows, judgement_row
 from quiclab.errors import QuiclabError
 from quiclab.evaluate import LANE, Evaluation
 from quiclab.native import build_id
+from quiclab.show import published_decimals
 from quiclab.store import write_atomically
 from quiclab.study import BASE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from quiclab.study import Study
@@ -115,7 +116,7 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         charts=charts,
         labels=study.labels,
         groups=_groups(rows),
-        decimals={key: decimals(row[key] for row in rows) for key in ("published_mean", "published_std")},
+        decimals=published_decimals(rows),
         fidelity=fidelity_rows(evaluation.fidelity(engine)),
         claims=[{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judgements],
         counts=_counts([VERDICT_WORDS[item.verdict] for item in judgements]),
@@ -126,11 +127,6 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         dark=_inline_json(figures.DARK),
         bundle=vl_convert.javascript_bundle(BUNDLE),
     )
-
-
-def decimals(values: Iterable[float]) -> int:
-    """Return how many decimals published values were printed with: the most that any of them needs."""
-    return max((len(f"{value:.10f}".rstrip("0").partition(".")[2]) for value in values), default=0)
 
 
 def _groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:

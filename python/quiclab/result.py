@@ -10,18 +10,23 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.native import engine, source_commit
+from quiclab.native import build_id, engine, source_commit
 from quiclab.scenario import Scenario
 
+if TYPE_CHECKING:
+    import polars as pl
+
 RUN_SCHEMA = "quiclab.run/1"
-EVENTS = ("arrival", "departure", "drop")
-DIRECTIONS = ("down", "up")
+MOST_SEED = 2**64 - 1
+
+
+def _no_rows() -> pl.DataFrame:
+    from polars import DataFrame  # noqa: PLC0415 - `import quiclab` does without the table library
+
+    return DataFrame()
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,8 @@ class RunResult:
     """
 
     data: Mapping[str, Any]
-    series: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
-    packets: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
+    series: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
+    packets: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
     taps: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -96,6 +101,8 @@ class RunResult:
         for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
             if not isinstance(data.get(key), kind):
                 raise RequestError(f"{source} is not the result of a run: its `{key}` is missing or of another kind")
+        if isinstance(data["seed"], bool) or not 0 <= data["seed"] <= MOST_SEED:
+            raise RequestError(f"{source} is not the result of a run: its `seed` is not from 0 to {MOST_SEED}")
         result = cls(data)
         try:
             _ = result.flows
@@ -181,6 +188,8 @@ def run(
     QuiclabError
         If the run fails.
     """
+    from quiclab import frames  # noqa: PLC0415 - `import quiclab` does without the table library
+
     native = engine()
     try:
         with _recordings(record_dir) as directory:
@@ -196,8 +205,9 @@ def run(
         data["versions"]["aioquic"] = version("aioquic")
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
-    taps = {name: _tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
-    return RunResult(data, _series(output.series), _packets(output.packets), taps)
+    data["versions"]["build"] = build_id()
+    taps = {name: frames.tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
+    return RunResult(data, frames.series(output.series), frames.packets(output.packets), taps)
 
 
 def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:
@@ -218,61 +228,3 @@ def _recordings(record_dir: str | Path | None) -> Iterator[str | None]:
                 file.replace(Path(record_dir) / file.name)
     except OSError as error:
         raise RequestError(f"cannot write to {record_dir}: {error.strerror or error}") from error
-
-
-def _integers(columns: Mapping[str, Any], name: str, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
-    """Read a column of unsigned integers; their width follows from its length."""
-    width = len(columns[name]) // rows if rows else 4
-    return np.frombuffer(columns[name], dtype=f"<u{width}")
-
-
-def _named(codes: np.ndarray[Any, np.dtype[Any]], names: list[str] | tuple[str, ...]) -> pl.Series:
-    return pl.Series(names, dtype=pl.String).gather(codes.astype(np.uint32)).cast(pl.Categorical)
-
-
-def _series(columns: Mapping[str, Any]) -> pl.DataFrame:
-    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
-    rows = len(time_ns)
-    if rows == 0:
-        return pl.DataFrame()
-    return pl.DataFrame(
-        {
-            "time_s": time_ns / 1e9,
-            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
-            "metric": _named(_integers(columns, "metric", rows), columns["metric_names"]),
-            "value": np.frombuffer(columns["value"], dtype="<f8"),
-        }
-    )
-
-
-def _tap(columns: Mapping[str, Any], flow_names: list[str]) -> pl.DataFrame:
-    time_ns = np.frombuffer(columns["time_ns"], dtype="<i8")
-    rows = len(time_ns)
-    return pl.DataFrame(
-        {
-            "time_ns": time_ns,
-            "packet_id": _integers(columns, "packet_id", rows),
-            "flow": _named(_integers(columns, "flow", rows), flow_names),
-            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
-            "size_bytes": _integers(columns, "size_bytes", rows),
-        }
-    )
-
-
-def _packets(columns: Mapping[str, Any]) -> pl.DataFrame:
-    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
-    rows = len(time_ns)
-    if rows == 0:
-        return pl.DataFrame()
-    return pl.DataFrame(
-        {
-            "time_ns": time_ns,
-            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
-            "event": _named(_integers(columns, "event", rows), EVENTS),
-            "port": _integers(columns, "port", rows),
-            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
-            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
-            "size_bytes": _integers(columns, "size_bytes", rows),
-            "packet_id": _integers(columns, "packet_id", rows),
-        }
-    )

@@ -88,7 +88,7 @@ def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tupl
     """Print where two runs part, and their flows side by side."""
     out = console()
     if found["identical"]:
-        out.print("identical: every packet event of both runs agrees", style="bold")
+        out.print("identical: every packet event agrees when this build repeats both runs", style="bold")
     else:
         out.print(f"first difference at packet event {found['index']}", style="bold")
         events = table("", ["", *names])
@@ -109,13 +109,15 @@ def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tupl
 def claims(entries: Sequence[Mapping[str, Any]]) -> None:
     """Print claims with their verdicts and numbers."""
     out = console()
+    several = len({entry["engine"] for entry in entries}) > 1
     for entry in entries:
         verdict = str(entry["verdict"])
         out.print()
         out.print(f"{entry['identity']}  ", end="", style="bold")
         out.print(verdict.replace("_", " "), style=VERDICT_STYLES.get(verdict, "dim"), end="")
         share = entry["share_true"]
-        out.print("" if share is None else f"  (true in {100 * share:.1f} % of the resamples)")
+        out.print("" if share is None else f"  (true in {100 * share:.1f} % of the resamples)", end="")
+        out.print(f"  {entry['engine']}" if several else "", style="dim")
         out.print(f"  {entry['statement']}")
         for label, key in (("in part", "scope"), ("why", "reason"), ("note", "note")):
             if entry[key]:
@@ -127,17 +129,37 @@ def claims(entries: Sequence[Mapping[str, Any]]) -> None:
     out.print(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "no claims", style="bold")
 
 
+def published_decimals(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return the decimals of published means and deviations: the most that any needs, and never fewer for deviations.
+
+    Parameters
+    ----------
+    rows
+        Rows of a comparison.
+    """
+    mean, std = 0, 0
+    for row in rows:
+        mean, std = max(mean, _decimals(row["published_mean"])), max(std, _decimals(row["published_std"]))
+    return mean, max(mean, std)
+
+
+def _decimals(value: float) -> int:
+    return len(f"{value:.9f}".rstrip("0").partition(".")[2])
+
+
 def comparison(document: Mapping[str, Any]) -> None:
     """Print what `study compare --json` holds."""
     out = console()
     factors = [key for key in document["rows"][0] if key not in COMPARISON_COLUMNS] if document["rows"] else []
     out.print(f"{document['study']}: {document['metric']}, published: {document['source']}", style="bold")
     headers = ["published", "sd", "measured", "sd", "95 % interval", "runs", "difference", "relative"]
+    places = (*published_decimals(document["rows"]), *[2] * 5)
     for name in dict.fromkeys(row["configuration"] for row in document["rows"]):
         shown = table(name, [*factors, *headers], left=0)
         for row in document["rows"]:
             if row["configuration"] == name:
-                numbers = [f"{row[key]:.2f}" if row[key] is not None else "-" for key in COMPARISON_COLUMNS[1:8]]
+                values = [(row[key], digits) for key, digits in zip(COMPARISON_COLUMNS[1:8], places, strict=True)]
+                numbers = ["-" if value is None else f"{value:.{digits}f}" for value, digits in values]
                 published, published_std, _, measured, std, low, high = numbers
                 relative = row["relative_difference"]
                 shown.add_row(

@@ -1,0 +1,73 @@
+"""Packed columns of the engine as tables. Loaded when a run needs it: the table library takes a while."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+EVENTS = ("arrival", "departure", "drop")
+DIRECTIONS = ("down", "up")
+
+
+def _integers(columns: Mapping[str, Any], name: str, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """Read a column of unsigned integers; their width follows from its length."""
+    width = len(columns[name]) // rows if rows else 4
+    return np.frombuffer(columns[name], dtype=f"<u{width}")
+
+
+def _named(codes: np.ndarray[Any, np.dtype[Any]], names: list[str] | tuple[str, ...]) -> pl.Series:
+    return pl.Series(names, dtype=pl.String).gather(codes.astype(np.uint32)).cast(pl.Categorical)
+
+
+def series(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return time series: `time_s`, `element`, `metric`, `value`."""
+    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
+    rows = len(time_ns)
+    if rows == 0:
+        return pl.DataFrame()
+    return pl.DataFrame(
+        {
+            "time_s": time_ns / 1e9,
+            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
+            "metric": _named(_integers(columns, "metric", rows), columns["metric_names"]),
+            "value": np.frombuffer(columns["value"], dtype="<f8"),
+        }
+    )
+
+
+def tap(columns: Mapping[str, Any], flow_names: list[str]) -> pl.DataFrame:
+    """Return records of a tap: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`."""
+    time_ns = np.frombuffer(columns["time_ns"], dtype="<i8")
+    rows = len(time_ns)
+    return pl.DataFrame(
+        {
+            "time_ns": time_ns,
+            "packet_id": _integers(columns, "packet_id", rows),
+            "flow": _named(_integers(columns, "flow", rows), flow_names),
+            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
+            "size_bytes": _integers(columns, "size_bytes", rows),
+        }
+    )
+
+
+def packets(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return packet records: those of a tap, and `element`, `event`, `port`."""
+    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
+    rows = len(time_ns)
+    if rows == 0:
+        return pl.DataFrame()
+    return pl.DataFrame(
+        {
+            "time_ns": time_ns,
+            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
+            "event": _named(_integers(columns, "event", rows), EVENTS),
+            "port": _integers(columns, "port", rows),
+            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
+            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
+            "size_bytes": _integers(columns, "size_bytes", rows),
+            "packet_id": _integers(columns, "packet_id", rows),
+        }
+    )
