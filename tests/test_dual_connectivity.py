@@ -80,8 +80,8 @@ def test_without_reordering_the_jitter_is_taken_for_loss(stack: str) -> None:
 def test_the_knee_over_the_batch_size(stack: str) -> None:
     at = {batch: mbps(stack, ("bearers.dc.batch_packets", str(batch))) for batch in (2, 100, 200, 300, 400, 500)}
     assert at[500] < 0.8 * at[100]
-    # past the knee it falls with each step
-    assert at[200] > at[300] > at[400] > at[500]
+    # past the knee it falls, and stays low where a half-batch exceeds the window
+    assert at[200] > at[300] > max(at[400], at[500])
     # a batch never costs all of the second link
     assert all(ONE_LINK_MBPS < value <= 2 * ONE_LINK_MBPS for value in at.values())
 

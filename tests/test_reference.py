@@ -97,8 +97,12 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     ),
     "Bearer.links": (
         [
-            {"bearers.dc.links": '["a"]'},
-            {**{f"links.l{i}": "{}" for i in range(8)}, "bearers.dc.links": NINE[:-6] + "]"},
+            {"bearers.dc.links": '["a"]', "flows.main.up": '["b", "c"]'},
+            {
+                **{f"links.l{i}": "{}" for i in range(8)},
+                "bearers.dc.links": NINE[:-6] + "]",
+                "flows.main.up": '["a", "b", "c"]',
+            },
         ],
         [
             {"bearers.dc.links": "[]"},
@@ -132,7 +136,7 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     ),
     "Flow.start": ([{"flows.main.start": "9 s"}], [{"flows.main.start": "10 s"}]),
     "Flow.down": (
-        [{"flows.main.down": '["a"]'}],
+        [{"flows.main.down": '["a"]', "flows.main.up": '["dc", "c"]'}],
         [
             {"flows.main.down": "[]"},
             {"flows.main.down": '["a", "a"]'},
@@ -140,7 +144,10 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             {"wires": '[{ from = "main.sender.0", to = "a.0" }]'},
         ],
     ),
-    "Flow.up": ([{"flows.main.up": '["dc"]'}], [{"flows.main.up": "[]"}, {"flows.main.up": '["c", "c"]'}]),
+    "Flow.up": (
+        [{"flows.main.up": '["dc"]', "flows.main.down": '["c"]'}],
+        [{"flows.main.up": "[]"}, {"flows.main.up": '["c", "c"]'}],
+    ),
     "EndpointConfig.stack": ([{"flows.main.sender.stack": "noq"}], [{"flows.main.sender.stack": "absent"}]),
     "EndpointConfig.profile": ([], [{"flows.main.sender.profile": "aioquic"}]),
     "EndpointConfig.host": ([{"flows.main.sender.host": "phone"}], [{"flows.main.sender.host": "absent"}]),
