@@ -178,10 +178,10 @@ fn drive(
                 }
             }
         }
-        if simulation.events().is_multiple_of(PROGRESS_EVENTS) {
-            if progress(goal.progress(simulation.now(), scenario)).is_break() {
-                return Err(RunError::Interrupted);
-            }
+        if simulation.events().is_multiple_of(PROGRESS_EVENTS)
+            && progress(goal.progress(simulation.now(), scenario)).is_break()
+        {
+            return Err(RunError::Interrupted);
         }
     }
 }
