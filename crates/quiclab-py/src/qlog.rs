@@ -8,7 +8,7 @@ use std::io::{BufReader, BufWriter};
 
 /// Converts our qlog files to one qlog 0.3 file for qvis; gives the number of traces and of events.
 #[pyfunction]
-pub(crate) fn export_qlog(py: Python<'_>, inputs: Vec<String>, output: &str) -> PyResult<(usize, u64)> {
+pub(crate) fn export_qlog(py: Python<'_>, inputs: Vec<String>, output: &str) -> PyResult<(u64, u64)> {
     let named = |path: &str, error: std::io::Error| PyOSError::new_err(format!("{path}: {error}"));
     let mut files = Vec::new();
     for input in &inputs {
@@ -20,5 +20,5 @@ pub(crate) fn export_qlog(py: Python<'_>, inputs: Vec<String>, output: &str) -> 
         ExportError::Io(error) => named(output, error),
         other => PyValueError::new_err(other.to_string()),
     })?;
-    Ok((exported.traces as usize, exported.events as u64))
+    Ok((exported.traces, exported.events))
 }
