@@ -52,7 +52,7 @@ $(UV): | toolchain
 .PHONY: test
 test: setup ## all tests (under ten minutes)
 	cargo test --workspace --quiet
-	$(RUN)/pytest -q
+	$(RUN)/pytest
 
 .PHONY: check
 check: setup lint test ## formatting, lints, types, layers, then all tests
