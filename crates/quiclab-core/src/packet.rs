@@ -1,5 +1,6 @@
 //! What travels: a packet with its identity, its size on the wire and its payload.
 
+use crate::segment::Segment;
 use crate::time::Time;
 use crate::units::ByteCount;
 use bytes::BytesMut;
@@ -107,6 +108,8 @@ pub enum Payload {
     Empty,
     /// The UDP payload of a real stack.
     Bytes(BytesMut),
+    /// A segment of `lab-tcp`: the header as values, the payload as a length.
+    Segment(Segment),
 }
 
 /// A packet in flight.

@@ -101,6 +101,10 @@ fn options<'py>(py: Python<'py>, config: &EndpointConfig) -> Bound<'py, PyDict> 
         config.congestion_control.map(|control| match control {
             CongestionControl::Newreno => "newreno",
             CongestionControl::Cubic => "cubic",
+            CongestionControl::BbrLinux => "bbr-linux",
+            CongestionControl::BbrChromium => "bbr-chromium",
+            CongestionControl::BbrPicoquic => "bbr-picoquic",
+            CongestionControl::Fixed => "fixed",
         }),
     );
     options
@@ -128,7 +132,9 @@ impl Stacks for AllStacks {
 impl AllStacks {
     fn aioquic(&self, py: Python<'_>, request: EndpointRequest<'_>) -> PyResult<Box<dyn Endpoint>> {
         let EndpointRequest { identity, config, workload, start, seed, observer: _ } = request;
-        let Workload::Download { size, duration, request: request_size } = workload;
+        let Workload::Download { size, duration, request: request_size } = workload else {
+            return Err(pyo3::exceptions::PyValueError::new_err("only downloads run on aioquic"));
+        };
         let arguments = PyDict::new(py);
         arguments.set_item("server", identity.role == Role::Server)?;
         arguments.set_item("options", options(py, config))?;

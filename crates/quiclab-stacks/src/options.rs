@@ -116,6 +116,7 @@ pub(crate) fn check_workload(workload: &Workload) -> Result<(), StackError> {
             Err(out_of_range("workload.duration", Duration::ZERO, "1 ns or more"))
         }
         Workload::Download { .. } => Ok(()),
+        other => Err(out_of_range("workload.kind", other.kind(), "download")),
     }
 }
 

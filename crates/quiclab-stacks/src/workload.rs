@@ -47,7 +47,9 @@ pub(crate) struct Download<Stream> {
 
 impl<Stream: Copy + PartialEq> Download<Stream> {
     pub(crate) fn new(role: Role, workload: &Workload, start: Time, send_window: u64) -> Self {
-        let Workload::Download { size, duration, request } = workload;
+        let Workload::Download { size, duration, request } = workload else {
+            unreachable!("checked by check_workload")
+        };
         let write_size = (send_window / WRITES_PER_WINDOW).clamp(SMALLEST_WRITE, LARGEST_WRITE as u64);
         Self {
             role,

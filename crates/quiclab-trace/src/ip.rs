@@ -23,7 +23,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
     let udp = packet.tuple.protocol() == Protocol::Udp;
     let payload = match &packet.payload {
         Payload::Bytes(bytes) if udp => Some(&bytes[..]),
-        Payload::Bytes(_) | Payload::Empty => None,
+        Payload::Bytes(_) | Payload::Segment(_) | Payload::Empty => None,
     };
     let (source, destination) = (packet.tuple.source(), packet.tuple.destination());
     let ip_header_bytes = if source.is_ipv4() && destination.is_ipv4() { 20 } else { 40 };

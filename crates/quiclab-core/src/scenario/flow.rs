@@ -1,7 +1,8 @@
 //! Flows: two endpoints, their routes and what is transferred.
 
+use super::transport::{CongestionControl, Controller, Pacing, SlowStartExit, TcpOptions, Tls};
 use crate::time::Duration;
-use crate::units::ByteCount;
+use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,16 +88,24 @@ pub struct EndpointConfig {
     /// What this end asks of the peer's acknowledgements (QUIC ACK Frequency extension).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_frequency: Option<AckFrequency>,
-}
-
-/// Congestion control of a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CongestionControl {
-    /// NewReno (RFC 9002 section 7).
-    Newreno,
-    /// CUBIC (RFC 9438).
-    Cubic,
+    /// Whose congestion control a real stack uses; its own without it, where it has the one wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
+    /// Number of connections that CUBIC or NewReno stands for, N of Chromium.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulated_connections: Option<u32>,
+    /// What ends slow start before a loss does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start_exit: Option<SlowStartExit>,
+    /// How packets are spaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// Options of TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpOptions>,
+    /// TLS above TCP; without it, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
 }
 
 /// What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).
@@ -133,17 +142,82 @@ pub enum Workload {
         #[serde(default = "default_request")]
         request: ByteCount,
     },
+    /// The client asks, waits for the whole answer, pauses, and asks again.
+    RequestResponse {
+        /// How often.
+        count: u32,
+        /// Length of each request.
+        #[serde(default = "default_request")]
+        request: ByteCount,
+        /// Length of each response.
+        response: ByteCount,
+        /// Pause between a response and the next request.
+        #[serde(default)]
+        pause: Duration,
+    },
+    /// The sender sends datagrams at a constant rate, whether they arrive or not.
+    Datagrams {
+        /// Rate of their payload while they are sent.
+        rate: DataRate,
+        /// Payload of each.
+        size: ByteCount,
+        /// How long the sender goes on, from the start of the flow.
+        duration: Duration,
+        /// Length of a period of sending; without it, one that lasts all the time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<Duration>,
+        /// Length of the pause after each period of sending.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        off: Option<Duration>,
+    },
+    /// The receiver sends probes that the sender sends back.
+    Ping {
+        /// Payload of each probe.
+        #[serde(default = "default_ping")]
+        size: ByteCount,
+        /// How many.
+        count: u32,
+        /// Time from one to the next.
+        #[serde(default = "default_ping_interval")]
+        interval: Duration,
+    },
 }
 
 impl Workload {
-    /// How much is transferred; `None` where time decides.
+    /// How much is delivered to the receiver in the end; `None` where that is not known before.
     #[must_use]
     pub fn size(&self) -> Option<ByteCount> {
-        let Self::Download { size, .. } = self;
-        *size
+        match self {
+            Self::Download { size, .. } => *size,
+            Self::RequestResponse { count, response, .. } => {
+                Some(ByteCount::from_bytes(u64::from(*count) * response.bytes()))
+            }
+            Self::Ping { size, count, .. } => Some(ByteCount::from_bytes(u64::from(*count) * size.bytes())),
+            Self::Datagrams { .. } => None,
+        }
+    }
+
+    /// Name of the kind, as in scenarios.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Download { .. } => "download",
+            Self::RequestResponse { .. } => "request_response",
+            Self::Datagrams { .. } => "datagrams",
+            Self::Ping { .. } => "ping",
+        }
     }
 }
 
 fn default_request() -> ByteCount {
     ByteCount::from_bytes(100)
+}
+
+/// Payload of `ping` without options.
+fn default_ping() -> ByteCount {
+    ByteCount::from_bytes(56)
+}
+
+fn default_ping_interval() -> Duration {
+    Duration::from_secs(1)
 }

@@ -10,6 +10,7 @@ mod load;
 mod network;
 mod resolve;
 mod shorthand;
+mod transport;
 mod tree;
 mod validate;
 mod wiring;
@@ -18,12 +19,16 @@ mod wiring;
 mod tests;
 
 pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
-pub use flow::{AckFrequency, CongestionControl, EndpointConfig, Flow, Workload};
+pub use flow::{AckFrequency, EndpointConfig, Flow, Workload};
 pub use host::Host;
 pub use load::Document;
 pub use network::{
     Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, ShapedRate, TraceEnd,
     TraceFormat,
+};
+pub use transport::{
+    CongestionControl, Controller, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions, Tls,
+    TlsVersion,
 };
 pub use validate::StackProblem;
 pub use wiring::{Ports, ResolvedWire};

@@ -339,6 +339,7 @@ macro_rules! adapter {
                         options.initial_window.map(|window| config.initial_window(window));
                         Arc::new(config)
                     }
+                    Some(other) => unreachable!("{other:?} is refused by Options::new"),
                 }
             }
         }

@@ -4,7 +4,8 @@ use super::super::Scenario;
 use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::{EndpointConfig, Flow, Workload};
 use super::{Check, StackProblem, ensure, positive_size, positive_time, quoted};
-use crate::units::ByteCount;
+use crate::time::Duration;
+use crate::units::{ByteCount, DataRate};
 use std::collections::BTreeMap;
 
 pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
@@ -76,17 +77,76 @@ const LARGEST_DATAGRAM: ByteCount = ByteCount::from_bytes(65_535 - 20 - 8);
 const LARGEST_TIME_THRESHOLD: f64 = 1000.0;
 
 fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
-    let Workload::Download { size, duration, request } = workload;
+    match workload {
+        Workload::Download { size, duration, request } => check_download(path, *size, *duration, *request),
+        Workload::RequestResponse { count, request, response, pause: _ } => {
+            at_least_one(&path.child("count"), *count)?;
+            positive_size(&path.child("request"), *request)?;
+            positive_size(&path.child("response"), *response)
+        }
+        Workload::Datagrams { rate, size, duration, on, off } => {
+            check_datagrams(path, *rate, *size, *duration, *on, *off)
+        }
+        Workload::Ping { size, count, interval } => {
+            at_least_one(&path.child("count"), *count)?;
+            datagram_payload(&path.child("size"), *size)?;
+            positive_time(&path.child("interval"), *interval)
+        }
+    }
+}
+
+fn check_download(
+    path: &FieldPath,
+    size: Option<ByteCount>,
+    duration: Option<Duration>,
+    request: ByteCount,
+) -> Check {
     match (size, duration) {
         (None, None) => Err(ScenarioError::about(path.child("size"), "missing", ONE_OF_BOTH)),
-        (Some(size), None) => positive_size(&path.child("size"), *size),
-        (None, Some(duration)) => positive_time(&path.child("duration"), *duration),
+        (Some(size), None) => positive_size(&path.child("size"), size),
+        (None, Some(duration)) => positive_time(&path.child("duration"), duration),
         (Some(_), Some(duration)) => {
             let path = path.child("duration");
             Err(ScenarioError::refused(path, quoted(duration), ONE_OF_BOTH).because("`size` is given, too"))
         }
     }?;
-    positive_size(&path.child("request"), *request)
+    positive_size(&path.child("request"), request)
+}
+
+fn check_datagrams(
+    path: &FieldPath,
+    rate: DataRate,
+    size: ByteCount,
+    duration: Duration,
+    on: Option<Duration>,
+    off: Option<Duration>,
+) -> Check {
+    ensure(rate > DataRate::from_bits_per_second(0), || {
+        ScenarioError::refused(path.child("rate"), quoted(rate), "a rate above 0, such as `1 Mbit/s`")
+    })?;
+    datagram_payload(&path.child("size"), size)?;
+    positive_time(&path.child("duration"), duration)?;
+    for (name, value, other, other_value) in [("on", on, "off", off), ("off", off, "on", on)] {
+        let Some(value) = value else { continue };
+        positive_time(&path.child(name), value)?;
+        ensure(other_value.is_some(), || {
+            let problem = format!("`{other}` is missing");
+            ScenarioError::refused(path.child(name), quoted(value), "`on` and `off`, or neither")
+                .because(problem)
+        })?;
+    }
+    Ok(())
+}
+
+fn at_least_one(path: &FieldPath, count: u32) -> Check {
+    ensure(count > 0, || ScenarioError::refused(path.clone(), count, format!("1 to {}", u32::MAX)))
+}
+
+fn datagram_payload(path: &FieldPath, size: ByteCount) -> Check {
+    let allowed = ByteCount::from_bytes(1)..=LARGEST_DATAGRAM;
+    ensure(allowed.contains(&size), || {
+        ScenarioError::refused(path.clone(), quoted(size), format!("1 B to {} B", LARGEST_DATAGRAM.bytes()))
+    })
 }
 
 const ONE_OF_BOTH: &str = "either `size` or `duration`";

@@ -1,0 +1,35 @@
+//! Pacing: when the next packet may leave.
+
+use quiclab_core::{DataRate, Duration, Time};
+
+/// What a pacer derives its rate from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacingInput {
+    /// Congestion window in bytes.
+    pub window: u64,
+    /// Smoothed RTT; `None` before the first sample: packets are not paced.
+    pub srtt: Option<Duration>,
+    /// Slow-start threshold in bytes; `None`: unlimited.
+    pub ssthresh: Option<u64>,
+    /// Rate that the congestion control asks for; `None`: derived from the window.
+    pub rate: Option<DataRate>,
+    /// Bytes that the congestion control wants in one release.
+    pub quantum: Option<u64>,
+    /// Size of a full packet in bytes.
+    pub mss: u64,
+}
+
+/// A pacer. The sender asks before each packet and tells after it.
+pub trait Pacer: Send {
+    /// Window, RTT or the controller's rate have changed.
+    fn update(&mut self, now: Time, input: &PacingInput);
+
+    /// When a packet of `bytes` may leave; not after `now`: at once.
+    fn release(&self, now: Time, bytes: u64) -> Time;
+
+    /// A packet of `bytes` left.
+    fn on_sent(&mut self, now: Time, bytes: u64);
+
+    /// Present rate; `None` if packets are not paced.
+    fn rate(&self) -> Option<DataRate>;
+}

@@ -1,0 +1,148 @@
+//! Delivery rate: how fast the network takes what is sent (draft-cheng-iccrg-delivery-rate-estimation
+//! section 3; Linux net/ipv4/tcp_rate.c).
+//!
+//! Each packet notes at sending how much had been delivered, and when. When it is acknowledged, the
+//! rate is what was delivered since, divided by the longer of the send interval and the ACK interval.
+
+use quiclab_core::{DataRate, Duration, Time};
+
+/// What a packet remembers from the moment it is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentState {
+    /// Bytes delivered when it was sent.
+    pub delivered: u64,
+    /// When these were delivered.
+    pub delivered_time: Time,
+    /// Send time of the packet most recently acknowledged then: start of the send interval.
+    pub first_sent: Time,
+    /// Whether the application, not the window, limited what was sent then.
+    pub app_limited: bool,
+}
+
+/// Result of one acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of send and ACK interval; `None`: no valid sample (too short, nothing delivered).
+    pub interval: Option<Duration>,
+    /// [`SentState::delivered`] of the packet the sample comes from: tells round trips apart.
+    pub prior_delivered: u64,
+    /// Bytes delivered in all.
+    pub total_delivered: u64,
+    /// Bytes declared lost in all.
+    pub total_lost: u64,
+    /// Whether the sample is limited by the application.
+    pub app_limited: bool,
+    /// Whether the RTT of the acknowledgement may hold a delayed ACK.
+    pub ack_delayed: bool,
+}
+
+impl RateSample {
+    /// Delivered bytes by interval, in bit/s; `None` without a valid sample.
+    #[must_use]
+    pub fn rate(&self) -> Option<DataRate> {
+        let nanos = self.interval?.as_nanos();
+        let bits = u128::from(self.delivered) * 8 * 1_000_000_000 / u128::from(nanos.max(1));
+        Some(DataRate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX)))
+    }
+}
+
+/// The estimator of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryRate {
+    delivered: u64,
+    delivered_time: Time,
+    first_sent: Time,
+    lost: u64,
+    /// Delivered bytes after which samples are no longer limited by the application; 0: they are not.
+    app_limited_until: u64,
+    sample: Pending,
+}
+
+/// The packet of the present acknowledgement that was sent last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    state: Option<SentState>,
+    sent: Time,
+    /// Tie-break of packets sent at one instant.
+    position: u64,
+    send_interval: Duration,
+}
+
+impl DeliveryRate {
+    /// State for a packet that is sent now; `idle` if nothing is in flight.
+    pub fn on_sent(&mut self, now: Time, idle: bool) -> SentState {
+        if idle {
+            // the intervals start anew after idling (section 3.2)
+            self.first_sent = now;
+            self.delivered_time = now;
+        }
+        SentState {
+            delivered: self.delivered,
+            delivered_time: self.delivered_time,
+            first_sent: self.first_sent,
+            app_limited: self.app_limited_until != 0,
+        }
+    }
+
+    /// A packet of `bytes`, sent (last) at `sent` and reaching to `position`, is delivered.
+    pub fn on_delivered(&mut self, now: Time, state: &SentState, bytes: u64, sent: Time, position: u64) {
+        self.delivered += bytes;
+        self.delivered_time = now;
+        let newer =
+            self.sample.state.is_none() || (sent, position) > (self.sample.sent, self.sample.position);
+        if newer {
+            let send_interval = sent.since(state.first_sent);
+            self.sample = Pending { state: Some(*state), sent, position, send_interval };
+            self.first_sent = sent;
+        }
+    }
+
+    /// Packets of `bytes` are declared lost.
+    pub fn on_lost(&mut self, bytes: u64) {
+        self.lost += bytes;
+    }
+
+    /// The application has nothing to send although the window has room.
+    pub fn set_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = (self.delivered + in_flight).max(1);
+    }
+
+    /// Whether samples are limited by the application at present.
+    #[must_use]
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until != 0
+    }
+
+    /// Bytes delivered so far.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Closes the acknowledgement: the sample of the packets reported since the last call.
+    pub fn sample(&mut self, now: Time, min_rtt: Option<Duration>, ack_delayed: bool) -> RateSample {
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let pending = std::mem::take(&mut self.sample);
+        let totals = RateSample {
+            total_delivered: self.delivered,
+            total_lost: self.lost,
+            ack_delayed,
+            ..RateSample::default()
+        };
+        let Some(state) = pending.state else { return totals };
+        let interval = pending.send_interval.max(now.since(state.delivered_time));
+        // shorter than the smallest RTT: the ACK belongs to an earlier copy of a retransmission
+        let valid = interval > Duration::ZERO && min_rtt.is_none_or(|min| interval >= min);
+        RateSample {
+            delivered: self.delivered - state.delivered,
+            interval: valid.then_some(interval),
+            prior_delivered: state.delivered,
+            app_limited: state.app_limited,
+            ..totals
+        }
+    }
+}

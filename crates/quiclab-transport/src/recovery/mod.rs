@@ -1,0 +1,3 @@
+//! Loss recovery: RTT, loss detection, timers, and how the window shrinks meanwhile.
+
+pub mod delivery_rate;
