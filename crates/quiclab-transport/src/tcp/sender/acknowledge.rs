@@ -257,14 +257,7 @@ impl Sender {
         }
     }
 
-    fn inform(
-        &mut self,
-        now: Time,
-        prior_in_flight: u32,
-        work: &Work,
-        rate: RateSample,
-        may_grow: bool,
-    ) {
+    fn inform(&mut self, now: Time, prior_in_flight: u32, work: &Work, rate: RateSample, may_grow: bool) {
         let ack = Ack {
             now,
             acked_bytes: work.delivered_bytes,
@@ -292,7 +285,8 @@ impl Sender {
     /// Whether the window limits what is sent (`tcp_is_cwnd_limited`): in slow start it may grow to twice
     /// what was outstanding.
     pub(super) fn is_cwnd_limited(&self) -> bool {
-        let slow_start = self.controller.ssthresh().is_none_or(|ssthresh| self.controller.window() < ssthresh);
+        let slow_start =
+            self.controller.ssthresh().is_none_or(|ssthresh| self.controller.window() < ssthresh);
         if slow_start { self.cwnd() < 2 * self.most_outstanding } else { self.cwnd_limited }
     }
 }

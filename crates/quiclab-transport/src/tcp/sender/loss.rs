@@ -60,8 +60,7 @@ impl Sender {
     /// those that are overtaken will be.
     pub(super) fn mark_by_rack(&mut self, now: Time) -> (u32, Option<Time>) {
         let strict = !self.reordering_seen
-            && (self.state >= State::Recovery
-                || (self.board.sacked() >= self.reordering));
+            && (self.state >= State::Recovery || (self.board.sacked() >= self.reordering));
         let window = self.rack.reordering_window(strict, self.rtt.min(), self.rtt.smoothed());
         let mut lost = 0;
         let mut wait: Option<Time> = None;

@@ -100,12 +100,7 @@ impl Sender {
     }
 
     fn event(&self, now: Time) -> CongestionEvent {
-        CongestionEvent {
-            now,
-            in_flight: self.in_flight_bytes(),
-            next_position: self.next,
-            ecn: false,
-        }
+        CongestionEvent { now, in_flight: self.in_flight_bytes(), next_position: self.next, ecn: false }
     }
 
     /// The tail loss probe repaired a loss: the window is cut although nobody recovers (RFC 8985

@@ -29,14 +29,7 @@ impl Sender {
     }
 
     /// Marks what of `start..end` no block of the last acknowledgement covered.
-    fn mark_new_part(
-        &mut self,
-        now: Time,
-        mut start: u64,
-        end: u64,
-        cached: &[(u64, u64)],
-        work: &mut Work,
-    ) {
+    fn mark_new_part(&mut self, now: Time, mut start: u64, end: u64, cached: &[(u64, u64)], work: &mut Work) {
         while start < end {
             let next = cached
                 .iter()
