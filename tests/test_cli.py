@@ -260,8 +260,17 @@ def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Capture
     assert invoke("stack", "list", "--json") == 0
     stacks = json.loads(capsys.readouterr().out)["stacks"]
     assert {"quinn", "noq"} <= {stack["name"] for stack in stacks}
-    assert invoke("stack", "show", "quinn") == 0
-    assert "quinn" in capsys.readouterr().out
+    for name in (stack["name"] for stack in stacks):
+        assert invoke("stack", "show", name, "--json") == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["protocol"] in ("quic", "tcp", "udp")
+        assert shown["workloads"]
+        assert invoke("stack", "show", name) == 0
+        printed = capsys.readouterr().out
+        assert name in printed
+        for profile in shown["profiles"]:
+            assert f"profile {profile['name']}:" in printed
+            assert all(option["default"] and option["source"] for option in profile["options"])
     assert invoke("stack", "list") == 0
     assert invoke("study", "list") == 0
     assert "dual_connectivity/batch_size" in capsys.readouterr().out

@@ -14,7 +14,21 @@ from quiclab import scenario as model
 from quiclab import tree
 from quiclab.errors import RequestError
 from quiclab.native import engine
-from quiclab.scenario import Delay, DropTail, GilbertElliott, Host, Link, Scenario, load
+from quiclab.scenario import (
+    Datagrams,
+    Delay,
+    Download,
+    DropTail,
+    FqPacing,
+    GilbertElliott,
+    Host,
+    Link,
+    Ping,
+    RequestResponse,
+    Scenario,
+    TcpOptions,
+    load,
+)
 
 PLAIN = {
     "version": 1,
@@ -42,7 +56,29 @@ PLAIN = {
             "sender": {"stack": "quinn", "ack_frequency": {"ack_eliciting_threshold": 10}, "time_threshold": 1.25},
             "receiver": {"host": "client"},
             "workload": {"kind": "download", "size": "1 MB"},
-        }
+        },
+        "tcp": {
+            "stack": "lab-tcp",
+            "sender": {
+                "congestion_control": "bbr-linux",
+                "pacing": {"kind": "fq", "max_rate": "10 Mbit/s"},
+                "tcp": {"mss": "1460 B", "sack": False, "reordering": 5, "loss_detection": "rack"},
+                "tls": {"version": "1.3", "resumption": True},
+            },
+            "receiver": {"pacing": {"kind": "none"}, "slow_start_exit": "hystart-linux", "emulated_connections": 2},
+            "workload": {"kind": "request_response", "count": 3, "response": "1 kB", "pause": "1 s"},
+        },
+        "udp": {
+            "stack": "lab-udp",
+            "workload": {"kind": "datagrams", "rate": "1 Mbit/s", "size": "1 kB", "duration": "1 s", "on": "1 ms"},
+        },
+        "ping": {"stack": "lab-udp", "workload": {"kind": "ping", "count": 3, "interval": "1 s"}},
+        "quic": {
+            "stack": "noq",
+            "sender": {"controller": "quiclab", "pacing": {"kind": "quantum", "quantum": "1 ms", "factor": 1.25}},
+            "receiver": {"pacing": {"kind": "leaky_bucket", "burst_packets": 2}},
+            "workload": {"kind": "download", "duration": "1 s"},
+        },
     },
     "record": {"series_interval": "10 ms", "qlog": True},
 }
@@ -54,6 +90,13 @@ def test_every_form_survives_a_round_trip() -> None:
     assert scenario.to_dict() == expected
     assert isinstance(scenario.links["b"].loss, GilbertElliott)
     assert isinstance(scenario.links["b"].delay, Delay)
+    tcp = scenario.flows["tcp"]
+    assert tcp.sender is not None
+    assert isinstance(tcp.sender.pacing, FqPacing)
+    assert tcp.sender.tcp == TcpOptions(mss="1460 B", sack=False, reordering=5, loss_detection="rack")
+    assert isinstance(tcp.workload, RequestResponse)
+    assert isinstance(scenario.flows["udp"].workload, Datagrams)
+    assert isinstance(scenario.flows["ping"].workload, Ping)
     assert Scenario.from_dict(json.loads(scenario.to_json())) == scenario
 
 
@@ -78,6 +121,14 @@ def test_with_value_changes_a_copy() -> None:
         ("links.a.queue.kind", "codel", "scenario.links.a.queue.kind is `codel`; allowed are `drop_tail`"),
         ("links.b.loss.kind", "bursts", "scenario.links.b.loss.kind is `bursts`; allowed are `independent`"),
         ("links.a.delay.mean", "1 ms", "links.a.delay is `10 ms`, so that `mean` in it cannot be set"),
+        (
+            "flows.f.workload.kind",
+            "upload",
+            "scenario.flows.f.workload.kind is `upload`; allowed are `download`, `request_response`, `datagrams`",
+        ),
+        ("flows.udp.workload.response", "1 kB", "scenario.flows.udp.workload has no field `response`"),
+        ("flows.tcp.sender.pacing.kind", "slow", "scenario.flows.tcp.sender.pacing.kind is `slow`; allowed are `none`"),
+        ("flows.tcp.sender.tls.version", "1.1", "scenario.flows.tcp.sender.tls.version is `1.1`; it must be one of"),
         ("flows.f.workload", None, "scenario.flows.f needs the field `workload`"),
         ("record.packets", 1, "scenario.record.packets is `1`; it must be a bool"),
     ],
@@ -92,7 +143,7 @@ def test_errors_name_the_field(path: str, value: object, sentence: str) -> None:
 def test_load_resolves_and_applies_sets(small: Path) -> None:
     scenario = load(small, [("links.down1.rate", "10 Mbit/s"), ("flows.dc.workload.size", "1 MB")])
     assert scenario.links["down1"].rate == "10 Mbit/s"
-    assert scenario.flows["dc"].workload.size == "1 MB"
+    assert scenario.flows["dc"].workload == Download(size="1 MB", request="100 B")
     assert scenario.until == "workloads_done"
 
 

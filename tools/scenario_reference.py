@@ -22,8 +22,9 @@ REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 PAGE = REFERENCE / "scenario.md"
 STACKS_PAGE = REFERENCE / "stacks.md"
 BLOCK = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
-OPTIONS_BLOCK = re.compile(r"<!-- options: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+OPTIONS_BLOCK = re.compile(r"<!-- options: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 ROOT = "Scenario"
+VALUES = ("meaning", "default", "source")
 #: Types that are one value; the page explains them in words.
 QUANTITIES = {"Duration": "duration", "DataRate": "rate", "ByteCount": "size", "Probability": "probability"}
 #: Types whose section has another name than the type.
@@ -33,12 +34,18 @@ SECTIONS = {
     "EndpointConfig": "endpoint",
     "AckFrequency": "ack-frequency",
     "CongestionControl": "congestion-control",
+    "SlowStartExit": "slow-start-exit",
+    "TcpOptions": "tcp-options",
+    "TcpLossDetection": "loss-detection",
+    "RateReduction": "rate-reduction",
+    "Tls": "tls",
+    "TlsVersion": "tls-version",
     "BearerMode": "bearer-mode",
     "TraceFormat": "trace-format",
     "TraceEnd": "trace-end",
     "WireDirection": "wire",
 }
-#: What validation allows where the type alone allows more.
+#: What validation allows where the type alone allows more: by type and field, or type, kind and field.
 ALLOWED = {
     "Scenario.version": "1",
     "Scenario.name": "not empty",
@@ -68,7 +75,7 @@ ALLOWED = {
     "Flow.down": "not empty, nothing twice; empty with `[[wires]]`",
     "Flow.up": "as `down`",
     "EndpointConfig.stack": "one of `quiclab stack list`, here or on the flow",
-    "EndpointConfig.profile": "none: no stack has profiles yet",
+    "EndpointConfig.profile": "a profile of the stack: see `quiclab stack show`",
     "EndpointConfig.host": "a name in `hosts`",
     "EndpointConfig.datagram_size": "1200 B to 65507 B",
     "EndpointConfig.initial_window": "more than one datagram, below 4 GiB; aioquic: ten datagrams",
@@ -78,10 +85,40 @@ ALLOWED = {
     "EndpointConfig.packet_threshold": "3 or more",
     "EndpointConfig.time_threshold": "1 to 1000",
     "EndpointConfig.initial_rtt": "1 us to 30 s; aioquic: above 0",
+    "EndpointConfig.emulated_connections": "1 or more; 1 without `newreno` or `cubic`",
+    "EndpointConfig.slow_start_exit": "with `newreno` or `cubic` only",
+    "EndpointConfig.pacing": "not `none` with BBR",
+    "Pacing.factor": "above 0, 10 at most",
+    "Pacing.burst_packets": "1 or more",
+    "Pacing.quantum": "above 0",
+    "Pacing.max_rate": "above 0",
+    "TcpOptions.mss": "88 B to 65495 B",
+    "TcpOptions.receive_buffer": "1 B or more, `max_receive_buffer` at most",
+    "TcpOptions.max_receive_buffer": "1 B or more",
+    "TcpOptions.max_send_buffer": "1 B or more",
+    "TcpOptions.min_rto": "above 0",
+    "TcpOptions.initial_rto": "above 0",
+    "TcpOptions.min_delayed_ack": "above 0, `max_delayed_ack` at most",
+    "TcpOptions.max_delayed_ack": "above 0",
+    "TcpOptions.reordering": "3 or more, `max_reordering` at most",
+    "TcpOptions.max_reordering": "3 or more",
+    "TcpOptions.gso_segments": "1 to 65535",
+    "Tls.certificate": "1 B to 16777215 B",
     "AckFrequency.max_ack_delay": "1 ms to 16.383 s",
-    "Workload.size": "1 B or more; this or `duration`",
-    "Workload.duration": "above 0; this or `size`",
-    "Workload.request": "1 B or more",
+    "Workload.download.size": "1 B or more; this or `duration`",
+    "Workload.download.duration": "above 0; this or `size`",
+    "Workload.download.request": "1 B or more",
+    "Workload.request_response.count": "1 or more",
+    "Workload.request_response.request": "1 B or more",
+    "Workload.request_response.response": "1 B or more",
+    "Workload.datagrams.rate": "above 0",
+    "Workload.datagrams.size": "1 B to 65507 B",
+    "Workload.datagrams.duration": "above 0",
+    "Workload.datagrams.on": "above 0; with `off` only",
+    "Workload.datagrams.off": "above 0; with `on` only",
+    "Workload.ping.count": "1 or more",
+    "Workload.ping.size": "1 B to 65507 B",
+    "Workload.ping.interval": "above 0",
     "Wire.from": "`element.port`, an output",
     "Wire.to": "`element.port`, an input",
     "Wire.flow": "a name in `flows`",
@@ -128,6 +165,13 @@ def options(stack: Schema) -> str:
     if fixed:
         lines = [[item["meaning"], item["default"], item["source"]] for item in fixed]
         text += "\n" + rows(["what no option changes", "value", "source"], lines)
+    for profile in stack["profiles"]:
+        lines = [
+            [f"`{item['option']}`" if item.get("option") else "(fixed)", *(item[k] for k in VALUES)]
+            for item in profile["options"]
+        ]
+        text += f"\n**Profile `{profile['name']}`**: {profile['description']}.\n\n"
+        text += rows(["option", "what it is", "value", "source"], lines)
     return text
 
 
@@ -161,12 +205,16 @@ def block(name: str, types: dict[str, Schema]) -> str:
 def fields(name: str, schema: Schema) -> str:
     """Return the table of the fields of one table of the scenario, in alphabetical order, required ones first."""
     required = schema.get("required", [])
+    kind = schema["properties"].get("kind", {}).get("const")
     lines = []
     for field, item in sorted(schema["properties"].items(), key=lambda entry: (entry[0] not in required, entry[0])):
         if field == "kind":
             continue
         default = "required" if field in required else shown(item.get("default"))
-        lines.append([f"`{field}`", kind_of(item), default, sentence(item), ALLOWED.get(f"{name}.{field}", "")])
+        allowed = ALLOWED.get(f"{name}.{field}", ALLOWED.get(f"{name}.{kind}.{field}", ""))
+        lines.append([f"`{field}`", kind_of(item), default, sentence(item), allowed])
+    if not lines:
+        return "It has no fields.\n"
     return rows(["field", "type", "default", "meaning", "allowed"], lines)
 
 

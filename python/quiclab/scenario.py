@@ -146,6 +146,102 @@ class AckFrequency:
     reordering_threshold: int | None = None
 
 
+CongestionControl: TypeAlias = Literal["newreno", "cubic", "bbr-linux", "bbr-chromium", "bbr-picoquic", "fixed"]
+SlowStartExit: TypeAlias = Literal["none", "hystart-linux", "hystart-chromium", "hystart-plus-plus"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoPacing:
+    """Packets leave as soon as the window allows."""
+
+    kind: Literal["none"] = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakyBucket:
+    """A bucket that fills at `factor` · cwnd / srtt."""
+
+    factor: float | None = None
+    burst_packets: int | None = None
+    kind: Literal["leaky_bucket"] = "leaky_bucket"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Even:
+    """One packet after the other, without any burst."""
+
+    factor: float | None = None
+    kind: Literal["even"] = "even"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantum:
+    """As the leaky bucket, but a wait is never shorter than `quantum`."""
+
+    factor: float | None = None
+    burst_packets: int | None = None
+    quantum: str | None = None
+    kind: Literal["quantum"] = "quantum"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinuxPacing:
+    """Internal pacing of Linux TCP."""
+
+    max_rate: str | None = None
+    kind: Literal["linux"] = "linux"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FqPacing:
+    """Pacing by the fq queueing discipline of the sender's host."""
+
+    max_rate: str | None = None
+    kind: Literal["fq"] = "fq"
+
+
+Pacing: TypeAlias = NoPacing | LeakyBucket | Even | Quantum | LinuxPacing | FqPacing
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcpOptions:
+    """Options of TCP; what is left out has the value of the profile."""
+
+    mss: str | None = None
+    timestamps: bool | None = None
+    sack: bool | None = None
+    dsack: bool | None = None
+    window_scaling: bool | None = None
+    receive_buffer: str | None = None
+    max_receive_buffer: str | None = None
+    max_send_buffer: str | None = None
+    min_rto: str | None = None
+    reordering: int | None = None
+    max_reordering: int | None = None
+    loss_detection: Literal["duplicate_acks", "duplicate_acks_and_rack", "rack"] | None = None
+    tail_loss_probe: bool | None = None
+    frto: bool | None = None
+    undo: bool | None = None
+    rate_reduction: Literal["none", "prr", "prr_safe_ack"] | None = None
+    min_delayed_ack: str | None = None
+    max_delayed_ack: str | None = None
+    quick_acks: int | None = None
+    compressed_acks: int | None = None
+    compressed_ack_delay: str | None = None
+    restart_after_idle: bool | None = None
+    gso_segments: int | None = None
+    initial_rto: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tls:
+    """TLS above TCP, as flights of exact size with their round trips."""
+
+    version: Literal["1.2", "1.3"]
+    resumption: bool | None = None
+    certificate: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class EndpointConfig:
     """Stack and options of one end of a flow."""
@@ -153,7 +249,7 @@ class EndpointConfig:
     stack: str | None = None
     profile: str | None = None
     host: str | None = None
-    congestion_control: Literal["newreno", "cubic"] | None = None
+    congestion_control: CongestionControl | None = None
     datagram_size: str | None = None
     initial_window: str | None = None
     stream_receive_window: str | None = None
@@ -163,6 +259,12 @@ class EndpointConfig:
     time_threshold: float | None = None
     initial_rtt: str | None = None
     ack_frequency: AckFrequency | None = None
+    controller: Literal["stack", "quiclab"] | None = None
+    emulated_connections: int | None = None
+    slow_start_exit: SlowStartExit | None = None
+    pacing: Pacing | None = None
+    tcp: TcpOptions | None = None
+    tls: Tls | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +277,40 @@ class Download:
     kind: Literal["download"] = "download"
 
 
-Workload: TypeAlias = Download
+@dataclass(frozen=True, kw_only=True)
+class RequestResponse:
+    """The client asks, waits for the whole answer, pauses, and asks again."""
+
+    count: int
+    response: str
+    request: str | None = None
+    pause: str | None = None
+    kind: Literal["request_response"] = "request_response"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Datagrams:
+    """The sender sends datagrams at a constant rate, or in periods of it, whether they arrive or not."""
+
+    rate: str
+    size: str
+    duration: str
+    on: str | None = None
+    off: str | None = None
+    kind: Literal["datagrams"] = "datagrams"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ping:
+    """The receiver sends probes that the sender sends back."""
+
+    count: int
+    size: str | None = None
+    interval: str | None = None
+    kind: Literal["ping"] = "ping"
+
+
+Workload: TypeAlias = Download | RequestResponse | Datagrams | Ping
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -195,17 +195,27 @@ def studies(entries: Sequence[Study]) -> None:
 
 def stacks(entries: Sequence[Mapping[str, Any]]) -> None:
     """Print the engines."""
-    shown = table("", ["stack", "version", "description"], left=3)
-    for stack_entry in entries:
-        shown.add_row(*(text(stack_entry[key]) for key in ("name", "version", "description")))
+    shown = table("", ["stack", "version", "protocol", "workloads", "profiles", "description"], left=6)
+    for entry in entries:
+        lists = [", ".join(entry["workloads"]), ", ".join(profile["name"] for profile in entry["profiles"]) or "-"]
+        shown.add_row(entry["name"], entry["version"], entry["protocol"], *lists, entry["description"])
     console().print(shown)
 
 
 def stack(entry: Mapping[str, Any]) -> None:
-    """Print the options of one engine."""
+    """Print the options of one engine, then the values of its profiles, each with its source."""
     out = console()
     out.print(f"{entry['name']} {entry['version']}: {entry['description']}")
-    shown = table("", ["option", "meaning", "default", "source"], left=4)
-    for option in entry["options"]:
+    out.print(f"protocol {entry['protocol']}; workloads {', '.join(entry['workloads'])}")
+    keys = ("option", "meaning", "default", "source")
+    out.print(_options("", keys, entry["options"]))
+    for profile in entry["profiles"]:
+        title = f"profile {profile['name']}: {profile['description']}"
+        out.print(_options(title, ("option", "meaning", "value", "source"), profile["options"]))
+
+
+def _options(title: str, columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> Table:
+    shown = table(title, columns, left=4)
+    for option in options:
         shown.add_row(*(text(option[key] or "(fixed)") for key in ("option", "meaning", "default", "source")))
-    out.print(shown)
+    return shown

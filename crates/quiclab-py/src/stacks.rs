@@ -3,20 +3,22 @@
 use crate::endpoint::{FirstError, PyEndpoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use quiclab_core::scenario::{CongestionControl, EndpointConfig, StackProblem, Workload};
-use quiclab_core::{Endpoint, RandomStream, Role};
+use quiclab_core::scenario::{CongestionControl, EndpointConfig, SlowStartExit, StackProblem, Workload};
+use quiclab_core::{Endpoint, RandomStream, Role, StackAbilities, StackError, StackProtocol};
 use quiclab_sim::{EndpointRequest, NativeStacks, Stacks};
-use quiclab_stacks::StackError;
 use serde_json::json;
 
 /// Name of the stack written in Python.
 pub(crate) const AIOQUIC: &str = "aioquic";
 const AIOQUIC_MODULE: &str = "quiclab.stacks.aioquic";
+/// As `describe()` of the module says, too.
+const AIOQUIC_ABILITIES: StackAbilities =
+    StackAbilities { protocol: StackProtocol::Quic, workloads: &["download"] };
 
 /// JSON list of stacks with their options, defaults and the sources of these.
 #[pyfunction]
 pub(crate) fn stacks(py: Python<'_>) -> PyResult<String> {
-    let mut list = json!(quiclab_stacks::stacks());
+    let mut list = json!(quiclab_sim::stacks());
     if let Ok(module) = py.import(AIOQUIC_MODULE) {
         let described: String = module.call_method0("describe")?.extract()?;
         let described = serde_json::from_str(&described).expect("describe() returns JSON");
@@ -25,34 +27,20 @@ pub(crate) fn stacks(py: Python<'_>) -> PyResult<String> {
     Ok(list.to_string())
 }
 
-/// Whether an endpoint's stack takes its options.
-pub(crate) fn validate(config: &EndpointConfig) -> Result<(), StackProblem> {
+/// Whether an endpoint's stack takes its options, and what it can do.
+pub(crate) fn validate(config: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     if config.stack.as_deref() == Some(AIOQUIC) {
-        return Python::attach(|py| validate_aioquic(py, config));
+        return Python::attach(|py| validate_aioquic(py, config)).map(|()| AIOQUIC_ABILITIES);
     }
-    quiclab_stacks::validate(config).map_err(|error| {
-        let extra = Python::attach(|py| py.import(AIOQUIC_MODULE).is_ok());
-        problem(
-            error,
-            if extra { ", `aioquic`" } else { ", and `aioquic` if the extra of this name is installed" },
-        )
+    quiclab_sim::validate(config).map_err(|mut error| {
+        if let StackError::UnknownStack { allowed, .. } = &mut error {
+            allowed.push_str(match Python::attach(|py| py.import(AIOQUIC_MODULE).is_ok()) {
+                true => ", `aioquic`",
+                false => ", and `aioquic` if the extra of this name is installed",
+            });
+        }
+        error.into()
     })
-}
-
-fn problem(error: StackError, others: &str) -> StackProblem {
-    match error {
-        StackError::UnknownStack { name, allowed } => {
-            StackProblem { field: "stack".into(), value: name, allowed: format!("{allowed}{others}") }
-        }
-        StackError::NoProfiles { stack, profile } => StackProblem {
-            field: "profile".into(),
-            value: profile,
-            allowed: format!("none: stack `{stack}` has no profiles"),
-        },
-        StackError::OutOfRange { field, value, allowed } => {
-            StackProblem { field: field.into(), value, allowed }
-        }
-    }
 }
 
 fn validate_aioquic(py: Python<'_>, config: &EndpointConfig) -> Result<(), StackProblem> {
@@ -96,17 +84,14 @@ fn options<'py>(py: Python<'py>, config: &EndpointConfig) -> Bound<'py, PyDict> 
         }
     };
     name("profile", config.profile.as_deref());
-    name(
-        "congestion_control",
-        config.congestion_control.map(|control| match control {
-            CongestionControl::Newreno => "newreno",
-            CongestionControl::Cubic => "cubic",
-            CongestionControl::BbrLinux => "bbr-linux",
-            CongestionControl::BbrChromium => "bbr-chromium",
-            CongestionControl::BbrPicoquic => "bbr-picoquic",
-            CongestionControl::Fixed => "fixed",
-        }),
-    );
+    name("congestion_control", config.congestion_control.map(CongestionControl::name));
+    name("slow_start_exit", config.slow_start_exit.map(SlowStartExit::name));
+    // aioquic has none of these: that they are given is all it needs to know to refuse them
+    set("emulated_connections", config.emulated_connections.map(u64::from));
+    name("controller", config.controller.map(|_| "given"));
+    name("pacing", config.pacing.map(|_| "given"));
+    name("tcp", config.tcp.as_ref().map(|_| "given"));
+    name("tls", config.tls.as_ref().map(|_| "given"));
     options
 }
 

@@ -4,8 +4,8 @@ use crate::stacks::{EndpointRequest, Stacks};
 use quiclab_core::scenario::{EndpointConfig, Flow, Link as LinkConfig, Rate, Scenario, ShapedRate};
 use quiclab_core::{
     BearerError, BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,
-    LinkError, Node, Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver,
-    WireError,
+    LinkError, Node, Protocol, Role, StackError, Tap, Target, Time, Topology, Trace, TraceError,
+    TransportObserver, WireError,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -46,7 +46,7 @@ pub enum BuildError {
         /// `sender` or `receiver`.
         end: &'static str,
         /// What is wrong.
-        reason: quiclab_stacks::StackError,
+        reason: StackError,
     },
     /// A wire cannot be laid.
     #[error("wires: {0}")]
@@ -95,6 +95,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
     }
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for (index, (name, flow)) in scenario.flows.iter().enumerate() {
+        let protocol = over_ip(flow);
         for (role, end, config, ends) in [
             (Role::Server, "sender", &flow.sender, &mut senders),
             (Role::Client, "receiver", &flow.receiver, &mut receivers),
@@ -103,7 +104,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
                 name: format!("{name}.{end}"),
                 flow: FlowId(index as u32),
                 role,
-                tuple: addresses(index as u32, role),
+                tuple: addresses(index as u32, role, protocol),
             };
             let endpoint = build_endpoint(scenario, flow, identity, config, seed, options)
                 .map_err(|reason| BuildError::Stack { flow: name.clone(), end, reason })?;
@@ -125,7 +126,7 @@ fn build_endpoint(
     config: &EndpointConfig,
     seed: u64,
     options: &BuildOptions<'_>,
-) -> Result<Box<dyn Endpoint>, quiclab_stacks::StackError> {
+) -> Result<Box<dyn Endpoint>, StackError> {
     let name = identity.name.clone();
     let observer = (options.transport_observer)(&identity);
     let start = Time::ZERO + flow.start;
@@ -138,13 +139,19 @@ fn build_endpoint(
     })
 }
 
+/// Protocol above IP that a flow runs on; UDP where the stack is the caller's own.
+fn over_ip(flow: &Flow) -> Protocol {
+    let info = crate::stacks::find(&flow.inherited(&flow.sender));
+    info.map_or(Protocol::Udp, |info| info.protocol.over_ip())
+}
+
 /// Addresses of a flow: servers in 10.1.0.0/16 at port 443, clients in 10.2.0.0/16.
-fn addresses(flow: u32, role: Role) -> FiveTuple {
+fn addresses(flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
     let address = |net: u8, port: u16| {
         let [.., high, low] = flow.to_be_bytes();
         SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, net, high, low)), port)
     };
-    let tuple = FiveTuple::new(Protocol::Udp, address(1, 443), address(2, 50_000));
+    let tuple = FiveTuple::new(protocol, address(1, 443), address(2, 50_000));
     match role {
         Role::Server => tuple,
         Role::Client => tuple.reverse(),

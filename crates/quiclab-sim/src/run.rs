@@ -294,7 +294,7 @@ fn versions(scenario: &Scenario) -> BTreeMap<String, String> {
         .values()
         .flat_map(|flow| [&flow.sender, &flow.receiver].map(|end| flow.inherited(end)));
     let used = ends.filter_map(|end| end.stack).collect::<Vec<_>>();
-    let stacks = quiclab_stacks::stacks().iter().filter(|stack| used.iter().any(|name| name == stack.name));
+    let stacks = crate::stacks().into_iter().filter(|stack| used.iter().any(|name| name == stack.name));
     std::iter::once(("quiclab".to_owned(), env!("CARGO_PKG_VERSION").to_owned()))
         .chain(stacks.map(|stack| (stack.name.to_owned(), stack.version.to_owned())))
         .collect()

@@ -29,13 +29,7 @@ fn document(text: &str, file: &str, sets: &[(&str, &str)]) -> Document {
 }
 
 fn load(text: &str, file: &str, sets: &[(&str, &str)]) -> Scenario {
-    let stacks = |config: &_| {
-        quiclab_stacks::validate(config).map_err(|error| StackProblem {
-            field: "stack".into(),
-            value: String::new(),
-            allowed: error.to_string(),
-        })
-    };
+    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
     document(text, file, sets).load(&stacks).unwrap().resolved()
 }
 

@@ -1,37 +1,9 @@
 //! The stacks there are, and what their options are without being set.
 
-use crate::StackError;
 use quiclab_core::scenario::EndpointConfig;
-use serde::Serialize;
+use quiclab_core::{OptionInfo, StackError, StackInfo, StackProtocol};
 
-/// A stack that [`crate::build`] can make endpoints of.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct StackInfo {
-    /// Name in scenarios.
-    pub name: &'static str,
-    /// Version of the library, the one in the lock file.
-    pub version: &'static str,
-    /// What it is, in a sentence.
-    pub description: &'static str,
-    /// Its options and what else matters for a result.
-    pub options: &'static [OptionInfo],
-    #[serde(skip)]
-    pub(crate) kind: Kind,
-}
-
-/// An option of an endpoint in one stack, or a fixed property of the stack.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct OptionInfo {
-    /// Name in scenarios; `None` for a property that no option changes.
-    pub option: Option<&'static str>,
-    /// What it is.
-    pub meaning: &'static str,
-    /// Its value where the scenario does not set it, with its unit.
-    pub default: &'static str,
-    /// Where this value comes from.
-    pub source: &'static str,
-}
-
+/// Which library an endpoint is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Quinn,
@@ -44,28 +16,35 @@ pub fn stacks() -> &'static [StackInfo] {
     &STACKS
 }
 
-pub(crate) fn find(config: &EndpointConfig) -> Result<&'static StackInfo, StackError> {
+pub(crate) fn find(config: &EndpointConfig) -> Result<(Kind, &'static StackInfo), StackError> {
     let name = config.stack.as_deref().unwrap_or_default();
-    STACKS.iter().find(|info| info.name == name).ok_or_else(|| {
+    KINDS.into_iter().zip(&STACKS).find(|(_, info)| info.name == name).ok_or_else(|| {
         let names: Vec<_> = STACKS.iter().map(|info| format!("`{}`", info.name)).collect();
         StackError::UnknownStack { name: name.to_owned(), allowed: names.join(", ") }
     })
 }
+
+/// In the order of [`STACKS`].
+const KINDS: [Kind; 2] = [Kind::Quinn, Kind::Noq];
 
 static STACKS: [StackInfo; 2] = [
     StackInfo {
         name: "quinn",
         version: "0.11.19",
         description: "quinn-proto, the QUIC implementation in Rust that quinn runs on tokio; here in virtual time",
+        protocol: StackProtocol::Quic,
+        workloads: &["download"],
         options: &QUINN,
-        kind: Kind::Quinn,
+        profiles: &[],
     },
     StackInfo {
         name: "noq",
         version: "1.4.0",
         description: "noq-proto, a fork of quinn-proto with Multipath QUIC (draft 21); here on a single path",
+        protocol: StackProtocol::Quic,
+        workloads: &["download"],
         options: &NOQ,
-        kind: Kind::Noq,
+        profiles: &[],
     },
 ];
 
@@ -182,14 +161,25 @@ mod tests {
         }
     }
 
+    /// What names the stack and where it runs, and what these stacks refuse.
+    const NOT_LISTED: [&str; 9] = [
+        "stack",
+        "profile",
+        "host",
+        "pacing",
+        "tcp",
+        "tls",
+        "controller",
+        "emulated_connections",
+        "slow_start_exit",
+    ];
+
     #[test]
     fn every_option_of_a_scenario_is_listed() {
         let schema = schemars::schema_for!(EndpointConfig);
         let properties = schema.get("properties").and_then(|properties| properties.as_object()).unwrap();
         for info in stacks() {
-            for name in
-                properties.keys().filter(|name| !["stack", "profile", "host"].contains(&name.as_str()))
-            {
+            for name in properties.keys().filter(|name| !NOT_LISTED.contains(&name.as_str())) {
                 assert!(
                     info.options.iter().any(|option| option.option == Some(name)),
                     "{} {name}",

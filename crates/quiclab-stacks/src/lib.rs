@@ -16,7 +16,6 @@ mod catalogue;
 mod controller;
 mod crypto_observer;
 mod driver;
-mod error;
 mod frames;
 mod observation;
 mod options;
@@ -26,8 +25,7 @@ mod time;
 mod tls;
 mod workload;
 
-pub use catalogue::{OptionInfo, StackInfo, stacks};
-pub use error::StackError;
+pub use catalogue::stacks;
 pub use tls::{APPLICATION_PROTOCOL, SERVER_NAME, certificate};
 
 use catalogue::Kind;
@@ -35,7 +33,7 @@ use driver::QuicEndpoint;
 use observation::SharedObservation;
 use options::Options;
 use quiclab_core::scenario::{EndpointConfig, Workload};
-use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
+use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, StackError, Time, TransportObserver};
 use stack::{Parts, Stack, noq::Noq, quinn::Quinn};
 use workload::Download;
 
@@ -44,7 +42,7 @@ use workload::Download;
 /// # Errors
 /// If the stack is unknown or does not take a value; the message says what is allowed.
 pub fn validate(config: &EndpointConfig) -> Result<(), StackError> {
-    Options::new(catalogue::find(config)?.name, config).map(drop)
+    Options::new(catalogue::find(config)?.1.name, config).map(drop)
 }
 
 /// Builds one end of a flow on the stack that `config` names.
@@ -63,7 +61,7 @@ pub fn build(
     seed: u64,
     observer: Option<Box<dyn TransportObserver>>,
 ) -> Result<Box<dyn Endpoint>, StackError> {
-    let info = catalogue::find(config)?;
+    let (kind, info) = catalogue::find(config)?;
     let options = Options::new(info.name, config)?;
     options::check_workload(workload)?;
     options::check_tuple(&identity.tuple)?;
@@ -75,7 +73,7 @@ pub fn build(
         random: RandomStream::new(seed, &identity.name),
         observation: observation.clone(),
     };
-    Ok(match info.kind {
+    Ok(match kind {
         Kind::Quinn => {
             endpoint(Quinn::new(&options, parts), identity, &options, workload, start, seed, observation)
         }

@@ -3,9 +3,8 @@
 //! Both stacks take the same options with the same limits; an option left out keeps the default of
 //! the stack ([`crate::catalogue`]).
 
-use crate::StackError;
 use quiclab_core::scenario::{AckFrequency, CongestionControl, EndpointConfig, Workload};
-use quiclab_core::{ByteCount, Duration, FiveTuple};
+use quiclab_core::{ByteCount, Duration, FiveTuple, StackError};
 use std::ops::RangeInclusive;
 
 /// Checked options; `None` keeps the default of the stack.
@@ -54,6 +53,23 @@ impl Options {
     pub(crate) fn new(stack: &'static str, config: &EndpointConfig) -> Result<Self, StackError> {
         if let Some(profile) = &config.profile {
             return Err(StackError::NoProfiles { stack, profile: profile.clone() });
+        }
+        let foreign = [
+            ("pacing", config.pacing.is_some()),
+            ("tcp", config.tcp.is_some()),
+            ("tls", config.tls.is_some()),
+            ("controller", config.controller.is_some()),
+            ("emulated_connections", config.emulated_connections.is_some()),
+            ("slow_start_exit", config.slow_start_exit.is_some()),
+        ];
+        if let Some((field, _)) = foreign.into_iter().find(|(_, given)| *given) {
+            return Err(StackError::NoOption { field, stack });
+        }
+        if let Some(control) = config
+            .congestion_control
+            .filter(|control| !matches!(control, CongestionControl::Newreno | CongestionControl::Cubic))
+        {
+            return Err(out_of_range("congestion_control", control.name(), "`newreno` or `cubic`"));
         }
         let window = |field, value: Option<ByteCount>| bytes(field, value, 1..=VARINT_MAX);
         let datagram_size = bytes("datagram_size", config.datagram_size, DATAGRAM_SIZES)?

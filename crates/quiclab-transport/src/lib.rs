@@ -11,7 +11,10 @@
 //! ```
 
 pub mod acknowledgement;
+mod catalogue;
 pub mod congestion;
 pub mod pacing;
 pub mod recovery;
 pub mod tcp;
+
+pub use catalogue::{build, stacks, validate};

@@ -63,9 +63,11 @@ OPTIONS: Final = {
     "initial_rtt": ("RTT assumed before the first sample", "100 ms", "QuicConfiguration.initial_rtt, aioquic 1.7.2"),
 }
 
+#: Names of its congestion controls, in scenarios and in aioquic.
+_CONTROLS: Final = {"newreno": "reno", "cubic": "cubic"}
 #: Attribute of aioquic's configuration for each option, and how its value is written there.
 _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
-    "congestion_control": ("congestion_control_algorithm", {"newreno": "reno", "cubic": "cubic"}.__getitem__),
+    "congestion_control": ("congestion_control_algorithm", _CONTROLS.__getitem__),
     "datagram_size": ("max_datagram_size", int),
     "stream_receive_window": ("max_stream_data", int),
     "connection_receive_window": ("max_data", int),
@@ -82,10 +84,13 @@ def describe() -> str:
             "name": "aioquic",
             "version": version("aioquic"),
             "description": "aioquic, the QUIC implementation in Python of the published study; in virtual time",
+            "protocol": "quic",
+            "workloads": ["download"],
             "options": [
                 {"option": name, "meaning": meaning, "default": default, "source": source}
                 for name, (meaning, default, source) in OPTIONS.items()
             ],
+            "profiles": [],
         }
     )
 
@@ -97,6 +102,8 @@ def problem(options: dict[str, Any]) -> tuple[str, str, str] | None:
         if name == "initial_window":
             if value != initial_window:
                 return name, f"{value} B", f"{initial_window} B: aioquic starts with ten datagrams"
+        elif name == "congestion_control" and value not in _CONTROLS:
+            return name, str(value), f"{' or '.join(f'`{control}`' for control in _CONTROLS)}: aioquic has no other"
         elif name not in _ATTRIBUTES:
             return name, str(value), f"to leave it out: stack `aioquic` has {', '.join(_ATTRIBUTES)} only"
     return None

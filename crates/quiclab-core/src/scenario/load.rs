@@ -11,6 +11,7 @@ use super::error::{FieldPath, Line, Place, ScenarioError, alternatives};
 use super::tree::{Node, Value};
 use super::validate::StackProblem;
 use super::{EndpointConfig, VERSION};
+use crate::stack::StackAbilities;
 use serde::Deserialize;
 
 /// A scenario as it was written. It outlives the typed scenario where later checks (semantics,
@@ -100,7 +101,7 @@ impl Document {
     /// The first thing that is wrong.
     pub fn load(
         &self,
-        stacks: &dyn Fn(&EndpointConfig) -> Result<(), StackProblem>,
+        stacks: &dyn Fn(&EndpointConfig) -> Result<StackAbilities, StackProblem>,
     ) -> Result<Scenario, ScenarioError> {
         let scenario = self.scenario()?;
         scenario.validate(stacks).map_err(|error| self.locate(error))?;

@@ -3,7 +3,7 @@
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Congestion control of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,31 @@ pub enum CongestionControl {
     Fixed,
 }
 
+impl CongestionControl {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Newreno, Self::Cubic, Self::BbrLinux, Self::BbrChromium, Self::BbrPicoquic, Self::Fixed];
+
+    /// Name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Newreno => "newreno",
+            Self::Cubic => "cubic",
+            Self::BbrLinux => "bbr-linux",
+            Self::BbrChromium => "bbr-chromium",
+            Self::BbrPicoquic => "bbr-picoquic",
+            Self::Fixed => "fixed",
+        }
+    }
+
+    /// Whether it is one of the variants of BBR, which control a rate.
+    #[must_use]
+    pub const fn is_bbr(self) -> bool {
+        matches!(self, Self::BbrLinux | Self::BbrChromium | Self::BbrPicoquic)
+    }
+}
+
 /// What ends slow start before a loss does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -37,11 +62,28 @@ pub enum SlowStartExit {
     HystartPlusPlus,
 }
 
+impl SlowStartExit {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::None, Self::HystartLinux, Self::HystartChromium, Self::HystartPlusPlus];
+
+    /// Name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::HystartLinux => "hystart-linux",
+            Self::HystartChromium => "hystart-chromium",
+            Self::HystartPlusPlus => "hystart-plus-plus",
+        }
+    }
+}
+
 /// How a sender spaces its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pacing {
     /// Not at all: as soon as the window allows.
+    #[serde(deserialize_with = "no_field")]
     None,
     /// A bucket that fills at `factor` · cwnd / srtt and holds `burst_packets`.
     LeakyBucket {
@@ -85,6 +127,14 @@ pub enum Pacing {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_rate: Option<DataRate>,
     },
+}
+
+/// serde lets a variant without fields have any, against `deny_unknown_fields`.
+fn no_field<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    Nothing::deserialize(from).map(|Nothing {}| ())
 }
 
 fn default_factor() -> f64 {

@@ -1,6 +1,6 @@
 //! Every wrong scenario is refused with one sentence: file, line, field, value, what is allowed.
 
-use super::{load, two_stacks};
+use super::{load, some_stacks};
 use crate::scenario::{Document, FieldPath, Line, Scenario, ScenarioError};
 
 /// A right scenario; each case makes one thing wrong.
@@ -133,11 +133,11 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"timer_slack = "1 ms""#, r#"timer_slack = { mean = "1 ms", deviation = "1 ms" }"#, r#"s.toml:20: hosts.h.timer_slack.deviation = "1 ms": it needs a `distribution` (`normal`, `uniform` or `pareto`), allowed is 0 with a constant delay"#),
     (r#"timer_slack = "1 ms""#, r#"timer_slack = { mean = "1 ms", deviation = "1 ms", distribution = "normal", reorder = true }"#, "s.toml:20: hosts.h.timer_slack.reorder = true: timers have no order to keep, allowed is false"),
     ("[taps.t]", "[taps.t]\nkeep_packets = 99999999999999999999", "s.toml:22: taps.t.keep_packets = 99999999999999999999: allowed is an integer from 0 to 9223372036854775807"),
-    (r#"stack = "quinn""#, r#"stack = "quin""#, r#"s.toml:23: flows.f.stack = "quin": allowed is `quinn` or `noq`"#),
+    (r#"stack = "quinn""#, r#"stack = "quin""#, r#"s.toml:23: flows.f.stack = "quin": allowed is `quinn`, `noq`, `lab-tcp` or `lab-udp`"#),
     ("stack = \"quinn\"\n", "", "s.toml:23: flows.f.sender.stack: missing, allowed is a stack (see `quiclab stack list`) here, or on the flow for both ends"),
-    (r#"stack = "quinn""#, "receiver = { stack = \"picoquic\" }\nstack = \"quinn\"", r#"s.toml:23: flows.f.receiver.stack = "picoquic": allowed is `quinn` or `noq`"#),
+    (r#"stack = "quinn""#, "receiver = { stack = \"picoquic\" }\nstack = \"quinn\"", r#"s.toml:23: flows.f.receiver.stack = "picoquic": allowed is `quinn`, `noq`, `lab-tcp` or `lab-udp`"#),
     (r#"stack = "quinn""#, "receiver = { profile = \"aioquic\" }\nstack = \"quinn\"", r#"s.toml:23: flows.f.receiver.profile = "aioquic": allowed is none, because `quinn` has no profiles"#),
-    (r#"stack = "quinn""#, "receiver = { congestion_control = \"bbr\" }\nstack = \"quinn\"", r#"s.toml:23: flows.f.receiver.congestion_control = "bbr": allowed is `newreno` or `cubic`"#),
+    (r#"stack = "quinn""#, "receiver = { congestion_control = \"bbr\" }\nstack = \"quinn\"", r#"s.toml:23: flows.f.receiver.congestion_control = "bbr": allowed is `newreno`, `cubic`, `bbr-linux`, `bbr-chromium`, `bbr-picoquic` or `fixed`"#),
     (r#"host = "h""#, r#"host = "g""#, r#"s.toml:24: flows.f.sender.host = "g": no such host, allowed is `h`"#),
     (r#"datagram_size = "1280 B""#, r#"datagram_size = "1199 B""#, r#"s.toml:24: flows.f.sender.datagram_size = "1199 B": allowed is 1200 B to 65507 B"#),
     (r#"datagram_size = "1280 B""#, r#"datagram_size = "65508 B""#, r#"s.toml:24: flows.f.sender.datagram_size = "65508 B": allowed is 1200 B to 65507 B"#),
@@ -148,6 +148,45 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"datagram_size = "1280 B""#, r#"initial_rtt = "0 ms""#, r#"s.toml:24: flows.f.sender.initial_rtt = "0 ms": allowed is a time above 0, such as `10 ms`"#),
     (r#"datagram_size = "1280 B""#, "ack_frequency = { threshold = 1 }", "s.toml:24: flows.f.sender.ack_frequency.threshold = 1: unknown field, allowed is `ack_eliciting_threshold`, `max_ack_delay` or `reordering_threshold`"),
     (r#"datagram_size = "1280 B""#, "ack_frequency = {}", "s.toml:24: flows.f.sender.ack_frequency.ack_eliciting_threshold: missing, allowed is an integer from 0 to 4294967295"),
+    (r#"datagram_size = "1280 B""#, "emulated_connections = 0", "s.toml:24: flows.f.sender.emulated_connections = 0: allowed is 1 to 4294967295"),
+    (r#"datagram_size = "1280 B""#, r#"congestion_control = "fixed", emulated_connections = 2"#, "s.toml:24: flows.f.sender.emulated_connections = 2: `fixed` stands for one connection, allowed is 1, or `newreno` or `cubic`"),
+    (r#"datagram_size = "1280 B""#, r#"congestion_control = "bbr-linux", slow_start_exit = "hystart-linux""#, r#"s.toml:24: flows.f.sender.slow_start_exit = "hystart-linux": `bbr-linux` has no slow start, allowed is `none`, or `newreno` or `cubic`"#),
+    (r#"datagram_size = "1280 B""#, r#"slow_start_exit = "hystart""#, r#"s.toml:24: flows.f.sender.slow_start_exit = "hystart": allowed is `none`, `hystart-linux`, `hystart-chromium` or `hystart-plus-plus`"#),
+    (r#"datagram_size = "1280 B""#, r#"controller = "lab""#, r#"s.toml:24: flows.f.sender.controller = "lab": allowed is `stack` or `quiclab`"#),
+    (r#"datagram_size = "1280 B""#, r#"pacing = "none""#, r#"s.toml:24: flows.f.sender.pacing = "none": allowed is a table"#),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "slow" }"#, r#"s.toml:24: flows.f.sender.pacing.kind = "slow": allowed is `none`, `leaky_bucket`, `even`, `quantum`, `linux` or `fq`"#),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "none", factor = 2 }"#, "s.toml:24: flows.f.sender.pacing.factor = 2: unknown field, allowed is none: there is none"),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "even", factor = 0 }"#, "s.toml:24: flows.f.sender.pacing.factor = 0: allowed is a number above 0, 10 at most"),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "even", factor = 10.1 }"#, "s.toml:24: flows.f.sender.pacing.factor = 10.1: allowed is a number above 0, 10 at most"),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "even", factor = nan }"#, "s.toml:24: flows.f.sender.pacing.factor = NaN: allowed is a number above 0, 10 at most"),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "leaky_bucket", burst_packets = 0 }"#, "s.toml:24: flows.f.sender.pacing.burst_packets = 0: allowed is 1 to 4294967295"),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "quantum", quantum = "0 ms" }"#, r#"s.toml:24: flows.f.sender.pacing.quantum = "0 ms": allowed is a time above 0, such as `10 ms`"#),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "fq", max_rate = "0 bit/s" }"#, r#"s.toml:24: flows.f.sender.pacing.max_rate = "0 bit/s": allowed is a rate above 0, such as `20 Mbit/s`"#),
+    (r#"datagram_size = "1280 B""#, r#"congestion_control = "bbr-chromium", pacing = { kind = "none" }"#, r#"s.toml:24: flows.f.sender.pacing.kind = "none": `bbr-chromium` controls its rate by pacing, allowed is another kind, or to leave it out"#),
+    (r#"datagram_size = "1280 B""#, r#"tcp = { mss = "87 B" }"#, r#"s.toml:24: flows.f.sender.tcp.mss = "87 B": allowed is 88 B to 65495 B"#),
+    (r#"datagram_size = "1280 B""#, r#"tcp = { mss = "65496 B" }"#, r#"s.toml:24: flows.f.sender.tcp.mss = "65496 B": allowed is 88 B to 65495 B"#),
+    (r#"datagram_size = "1280 B""#, "tcp = { reordering = 2 }", "s.toml:24: flows.f.sender.tcp.reordering = 2: allowed is 3 to 4294967295"),
+    (r#"datagram_size = "1280 B""#, "tcp = { reordering = 5, max_reordering = 4 }", "s.toml:24: flows.f.sender.tcp.reordering = 5: allowed is at most `max_reordering`, 4"),
+    (r#"datagram_size = "1280 B""#, r#"tcp = { receive_buffer = "2 kB", max_receive_buffer = "1 kB" }"#, r#"s.toml:24: flows.f.sender.tcp.receive_buffer = "2 kB": allowed is at most `max_receive_buffer`, 1 kB"#),
+    (r#"datagram_size = "1280 B""#, r#"tcp = { min_delayed_ack = "50 ms", max_delayed_ack = "40 ms" }"#, r#"s.toml:24: flows.f.sender.tcp.min_delayed_ack = "50 ms": allowed is at most `max_delayed_ack`, 40 ms"#),
+    (r#"datagram_size = "1280 B""#, r#"tcp = { min_rto = "0 s" }"#, r#"s.toml:24: flows.f.sender.tcp.min_rto = "0 s": allowed is a time above 0, such as `10 ms`"#),
+    (r#"datagram_size = "1280 B""#, "tcp = { gso_segments = 0 }", "s.toml:24: flows.f.sender.tcp.gso_segments = 0: allowed is 1 to 65535"),
+    (r#"datagram_size = "1280 B""#, r#"tcp = { loss_detection = "fack" }"#, r#"s.toml:24: flows.f.sender.tcp.loss_detection = "fack": allowed is `duplicate_acks`, `duplicate_acks_and_rack` or `rack`"#),
+    (r#"datagram_size = "1280 B""#, r#"tls = { version = "1.1" }"#, r#"s.toml:24: flows.f.sender.tls.version = "1.1": allowed is `1.2` or `1.3`"#),
+    (r#"datagram_size = "1280 B""#, "tls = {}", "s.toml:24: flows.f.sender.tls.version: missing, allowed is `1.2` or `1.3`"),
+    (r#"datagram_size = "1280 B""#, r#"tls = { version = "1.3", certificate = "0 B" }"#, r#"s.toml:24: flows.f.sender.tls.certificate = "0 B": allowed is 1 B to 16777215 B"#),
+    (r#"datagram_size = "1280 B""#, r#"stack = "lab-tcp""#, r#"s.toml:24: flows.f.sender.stack = "lab-tcp": the receiver speaks QUIC (`quinn`), allowed is a stack that speaks QUIC, too"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "ping", count = 1"#, r#"s.toml:27: flows.f.workload.kind = "ping": stack `quinn` does not run it, allowed is `download`"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "ping""#, "s.toml:27: flows.f.workload.count: missing, allowed is an integer from 0 to 4294967295"),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "ping", count = 0"#, "s.toml:27: flows.f.workload.count = 0: allowed is 1 to 4294967295"),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "ping", count = 1, size = "0 B""#, r#"s.toml:27: flows.f.workload.size = "0 B": allowed is 1 B to 65507 B"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "ping", count = 1, interval = "0 s""#, r#"s.toml:27: flows.f.workload.interval = "0 s": allowed is a time above 0, such as `10 ms`"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "request_response", count = 0, response = "1 kB""#, "s.toml:27: flows.f.workload.count = 0: allowed is 1 to 4294967295"),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "request_response", count = 1, response = "0 B""#, r#"s.toml:27: flows.f.workload.response = "0 B": allowed is a size of at least 1 byte, such as `64 KiB`"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "datagrams", rate = "0 bit/s", size = "1 kB", duration = "1 s""#, r#"s.toml:27: flows.f.workload.rate = "0 bit/s": allowed is a rate above 0, such as `20 Mbit/s`"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "datagrams", rate = "1 bit/s", size = "65508 B", duration = "1 s""#, r#"s.toml:27: flows.f.workload.size = "65508 B": allowed is 1 B to 65507 B"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "datagrams", rate = "1 bit/s", size = "1 kB", duration = "0 s""#, r#"s.toml:27: flows.f.workload.duration = "0 s": allowed is a time above 0, such as `10 ms`"#),
+    (r#"kind = "download", size = "1 MB""#, r#"kind = "datagrams", rate = "1 bit/s", size = "1 kB", duration = "1 s", on = "1 s""#, r#"s.toml:27: flows.f.workload.on = "1 s": `off` is missing, allowed is `on` and `off`, or neither"#),
     (r#"down = ["t", "dc"]"#, "down = []", "s.toml:25: flows.f.down = []: flow `f` has no route down, allowed is one or more of `a`, `b`, `c`, `dc` or `t`"),
     ("up = [\"c\"]\n", "", "s.toml:22: flows.f.up = []: flow `f` has no route up, allowed is one or more of `a`, `b`, `c`, `dc` or `t`"),
     (r#"down = ["t", "dc"]"#, r#"down = ["t", "dd"]"#, r#"s.toml:25: flows.f.down.1 = "dd": no such link, bearer or tap, allowed is `a`, `b`, `c`, `dc` or `t`"#),
@@ -160,8 +199,8 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"size = "1 MB""#, r#"size = "1 Mb""#, r#"s.toml:27: flows.f.workload.size = "1 Mb": has the unknown unit `Mb`, allowed is a number with a unit such as `64 KiB` (units: GB, GiB, MB, MiB, kB, KiB, B)"#),
     (r#"size = "1 MB""#, r#"duration = "0 s""#, r#"s.toml:27: flows.f.workload.duration = "0 s": allowed is a time above 0, such as `10 ms`"#),
     (r#"size = "1 MB""#, r#"size = "1 MB", request = "0 B""#, r#"s.toml:27: flows.f.workload.request = "0 B": allowed is a size of at least 1 byte, such as `64 KiB`"#),
-    (r#"kind = "download""#, r#"kind = "upload""#, r#"s.toml:27: flows.f.workload.kind = "upload": allowed is `download`"#),
-    (r#"kind = "download", "#, "", "s.toml:27: flows.f.workload.kind: missing, allowed is `download`"),
+    (r#"kind = "download""#, r#"kind = "upload""#, r#"s.toml:27: flows.f.workload.kind = "upload": allowed is `download`, `request_response`, `datagrams` or `ping`"#),
+    (r#"kind = "download", "#, "", "s.toml:27: flows.f.workload.kind: missing, allowed is `download`, `request_response`, `datagrams` or `ping`"),
     ("workload = { kind = \"download\", size = \"1 MB\" }\n", "", "s.toml:22: flows.f.workload: missing, allowed is a table"),
     (r#"start = "1 s""#, r#"start = "10 s""#, r#"s.toml:28: flows.f.start = "10 s": allowed is a time before the end of the run at 10 s"#),
     (r#"series_interval = "1 ms""#, r#"series_interval = "0 ms""#, r#"s.toml:30: record.series_interval = "0 ms": allowed is a time above 0, such as `10 ms`"#),
@@ -239,6 +278,42 @@ fn each_bad_wire_has_its_sentence() {
 }
 
 #[test]
+fn both_ends_speak_the_same_protocol() {
+    let sentence = |sets: &[(&str, &str)]| load(RIGHT, sets).unwrap_err().to_string();
+    // named is the end whose stack differs from that of the flow, or the receiver
+    assert_eq!(
+        sentence(&[("flows.f.receiver.stack", "lab-udp")]),
+        "s.toml:--set: flows.f.receiver.stack = \"lab-udp\": the sender speaks QUIC (`quinn`), \
+         allowed is a stack that speaks QUIC, too"
+    );
+    assert_eq!(
+        sentence(&[("flows.f.sender.stack", "lab-tcp"), ("flows.f.receiver.stack", "noq")]),
+        "s.toml:--set: flows.f.receiver.stack = \"noq\": the sender speaks TCP (`lab-tcp`), \
+         allowed is a stack that speaks TCP, too"
+    );
+    assert!(load(RIGHT, &[("flows.f.sender.stack", "noq")]).is_ok(), "two stacks, one protocol");
+    assert!(load(RIGHT, &[("flows.f.stack", "lab-tcp")]).is_ok());
+}
+
+#[test]
+fn a_token_bucket_must_hold_the_packets_of_each_protocol() {
+    // 20 + 20 B of headers (RFC 791, RFC 9293) or 20 + 8 B (RFC 768), and 2 B of PDCP on link `b`
+    let tcp = ("flows.f.stack", "lab-tcp");
+    let mss = ("flows.f.receiver.tcp", "{ mss = \"1000 B\" }");
+    let udp = ("flows.f.stack", "lab-udp");
+    let ping = ("flows.f.workload", "{ kind = \"ping\", count = 1, size = \"100 B\" }");
+    for (sets, least) in
+        [(vec![tcp], 1460 + 40 + 2), (vec![tcp, mss], 1000 + 40 + 2), (vec![udp, ping], 100 + 28 + 2)]
+    {
+        for (burst, fits) in [(least, true), (least - 1, false)] {
+            let burst = format!("{burst} B");
+            let sets = [&sets[..], &[("links.b.rate.burst", &burst)]].concat();
+            assert_eq!(load(RIGHT, &sets).is_ok(), fits, "{sets:?}: {:?}", load(RIGHT, &sets).err());
+        }
+    }
+}
+
+#[test]
 fn no_flow_at_all() {
     let text = "version = 1\nname = \"n\"\n";
     let sentence = |text: &str| load(text, &[]).unwrap_err().to_string();
@@ -311,5 +386,5 @@ fn later_checks_can_name_the_line_as_well() {
         field.to_string(),
         "s.toml:12: links.c.rate.file = \"t.csv\": line 3 goes back in time, allowed is times that ascend"
     );
-    assert_eq!(document.load(&two_stacks), document.scenario());
+    assert_eq!(document.load(&some_stacks), document.scenario());
 }

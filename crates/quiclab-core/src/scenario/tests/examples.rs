@@ -1,6 +1,6 @@
 //! The scenarios of the repository load, and what is printed loads back.
 
-use super::{examples, load, two_stacks};
+use super::{examples, load, some_stacks};
 use crate::scenario::{BearerMode, Scenario};
 use crate::time::Duration;
 use crate::units::ByteCount;
@@ -63,7 +63,7 @@ fn resolving_fills_in_what_is_inherited() {
     assert_eq!(scenario.bearers["both"].mode, BearerMode::Duplicate);
     assert!(scenario.bearers["both"].shares.is_empty(), "copies have no shares");
     assert_eq!(scenario.resolved(), scenario);
-    assert!(scenario.validate(&two_stacks).is_ok());
+    assert!(scenario.validate(&some_stacks).is_ok());
     let printed = scenario.to_toml().unwrap();
     for default in ["batch_packets = 100", "duration = \"60 min\"", "packets = 1000", "request = \"100 B\""] {
         assert!(printed.contains(default), "{default} is visible in\n{printed}");

@@ -7,6 +7,7 @@ mod schema;
 mod wires;
 
 use super::{Document, EndpointConfig, Scenario, ScenarioError, StackProblem};
+use crate::stack::{StackAbilities, StackProtocol};
 use std::path::PathBuf;
 
 /// The scenarios of the repository by file name.
@@ -25,18 +26,23 @@ fn examples() -> Vec<(String, String)> {
     files
 }
 
-/// Knows `quinn` and `noq`, and no profile.
-fn two_stacks(end: &EndpointConfig) -> Result<(), StackProblem> {
+/// Knows `quinn`, `noq`, `lab-tcp` and `lab-udp`, and no profile.
+fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     let stack = end.stack.as_deref().unwrap_or_default();
-    if !["quinn", "noq"].contains(&stack) {
-        return Err(StackProblem {
-            field: "stack".into(),
-            value: format!("{stack:?}"),
-            allowed: "`quinn` or `noq`".into(),
-        });
-    }
+    let (protocol, workloads): (_, &[_]) = match stack {
+        "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
+        "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response"]),
+        "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping"]),
+        _ => {
+            return Err(StackProblem {
+                field: "stack".into(),
+                value: format!("{stack:?}"),
+                allowed: "`quinn`, `noq`, `lab-tcp` or `lab-udp`".into(),
+            });
+        }
+    };
     match &end.profile {
-        None => Ok(()),
+        None => Ok(StackAbilities { protocol, workloads }),
         Some(profile) => Err(StackProblem {
             field: "profile".into(),
             value: format!("{profile:?}"),
@@ -47,5 +53,5 @@ fn two_stacks(end: &EndpointConfig) -> Result<(), StackProblem> {
 
 fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
     let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
-    Document::from_toml(text, "s.toml", &sets)?.load(&two_stacks)
+    Document::from_toml(text, "s.toml", &sets)?.load(&some_stacks)
 }

@@ -1,9 +1,10 @@
 //! Random scenarios print what loads back; random text and random damage never panic.
 
-use super::{examples, load, two_stacks};
+use super::{examples, load, some_stacks};
 use crate::scenario::{
-    AckFrequency, Bearer, BearerMode, CongestionControl, Delay, Distribution, Document, EndpointConfig, Flow,
-    Host, Link, Loss, Queue, Rate, Record, Reordering, Scenario, ShapedRate, Tap, TraceEnd, TraceFormat,
+    AckFrequency, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution, Document,
+    EndpointConfig, Flow, Host, Link, Loss, Pacing, Queue, Rate, RateReduction, Record, Reordering, Scenario,
+    ShapedRate, SlowStartExit, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion, TraceEnd, TraceFormat,
     Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
@@ -131,15 +132,22 @@ fn end() -> impl Strategy<Value = EndpointConfig> {
             reordering_threshold,
         },
     );
-    let control = of(select(vec![CongestionControl::Newreno, CongestionControl::Cubic]));
+    let control = (
+        of(select(CongestionControl::ALL.to_vec())),
+        of(select(vec![Controller::Stack, Controller::Quiclab])),
+        of(any::<u32>()),
+        of(select(SlowStartExit::ALL.to_vec())),
+        of(pacing()),
+    );
     let windows = (of(size()), of(size()), of(size()), of(size()), of(size()));
     let recovery = (of(any::<u32>()), of(prop::num::f64::NORMAL), of(time()), of(ack_frequency));
-    (of(name()), of(name()), of(name()), control, windows, recovery).prop_map(
-        |(stack, profile, host, congestion_control, windows, recovery)| EndpointConfig {
+    let layers = (of(tcp()), of(tls()));
+    (of(name()), of(name()), of(name()), control, windows, recovery, layers).prop_map(
+        |(stack, profile, host, control, windows, recovery, layers)| EndpointConfig {
             stack,
             profile,
             host,
-            congestion_control,
+            congestion_control: control.0,
             datagram_size: windows.0,
             initial_window: windows.1,
             stream_receive_window: windows.2,
@@ -149,14 +157,102 @@ fn end() -> impl Strategy<Value = EndpointConfig> {
             time_threshold: recovery.1,
             initial_rtt: recovery.2,
             ack_frequency: recovery.3,
+            controller: control.1,
+            emulated_connections: control.2,
+            slow_start_exit: control.3,
+            pacing: control.4,
+            tcp: layers.0,
+            tls: layers.1,
         },
     )
 }
 
+fn pacing() -> impl Strategy<Value = Pacing> {
+    let factor = || prop::num::f64::NORMAL;
+    prop_oneof![
+        Just(Pacing::None),
+        (factor(), any::<u32>())
+            .prop_map(|(factor, burst_packets)| Pacing::LeakyBucket { factor, burst_packets }),
+        factor().prop_map(|factor| Pacing::Even { factor }),
+        (factor(), any::<u32>(), time()).prop_map(|(factor, burst_packets, quantum)| Pacing::Quantum {
+            factor,
+            burst_packets,
+            quantum
+        }),
+        of(bit_rate()).prop_map(|max_rate| Pacing::Linux { max_rate }),
+        of(bit_rate()).prop_map(|max_rate| Pacing::Fq { max_rate }),
+    ]
+}
+
+fn tcp() -> impl Strategy<Value = TcpOptions> {
+    use RateReduction::{None, Prr, PrrSafeAck};
+    use TcpLossDetection::{DuplicateAcks, DuplicateAcksAndRack, Rack};
+    let sizes = [of(size()), of(size()), of(size()), of(size())];
+    let switches = prop::array::uniform8(of(any::<bool>()));
+    let times = prop::array::uniform5(of(time()));
+    let counts = prop::array::uniform5(of(any::<u32>()));
+    let choices = (
+        of(select(vec![DuplicateAcks, DuplicateAcksAndRack, Rack])),
+        of(select(vec![None, Prr, PrrSafeAck])),
+    );
+    (sizes, switches, times, counts, choices).prop_map(|(sizes, switches, times, counts, choices)| {
+        TcpOptions {
+            mss: sizes[0],
+            receive_buffer: sizes[1],
+            max_receive_buffer: sizes[2],
+            max_send_buffer: sizes[3],
+            timestamps: switches[0],
+            sack: switches[1],
+            dsack: switches[2],
+            window_scaling: switches[3],
+            tail_loss_probe: switches[4],
+            frto: switches[5],
+            undo: switches[6],
+            restart_after_idle: switches[7],
+            min_rto: times[0],
+            initial_rto: times[1],
+            min_delayed_ack: times[2],
+            max_delayed_ack: times[3],
+            compressed_ack_delay: times[4],
+            reordering: counts[0],
+            max_reordering: counts[1],
+            quick_acks: counts[2],
+            compressed_acks: counts[3],
+            gso_segments: counts[4],
+            loss_detection: choices.0,
+            rate_reduction: choices.1,
+        }
+    })
+}
+
+fn tls() -> impl Strategy<Value = Tls> {
+    (select(vec![TlsVersion::Tls12, TlsVersion::Tls13]), any::<bool>(), size())
+        .prop_map(|(version, resumption, certificate)| Tls { version, resumption, certificate })
+}
+
+fn workload() -> impl Strategy<Value = Workload> {
+    prop_oneof![
+        (of(size()), of(time()), size()).prop_map(|(size, duration, request)| Workload::Download {
+            size,
+            duration,
+            request
+        }),
+        (any::<u32>(), size(), size(), time()).prop_map(|(count, request, response, pause)| {
+            Workload::RequestResponse { count, request, response, pause }
+        }),
+        (bit_rate(), size(), time(), of(time()), of(time())).prop_map(|(rate, size, duration, on, off)| {
+            Workload::Datagrams { rate, size, duration, on, off }
+        }),
+        (size(), any::<u32>(), time()).prop_map(|(size, count, interval)| Workload::Ping {
+            size,
+            count,
+            interval
+        }),
+    ]
+}
+
 fn flow() -> impl Strategy<Value = Flow> {
-    let workload = (of(size()), of(time()), size())
-        .prop_map(|(size, duration, request)| Workload::Download { size, duration, request });
-    (of(name()), end(), end(), names(), names(), workload, time()).prop_map(
+    (of(name()), end(), end(), names(), names(), workload(), time()).prop_map(
         |(stack, sender, receiver, down, up, workload, start)| Flow {
             stack,
             sender,
@@ -248,7 +344,7 @@ proptest! {
 
     #[test]
     fn random_scenarios_validate_without_panic(scenario in scenario()) {
-        if scenario.validate(&two_stacks).is_ok() {
+        if scenario.validate(&some_stacks).is_ok() {
             prop_assert!(!scenario.wiring().is_empty());
         }
     }

@@ -1,7 +1,7 @@
 //! The exported JSON schema accepts what loads and refuses what has the wrong shape.
 
 use super::examples;
-use crate::scenario::Scenario;
+use crate::scenario::{CongestionControl, Scenario, SlowStartExit};
 use serde_json::{Value, json};
 
 /// Checks `value` against the keywords that the exported schema uses; `format` and `pattern` say
@@ -72,6 +72,42 @@ fn the_schema_accepts_every_example_as_written_and_resolved() {
 }
 
 #[test]
+fn the_schema_accepts_every_kind_of_pacing_and_workload() {
+    let schema = Scenario::schema();
+    for (path, value) in [
+        ("/flows/main/sender/pacing", json!({ "kind": "none" })),
+        ("/flows/main/sender/pacing", json!({ "kind": "leaky_bucket" })),
+        ("/flows/main/sender/pacing", json!({ "kind": "even", "factor": 1 })),
+        ("/flows/main/sender/pacing", json!({ "kind": "quantum", "quantum": "2 ms" })),
+        ("/flows/main/sender/pacing", json!({ "kind": "linux" })),
+        ("/flows/main/sender/pacing", json!({ "kind": "fq", "max_rate": "10 Mbit/s" })),
+        ("/flows/main/sender/tls", json!({ "version": "1.2", "resumption": true })),
+        ("/flows/main/workload", json!({ "kind": "request_response", "count": 2, "response": "1 kB" })),
+        ("/flows/main/workload", json!({ "kind": "ping", "count": 2 })),
+        (
+            "/flows/main/workload",
+            json!({ "kind": "datagrams", "rate": "1 Mbit/s", "size": "1 kB", "duration": "1 s" }),
+        ),
+    ] {
+        let mut scenario = from_toml(Scenario::template());
+        let (parent, field) = path.rsplit_once('/').unwrap();
+        scenario.pointer_mut(parent).unwrap()[field] = value.clone();
+        assert!(accepts(&schema, &schema, &scenario), "{path} = {value}");
+        assert!(Scenario::from_json(&scenario.to_string()).is_ok(), "{path} = {value}");
+    }
+}
+
+#[test]
+fn names_are_those_that_serde_reads() {
+    for control in CongestionControl::ALL {
+        assert_eq!(json!(control), json!(control.name()));
+    }
+    for exit in SlowStartExit::ALL {
+        assert_eq!(json!(exit), json!(exit.name()));
+    }
+}
+
+#[test]
 fn the_schema_refuses_what_does_not_load() {
     let schema = Scenario::schema();
     for (path, value) in [
@@ -86,6 +122,13 @@ fn the_schema_refuses_what_does_not_load() {
         ("/version", json!("1")),
         ("/flows/main/down", json!("down1")),
         ("/flows/main/workload", json!({ "kind": "upload" })),
+        ("/flows/main/workload", json!({ "kind": "ping", "count": 1, "rate": "1 Mbit/s" })),
+        ("/flows/main/workload", json!({ "kind": "datagrams" })),
+        ("/flows/main/sender/pacing", json!("none")),
+        ("/flows/main/sender/pacing", json!({ "kind": "none", "factor": 2 })),
+        ("/flows/main/sender/tcp", json!({ "mss": 1460 })),
+        ("/flows/main/sender/tls", json!({ "version": "1.1" })),
+        ("/flows/main/sender/congestion_control", json!("bbr")),
     ] {
         let mut scenario = from_toml(Scenario::template());
         let (parent, field) = path.rsplit_once('/').unwrap();

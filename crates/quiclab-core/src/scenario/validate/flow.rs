@@ -3,7 +3,8 @@
 use super::super::Scenario;
 use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::{EndpointConfig, Flow, Workload};
-use super::{Check, StackProblem, ensure, positive_size, positive_time, quoted};
+use super::{Check, StackProblem, endpoint, ensure, positive_rate, positive_size, positive_time, quoted};
+use crate::stack::{StackAbilities, StackProtocol};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
             let allowed = "a stack (see `quiclab stack list`) here, or on the flow for both ends";
             ScenarioError::about(end_path.child("stack"), "missing", allowed)
         })?;
-        check_end(&end_path, end, scenario)?;
+        endpoint::check(&end_path, end, scenario)?;
     }
     check_workload(&path.child("workload"), &flow.workload)?;
     ensure(flow.start < scenario.duration, || {
@@ -27,54 +28,6 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
     }
     Ok(())
 }
-
-fn check_end(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario) -> Check {
-    if let Some(host) = &end.host {
-        ensure(scenario.hosts.contains_key(host), || {
-            let known = alternatives(scenario.hosts.keys());
-            ScenarioError::refused(path.child("host"), quoted(host), known).because("no such host")
-        })?;
-    }
-    if let Some(size) = end.datagram_size {
-        let allowed = SMALLEST_DATAGRAM..=LARGEST_DATAGRAM;
-        ensure(allowed.contains(&size), || {
-            let allowed = format!("{} B to {} B", SMALLEST_DATAGRAM.bytes(), LARGEST_DATAGRAM.bytes());
-            ScenarioError::refused(path.child("datagram_size"), quoted(size), allowed)
-        })?;
-    }
-    for (name, window) in [
-        ("initial_window", end.initial_window),
-        ("stream_receive_window", end.stream_receive_window),
-        ("connection_receive_window", end.connection_receive_window),
-        ("send_window", end.send_window),
-    ] {
-        if let Some(window) = window {
-            positive_size(&path.child(name), window)?;
-        }
-    }
-    if let Some(threshold) = end.packet_threshold {
-        // RFC 9002 section 6.1.1: implementations SHOULD NOT use less than 3
-        ensure(threshold >= 3, || {
-            let allowed = format!("3 to {} packets", u32::MAX);
-            ScenarioError::refused(path.child("packet_threshold"), threshold, allowed)
-        })?;
-    }
-    if let Some(threshold) = end.time_threshold {
-        // below 1 a packet would be lost before its acknowledgement can arrive
-        ensure((1.0..=LARGEST_TIME_THRESHOLD).contains(&threshold), || {
-            let allowed = format!("1 to {LARGEST_TIME_THRESHOLD} round-trip times");
-            ScenarioError::refused(path.child("time_threshold"), format!("{threshold:?}"), allowed)
-        })?;
-    }
-    end.initial_rtt.map_or(Ok(()), |rtt| positive_time(&path.child("initial_rtt"), rtt))
-}
-
-/// RFC 9000 section 14: no path with a smaller maximum datagram size carries QUIC.
-const SMALLEST_DATAGRAM: ByteCount = ByteCount::from_bytes(1200);
-/// The longest IPv4 packet less its header and that of UDP.
-const LARGEST_DATAGRAM: ByteCount = ByteCount::from_bytes(65_535 - 20 - 8);
-/// Far beyond what switches time-based loss detection off in practice.
-const LARGEST_TIME_THRESHOLD: f64 = 1000.0;
 
 fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
     match workload {
@@ -121,9 +74,7 @@ fn check_datagrams(
     on: Option<Duration>,
     off: Option<Duration>,
 ) -> Check {
-    ensure(rate > DataRate::from_bits_per_second(0), || {
-        ScenarioError::refused(path.child("rate"), quoted(rate), "a rate above 0, such as `1 Mbit/s`")
-    })?;
+    positive_rate(&path.child("rate"), rate)?;
     datagram_payload(&path.child("size"), size)?;
     positive_time(&path.child("duration"), duration)?;
     for (name, value, other, other_value) in [("on", on, "off", off), ("off", off, "on", on)] {
@@ -143,9 +94,13 @@ fn at_least_one(path: &FieldPath, count: u32) -> Check {
 }
 
 fn datagram_payload(path: &FieldPath, size: ByteCount) -> Check {
-    let allowed = ByteCount::from_bytes(1)..=LARGEST_DATAGRAM;
+    let allowed = ByteCount::from_bytes(1)..=endpoint::LARGEST_DATAGRAM;
     ensure(allowed.contains(&size), || {
-        ScenarioError::refused(path.clone(), quoted(size), format!("1 B to {} B", LARGEST_DATAGRAM.bytes()))
+        ScenarioError::refused(
+            path.clone(),
+            quoted(size),
+            format!("1 B to {} B", endpoint::LARGEST_DATAGRAM.bytes()),
+        )
     })
 }
 
@@ -189,19 +144,49 @@ fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check
     Ok(())
 }
 
-/// Asks the caller about both ends, with the stack they inherit.
+/// Asks the caller about both ends, with the stack they inherit: they must speak the same protocol and
+/// run the workload. Returns the protocol.
 pub(super) fn check_stacks(
     path: &FieldPath,
     flow: &Flow,
-    stacks: &dyn Fn(&EndpointConfig) -> Result<(), StackProblem>,
-) -> Check {
-    for (name, end) in flow.ends() {
+    stacks: &dyn Fn(&EndpointConfig) -> Result<StackAbilities, StackProblem>,
+) -> Result<StackProtocol, ScenarioError> {
+    let judge = |name: &str, end: &EndpointConfig| {
         let inherits = end.stack.is_none();
         stacks(&flow.inherited(end)).map_err(|StackProblem { field, value, allowed }| {
             // a stack that both ends inherit is written on the flow
             let path = if inherits && field == "stack" { path.clone() } else { path.child(name) };
-            ScenarioError::refused(path.child(field), value, allowed)
+            let path = field.split('.').fold(path, |path, step| path.child(step));
+            ScenarioError::refused(path, value, allowed)
+        })
+    };
+    let [sender, receiver] = flow.ends();
+    let abilities = [judge(sender.0, sender.1)?, judge(receiver.0, receiver.1)?];
+    let [serves, asks] = abilities.map(|abilities| abilities.protocol);
+    ensure(serves == asks, || {
+        // the end that has a stack of its own differs from the flow
+        let (odd, other, common) =
+            if receiver.1.stack.is_some() { (receiver, sender, serves) } else { (sender, receiver, asks) };
+        let stack = |end: &EndpointConfig| flow.inherited(end).stack.unwrap_or_default();
+        let problem = format!("the {} speaks {common} (`{}`)", other.0, stack(other.1));
+        ScenarioError::refused(
+            path.child(odd.0).child("stack"),
+            quoted(stack(odd.1)),
+            format!("a stack that speaks {common}, too"),
+        )
+        .because(problem)
+    })?;
+    let kind = flow.workload.kind();
+    for ((_, end), abilities) in flow.ends().into_iter().zip(abilities) {
+        ensure(abilities.workloads.contains(&kind), || {
+            let stack = flow.inherited(end).stack.unwrap_or_default();
+            ScenarioError::refused(
+                path.child("workload").child("kind"),
+                quoted(kind),
+                alternatives(abilities.workloads),
+            )
+            .because(format!("stack `{stack}` does not run it"))
         })?;
     }
-    Ok(())
+    Ok(serves)
 }

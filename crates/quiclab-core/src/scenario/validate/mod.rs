@@ -4,20 +4,22 @@
 //! Not checked here, because the crate does no I/O and knows no stack: trace files (their reader
 //! does) and names of stacks, profiles and their options (a function of the caller does).
 
+mod endpoint;
 mod flow;
 mod network;
 mod wires;
 
 use super::error::{FieldPath, ScenarioError, alternatives, is_name};
 use super::{EndpointConfig, Scenario, Until, VERSION};
+use crate::stack::StackAbilities;
 use crate::time::Duration;
-use crate::units::ByteCount;
+use crate::units::{ByteCount, DataRate};
 use std::fmt::Display;
 
 /// Why a stack does not take the options of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackProblem {
-    /// Name of the field in [`EndpointConfig`].
+    /// Path of the field in [`EndpointConfig`], with dots within tables.
     pub field: String,
     /// Its value, as TOML (a text in quotation marks).
     pub value: String,
@@ -32,11 +34,14 @@ type Check = Result<(), ScenarioError>;
 
 impl Scenario {
     /// Checks everything that types do not express. `stacks` judges the stack, the profile and the
-    /// options of each endpoint (with the stack of the flow filled in).
+    /// options of each endpoint (with the stack of the flow filled in), and says what the stack speaks.
     ///
     /// # Errors
     /// The first thing that is wrong, without file and line: `Document::locate` adds them.
-    pub fn validate(&self, stacks: &dyn Fn(&EndpointConfig) -> Result<(), StackProblem>) -> Check {
+    pub fn validate(
+        &self,
+        stacks: &dyn Fn(&EndpointConfig) -> Result<StackAbilities, StackProblem>,
+    ) -> Check {
         self.check_head()?;
         self.check_names()?;
         for (name, link) in &self.links {
@@ -55,12 +60,12 @@ impl Scenario {
             flow::check(&field(["flows", name]), flow, self)?;
         }
         wires::check(self)?;
-        network::check_bursts(self)?;
         network::check_used(self)?;
+        let mut protocols = Vec::with_capacity(self.flows.len());
         for (name, flow) in &self.flows {
-            flow::check_stacks(&field(["flows", name]), flow, stacks)?;
+            protocols.push(flow::check_stacks(&field(["flows", name]), flow, stacks)?);
         }
-        Ok(())
+        network::check_bursts(self, &protocols)
     }
 
     fn check_head(&self) -> Check {
@@ -142,6 +147,12 @@ fn ensure(holds: bool, error: impl FnOnce() -> ScenarioError) -> Check {
 fn positive_time(path: &FieldPath, value: Duration) -> Check {
     ensure(value > Duration::ZERO, || {
         ScenarioError::refused(path.clone(), quoted(value), "a time above 0, such as `10 ms`")
+    })
+}
+
+fn positive_rate(path: &FieldPath, value: DataRate) -> Check {
+    ensure(value > DataRate::from_bits_per_second(0), || {
+        ScenarioError::refused(path.clone(), quoted(value), "a rate above 0, such as `20 Mbit/s`")
     })
 }
 

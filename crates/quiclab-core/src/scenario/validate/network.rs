@@ -4,19 +4,21 @@ use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::graph::Graph;
 use super::super::network::ShapedRate;
 use super::super::{
-    Bearer, BearerMode, Delay, Distribution, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd, TraceFormat,
+    Bearer, BearerMode, Delay, Distribution, EndpointConfig, Flow, Host, Link, Loss, Queue, Rate, Scenario,
+    TraceEnd, TraceFormat, Workload,
 };
-use super::{Check, ensure, field, integer_fits, positive_size, positive_time, quoted};
+use super::{Check, ensure, field, integer_fits, positive_rate, positive_size, positive_time, quoted};
 use crate::bearer::MAX_LINKS;
 use crate::packet::{Direction, FlowId};
+use crate::stack::StackProtocol;
 use crate::time::Duration;
-use crate::units::{ByteCount, DataRate, Probability};
+use crate::units::{ByteCount, Probability};
 use std::collections::BTreeSet;
 
 pub(super) fn check_link(path: &FieldPath, link: &Link) -> Check {
     match &link.rate {
         None => {}
-        Some(Rate::Constant(rate)) => check_rate(&path.child("rate"), *rate)?,
+        Some(Rate::Constant(rate)) => positive_rate(&path.child("rate"), *rate)?,
         Some(Rate::Shaped(rate)) => check_shaped(&path.child("rate"), rate)?,
     }
     check_queue(&path.child("queue"), &link.queue)?;
@@ -37,16 +39,10 @@ pub(super) fn check_link(path: &FieldPath, link: &Link) -> Check {
     check_delay(&path.child("delay"), &link.delay)
 }
 
-fn check_rate(path: &FieldPath, rate: DataRate) -> Check {
-    ensure(rate.bits_per_second() > 0, || {
-        ScenarioError::refused(path.clone(), quoted(rate), "a rate above 0, such as `20 Mbit/s`")
-    })
-}
-
 fn check_shaped(path: &FieldPath, rate: &ShapedRate) -> Check {
     match rate {
         ShapedRate::TokenBucket { rate, burst } => {
-            check_rate(&path.child("rate"), *rate)?;
+            positive_rate(&path.child("rate"), *rate)?;
             positive_size(&path.child("burst"), *burst)
         }
         ShapedRate::Trace { file, format, at_end } => {
@@ -202,7 +198,7 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
 }
 
 /// A packet larger than the bucket would wait for ever.
-pub(super) fn check_bursts(scenario: &Scenario) -> Check {
+pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> Check {
     let buckets: Vec<_> = scenario
         .links
         .iter()
@@ -215,12 +211,12 @@ pub(super) fn check_bursts(scenario: &Scenario) -> Check {
         return Ok(());
     }
     let graph = Graph::new(scenario);
-    for (id, (flow_name, flow)) in (0..).map(FlowId).zip(&scenario.flows) {
+    for ((id, (flow_name, flow)), protocol) in (0..).map(FlowId).zip(&scenario.flows).zip(protocols) {
         for (direction, end) in [(Direction::Down, &flow.sender), (Direction::Up, &flow.receiver)] {
             let Ok(passed) = graph.passed(id, direction) else { continue };
-            let datagram = end.datagram_size.unwrap_or(SMALLEST_DATAGRAM) + IP_AND_UDP;
+            let packet = largest_packet(flow, end, *protocol);
             for (name, link, burst) in buckets.iter().filter(|(name, ..)| passed.contains(*name)) {
-                let largest = datagram + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
+                let largest = packet + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
                 ensure(*burst >= largest, || {
                     let path = field(["links", name, "rate", "burst"]);
                     ScenarioError::refused(path, quoted(burst), format!("at least {} B", largest.bytes()))
@@ -230,6 +226,21 @@ pub(super) fn check_bursts(scenario: &Scenario) -> Check {
         }
     }
     Ok(())
+}
+
+/// Length of the longest IP packet that an end sends, as far as the scenario says.
+fn largest_packet(flow: &Flow, end: &EndpointConfig, protocol: StackProtocol) -> ByteCount {
+    match (protocol, &flow.workload) {
+        (StackProtocol::Tcp, _) => {
+            // each end sends no more than the other one announces
+            let announced = flow.ends().map(|(_, end)| end.tcp.as_ref().and_then(|tcp| tcp.mss));
+            announced.map(|mss| mss.unwrap_or(USUAL_MSS)).into_iter().min().unwrap_or(USUAL_MSS) + IP_AND_TCP
+        }
+        (StackProtocol::Udp, Workload::Datagrams { size, .. } | Workload::Ping { size, .. }) => {
+            *size + IP_AND_UDP
+        }
+        _ => end.datagram_size.unwrap_or(SMALLEST_DATAGRAM) + IP_AND_UDP,
+    }
 }
 
 /// Headers that bearers on the way add to packets over `link`: a data PDU takes 2 bytes with a
@@ -249,3 +260,7 @@ fn pdcp_headers(scenario: &Scenario, passed: &BTreeSet<String>, link: &str) -> B
 const SMALLEST_DATAGRAM: ByteCount = ByteCount::from_bytes(1200);
 /// IPv4 header without options and UDP header.
 const IP_AND_UDP: ByteCount = ByteCount::from_bytes(20 + 8);
+/// MSS on an Ethernet of 1500 bytes; assumed where a flow leaves its `mss` to the stack.
+const USUAL_MSS: ByteCount = ByteCount::from_bytes(1500 - 40);
+/// IPv4 header and TCP header without options.
+const IP_AND_TCP: ByteCount = ByteCount::from_bytes(20 + 20);

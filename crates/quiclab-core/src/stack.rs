@@ -1,0 +1,168 @@
+//! What every stack tells about itself, and why one does not take a configuration.
+//!
+//! quiclab-transport and quiclab-stacks each have a list of [`StackInfo`]; quiclab-sim merges them.
+
+use crate::packet::Protocol;
+use crate::scenario::StackProblem;
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+use thiserror::Error;
+
+/// A stack: something that endpoints can be made of.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct StackInfo {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// Version of the library, the one in the lock file.
+    pub version: &'static str,
+    /// What it is, in a sentence.
+    pub description: &'static str,
+    /// What its two ends speak.
+    pub protocol: StackProtocol,
+    /// Kinds of workload that it runs, as in scenarios.
+    pub workloads: &'static [&'static str],
+    /// Its options and what else matters for a result.
+    pub options: &'static [OptionInfo],
+    /// Its named parameter sets.
+    pub profiles: &'static [ProfileInfo],
+}
+
+/// An option of an endpoint in one stack, or a fixed property of the stack.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OptionInfo {
+    /// Name in scenarios, with dots within tables; `None` for a property that no option changes.
+    pub option: Option<&'static str>,
+    /// What it is.
+    pub meaning: &'static str,
+    /// Its value where the scenario does not set it, with its unit.
+    pub default: &'static str,
+    /// Where this value comes from.
+    pub source: &'static str,
+}
+
+/// A named parameter set of a stack, which stands for a published one.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ProfileInfo {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// What it stands for, in a sentence.
+    pub description: &'static str,
+    /// The values of the set, each with its source; those of the stack hold for what is not listed.
+    pub options: &'static [OptionInfo],
+}
+
+/// What two ends must have in common to understand each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StackProtocol {
+    /// QUIC (RFC 9000).
+    Quic,
+    /// TCP (RFC 9293).
+    Tcp,
+    /// Plain datagrams over UDP.
+    Udp,
+}
+
+impl StackProtocol {
+    /// The protocol above IP.
+    #[must_use]
+    pub const fn over_ip(self) -> Protocol {
+        match self {
+            Self::Tcp => Protocol::Tcp,
+            Self::Quic | Self::Udp => Protocol::Udp,
+        }
+    }
+}
+
+impl Display for StackProtocol {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Quic => "QUIC",
+            Self::Tcp => "TCP",
+            Self::Udp => "plain UDP",
+        })
+    }
+}
+
+/// What a stack can do in a flow: what validation needs of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackAbilities {
+    /// What it speaks.
+    pub protocol: StackProtocol,
+    /// Kinds of workload that it runs.
+    pub workloads: &'static [&'static str],
+}
+
+impl StackInfo {
+    /// What it can do in a flow.
+    #[must_use]
+    pub const fn abilities(&self) -> StackAbilities {
+        StackAbilities { protocol: self.protocol, workloads: self.workloads }
+    }
+}
+
+/// A configuration that a stack cannot run. The message names field, value and what is allowed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum StackError {
+    /// The stack is not one of those there are, or is not given.
+    #[error("stack: `{name}` is not a known stack; allowed is {allowed}")]
+    UnknownStack {
+        /// What was written; empty if nothing was.
+        name: String,
+        /// The stacks there are.
+        allowed: String,
+    },
+    /// The stack has no named parameter sets.
+    #[error("profile: `{profile}` is given, but stack `{stack}` has no profiles; leave it out")]
+    NoProfiles {
+        /// The stack.
+        stack: &'static str,
+        /// What was written.
+        profile: String,
+    },
+    /// The stack has no parameter set of this name.
+    #[error("profile: `{profile}` is not one of stack `{stack}`; allowed is {allowed}")]
+    UnknownProfile {
+        /// The stack.
+        stack: &'static str,
+        /// What was written.
+        profile: String,
+        /// The profiles it has.
+        allowed: String,
+    },
+    /// The stack has no such option.
+    #[error("{field}: stack `{stack}` has no such option; leave it out")]
+    NoOption {
+        /// Path of the field within the endpoint.
+        field: &'static str,
+        /// The stack.
+        stack: &'static str,
+    },
+    /// A value is outside what the stack takes.
+    #[error("{field}: `{value}` is not allowed; allowed is {allowed}")]
+    OutOfRange {
+        /// Path of the field within the endpoint or the workload.
+        field: &'static str,
+        /// What was written.
+        value: String,
+        /// The allowed values, in words.
+        allowed: String,
+    },
+}
+
+impl From<StackError> for StackProblem {
+    fn from(error: StackError) -> Self {
+        let (field, value, allowed) = match error {
+            StackError::UnknownStack { name, allowed } => ("stack", name, allowed),
+            StackError::NoProfiles { stack, profile } => {
+                ("profile", profile, format!("none: stack `{stack}` has no profiles"))
+            }
+            StackError::UnknownProfile { profile, allowed, .. } => ("profile", profile, allowed),
+            StackError::NoOption { field, stack } => {
+                (field, "given".to_owned(), format!("to leave it out: stack `{stack}` has no such option"))
+            }
+            StackError::OutOfRange { field, value, allowed } => (field, value, allowed),
+        };
+        Self { field: field.into(), value, allowed }
+    }
+}
