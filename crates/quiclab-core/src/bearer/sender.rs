@@ -249,7 +249,7 @@ mod tests {
             .iter()
             .map(|(port, packet)| match &packet.payload {
                 Payload::Bytes(bytes) => (port.0, packet.id, packet.sequence, bytes.as_ref()),
-                Payload::Empty => panic!("the payload was lost"),
+                Payload::Empty | Payload::Segment(_) => panic!("the payload was lost"),
             })
             .collect();
         let (first, second) = (&b"packet 0"[..], &b"packet 1"[..]);

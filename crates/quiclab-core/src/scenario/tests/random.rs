@@ -149,6 +149,7 @@ fn end() -> impl Strategy<Value = EndpointConfig> {
             time_threshold: recovery.1,
             initial_rtt: recovery.2,
             ack_frequency: recovery.3,
+            ..EndpointConfig::default()
         },
     )
 }
