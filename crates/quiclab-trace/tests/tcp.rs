@@ -2,8 +2,8 @@
 
 mod support;
 
+use pcap_file::pcapng::PcapNgReader;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::{Block, PcapNgReader};
 use quiclab_core::{
     ByteCount, FiveTuple, Flags, Packet, Payload, Protocol, SackBlocks, Segment, SegmentOptions, Time,
 };
