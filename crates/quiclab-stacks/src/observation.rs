@@ -100,7 +100,8 @@ impl Observation {
         for space in self.spaces[..self.spaces_discarded].iter_mut() {
             *space = Outstanding::default();
         }
-        let key = |state: &RecoveryState| (state.cwnd_bytes, state.ssthresh_bytes, state.srtt_ns);
+        let key =
+            |state: &RecoveryState| (state.cwnd_bytes, state.ssthresh_bytes, state.srtt_ns, state.phase);
         let changed = key(&state) != key(&self.recovery);
         self.recovery = state;
         if changed {
