@@ -16,6 +16,9 @@
 //! | quick mode counts | | segments sent (since 6.6 only with an ACK due) | as 6.6 |
 //! | clock of the gaps | | jiffies | nanoseconds |
 
+#[cfg(test)]
+mod tests;
+
 use quiclab_core::{Duration, Time};
 
 /// Duplicates that are not merged at a position (Linux `TCP_FASTRETRANS_THRESH`).
@@ -23,8 +26,6 @@ const UNMERGED: u8 = 3;
 /// First guess of the peer's segment payload, its smallest (Linux `TCP_MSS_DEFAULT`, `TCP_MIN_MSS`).
 const FIRST_PAYLOAD: u64 = 536;
 const MIN_PAYLOAD: u64 = 88;
-/// TCP header without options.
-const HEADER: u64 = 20;
 
 /// Parameters, in the terms of `TcpOptions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub struct Settings {
 pub struct InOrder {
     /// Its payload in bytes.
     pub payload: u64,
-    /// Bytes of its TCP header beyond 20 that are there in this segment only (SACK).
+    /// Bytes of its TCP header that only some segments have (SACK): they make the payload smaller.
     pub extra_header: u64,
     /// It ends a write of the application (PSH) or the stream (FIN).
     pub ends_write: bool,
@@ -198,7 +199,7 @@ impl DelayedAck {
             return;
         }
         let length = arrival.payload + arrival.extra_header;
-        if length + HEADER >= FIRST_PAYLOAD + HEADER || (length >= MIN_PAYLOAD && !arrival.ends_write) {
+        if length >= FIRST_PAYLOAD || (length >= MIN_PAYLOAD && !arrival.ends_write) {
             self.smaller = length;
             if length == before {
                 self.segment = length;

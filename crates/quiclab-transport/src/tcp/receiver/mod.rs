@@ -121,7 +121,7 @@ impl Receiver {
             self.answered = Some(now);
         } else if start < self.next_expected() {
             self.acks.enter_quick_mode(self.window.announced());
-            self.reassembly.report_duplicate(start, end.min(self.next_expected()));
+            self.reassembly.insert(start, end.min(self.next_expected()), false);
         }
         self.acks.acknowledge_now(now);
     }

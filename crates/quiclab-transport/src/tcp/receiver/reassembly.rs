@@ -216,7 +216,7 @@ impl Reassembly {
     /// Notes a duplicate for the next ACK. A further one of the same segment only extends it: "each
     /// duplicate contiguous sequence of data received is reported in at most one D-SACK block"
     /// (RFC 2883 section 4).
-    pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
+    fn report_duplicate(&mut self, start: u64, end: u64) {
         if !self.dsack || start >= end {
             return;
         }

@@ -145,6 +145,8 @@ impl Window {
         // without scaling the window moves in whole segments
         if segment > 0 && (self.announced + segment <= free || self.announced > free) {
             free - free % segment
+        } else if segment == full && free > self.announced + full / 2 {
+            free
         } else {
             self.announced
         }
