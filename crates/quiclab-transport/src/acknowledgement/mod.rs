@@ -1,5 +1,7 @@
 //! Acknowledgement policies: when a receiver acknowledges what has arrived.
 
+pub mod delayed;
+
 use quiclab_core::{Duration, Time};
 
 /// A packet that asks for an acknowledgement has arrived.
