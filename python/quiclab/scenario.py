@@ -147,13 +147,23 @@ class AckFrequency:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TcpOptions:
+    """Options of TCP; what is left out has the value of the profile."""
+
+    mss: str | None = None
+    receive_buffer: str | None = None
+    max_receive_buffer: str | None = None
+    max_send_buffer: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class EndpointConfig:
     """Stack and options of one end of a flow."""
 
     stack: str | None = None
     profile: str | None = None
     host: str | None = None
-    congestion_control: Literal["newreno", "cubic"] | None = None
+    congestion_control: Literal["newreno", "cubic", "bbr-linux"] | None = None
     datagram_size: str | None = None
     initial_window: str | None = None
     stream_receive_window: str | None = None
@@ -163,6 +173,7 @@ class EndpointConfig:
     time_threshold: float | None = None
     initial_rtt: str | None = None
     ack_frequency: AckFrequency | None = None
+    tcp: TcpOptions | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
