@@ -19,14 +19,14 @@ from quiclab.evaluate import (
     results_directory,
     write_manifest,
 )
-from quiclab.registry import find, find_all
+from quiclab.registry import find_all, find_parts
 from quiclab.store import Store, write_parquet
 from quiclab.study import Study
 
 app = typer.Typer(help="Published studies: run them and compare.", no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
-OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study.")]
+OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one with parts: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
@@ -148,19 +148,23 @@ def table_command(
     """Print one row for each published row, in the columns of the publication."""
     if form not in ("table", "csv", "json"):
         raise RequestError(f"--format is `{form}`; allowed are table, csv and json")
-    evaluation = Evaluation(find(name), out)
-    study = evaluation.study
-    present, _ = available_engines(study.chosen_engines(engines))
-    rows = table_rows(evaluation, present)
-    if form == "csv":
-        print(to_csv(rows), end="")
-    elif form == "json":
-        print(to_json({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}))
-    else:
-        show.rows(rows, f"{study.title} ({study.table.source})")
-    for item in study.unavailable:
-        print(f"{item.name}: {item.reason}", file=sys.stderr)
-    _complain(evaluation, present)
+    parts = find_parts(name)
+
+    def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        present, _ = available_engines(study.chosen_engines(engines))
+        rows = table_rows(evaluation, present)
+        if form == "csv":
+            print(to_csv(rows), end="\n" if study is not parts[-1] else "")
+        elif form == "json":
+            print(to_json({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}))
+        else:
+            show.rows(rows, f"{study.title} ({study.table.source})")
+        for item in study.unavailable:
+            print(f"{item.name}: {item.reason}", file=sys.stderr)
+        _complain(evaluation, present)
+
+    for_each(parts, action)
 
 
 @app.command("report")
@@ -181,13 +185,17 @@ def compare_command(
     out: OutOption = RESULTS,
 ) -> None:
     """Print published and measured results side by side, and the fidelity of each series."""
-    evaluation = Evaluation(find(name), out)
-    document = compare_document(evaluation, evaluation.study.default_engine)
-    if as_json:
-        print(to_json(document))
-    else:
-        show.comparison(document)
-    _complain(evaluation, [evaluation.study.default_engine])
+
+    def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        document = compare_document(evaluation, study.default_engine)
+        if as_json:
+            print(to_json(document))
+        else:
+            show.comparison(document)
+        _complain(evaluation, [study.default_engine])
+
+    for_each(find_parts(name), action)
 
 
 @app.command("package")
