@@ -430,6 +430,14 @@ mod tests {
         assert!(store.holds(1500, 3000) && !store.holds(1500, 3001));
     }
 
+    /// What fills a gap may overlap what is held behind it.
+    #[test]
+    fn a_segment_that_fills_more_than_the_gap_reports_the_overlap() {
+        let mut store = from(1000);
+        store.insert(2000, 3000, false);
+        assert_eq!(ack(&mut store, 1000, 2500), (3000, vec![(2000, 2500)]));
+    }
+
     #[test]
     fn without_sack_or_dsack_nothing_is_reported() {
         let mut plain = Reassembly::new(false, true);
