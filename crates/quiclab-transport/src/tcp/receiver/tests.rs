@@ -90,6 +90,19 @@ fn data_in_order_is_read_once() {
     assert_eq!(ack(&mut receiver, ms(1)).2, [(1, 1449)], "and a D-SACK");
 }
 
+/// The answer 10 ms after the first segment makes the connection interactive: the ACK of the next waits for
+/// another answer, 40 ms at most.
+#[test]
+fn after_an_answer_the_acknowledgement_waits_for_the_next() {
+    let mut receiver = Receiver::new(&linux(), PAYLOAD, true, false);
+    receiver.on_segment(ms(0), &segment(1, PAYLOAD), None);
+    receiver.on_ack_sent(ms(10), false);
+    receiver.on_data_sent(ms(10));
+    receiver.on_segment(ms(100), &segment(1449, PAYLOAD), None);
+    receiver.read(ms(100));
+    assert_eq!(receiver.ack_due(), Some(ms(140)));
+}
+
 /// RFC 2018 section 3: three blocks beside timestamps, four without; a duplicate takes the first place.
 #[test]
 fn as_many_blocks_as_fit_are_sent() {
