@@ -119,8 +119,8 @@ fn a_pause_longer_than_the_rto_starts_quick_mode_again() {
     }
 }
 
-/// At 1000 ms a deadline of 1040 ms; a small segment at 1031 ms: timeout 20 + 31 = 51 ms, a quarter of it
-/// is 12.75 ms, the deadline is 9 ms away.
+/// At 1000 ms a deadline of 1040 ms. At 1015 ms a quarter of the timeout of 40 ms is less than the 25 ms
+/// left; at 1031 ms 10 ms is more than the 9 ms left.
 #[test]
 fn a_deadline_about_to_expire_is_not_waited_for() {
     let mut acks = DelayedAck::new(SETTINGS, 64_240);
@@ -128,11 +128,11 @@ fn a_deadline_about_to_expire_is_not_waited_for() {
     acks.on_little_room();
     acks.decide(ms(1000), &STATE);
     assert_eq!(acks.due(), Some(ms(1040)));
-    let small = InOrder { payload: 100, ..FULL };
-    acks.on_data(ms(1015), &small); // timeout 40/2 + 20
+    let small = InOrder { payload: 100, ends_write: true, ..FULL };
+    acks.on_data(ms(1015), &small);
     acks.decide(ms(1015), &STATE);
     assert_eq!(acks.due(), Some(ms(1040)), "the earlier deadline stays");
-    acks.on_data(ms(1031), &small); // gap 16 ms: 40 ms, a quarter is 10 ms
+    acks.on_data(ms(1031), &small);
     acks.decide(ms(1031), &STATE);
     assert_eq!(acks.due(), Some(ms(1031)));
 }
@@ -150,6 +150,17 @@ fn an_answer_within_the_timeout_makes_the_connection_interactive() {
     acks.on_ack_sent(ms(1640), false);
     acks.on_data_sent(ms(1640)); // 40 ms after the data: not within
     assert_eq!(alone(&mut acks, ms(1650)), Some(ms(1650)));
+}
+
+#[test]
+fn a_duplicate_ends_interactivity() {
+    let mut acks = settled();
+    acks.on_data_sent(ms(1001));
+    acks.enter_quick_mode(64_240);
+    acks.decide(ms(1002), &State { unacknowledged: 0, ..STATE });
+    assert_eq!(acks.due(), Some(ms(1002)));
+    acks.on_ack_sent(ms(1002), true);
+    assert_eq!(alone(&mut acks, ms(1003)), Some(ms(1003)), "quick mode goes on");
 }
 
 #[test]

@@ -32,8 +32,6 @@ use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
 use window::{GROWTH_PAYLOAD, Window};
 
-pub(crate) use window::window_scale;
-
 /// Least time between answers to unacceptable empty segments (Linux `tcp_invalid_ratelimit`).
 const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
 /// Blocks that fit beside the timestamps option, and without it (RFC 2018 section 3).
@@ -82,6 +80,11 @@ impl Receiver {
             sack,
             has_timestamps: timestamps,
         }
+    }
+
+    /// Shift count of the window to announce in SYN or SYN-ACK (RFC 7323 section 2.2); 0 without scaling.
+    pub(crate) fn window_scale(config: &Config) -> u8 {
+        window::window_scale(config)
     }
 
     /// A segment arrived (the caller has checked PAWS): with data or FIN, or an empty one, whose timestamp

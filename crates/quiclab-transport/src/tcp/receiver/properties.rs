@@ -133,7 +133,7 @@ fn run(mut receiver: Receiver, steps: &[Step]) {
         }
         now += Duration::from_millis(1);
         let next = receiver.next_expected();
-        if next < model.edge {
+        if next <= STREAM + 1 && next < model.edge {
             let repeated = piece(next, PAYLOAD.min(model.edge - next), now);
             arrive(&mut receiver, &mut model, now, &repeated);
         }

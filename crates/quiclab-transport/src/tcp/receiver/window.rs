@@ -35,7 +35,7 @@ fn window_of(space: u64) -> u64 {
 }
 
 /// Shift count to announce (Linux `tcp_select_initial_window`): the largest buffer fits into 16 bits.
-pub(crate) fn window_scale(config: &Config) -> u8 {
+pub(super) fn window_scale(config: &Config) -> u8 {
     if !config.window_scaling {
         return 0;
     }
