@@ -30,7 +30,9 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         Payload::Bytes(bytes) if packet.tuple.protocol() == Protocol::Udp => {
             (Protocol::Udp, Some(&bytes[..]), None)
         }
-        Payload::Bytes(_) | Payload::Empty => (packet.tuple.protocol(), None, None),
+        Payload::Bytes(_) | Payload::Empty | Payload::Datagram { .. } => {
+            (packet.tuple.protocol(), None, None)
+        }
     };
     let udp = protocol == Protocol::Udp;
     let (source, destination) = (packet.tuple.source(), packet.tuple.destination());

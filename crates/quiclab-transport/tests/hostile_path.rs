@@ -46,8 +46,7 @@ fn no_connection_dies_under_thirty_percent_loss() {
             let mut case = Case::new(seed);
             case.path = Path { loss: 0.3, ..Path::plain() };
             case.size = 300_000;
-            case.server =
-                EndpointConfig { congestion_control: Some(control), ..Case::plain_config() };
+            case.server = EndpointConfig { congestion_control: Some(control), ..Case::plain_config() };
             case.client = Case::plain_config();
             case.run().unwrap_or_else(|problem| panic!("{control:?}, seed {seed}: {problem}"));
         }
@@ -129,10 +128,16 @@ impl Case {
         use CongestionControl::{BbrChromium, BbrLinux, BbrPicoquic, Cubic, Newreno};
         let control = pick(random, &[Newreno, Cubic, Cubic, BbrLinux, BbrChromium, BbrPicoquic]);
         let bbr = !matches!(control, Newreno | Cubic);
-        let exit = pick(random, &[SlowStartExit::None, SlowStartExit::HystartLinux, SlowStartExit::HystartPlusPlus]);
-        let pacing = pick(random, &[Pacing::None, Pacing::Linux { max_rate: None }, Pacing::Fq { max_rate: None }]);
-        let buffer = pick(random, &[4_000, 16_000, 131_072]);
+        let exit =
+            pick(random, &[SlowStartExit::None, SlowStartExit::HystartLinux, SlowStartExit::HystartPlusPlus]);
+        let pacing =
+            pick(random, &[Pacing::None, Pacing::Linux { max_rate: None }, Pacing::Fq { max_rate: None }]);
+        let buffer = pick(random, &[8_192, 16_384, 131_072]);
         let flag = |random: &mut RandomStream| Some(random.uniform() < 0.8);
+        let sack = random.uniform() < 0.8;
+        let detections =
+            [TcpLossDetection::Rack, TcpLossDetection::DuplicateAcks, TcpLossDetection::DuplicateAcksAndRack];
+        let detection = pick(random, &detections);
         EndpointConfig {
             congestion_control: Some(control),
             slow_start_exit: (!bbr).then_some(exit),
@@ -140,22 +145,15 @@ impl Case {
             tcp: Some(TcpOptions {
                 mss: Some(ByteCount::from_bytes(pick(random, &[536, 1460, 1460, 1280]))),
                 timestamps: flag(random),
-                sack: flag(random),
-                dsack: flag(random),
-                tail_loss_probe: flag(random),
+                sack: Some(sack),
+                dsack: flag(random).filter(|_| sack),
+                tail_loss_probe: flag(random).filter(|_| sack),
                 frto: flag(random),
                 undo: flag(random),
                 restart_after_idle: flag(random),
                 receive_buffer: Some(ByteCount::from_bytes(buffer)),
                 max_receive_buffer: Some(ByteCount::from_bytes(pick(random, &[buffer, 6_291_456]))),
-                loss_detection: Some(pick(
-                    random,
-                    &[
-                        TcpLossDetection::Rack,
-                        TcpLossDetection::DuplicateAcks,
-                        TcpLossDetection::DuplicateAcksAndRack,
-                    ],
-                )),
+                loss_detection: Some(detection).filter(|_| sack),
                 rate_reduction: Some(pick(
                     random,
                     &[RateReduction::PrrSafeAck, RateReduction::Prr, RateReduction::None],
@@ -308,7 +306,8 @@ impl World {
     /// Sizes are exact, and data stays within the peer's window (RFC 9293 section 3.8.6).
     fn check(&self, end: usize, packet: &Packet) -> Result<(), String> {
         let segment = segment(packet);
-        let timestamps = [false, true].map(|with| 20 + segment.header_bytes(with) + u64::from(segment.length));
+        let timestamps =
+            [false, true].map(|with| 20 + segment.header_bytes(with) + u64::from(segment.length));
         if !timestamps.contains(&packet.size.bytes()) {
             return Err(format!("a packet of {} with {segment:?}", packet.size));
         }

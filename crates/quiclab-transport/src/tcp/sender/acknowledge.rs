@@ -1,7 +1,7 @@
 //! The way of an acknowledgement through the sender (Linux `tcp_ack`).
 
 use super::recovery::Retransmit;
-use super::{AckOutcome, Sender, State};
+use super::{AckOutcome, Sender, State, timestamp};
 use crate::congestion::{Ack, RecoveryPhase};
 use crate::recovery::delivery_rate::{RateSample, SentState};
 use crate::recovery::prr::PrrAck;
@@ -195,7 +195,7 @@ impl Sender {
             && work.advanced
             && let Some(echo) = work.echo.filter(|echo| *echo != 0)
         {
-            let millis = self.timestamp(now).wrapping_sub(echo);
+            let millis = timestamp(now).wrapping_sub(echo);
             if millis < u32::MAX / 2 {
                 let rtt = Duration::from_millis(u64::from(millis.max(1)));
                 (sample, congestion) = (Some(rtt), Some(rtt));
@@ -247,6 +247,7 @@ impl Sender {
             self.reduce(ack);
         }
         self.update_pacing(now);
+        self.unblock();
     }
 
     /// One step of the reduction (`tcp_cwnd_reduction`).

@@ -119,7 +119,6 @@ pub(crate) struct Sender {
     payload: u64,
     sack: bool,
     timestamps: bool,
-    timestamp_offset: u32,
     options: Options,
     // the stream
     /// End of what the application has written.
@@ -127,6 +126,8 @@ pub(crate) struct Sender {
     /// Ends of its writes that were not sent yet.
     writes: VecDeque<u64>,
     finished: bool,
+    /// The send buffer was full, and a third of it is not free yet.
+    blocked: bool,
     /// First position not acknowledged (SND.UNA).
     acknowledged: u64,
     /// Next new position (SND.NXT).
@@ -214,8 +215,6 @@ pub(crate) struct Agreed {
     pub(crate) payload: u64,
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
-    /// What this end adds to the milliseconds of `now` in its timestamps.
-    pub(crate) timestamp_offset: u32,
     /// First receive window of the peer in bytes.
     pub(crate) window: u64,
     /// RTT of the handshake; `None` if SYN or SYN-ACK was retransmitted.
@@ -240,7 +239,6 @@ impl Sender {
             payload: agreed.payload,
             sack: agreed.sack,
             timestamps: agreed.timestamps,
-            timestamp_offset: agreed.timestamp_offset,
             options: Options {
                 loss_detection: config.loss_detection,
                 rate_reduction: config.rate_reduction,
@@ -256,6 +254,7 @@ impl Sender {
             written: 1,
             writes: VecDeque::new(),
             finished: false,
+            blocked: false,
             acknowledged: 1,
             next: 1,
             window: agreed.window,
@@ -304,6 +303,7 @@ impl Sender {
         if bytes > 0 {
             self.written += bytes;
             self.writes.push_back(self.written);
+            self.blocked = self.free() == 0;
         }
     }
 
@@ -312,11 +312,29 @@ impl Sender {
         self.finished = true;
     }
 
-    /// Bytes that the send buffer has room for: twice the window (Linux: `tcp_sndbuf_expand`), up to the
-    /// largest buffer. Only payload is charged.
+    /// Bytes that the application may write now: none from when the buffer is full until a third of it is
+    /// free again (Linux: `sk_stream_is_writeable`).
     pub(crate) fn room(&self) -> u64 {
-        let window = u64::from(self.cwnd().max(INITIAL_SEGMENTS)) * self.payload;
-        (2 * window).min(self.options.send_buffer).saturating_sub(self.written - self.acknowledged)
+        if self.blocked { 0 } else { self.free() }
+    }
+
+    /// Bytes that the send buffer has room for: memory for two windows of single segments (Linux:
+    /// `tcp_sndbuf_expand`), up to the largest buffer. What waits is charged its payload alone: Linux keeps
+    /// it in pages.
+    fn free(&self) -> u64 {
+        let segment = (self.payload + HEADER_ROOM + SHARED_INFO).next_power_of_two() + SK_BUFF;
+        let window = u64::from(self.cwnd().max(INITIAL_SEGMENTS)) * segment;
+        (2 * window).min(self.options.send_buffer).saturating_sub(self.queued())
+    }
+
+    /// Bytes written and not acknowledged.
+    fn queued(&self) -> u64 {
+        self.written.saturating_sub(self.acknowledged)
+    }
+
+    /// Something was acknowledged, or the window has changed: the application may write again.
+    fn unblock(&mut self) {
+        self.blocked = self.blocked && 2 * self.free() < self.queued();
     }
 
     /// First position not acknowledged.
@@ -382,11 +400,6 @@ impl Sender {
         u64::from(self.board.in_flight()) * self.payload
     }
 
-    /// Milliseconds of this end's timestamps (RFC 7323 section 4.2; wraps).
-    fn timestamp(&self, now: Time) -> u32 {
-        timestamp(now, self.timestamp_offset)
-    }
-
     fn update_pacing(&mut self, now: Time) {
         let window = u64::from(self.cwnd().max(self.board.outstanding())) * self.payload;
         let input = PacingInput {
@@ -409,10 +422,15 @@ impl Sender {
     }
 }
 
-/// TSval at `now`.
-pub(crate) const fn timestamp(now: Time, offset: u32) -> u32 {
-    ((now.as_nanos() / 1_000_000) as u32).wrapping_add(offset)
+/// TSval at `now`: milliseconds, as Linux' by default (RFC 7323 section 5.4); wraps as on the wire.
+pub(crate) const fn timestamp(now: Time) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
 }
 
+/// Memory of a segment beside its payload in Linux on 64-bit machines, in bytes: `MAX_TCP_HEADER`,
+/// `struct skb_shared_info`, `struct sk_buff`.
+const HEADER_ROOM: u64 = 256;
+const SHARED_INFO: u64 = 320;
+const SK_BUFF: u64 = 256;
 /// Segments that the send buffer is sized for at least (`TCP_INIT_CWND`).
 const INITIAL_SEGMENTS: u32 = 10;

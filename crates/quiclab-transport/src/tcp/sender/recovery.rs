@@ -8,7 +8,7 @@
 //! | F-RTO (RFC 5682) | data sent before the timeout arrives without having been retransmitted | timeout |
 
 use super::acknowledge::Work;
-use super::{Sender, State, Undo};
+use super::{Sender, State, Undo, timestamp};
 use crate::congestion::CongestionEvent;
 use crate::recovery::prr::Prr;
 use quiclab_core::Time;
@@ -209,7 +209,7 @@ impl Sender {
 
     /// A segment was retransmitted: it counts among those that a DSACK must report for an undo.
     pub(super) fn note_retransmission(&mut self, now: Time) {
-        let stamp = self.timestamp(now);
+        let stamp = timestamp(now);
         self.first_retransmission.get_or_insert(stamp);
         if let Some(undo) = &mut self.undo {
             undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);

@@ -65,11 +65,22 @@ impl Sender {
     /// Whether a burst of segmentation offload is complete (`tcp_tso_should_defer`): waits for a third of
     /// the window at most.
     fn is_burst(&self, room: u32, waiting: u64) -> bool {
-        let millisecond = self.pacer.rate().map_or(u64::MAX, |rate| rate.bits_per_second() / 8 / 1024);
+        let millisecond = self.rate_of_window() / 1024;
         let goal = u32::try_from(millisecond / self.payload).unwrap_or(u32::MAX);
         let goal = goal.clamp(2, self.options.gso_segments).min((self.cwnd() / 3).max(1));
         let whole = u64::from(goal) * self.payload;
         room >= goal || waiting < whole || self.board.in_flight() == 0 || self.in_burst()
+    }
+
+    /// Bytes per second that bursts are sized for: the pacing rate, without pacing 1.2 windows per RTT
+    /// (`tcp_update_pacing_rate` computes it for that alone).
+    fn rate_of_window(&self) -> u64 {
+        let bytes = |rtt: Duration| {
+            let window = u128::from(self.cwnd()) * u128::from(self.payload);
+            (window * 1_200_000_000 / u128::from(rtt.as_nanos().max(1))) as u64
+        };
+        let unpaced = || self.rtt.smoothed().map_or(0, bytes);
+        self.pacer.rate().map_or_else(unpaced, |rate| rate.bits_per_second() / 8)
     }
 
     /// Whether the last segment belongs to a burst that goes on at this very moment.
@@ -219,7 +230,7 @@ impl Sender {
         }
         self.usage_most = self.usage_most.max(outstanding);
         let unused = now.since(self.usage_stamp) >= self.rtt.rto();
-        let by_application = self.room() > 0;
+        let by_application = self.free() > 0;
         if self.options.restart_after_idle && unused && by_application && self.state == State::Open {
             let used = u64::from(self.usage_most) * self.payload;
             self.controller.on_application_limited(now, used);

@@ -73,7 +73,6 @@ impl Bench {
             payload: 1000,
             sack,
             timestamps: true,
-            timestamp_offset: 0,
             window: 1_000_000,
             rtt: Some(Duration::from_millis(100)),
         };
@@ -359,11 +358,21 @@ fn a_closed_window_is_probed() {
     assert_eq!(bench.sent(), [4, 5]);
 }
 
+/// Memory for two windows of 50 segments: 2 · 50 · (2^11 + 256) B = 230 400 B for segments of 1000 B.
 #[test]
 fn the_send_buffer_follows_the_window() {
     let mut bench = Bench::new(50);
     bench.sender.written = 1;
-    assert_eq!(bench.sender.room(), 100_000);
-    bench.sender.write(30_000);
-    assert_eq!(bench.sender.room(), 70_000);
+    bench.sender.blocked = false;
+    assert_eq!(bench.sender.room(), 230_400);
+    bench.sender.write(230_400);
+    bench.sent();
+    // full: the application is called when a third is free, 76.8 kB
+    bench.wait(100);
+    bench.ack(50, &[]);
+    assert_eq!(bench.sender.room(), 0);
+    bench.ack(76, &[]);
+    assert_eq!(bench.sender.room(), 0);
+    bench.ack(77, &[]);
+    assert_eq!(bench.sender.room(), 77_000);
 }

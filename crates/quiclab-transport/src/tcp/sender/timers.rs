@@ -37,10 +37,11 @@ impl Sender {
     }
 
     /// The deadline of [`Sender::next_timer`] may be due.
-    pub(crate) fn on_timer(&mut self, now: Time) {
-        let Some((timer, deadline)) = self.timer else { return };
+    /// Returns whether it was; a paced segment is let go by [`Sender::transmit`].
+    pub(crate) fn on_timer(&mut self, now: Time) -> bool {
+        let Some((timer, deadline)) = self.timer else { return false };
         if deadline > now {
-            return; // pacing
+            return false;
         }
         self.timer = None;
         match timer {
@@ -49,6 +50,7 @@ impl Sender {
             Timer::Reordering => self.on_reordering_timeout(now),
             Timer::Window => self.on_window_timeout(now),
         }
+        true
     }
 
     /// Sets the timer after an acknowledgement or new data: a tail loss probe if one may be sent, else the
