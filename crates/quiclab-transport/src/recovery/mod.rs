@@ -1,3 +1,7 @@
 //! Loss recovery: RTT, loss detection, timers, and how the window shrinks meanwhile.
 
 pub mod delivery_rate;
+pub mod persistent;
+pub mod pto;
+pub mod rtt;
+pub mod threshold;
