@@ -1,7 +1,7 @@
 //! Leaky bucket: it fills at a rate and holds a burst (RFC 9002 section 7.7).
 //!
-//! "A sender SHOULD pace sending of all in-flight packets", at `N * congestion_window / smoothed_rtt`, with
-//! "a small factor, such as 1.25" for N, and "SHOULD limit bursts to the initial congestion window".
+//! "A sender SHOULD pace sending of all in-flight packets", at `N * congestion_window / smoothed_rtt`, N
+//! "small, but at least 1 (for example, 1.25)", and "SHOULD limit bursts to the initial congestion window".
 //!
 //! | What | Here | RFC 9002 | others |
 //! | --- | --- | --- | --- |

@@ -4,3 +4,7 @@ pub mod delivery_rate;
 pub mod prr;
 pub mod rack;
 pub mod tcp_rtt;
+pub mod persistent;
+pub mod pto;
+pub mod rtt;
+pub mod threshold;
