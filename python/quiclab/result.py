@@ -78,12 +78,16 @@ class RunResult:
         `packet_id`; empty if none were asked for.
     taps
         Records of each tap by name, with columns `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
+    acks
+        Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`, `bytes`,
+        `gap_ms`; empty if none were asked for.
     """
 
     data: Mapping[str, Any]
     series: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
     packets: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
     taps: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+    acks: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "the result") -> RunResult:
@@ -231,7 +235,8 @@ def run(
     if not sampled.is_empty():
         data["series"] = summary(sampled)
     taps = {name: frames.tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
-    return RunResult(data, sampled, frames.packets(output.packets), taps)
+    packets, acks = frames.packets(output.packets), frames.acks(output.acks)
+    return RunResult(data, sampled, packets, taps, acks)
 
 
 def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:

@@ -98,6 +98,16 @@ pub enum TransportEvent<'a> {
         /// Their numbers, ascending.
         numbers: &'a [u64],
     },
+    /// An acknowledgement arrived: in QUIC an ACK frame, in TCP a segment whose acknowledgement counts.
+    /// How long the one before it is ago follows from the times.
+    AckReceived {
+        /// Packets that it newly acknowledges, only those that ask for an acknowledgement; 0 if it says
+        /// nothing new. What was declared lost before is not outstanding any more and does not count in
+        /// QUIC.
+        packets: u32,
+        /// Their bytes: QUIC packets from header to tag, payloads of TCP.
+        bytes: u64,
+    },
     /// The recovery state changed.
     Recovery(RecoveryState),
     /// A line of the NSS key log format.

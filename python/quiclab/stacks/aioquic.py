@@ -254,23 +254,21 @@ class AioquicEndpoint:
         return (self._start_ns, self._finished, self._delivered, self._failed)
 
     def statistics(self) -> dict[str, float]:
-        """Return counters over the whole run."""
-        return {
-            "packets_sent": self._packets_sent,
-            "packets_received": self._packets_received,
-            **self.sample(),
-        }
+        """Return values over the whole run."""
+        return self.sample()
 
     def sample(self) -> dict[str, float]:
-        """Return the state of recovery at this moment; names and units as those of the native stacks."""
+        """Return recovery state and counters at this moment; names and units as those of the native stacks."""
+        counters = {"packets_sent": self._packets_sent, "packets_received": self._packets_received}
         if self._connection is None:
-            return {}
+            return dict(counters)
         recovery = self._connection._loss
         values: dict[str, float] = {
             "cwnd_bytes": recovery.congestion_window,
             "in_flight_bytes": recovery.bytes_in_flight,
             "lost_packets": self._lost_packets,
             "congestion_events": self._congestion_events,
+            **counters,
         }
         threshold = recovery._cc.ssthresh
         if threshold is not None:

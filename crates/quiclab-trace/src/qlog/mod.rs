@@ -11,6 +11,7 @@
 //! | packets lost | one `quic:packet_lost` for each packet |
 //! | recovery state | `quic:congestion_state_updated` if the phase has changed, then |
 //! | | `quic:recovery_metrics_updated` with the metrics that have changed |
+//! | acknowledgement received | none: the ACK frame is in its packet |
 //! | secret | none: secrets belong into the capture, see [`crate::pcapng`] |
 //!
 //! The recovery event has three metrics of quiclab's own beside the draft's, `lost_packets`,
@@ -233,7 +234,8 @@ impl TransportObserver for QlogWriter {
                 }
             }
             TransportEvent::Recovery(ref state) => self.recovery(now, state),
-            TransportEvent::Secret(_) => {}
+            // the ACK frame is in its packet
+            TransportEvent::AckReceived { .. } | TransportEvent::Secret(_) => {}
         }
         if self.buffer.len() >= FLUSH_BYTES {
             self.write_buffer();
