@@ -166,9 +166,10 @@ def table_command(
             print(f"{item.name}: {item.reason}", file=sys.stderr)
         shown.append((evaluation, present))
 
-    for_each(parts, action)
-    for document in _one(TABLE_SCHEMA, name, documents):
-        print(to_json(document))
+    try:
+        for_each(parts, action)
+    finally:
+        _print_json(TABLE_SCHEMA, name, parts, documents)
     _complain_of(shown)
 
 
@@ -202,9 +203,11 @@ def compare_command(
             show.comparison(document)
         shown.append((evaluation, [study.default_engine]))
 
-    for_each(find_parts(name), action)
-    for document in _one(COMPARE_SCHEMA, name, documents):
-        print(to_json(document))
+    parts = find_parts(name)
+    try:
+        for_each(parts, action)
+    finally:
+        _print_json(COMPARE_SCHEMA, name, parts, documents)
     _complain_of(shown)
 
 
@@ -307,9 +310,11 @@ def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
     return keep
 
 
-def _one(schema: str, name: str, documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one JSON document at most: that of the only study, or one that holds those of the parts."""
-    return documents if len(documents) < 2 else [{"schema": schema, "study": name.rstrip("/"), "parts": documents}]
+def _print_json(schema: str, name: str, parts: list[Study], documents: list[dict[str, Any]]) -> None:
+    """Print one JSON document at most: that of the only study, or one that holds those of the parts."""
+    if documents:
+        whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
+        print(to_json(whole if len(parts) > 1 else documents[0]))
 
 
 def _complain_of(shown: list[tuple[Evaluation, list[str]]]) -> None:

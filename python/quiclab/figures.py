@@ -158,7 +158,8 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
     """Return the points of a figure of a criterion.
 
     Columns: `setting`, `series` (label of the configuration), `difference` and `limit` (percent of the reference, or
-    the unit of the metric, or multiples of the limit where limits differ), `low` (-limit), `reference`, `measured`, `outcome`; settings that were not run have none.
+    the unit of the metric, or multiples of the limit where limits differ), `low` (-limit), `reference`, `measured`,
+    `outcome`; settings that were not run have none.
     """
     study = evaluation.study
     labels = study.labels
