@@ -22,7 +22,7 @@ from quiclab.claims import (
     verdict_of,
 )
 from quiclab.evaluate import read_published
-from quiclab.registry import studies
+from quiclab.registry import find_all, studies
 from quiclab.study import Study
 
 FACTORS = {"x": (1, 2)}
