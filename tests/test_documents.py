@@ -48,7 +48,9 @@ SHORTENED = [
     (r"(quiclab study run (?!dual_connectivity|validation)\S+)\b.*", r"\1 --runs 1"),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
-INCOMPLETE = re.compile(r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation)\b")
+INCOMPLETE = re.compile(
+    r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation)\b|quiclab study report validation\b"
+)
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def test_commands_and_examples_run(document: Path, folder: Path) -> None:
     for program, package in (("tshark", "tshark"),):
         if re.search(rf"\b{program}\b", text) and shutil.which(program) is None:
             pytest.skip(f"{program} is not installed (apt-get install {package})")
-    if "lab-tcp" in text and not has_stack("lab-tcp"):
+    if "linux_tcp" in text and not has_stack("lab-tcp"):
         pytest.skip("this build has no lab-tcp")
     if "aioquic" in text and not has_stack("aioquic"):
         pytest.skip("the extra aioquic is not installed")

@@ -168,10 +168,7 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
     for line in found.lines:
         scale = _scale(found.criterion, line.limit)
         name = str(line.key[0])
-        values = [
-            f"{value:g} {factor.unit}".strip() if isinstance(value, int | float) else value
-            for factor, value in zip(study.factors, line.key[1:], strict=False)
-        ]
+        values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.factors, line.key[1:], strict=False)]
         rows.append(
             {
                 "setting": ", ".join([labels[name], *values]),
