@@ -275,7 +275,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
     unavailable=(
         Unavailable(
             "published",
-            "published testbed, server kernel 5.3",
+            "published testbed (server kernel 5.3)",
             "a testbed with older kernels, TLS and HTTP/2: shown, not compared",
         ),
     ),

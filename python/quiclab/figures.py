@@ -20,6 +20,7 @@ from quiclab.errors import QuiclabError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from quiclab.criteria import Criterion
     from quiclab.evaluate import Evaluation
     from quiclab.stats import Summary
     from quiclab.study import Figure
@@ -157,19 +158,17 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
     """Return the points of a figure of a criterion.
 
     Columns: `setting`, `series` (label of the configuration), `difference` and `limit` (percent of the reference, or
-    the unit of the metric), `low` (-limit), `reference`, `measured`, `outcome`; settings that were not run have none.
+    the unit of the metric, or multiples of the limit where limits differ), `low` (-limit), `reference`, `measured`,
+    `outcome`; settings that were not run have none.
     """
     study = evaluation.study
     labels = study.labels
     found = next(item for item in evaluation.criteria(engine) if item.criterion.identity == figure.criterion)
-    scale = 100.0 if found.criterion.relative else 1.0
     rows = []
     for line in found.lines:
+        scale = _scale(found.criterion, line.limit)
         name = str(line.key[0])
-        values = [
-            f"{value:g} {factor.unit}".strip() if isinstance(value, int | float) else value
-            for factor, value in zip(study.factors, line.key[1:], strict=False)
-        ]
+        values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.factors, line.key[1:], strict=False)]
         rows.append(
             {
                 "setting": ", ".join([labels[name], *values]),
@@ -185,12 +184,21 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
     return pl.DataFrame(rows).filter(pl.col("difference").is_not_nan())
 
 
+def _differ(criterion: Criterion) -> bool:
+    return not criterion.relative and len(set(criterion.limits.values())) > 1
+
+
+def _scale(criterion: Criterion, limit: float) -> float:
+    """Return what turns a difference into what the figure shows."""
+    return 100.0 if criterion.relative else 1.0 / limit if _differ(criterion) else 1.0
+
+
 def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
     """Declare a figure of a criterion: one row a setting, its limits as a band and its difference as a mark."""
     study = evaluation.study
     criterion = next(item for item in study.criteria if item.identity == figure.criterion)
     metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
-    unit = "%" if criterion.relative else metric.unit
+    unit = "%" if criterion.relative else "limits" if _differ(criterion) else metric.unit
     data = agreement_data(evaluation, figure, engine)
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.to_dicts()})
