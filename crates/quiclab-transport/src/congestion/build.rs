@@ -44,13 +44,9 @@ pub fn build(settings: &Settings, random: RandomStream) -> Box<dyn Controller> {
         CongestionControl::Newreno => Box::new(NewReno::new(&window, policy(settings))),
         CongestionControl::Cubic => Box::new(Cubic::new(&window, policy(settings))),
         CongestionControl::Fixed => Box::new(Fixed::new(initial_window)),
-        CongestionControl::BbrLinux => Box::new(bbr::linux::BbrLinux::new(mss, initial_window, random)),
-        CongestionControl::BbrChromium => {
-            Box::new(bbr::chromium::BbrChromium::new(mss, initial_window, random))
-        }
-        CongestionControl::BbrPicoquic => {
-            Box::new(bbr::picoquic::BbrPicoquic::new(mss, initial_window, random))
-        }
+        CongestionControl::BbrLinux => Box::new(bbr::BbrLinux::new(mss, initial_window, random)),
+        CongestionControl::BbrChromium => Box::new(bbr::BbrChromium::new(mss, initial_window, random)),
+        CongestionControl::BbrPicoquic => Box::new(bbr::BbrPicoquic::new(mss, initial_window, random)),
     }
 }
 

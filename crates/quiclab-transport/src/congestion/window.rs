@@ -82,10 +82,6 @@ impl Window {
         window
     }
 
-    pub(crate) fn flavour(&self) -> Flavour {
-        self.flavour
-    }
-
     pub(crate) fn mss(&self) -> u64 {
         self.mss
     }

@@ -135,6 +135,23 @@ fn credit_of_a_larger_window_is_worth_one_packet() {
 }
 
 #[test]
+fn a_reduction_and_a_timeout_forget_credit() {
+    // snd_cwnd_cnt is 0 after tcp_init_cwnd_reduction and tcp_enter_loss: 9 packets of credit and one
+    // acknowledged after it would be a growth at 10 packets
+    for timeout in [false, true] {
+        let mut window = window(Flavour::LinuxTcp, 20);
+        window.grow_per(20 * MSS, 9 * MSS);
+        if timeout {
+            window.timeout(&CongestionEvent { in_flight: 9 * MSS, ..CongestionEvent::default() }, None);
+        } else {
+            window.cut(10 * MSS);
+        }
+        window.grow_per(10 * MSS, MSS);
+        assert_eq!(window.bytes(), 10 * MSS);
+    }
+}
+
+#[test]
 fn an_undo_restores_window_and_threshold_once() {
     for flavour in BOTH {
         let mut window = window(flavour, 40);

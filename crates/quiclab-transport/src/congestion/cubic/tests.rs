@@ -87,7 +87,7 @@ fn linux_grows_by_five_percent_per_round_trip_after_the_policy_ends_slow_start()
     };
     let policy = HystartLinux::new(AckTrain::Cushioned { paced: false });
     let mut cubic = Cubic::new(&settings, Box::new(policy));
-    let mut acks = |cubic: &mut Cubic, from: u64, n: u64| {
+    let acks = |cubic: &mut Cubic, from: u64, n: u64| {
         for i in from..from + n {
             let now = Time::from_nanos((100 + i) * 1_000_000);
             let ack = ack(now, Duration::from_millis(10));
