@@ -8,6 +8,8 @@
 //! *Positions* are numbers that grow with every packet sent: packet numbers in QUIC, bytes of the
 //! stream in TCP. A round trip is over when what was sent after its start is acknowledged.
 
+pub mod bbr;
+
 use crate::recovery::delivery_rate::RateSample;
 use quiclab_core::{DataRate, Duration, Time};
 
