@@ -9,8 +9,8 @@ use quiclab_core::scenario::{
     Tls, TlsVersion, Workload,
 };
 use quiclab_core::{
-    ByteCount, Duration, Element, Endpoint, EndpointIdentity, FiveTuple, Flags, FlowId, Outputs, Packet,
-    Payload, Port, Protocol, RandomStream, Role, Segment, Time,
+    ByteCount, Duration, Endpoint, EndpointIdentity, FiveTuple, Flags, FlowId, Outputs, Packet, Payload,
+    Port, Protocol, RandomStream, Role, Segment, Time,
 };
 use std::collections::BTreeMap;
 

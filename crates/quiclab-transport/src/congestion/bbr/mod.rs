@@ -24,7 +24,7 @@
 //! | first pacing rate | 2.885 x window / srtt (1 ms) | 2.885 x window / 100 ms, then window / RTT | none: the pacer's from the window |
 //! | long RTT          | nothing                  | nothing                       | above 50 ms: slow start with a delay test |
 //! | startup ends early | no                      | no (LRTT option is off)       | delay (above 50 ms), losses above 20 %, ECN |
-//! | gain cycle        | starts at random, not at 0.75 | starts at random, not at 0.75 | 1 x n, 1.25, 0.75: n from the RTT, then 0 to 6 by success |
+//! | gain cycle        | starts at random, not at 0.75 | starts at random, not at 0.75 | 1 x n, 1.25, 0.75: n from the RTT, then 6 to 1 by success |
 //! | 0.75 ends         | after an RTT or at the BDP | after an RTT or at the BDP | after an RTT, if at the BDP  |
 //! | window            | 2 BDP + aggregation + 3 quanta, even | 2 BDP + aggregation | 2 BDP + 3 quanta             |
 //! | recovery          | one round of conservation, then slow start; window restored | a second window: conservation, then growth | none; losses above 20 %: half |
@@ -34,11 +34,14 @@
 //! | policer (lt_bw)   | yes                      | no                            | yes, differs ([`policer`])   |
 
 mod aggregation;
-pub mod chromium;
+mod chromium;
 pub mod filter;
-pub mod linux;
-pub mod picoquic;
+mod linux;
+mod picoquic;
 mod policer;
+mod slow_start;
+#[cfg(test)]
+mod tests;
 
 pub use chromium::BbrChromium;
 pub use linux::BbrLinux;
