@@ -2,8 +2,8 @@
 //!
 //! Kathleen Nichols' algorithm as in Linux `lib/win_minmax.c` and QUICHE's `windowed_filter.h`: the three
 //! best samples are kept, each younger than the better one, and spread over the window, so that a
-//! successor is at hand when the best sample grows too old. The result is exact as long as the samples do
-//! not fall all along the window; then it is that of a shorter one, at least a quarter of it.
+//! successor is at hand when the best sample grows too old. The result is never above the exact maximum (below the
+//! exact minimum); where the samples fall all along the window it may be that of a shorter one.
 
 /// Which samples are the better ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,10 +124,9 @@ mod tests {
     }
 
     proptest! {
-        /// Never more than the exact maximum of the window, never less than that of its last quarter and
-        /// the sample itself.
+        /// Never more than the exact maximum of the window, never less than the sample itself.
         #[test]
-        fn the_maximum_lies_between_those_of_a_quarter_and_the_whole_window(
+        fn the_maximum_lies_between_the_sample_and_the_exact_maximum(
             steps in prop::collection::vec((0_u64..3, 0_u64..1000), 1..200)
         ) {
             let window = 12;

@@ -31,7 +31,7 @@
 //! | timeout           | what is in flight + 1    | nothing                       | 2 packets, drain             |
 //! | PROBE_RTT         | 10 s, ends on the clock  | the same, one packet more     | 10 s and 20 RTT; 5 % tolerance |
 //! | quantum           | 1 ms, 1 or 2 to 127 packets | the pacer's                | 1, 2 packets, 1 ms up to 64 KiB |
-//! | policer (lt_bw)   | yes                      | no                            | yes, differs ([`policer`])   |
+//! | policer (lt_bw)   | yes                      | no                            | yes, differs (`policer.rs`)   |
 
 mod aggregation;
 mod chromium;
