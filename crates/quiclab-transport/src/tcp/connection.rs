@@ -280,7 +280,11 @@ impl Connection {
         };
         let random = self.random.take().expect("a connection opens once");
         let controller = congestion::build::build(&settings, random);
-        let pacer = pacing::build(&config.pacing);
+        // TCP itself makes chunks even where the network card does not split them (`sk_setup_caps`)
+        let pacer = match config.gso_segments {
+            1 => pacing::build(&config.pacing),
+            segments => pacing::build_with_offload(&config.pacing, segments),
+        };
         let agreed = sender::Agreed {
             payload,
             sack,

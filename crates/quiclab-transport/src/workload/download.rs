@@ -265,7 +265,9 @@ mod tests {
     #[test]
     fn an_end_before_the_answer_is_complete_is_a_failure() {
         for end in [
-            |client: &mut Client| drop(client.peer_closed(ms(40))),
+            |client: &mut Client| {
+                client.peer_closed(ms(40));
+            },
             |client: &mut Client| {
                 client.peer_aborted(ms(40));
             },
