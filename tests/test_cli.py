@@ -61,16 +61,16 @@ def test_run_prints_a_summary(small: Path, capsys: Captured) -> None:
 
 def test_run_writes_what_is_recorded(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
-    recorded = ("--set", "record.series_interval=10 ms", "--set", "record.packets=true")
+    recorded = ("--set", "record.series_interval=10 ms", "--set", "record.packets=true", "--set", "record.acks=true")
     assert invoke("run", small, *recorded, "--out", out, "--json") == 0
     text = capsys.readouterr().out
     assert json.loads((out / "result.json").read_text()) == json.loads(text)
-    assert {path.name for path in out.iterdir()} >= {"result.json", "series.parquet", "packets.parquet"}
+    assert {path.name for path in out.iterdir()} >= {"result.json", "series.parquet", "packets.parquet", "acks.parquet"}
 
 
 def test_an_older_run_in_the_same_directory_goes(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
-    recorded = [part for key in ("packets", "qlog", "pcapng") for part in ("--set", f"record.{key}=true")]
+    recorded = [part for key in ("packets", "acks", "qlog", "pcapng") for part in ("--set", f"record.{key}=true")]
     assert invoke("run", small, *recorded, "--set", "record.series_interval=10 ms", "--out", out) == 0
     kinds = {path.suffix for path in out.iterdir()}
     assert kinds == {".json", ".parquet", ".sqlog", ".pcapng"}

@@ -72,7 +72,7 @@ def test_workers_change_nothing(stack: str, size: str, tmp_path: Path) -> None:
 def test_recording_changes_nothing(stack: str, size: str, tmp_path: Path) -> None:
     del size
     plain = default_point(stack, "1 MB")
-    everything = Record(qlog=True, pcapng=True, packets=True, series_interval="1 ms")
+    everything = Record(qlog=True, pcapng=True, packets=True, acks=True, series_interval="1 ms")
     digest = quiclab.run(plain, SEED).digest
     records = {
         "pcapng": Record(pcapng=True),
@@ -80,7 +80,7 @@ def test_recording_changes_nothing(stack: str, size: str, tmp_path: Path) -> Non
         "packets": Record(packets=True),
     }
     if stack != "aioquic":  # which is not observed
-        records |= {"qlog": Record(qlog=True), "everything": everything}
+        records |= {"qlog": Record(qlog=True), "acks": Record(acks=True), "everything": everything}
     for name, record in records.items():
         folder = tmp_path / name
         folder.mkdir()
@@ -89,7 +89,7 @@ def test_recording_changes_nothing(stack: str, size: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("stack", ["quinn", "noq"])
 def test_recorded_files_are_the_same_bytes_in_every_process(stack: str, tmp_path: Path) -> None:
-    record = "record={ qlog = true, pcapng = true, packets = true, series_interval = '10 ms' }"
+    record = "record={ qlog = true, pcapng = true, packets = true, acks = true, series_interval = '10 ms' }"
     found = []
     for hash_seed in ("0", "1", "random"):
         out = tmp_path / hash_seed
@@ -100,7 +100,7 @@ def test_recorded_files_are_the_same_bytes_in_every_process(stack: str, tmp_path
         assert done.returncode == 0, done.stderr
         found.append((done.stdout, {path.name: path.read_bytes() for path in sorted(out.iterdir())}))
     names = ["dc.receiver.pcapng", "dc.receiver.sqlog", "dc.sender.pcapng", "dc.sender.sqlog"]
-    assert sorted(found[0][1]) == sorted([*names, "packets.parquet", "result.json", "series.parquet"])
+    assert sorted(found[0][1]) == sorted([*names, "acks.parquet", "packets.parquet", "result.json", "series.parquet"])
     assert all(found[0][1].values())
     assert found[0] == found[1] == found[2]
     # and the process of this test is not special

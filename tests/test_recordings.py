@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 from collections import Counter
@@ -16,6 +17,7 @@ import pytest
 
 import quiclab
 from conftest import ROOT, SMALL
+from quiclab.errors import RequestError
 from quiclab.result import RunResult
 from quiclab.scenario import Record, Scenario, load
 
@@ -39,7 +41,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     file.write_text(SMALL)
     sets = [("flows.dc.stack", str(request.param)), ("flows.dc.workload.size", f"{SIZE} B")]
     scenario: Scenario = load(file, [*sets, ("links.down1.queue.packets", str(QUEUE_PACKETS))])
-    record = Record(qlog=True, pcapng=True, packets=True, series_interval=f"{INTERVAL_MS} ms")
+    record = Record(qlog=True, pcapng=True, packets=True, acks=True, series_interval=f"{INTERVAL_MS} ms")
     result = quiclab.run(scenario.with_value("record", record), 7, record_dir=folder)
     assert result.flows["dc"].completed
     assert result.flows["dc"].sender["lost_packets"] > 0
@@ -211,6 +213,10 @@ def test_series_are_complete_and_within_limits(recorded: tuple[RunResult, Path])
     assert windows.min() >= LEAST_WINDOW  # type: ignore[operator]
     # without losses it doubles a round trip at most (RFC 9002 section 7.3.1): it grows by what is acknowledged
     assert windows.max() <= 10 * DATAGRAM + SIZE * 1.1  # type: ignore[operator]
+    # the threshold parts slow start (0) from congestion avoidance (2), and there is none before the first loss
+    phases = values("dc.sender", "phase")
+    assert phases.unique().sort().to_list() == [0, 2]
+    assert phases[0] == 0
     for counter in ("packets_sent", "packets_received", "lost_packets", "congestion_events"):
         steps = values("dc.sender", counter)
         assert steps.is_sorted(), counter
@@ -228,6 +234,96 @@ def test_series_are_complete_and_within_limits(recorded: tuple[RunResult, Path])
     assert both.filter(pl.col("value") > 2 * pl.col("value_cwnd") + DATAGRAM).is_empty()
 
 
+def test_every_acknowledgement_is_recorded(recorded: tuple[RunResult, Path]) -> None:
+    result = recorded[0]
+    acks = result.acks
+    assert dict(acks.schema) == {
+        "time_ns": pl.Int64,
+        "flow": pl.Categorical,
+        "element": pl.Categorical,
+        "packets": pl.UInt32,
+        "bytes": pl.UInt64,
+        "gap_ms": pl.Float64,
+    }
+    assert acks["time_ns"].is_sorted()
+    assert acks["flow"].cast(pl.String).unique().to_list() == ["dc"]
+    flow = result.flows["dc"]
+    for end, statistics in zip(ENDS, (flow.sender, flow.receiver), strict=True):
+        here = acks.filter(pl.col("element") == end)
+        assert here.height == statistics["ack_frames_received"], end
+        assert here["packets"].sum() <= statistics["packets_sent"], end
+        assert here["gap_ms"].to_list() == [None, *(here["time_ns"].diff()[1:] / 1e6).to_list()], end
+        # a packet is one datagram at most, and at least its header of 11 bytes and its tag of 16
+        assert here.filter(pl.col("bytes") > DATAGRAM * pl.col("packets")).is_empty(), end
+        assert here.filter(pl.col("bytes") < 27 * pl.col("packets")).is_empty(), end
+    sender = acks.filter(pl.col("element") == "dc.sender")
+    # what the receiver has read was acknowledged, but for what is in flight when the run ends
+    assert sender["bytes"].sum() >= SIZE - flow.sender["in_flight_bytes"] - flow.sender["lost_bytes"]
+    # each arrives in a datagram at that instant
+    arrivals = result.packets.filter((pl.col("element") == "dc.sender") & (pl.col("event") == "arrival"))["time_ns"]
+    assert set(sender["time_ns"]) <= set(arrivals)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_acknowledgements_need_no_directory(stack: str, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    scenario = load(file, [("flows.dc.stack", stack)]).with_value("record", Record(acks=True))
+    result = quiclab.run(scenario, 7)
+    assert result.acks.height == sum(
+        end["ack_frames_received"] for end in (result.flows["dc"].sender, result.flows["dc"].receiver)
+    )
+    assert result.warnings == ()
+
+
+def test_aioquic_tells_its_state_but_no_acknowledgements(tmp_path: Path) -> None:
+    pytest.importorskip("aioquic", reason="the extra aioquic is not installed")
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    scenario = load(file, [("flows.dc.sender.stack", "aioquic"), ("flows.dc.receiver.stack", "quinn")])
+    with pytest.raises(RequestError, match=r"record\.acks = true: flow `dc` runs on aioquic, which tells no ack"):
+        quiclab.run(scenario.with_value("record", Record(acks=True)), 7)
+    result = quiclab.run(scenario.with_value("record", Record(series_interval="10 ms")), 7)
+    sender = result.series.filter(pl.col("element") == "dc.sender")
+    metrics = set(sender["metric"].cast(pl.String))
+    assert metrics >= {"cwnd_bytes", "in_flight_bytes", "phase", "pacing_rate_mbps", "srtt_ms", "lost_packets"}
+    # the threshold, once there is one, parts slow start (0) from congestion avoidance (2)
+    end = result.flows["dc"].sender
+    assert end["phase"] == (2 if end.get("ssthresh_bytes", math.inf) <= end["cwnd_bytes"] else 0)
+    # it paces a window in a round trip (`QuicPacketPacer.update_rate`), as of the last acknowledgement
+    rates = sender.filter(pl.col("metric") == "pacing_rate_mbps")["value"]
+    assert rates.min() > 0  # type: ignore[operator]
+    assert end["pacing_rate_mbps"] == pytest.approx(8e-3 * end["cwnd_bytes"] / end["srtt_ms"], rel=0.2)
+
+
+def documented_metrics() -> dict[str, set[str]]:
+    """Metrics of an endpoint by engine, as the table of the reference marks them with dots."""
+    lines = (ROOT / "docs" / "reference" / "result.md").read_text(encoding="utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("| metric | unit |"))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start : lines.index("", start)]]
+    columns = {name: number for number, name in enumerate(rows[0]) if number > 2}
+    names = [[name.strip("` ") for name in row[0].split(",")] for row in rows[2:]]
+    return {
+        engine: {name for row, cells in zip(names, rows[2:], strict=True) if cells[column] for name in row}
+        for engine, column in columns.items()
+    }
+
+
+@pytest.mark.parametrize("stack", [*STACKS, "aioquic"])
+def test_the_reference_says_which_engine_gives_which_metric(stack: str, tmp_path: Path) -> None:
+    if stack == "aioquic":
+        pytest.importorskip("aioquic", reason="the extra aioquic is not installed")
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    # a queue that overflows, so that there is a threshold
+    sets = [("flows.dc.stack", stack), ("flows.dc.workload.size", "500 kB"), ("links.down1.queue.packets", "20")]
+    result = quiclab.run(load(file, sets).with_value("record", Record(series_interval="10 ms")), 7)
+    documented = documented_metrics()[stack]
+    found = result.series.filter(pl.col("element") == "dc.sender")["metric"].cast(pl.String)
+    assert set(found) == documented
+    assert set(result.flows["dc"].sender) >= documented
+
+
 def test_nothing_is_recorded_unless_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
@@ -237,3 +333,4 @@ def test_nothing_is_recorded_unless_asked_for(tmp_path: Path) -> None:
     assert list(out.iterdir()) == []
     assert result.series.is_empty()
     assert result.packets.is_empty()
+    assert result.acks.is_empty()

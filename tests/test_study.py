@@ -22,8 +22,10 @@ NAME = "dual_connectivity/share"
 
 
 def test_names_are_the_agreed_ones() -> None:
-    assert list(studies()) == ["dual_connectivity/batch_size", "dual_connectivity/share"]
-    assert [study.name for study in find_all("dual_connectivity")] == list(studies())
+    dual_connectivity = ["dual_connectivity/batch_size", "dual_connectivity/share"]
+    linux_tcp = [f"validation/linux_tcp/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]
+    assert list(studies()) == [*dual_connectivity, *linux_tcp]
+    assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
     with pytest.raises(RequestError, match="is a group"):
         find("dual_connectivity")
     with pytest.raises(RequestError, match="there is no study `dual`; there are dual_connectivity/batch_size"):
@@ -80,7 +82,13 @@ def test_variants_change_the_cost_of_a_datagram_only() -> None:
 def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
     assert studies()
     parts = part_files()
-    assert [path.name for path in parts] == ["_dual_connectivity_claims.py"]
+    assert [path.name for path in parts] == [
+        "_dual_connectivity_claims.py",
+        "_linux_tcp.py",
+        "_linux_tcp_bulk.py",
+        "_linux_tcp_metrics.py",
+        "_linux_tcp_parts.py",
+    ]
     assert not {path.stem for path in parts} & set(sys.modules)
     assert str(parts[0].parent) not in sys.path
 

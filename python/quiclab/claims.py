@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from quiclab.stats import RESAMPLES, bootstrap_means, summarise
+from quiclab.stats import RESAMPLES, Statistic, bootstrap, reduced
 
 CONFIRMED_SHARE = 0.975
 REFUTED_SHARE = 0.025
@@ -84,7 +84,16 @@ class Sample:
         NotMeasuredError
             If there is no mean.
         """
-        key: Key = (configuration, *(point[name] for name in self._factors))
+        return self.at((configuration, *(point[name] for name in self._factors)))
+
+    def at(self, key: Key) -> float:
+        """Return the mean of one setting, by its configuration and the value of each factor.
+
+        Raises
+        ------
+        NotMeasuredError
+            If there is no mean.
+        """
         if key not in self._means:
             raise NotMeasuredError(key)
         self._read.add(key)
@@ -115,6 +124,10 @@ class Claim:
         Where the publication contradicts itself, or which thresholds are ours.
     by_construction
         The predicate only returns a number that was put in; such claims count nowhere.
+    metric
+        Name of the metric of the study that the predicate reads; its main one by default.
+    statistic
+        What the runs of a setting are reduced to before the predicate reads them.
     """
 
     identity: str
@@ -126,6 +139,8 @@ class Claim:
     reason: str = ""
     note: str = ""
     by_construction: bool = False
+    metric: str = ""
+    statistic: Statistic = "mean"
 
 
 @dataclass(frozen=True)
@@ -188,10 +203,11 @@ def judge(
     runs = {key: list(values) for key, values in samples.items()}
     # a run without a value (NaN) leaves its setting without a mean
     runs = {key: values for key, values in runs.items() if values and not any(map(math.isnan, values))}
-    means = bootstrap_means(runs, resamples)
+    means = bootstrap(runs, resamples, statistic=claim.statistic)
     read: set[Key] = set()
     try:
-        measured = Sample({key: summarise(values).mean for key, values in runs.items()}, factors, configurations, read)
+        reductions = {key: reduced(values, claim.statistic) for key, values in runs.items()}
+        measured = Sample(reductions, factors, configurations, read)
         claim.check(measured)
         # a resample may read settings that the means over all runs do not: predicates stop at the first false part
         true = sum(

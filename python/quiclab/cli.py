@@ -117,7 +117,7 @@ def write_run(result: RunResult, out: Path) -> None:
     """
     path = out / "result.json"
     taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
-    frames = {"series.parquet": result.series, "packets.parquet": result.packets, **taps}
+    frames = {"series.parquet": result.series, "packets.parquet": result.packets, "acks.parquet": result.acks, **taps}
     written = {name: frame for name, frame in frames.items() if not frame.is_empty()}
     try:
         for name in older_files(path) - set(written) - recordings(result):
@@ -141,7 +141,7 @@ def older_files(path: Path) -> set[str]:
 def recorded_files(result: RunResult) -> set[str]:
     """Return the names of all files that a run may have written beside its `result.json`."""
     taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
-    return {"series.parquet", "packets.parquet", *taps, *recordings(result)}
+    return {"series.parquet", "packets.parquet", "acks.parquet", *taps, *recordings(result)}
 
 
 def recordings(result: RunResult) -> set[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from quiclab import show, sweep
-from quiclab.compare import TABLE_SCHEMA, compare_document, table_rows, to_csv, to_json
+from quiclab.compare import COMPARE_SCHEMA, TABLE_SCHEMA, compare_document, table_rows, to_csv, to_json
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import (
     Evaluation,
@@ -19,14 +19,14 @@ from quiclab.evaluate import (
     results_directory,
     write_manifest,
 )
-from quiclab.registry import find, find_all
+from quiclab.registry import find_all, find_parts
 from quiclab.store import Store, write_parquet
 from quiclab.study import Study
 
 app = typer.Typer(help="Published studies: run them and compare.", no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
-OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study.")]
+OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one with parts: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
@@ -148,19 +148,29 @@ def table_command(
     """Print one row for each published row, in the columns of the publication."""
     if form not in ("table", "csv", "json"):
         raise RequestError(f"--format is `{form}`; allowed are table, csv and json")
-    evaluation = Evaluation(find(name), out)
-    study = evaluation.study
-    present, _ = available_engines(study.chosen_engines(engines))
-    rows = table_rows(evaluation, present)
-    if form == "csv":
-        print(to_csv(rows), end="")
-    elif form == "json":
-        print(to_json({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}))
-    else:
-        show.rows(rows, f"{study.title} ({study.table.source})")
-    for item in study.unavailable:
-        print(f"{item.name}: {item.reason}", file=sys.stderr)
-    _complain(evaluation, present)
+    parts = find_parts(name)
+    documents: list[dict[str, Any]] = []
+    shown: list[tuple[Evaluation, list[str]]] = []
+
+    def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        present, _ = available_engines(study.chosen_engines(engines))
+        rows = table_rows(evaluation, present)
+        if form == "csv":
+            print(to_csv(rows), end="\n" if study is not parts[-1] else "")
+        elif form == "json":
+            documents.append({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows})
+        else:
+            show.rows(rows, f"{study.title} ({study.table.source})")
+        for item in study.unavailable:
+            print(f"{item.name}: {item.reason}", file=sys.stderr)
+        shown.append((evaluation, present))
+
+    try:
+        for_each(parts, action)
+    finally:
+        _print_json(TABLE_SCHEMA, name, parts, documents)
+    _complain_of(shown)
 
 
 @app.command("report")
@@ -181,13 +191,24 @@ def compare_command(
     out: OutOption = RESULTS,
 ) -> None:
     """Print published and measured results side by side, and the fidelity of each series."""
-    evaluation = Evaluation(find(name), out)
-    document = compare_document(evaluation, evaluation.study.default_engine)
-    if as_json:
-        print(to_json(document))
-    else:
-        show.comparison(document)
-    _complain(evaluation, [evaluation.study.default_engine])
+    documents: list[dict[str, Any]] = []
+    shown: list[tuple[Evaluation, list[str]]] = []
+
+    def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        document = compare_document(evaluation, study.default_engine)
+        if as_json:
+            documents.append(document)
+        else:
+            show.comparison(document)
+        shown.append((evaluation, [study.default_engine]))
+
+    parts = find_parts(name)
+    try:
+        for_each(parts, action)
+    finally:
+        _print_json(COMPARE_SCHEMA, name, parts, documents)
+    _complain_of(shown)
 
 
 @app.command("package")
@@ -287,6 +308,19 @@ def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
             raise RequestError(f"--only {text} needs the form key=value, such as configuration=quic_large_buffer")
         keep[key] = (*keep.get(key, ()), value)
     return keep
+
+
+def _print_json(schema: str, name: str, parts: list[Study], documents: list[dict[str, Any]]) -> None:
+    """Print one JSON document at most: that of the only study, or one that holds those of the parts."""
+    if documents:
+        whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
+        print(to_json(whole if len(parts) > 1 else documents[0]))
+
+
+def _complain_of(shown: list[tuple[Evaluation, list[str]]]) -> None:
+    """Say which runs of several studies are missing, after all of them were printed."""
+    engines = {evaluation.study.name: (evaluation, names) for evaluation, names in shown}
+    for_each([evaluation.study for evaluation, _ in shown], lambda study: _complain(*engines[study.name]))
 
 
 def _complain(evaluation: Evaluation, engines: list[str]) -> None:

@@ -9,8 +9,10 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from quiclab.criteria import Outcome
 from quiclab.evaluate import LANE, Evaluation, number
 from quiclab.scenario import Scenario
+from quiclab.stats import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,16 +35,20 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
     """Return one row for each published row and engine.
 
     Columns are those of the published table without its results, then `engine`, `profile`, `lane`, and
-    `<metric>_mean`, `<metric>_std`, `n_runs`.
+    `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric.
     """
     study = evaluation.study
     stem = study.metric.name
     results = (f"{stem}_mean", f"{stem}_std", "n_runs")
+    others = [metric.name for metric in study.further]
+    left_out = {*results, *(f"{name}_{end}" for name in others for end in ("mean", "std"))}
     rows = []
     for engine in engines:
         profile = _profile(evaluation, engine)
+        further = {name: evaluation.summaries(engine, metric=name) for name in others}
+        nothing = summarise([])
         for item in evaluation.comparisons(engine):
-            cells = {key: _cell(text) for key, text in item.published.cells.items() if key not in results}
+            cells = {key: _cell(text) for key, text in item.published.cells.items() if key not in left_out}
             rows.append(
                 {
                     **cells,
@@ -54,6 +60,9 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
                     results[2]: item.measured.n,
                 }
             )
+            for name, summaries in further.items():
+                summary = summaries.get(item.published.key, nothing)
+                rows[-1] |= {f"{name}_mean": rounded(summary.mean), f"{name}_std": rounded(summary.std)}
     return rows
 
 
@@ -72,12 +81,14 @@ def to_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def compare_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
-    """Return published and measured results side by side, series by series."""
+def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[dict[str, Any]]:
+    """Return published and measured results side by side, series by series; of the study's metric by default."""
     study = evaluation.study
     rows = []
     order = [configuration.name for configuration in study.configurations]
-    for item in sorted(evaluation.comparisons(engine), key=lambda item: order.index(str(item.published.key[0]))):
+    for item in sorted(
+        evaluation.comparisons(engine, metric), key=lambda item: order.index(str(item.published.key[0]))
+    ):
         published, measured = item.published.summary, item.measured
         difference = measured.mean - published.mean
         factors = {factor.column: value for factor, value in zip(study.factors, item.published.key[1:], strict=True)}
@@ -86,7 +97,7 @@ def compare_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
                 "configuration": item.published.key[0],
                 **factors,
                 "published_mean": published.mean,
-                "published_std": published.std,
+                "published_std": rounded(published.std),
                 "published_n": published.n,
                 "measured_mean": rounded(measured.mean),
                 "measured_std": rounded(measured.std),
@@ -94,7 +105,7 @@ def compare_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
                 "measured_high": rounded(measured.high),
                 "measured_n": measured.n,
                 "difference": rounded(difference),
-                "relative_difference": rounded(difference / published.mean),
+                "relative_difference": rounded(difference / published.mean if published.mean else math.nan),
             }
         )
     return rows
@@ -111,6 +122,44 @@ def fidelity_rows(fidelity: Mapping[str, Fidelity]) -> list[dict[str, Any]]:
     ]
 
 
+def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return each criterion with what became of it, as a whole and in each setting."""
+    study = evaluation.study
+    columns = ("configuration", *(factor.column for factor in study.factors))
+    units = {metric.name: metric.unit for metric in study.metrics}
+    found = []
+    for item in evaluation.criteria(engine):
+        criterion = item.criterion
+        name = criterion.metric or study.metric.name
+        found.append(
+            {
+                "identity": criterion.identity,
+                "statement": criterion.statement,
+                "metric": name,
+                "unit": units[name],
+                "relative": criterion.relative,
+                "statistic": criterion.statistic,
+                "outcome": str(item.outcome),
+                "passed": sum(line.outcome is Outcome.PASSED for line in item.lines),
+                "settings": len(item.lines),
+                "median_difference": rounded(item.median),
+                "median_limit": criterion.median_limit,
+                "lines": [
+                    {
+                        **dict(zip(columns, line.key, strict=False)),  # fewer where settings are judged together
+                        "reference": rounded(line.reference),
+                        "measured": rounded(line.measured),
+                        "difference": rounded(line.difference),
+                        "limit": rounded(line.limit),
+                        "outcome": str(line.outcome),
+                    }
+                    for line in item.lines
+                ],
+            }
+        )
+    return found
+
+
 def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
     """Return what `study compare --json` prints (schema `quiclab.compare/1`)."""
     study = evaluation.study
@@ -125,6 +174,8 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
         "fidelity": fidelity_rows(evaluation.fidelity(engine)),
+        "criteria": criteria_rows(evaluation, engine),
+        "further": {metric.name: compare_rows(evaluation, engine, metric.name) for metric in study.further},
         "unavailable": {item.name: item.reason for item in study.unavailable},
     }
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from quiclab import sweep, tree
 from quiclab.claims import Judgement, Key, Sample, judge
+from quiclab.criteria import Assessment
 from quiclab.errors import QuiclabError
 from quiclab.fidelity import Fidelity, assess
 from quiclab.native import engine as native_engine
@@ -124,22 +125,26 @@ class Evaluation:
                 f"the runs in {self.directory} were made by another build or scenario; run `quiclab study run "
                 f"{self.study.name}` again"
             )
-        metric = self.study.metric
-        values = [metric.measure(RunResult.from_json(text)) for text in frame["result"]]
-        return frame.insert_column(-1, pl.Series(metric.name, values, dtype=pl.Float64))
+        results = [RunResult.from_json(text) for text in frame["result"]]
+        for metric in self.study.metrics:
+            values = [metric.measure(result) for result in results]
+            frame.insert_column(-1, pl.Series(metric.name, values, dtype=pl.Float64))
+        return frame
 
-    def samples(self, engine: str, variant: str = BASE) -> dict[Key, list[float]]:
-        """Return the values of the runs by (configuration, value of each factor)."""
+    def samples(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, list[float]]:
+        """Return the values of the runs by (configuration, value of each factor); of the study's metric by default."""
         chosen = self.table.filter((pl.col("engine") == engine) & (pl.col("variant") == variant))
         columns = ["configuration", *(factor.column for factor in self.study.factors)]
         samples: dict[Key, list[float]] = {}
         for row in chosen.iter_rows(named=True):
-            samples.setdefault(tuple(row[column] for column in columns), []).append(row[self.study.metric.name])
+            samples.setdefault(tuple(row[column] for column in columns), []).append(
+                row[metric or self.study.metric.name]
+            )
         return samples
 
-    def summaries(self, engine: str, variant: str = BASE) -> dict[Key, Summary]:
-        """Return mean and spread by (configuration, value of each factor)."""
-        return {key: summarise(values) for key, values in self.samples(engine, variant).items()}
+    def summaries(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, Summary]:
+        """Return mean and spread by (configuration, value of each factor); of the study's metric by default."""
+        return {key: summarise(values) for key, values in self.samples(engine, variant, metric).items()}
 
     def missing(self, engine: str) -> int:
         """Return how many runs of the published settings are not done."""
@@ -157,16 +162,26 @@ class Evaluation:
         """The published table."""
         return read_published(self.study)
 
-    def comparisons(self, engine: str) -> list[Comparison]:
-        """Return the published rows that can be run, each beside its measurement (n = 0 where it is missing)."""
-        measured = self.summaries(engine)
+    def comparisons(self, engine: str, metric: str = "") -> list[Comparison]:
+        """Return the published rows that can be run, each beside its measurement (n = 0 where it is missing).
+
+        Rows without a published value of a further metric are left out.
+        """
+        measured = self.summaries(engine, metric=metric)
         nothing = summarise([])
         available = {configuration.name for configuration in self.study.configurations}
-        return [Comparison(row, measured.get(row.key, nothing)) for row in self.published if row.key[0] in available]
+        rows = read_published(self.study, metric) if metric else self.published
+        return [Comparison(row, measured.get(row.key, nothing)) for row in rows if row.key[0] in available]
+
+    def criteria(self, engine: str) -> list[Assessment]:
+        """Return each criterion of the study with the settings that it judges, beside what was measured."""
+        return [item.assess(self.samples(engine, metric=item.metric)) for item in self.study.criteria]
 
     def fidelity(self, engine: str) -> dict[str, Fidelity]:
         """Return the fidelity of each configuration whose series is complete."""
-        result = {}
+        result: dict[str, Fidelity] = {}
+        if not self.study.is_series:
+            return result
         for configuration in self.study.configurations:
             rows = [item for item in self.comparisons(engine) if item.published.key[0] == configuration.name]
             if rows and all(math.isfinite(item.measured.mean) for item in rows):
@@ -179,14 +194,27 @@ class Evaluation:
         """Return the study's claims with their verdicts."""
         factors = {factor.name: factor.values for factor in self.study.factors}
         names = tuple(dict.fromkeys(row.cells["configuration"] for row in self.published))
-        published = Sample({row.key: row.summary.mean for row in self.published}, factors, names)
-        samples = self.samples(engine)
+        means = {row.key: row.summary.mean for row in self.published}
+        published, nothing = Sample(means, factors, names), Sample({}, factors, names)
         available = tuple(configuration.name for configuration in self.study.configurations)
-        return [judge(claim, samples, published, factors, available) for claim in self.study.claims]
+        found = []
+        for claim in self.study.claims:
+            samples = self.samples(engine, metric=claim.metric)
+            # the means of the table are those of the study's metric only
+            printed = nothing if claim.metric or claim.statistic != "mean" else published
+            found.append(judge(claim, samples, printed, factors, available))
+        return found
 
 
-def read_published(study: Study) -> list[PublishedRow]:
+def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
     """Read the published table of a study.
+
+    Parameters
+    ----------
+    study
+        The study.
+    metric
+        Name of a further metric, of which rows may have no value; the study's own by default.
 
     Raises
     ------
@@ -194,17 +222,23 @@ def read_published(study: Study) -> list[PublishedRow]:
         If it cannot be read.
     """
     path = root() / study.table.file
-    stem = study.metric.name
+    stem = metric or study.metric.name
     rows = []
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            for cells in csv.DictReader(file):
-                key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.factors))
-                mean, std, n = float(cells[f"{stem}_mean"]), float(cells[f"{stem}_std"]), int(cells["n_runs"])
-                rows.append(PublishedRow(cells, key, Summary(n, mean, std, mean, mean)))
+        for cells in (study.table.read or _rows)(path):
+            if metric and not cells.get(f"{stem}_mean"):
+                continue
+            key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.factors))
+            mean, std, n = float(cells[f"{stem}_mean"]), float(cells[f"{stem}_std"]), int(cells["n_runs"])
+            rows.append(PublishedRow(cells, key, Summary(n, mean, std, mean, mean)))
     except (OSError, KeyError, ValueError) as error:
         raise QuiclabError(f"cannot read the published table {path}: {error}") from error
     return rows
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def number(text: str) -> str | int | float:

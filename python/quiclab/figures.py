@@ -20,6 +20,7 @@ from quiclab.errors import QuiclabError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from quiclab.criteria import Criterion
     from quiclab.evaluate import Evaluation
     from quiclab.stats import Summary
     from quiclab.study import Figure
@@ -31,6 +32,9 @@ PUBLISHED, MEASURED = "published", "measured"
 # pixels by which the two sources stand beside their common value, so that their error bars can be told apart
 SHIFT = 3.0
 CAP = 6.0
+# height of a setting in the figure of a criterion, and of its band of limits, in pixels
+STEP = 20
+BAND = 14
 # more measured values than this on an axis, and round numbers are easier to read
 MOST_TICKS = 16
 ROUND_TICKS = 6
@@ -110,6 +114,8 @@ def starts_at_zero(data: pl.DataFrame) -> bool:
 
 def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
     """Declare a figure: lines, error bars of one standard deviation and marks."""
+    if figure.criterion:
+        return agreement(evaluation, figure, engine)
     study = evaluation.study
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
@@ -148,6 +154,83 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     return alt.layer(*layers, _legend_of_sources(base)).properties(width=680, height=380)
 
 
+def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFrame:
+    """Return the points of a figure of a criterion.
+
+    Columns: `setting`, `series` (label of the configuration), `difference` and `limit` (percent of the reference, or
+    the unit of the metric, or multiples of the limit where limits differ), `low` (-limit), `reference`, `measured`,
+    `outcome`; settings that were not run have none.
+    """
+    study = evaluation.study
+    labels = study.labels
+    found = next(item for item in evaluation.criteria(engine) if item.criterion.identity == figure.criterion)
+    rows = []
+    for line in found.lines:
+        scale = _scale(found.criterion, line.limit)
+        name = str(line.key[0])
+        values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.factors, line.key[1:], strict=False)]
+        rows.append(
+            {
+                "setting": ", ".join([labels[name], *values]),
+                "series": labels[name],
+                "difference": scale * line.difference,
+                "limit": scale * line.limit,
+                "low": -scale * line.limit,
+                "reference": line.reference,
+                "measured": line.measured,
+                "outcome": str(line.outcome),
+            }
+        )
+    return pl.DataFrame(rows).filter(pl.col("difference").is_not_nan())
+
+
+def _differ(criterion: Criterion) -> bool:
+    return not criterion.relative and len(set(criterion.limits.values())) > 1
+
+
+def _scale(criterion: Criterion, limit: float) -> float:
+    """Return what turns a difference into what the figure shows."""
+    return 100.0 if criterion.relative else 1.0 / limit if _differ(criterion) else 1.0
+
+
+def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
+    """Declare a figure of a criterion: one row a setting, its limits as a band and its difference as a mark."""
+    study = evaluation.study
+    criterion = next(item for item in study.criteria if item.identity == figure.criterion)
+    metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
+    unit = "%" if criterion.relative else "limits" if _differ(criterion) else metric.unit
+    data = agreement_data(evaluation, figure, engine)
+    series = [label for label in study.labels.values() if label in set(data["series"])]
+    base = alt.Chart({"values": data.to_dicts()})
+    title = f"{metric.label}: difference from the reference [{unit}]"
+    y = alt.Y("setting:N", sort=data["setting"].to_list(), title=None, axis=alt.Axis(labelLimit=330))
+    x = alt.X("difference:Q", title=title, axis=alt.Axis(tickCount=9))
+    tooltip = [
+        alt.Tooltip("setting:N", title="Setting"),
+        alt.Tooltip("reference:Q", title=f"Reference [{metric.unit}]", format=".4g"),
+        alt.Tooltip("measured:Q", title=f"Measured [{metric.unit}]", format=".4g"),
+        alt.Tooltip("difference:Q", title=f"Difference [{unit}]", format="+.2f"),
+        alt.Tooltip("limit:Q", title=f"Limit [{unit}]", format=".4g"),
+        alt.Tooltip("outcome:N", title="Outcome"),
+    ]
+    band = base.mark_bar(color=NEUTRAL, opacity=0.25, height=BAND).encode(
+        y=y, x=alt.X("low:Q", title=title), x2="limit:Q"
+    )
+    zero = base.mark_rule(color=NEUTRAL).encode(x=alt.X(datum=0, title=title))
+    marks = base.mark_point(filled=True, opacity=1, size=70).encode(
+        y=y,
+        x=x,
+        color=_colours(series),
+        shape=alt.Shape(
+            "outcome:N",
+            scale=alt.Scale(domain=["pass", "miss"], range=["circle", "cross"]),
+            legend=alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=90),
+        ),
+        tooltip=tooltip,
+    )
+    return alt.layer(band, zero, marks).properties(width=680, height=alt.Step(STEP))
+
+
 def _ticks(data: pl.DataFrame) -> dict[str, Any]:
     """Return where the ticks of the horizontal axis are: at the measured values, unless there are many."""
     values = data["x"].unique().sort().to_list()
@@ -158,7 +241,11 @@ def _colours(series: list[str]) -> alt.Color:
     legend = alt.Legend(
         title=None, orient="top", direction="horizontal", symbolType="square", symbolStrokeWidth=0, symbolOpacity=1
     )
-    return alt.Color("series:N", scale=alt.Scale(domain=series, range=list(COLOURS[: len(series)])), legend=legend)
+    return alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=series, range=[COLOURS[index % len(COLOURS)] for index in range(len(series))]),
+        legend=legend,
+    )
 
 
 def _legend_of_sources(base: alt.Chart) -> alt.Chart:

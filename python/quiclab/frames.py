@@ -71,3 +71,24 @@ def packets(columns: Mapping[str, Any]) -> pl.DataFrame:
             "packet_id": _integers(columns, "packet_id", rows),
         }
     )
+
+
+def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return acknowledgements: `time_ns`, `flow`, `element`, `packets`, `bytes`, `gap_ms`.
+
+    `gap_ms` is the time since the acknowledgement before it at the same endpoint; null for the first one there.
+    """
+    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
+    rows = len(time_ns)
+    if rows == 0:
+        return pl.DataFrame()
+    frame = pl.DataFrame(
+        {
+            "time_ns": time_ns,
+            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
+            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
+            "packets": _integers(columns, "packets", rows),
+            "bytes": _integers(columns, "bytes", rows),
+        }
+    )
+    return frame.with_columns(gap_ms=pl.col("time_ns").diff().over("element") / 1e6)

@@ -84,7 +84,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     for path in (study_file, *part_files()):
         files[f"{path.parent.name}/{path.name}"] = path.read_bytes()
     for sibling in _siblings(evaluation):
-        for name in (sibling.table.file, sibling.scenario):
+        for name in (sibling.table.file, *sibling.table.further, sibling.scenario):
             files[name] = (root() / name).read_bytes()
     for job in {job.scenario: job for job in evaluation.jobs}.values():
         for file in files_of(json.loads(job.scenario)):
@@ -141,7 +141,8 @@ def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:
             settings[name] = engine().to_toml(job.scenario).encode()
     files_by_identity = {job.identity: numbers[job.scenario] for job in evaluation.jobs}
     text = io.StringIO()
-    columns = [name for name in evaluation.table.columns if name not in LEFT_OUT | {evaluation.study.metric.name}]
+    not_listed = LEFT_OUT | {metric.name for metric in evaluation.study.metrics}
+    columns = [name for name in evaluation.table.columns if name not in not_listed]
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, "setting"])
     for row in evaluation.table.iter_rows(named=True):

@@ -77,8 +77,20 @@ def find(name: str) -> Study:
     return found[0]
 
 
+def find_parts(name: str) -> list[Study]:
+    """Return one study, or the parts of one whose name has a group and goes on, such as `validation/linux_tcp`.
+
+    Raises
+    ------
+    RequestError
+        If the name is neither; groups of studies are not.
+    """
+    found = find_all(name)
+    return found if "/" in name.strip("/") else [find(name)]
+
+
 def find_all(name: str | None) -> list[Study]:
-    """Return one study, the studies of a group, or all.
+    """Return one study, the studies of a group or the parts of a study, or all.
 
     Raises
     ------

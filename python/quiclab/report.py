@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from quiclab import fidelity, figures, stats
 from quiclab.claims import CONFIRMED_SHARE, REFUTED_SHARE, Verdict
-from quiclab.compare import compare_rows, fidelity_rows, judgement_row
+from quiclab.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row
 from quiclab.errors import QuiclabError
 from quiclab.evaluate import LANE, Evaluation
 from quiclab.native import build_id
@@ -100,7 +100,8 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
             "figure": figure,
             "spec": _inline_json(_responsive(spec)),
             "svg": figures.to_svg(spec),
-            "from_zero": figures.starts_at_zero(figures.figure_data(evaluation, figure, engine)),
+            "from_zero": not figure.criterion
+            and figures.starts_at_zero(figures.figure_data(evaluation, figure, engine)),
         }
         for figure, spec in zip(study.figures, specs, strict=True)
     ]
@@ -118,6 +119,8 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         groups=_groups(rows),
         decimals=published_decimals(rows),
         fidelity=fidelity_rows(evaluation.fidelity(engine)),
+        criteria=criteria_rows(evaluation, engine),
+        further=[(metric, compare_rows(evaluation, engine, metric.name)) for metric in study.further],
         claims=[{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judgements],
         counts=_counts([VERDICT_WORDS[item.verdict] for item in judgements]),
         variants=_variants(evaluation),

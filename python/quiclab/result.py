@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,11 +11,12 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.native import build_id, engine, source_commit
 from quiclab.scenario import Scenario
+from quiclab.series import summary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,12 +78,16 @@ class RunResult:
         `packet_id`; empty if none were asked for.
     taps
         Records of each tap by name, with columns `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
+    acks
+        Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`, `bytes`,
+        `gap_ms`; empty if none were asked for.
     """
 
     data: Mapping[str, Any]
     series: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
     packets: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
     taps: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+    acks: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "the result") -> RunResult:
@@ -151,6 +157,25 @@ class RunResult:
         elements: Mapping[str, Mapping[str, Any]] = self.data["elements"]
         return elements
 
+    def over_time(self, element: str, metric: str, statistic: Literal["mean", "least", "largest"]) -> float:
+        """Return a number over the samples of a time series.
+
+        Parameters
+        ----------
+        element
+            Name of an element, such as `dc.sender`.
+        metric
+            Name of a metric of its series, such as `srtt_ms`.
+        statistic
+            Which number.
+
+        Returns
+        -------
+        float
+            In the unit of the metric; NaN without samples.
+        """
+        return float(self.data.get("series", {}).get(element, {}).get(metric, {}).get(statistic, math.nan))
+
     def to_json(self, indent: int | None = None) -> str:
         """Return the result as JSON."""
         return json.dumps(self.data, indent=indent, ensure_ascii=False)
@@ -206,8 +231,12 @@ def run(
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
     data["versions"]["build"] = build_id()
+    sampled = frames.series(output.series)
+    if not sampled.is_empty():
+        data["series"] = summary(sampled)
     taps = {name: frames.tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
-    return RunResult(data, frames.series(output.series), frames.packets(output.packets), taps)
+    packets, acks = frames.packets(output.packets), frames.acks(output.acks)
+    return RunResult(data, sampled, packets, taps, acks)
 
 
 def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:

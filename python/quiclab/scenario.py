@@ -349,6 +349,7 @@ class Record:
 
     series_interval: str | None = None
     packets: bool | None = None
+    acks: bool | None = None
     qlog: bool | None = None
     pcapng: bool | None = None
 

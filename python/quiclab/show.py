@@ -27,6 +27,8 @@ COMPARISON_COLUMNS = (
     "difference",
     "relative_difference",
 )
+CRITERION_COLUMNS = ("reference", "measured", "difference", "limit", "outcome")
+OUTCOME_STYLES = {"pass": "green", "miss": "red"}
 VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
 
@@ -139,7 +141,7 @@ def published_decimals(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
     """
     mean, std = 0, 0
     for row in rows:
-        mean, std = max(mean, _decimals(row["published_mean"])), max(std, _decimals(row["published_std"]))
+        mean, std = max(mean, _decimals(row["published_mean"])), max(std, _decimals(row["published_std"] or 0.0))
     return mean, max(mean, std)
 
 
@@ -169,9 +171,70 @@ def comparison(document: Mapping[str, Any]) -> None:
                     "-" if relative is None else f"{100 * relative:+.1f} %",
                 )
         out.print(shown)
-    rows(document["fidelity"], "Fidelity")
+    if document["fidelity"]:
+        rows(document["fidelity"], "Fidelity")
+    for criterion in document["criteria"]:
+        _criterion(criterion)
+    _further(document["further"])
     for name, reason in document["unavailable"].items():
         out.print(f"{name}: {reason}", style="dim")
+
+
+def _criterion(entry: Mapping[str, Any]) -> None:
+    """Print what became of a criterion in each setting, and as a whole."""
+    out = console()
+    keys = [key for key in entry["lines"][0] if key not in CRITERION_COLUMNS]
+    shown = table(
+        f"{entry['identity']}: {entry['statement']}",
+        [*keys, f"reference [{entry['unit']}]", "measured", "difference", "limit", "outcome"],
+        left=len(keys),
+    )
+    for line in entry["lines"]:
+        difference, limit = line["difference"], line["limit"]
+        as_text = percent if entry["relative"] else number
+        shown.add_row(
+            *(text(line[key]) for key in keys),
+            *("-" if line[key] is None else number(line[key]) for key in ("reference", "measured")),
+            "-" if difference is None else as_text(difference, sign="+"),
+            as_text(limit),
+            line["outcome"],
+            style=OUTCOME_STYLES.get(line["outcome"], "dim"),
+        )
+    out.print(shown)
+    whole = f"{entry['identity']}: {entry['outcome']}, {entry['passed']} of {entry['settings']} settings pass"
+    if entry["median_limit"] is not None and entry["median_difference"] is not None:
+        median, limit = percent(entry["median_difference"]), percent(entry["median_limit"])
+        whole += f"; median difference {median}, limit {limit}"
+    out.print(whole, style=OUTCOME_STYLES.get(entry["outcome"], "dim"))
+    out.print()
+
+
+def _further(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Print published and measured means of further metrics, one row a setting."""
+    cells: dict[tuple[Any, ...], dict[str, str]] = {}
+    keys: list[str] = []
+    for name, entries in metrics.items():
+        for row in entries:
+            keys = ["configuration", *(key for key in row if key not in COMPARISON_COLUMNS)]
+            measured = "-" if row["measured_mean"] is None else number(row["measured_mean"])
+            both = f"{number(row['published_mean'])} / {measured}"
+            cells.setdefault(tuple(row[key] for key in keys), {})[name] = both
+    if not cells:
+        return
+    shown = table("Further metrics: published / measured", [*keys, *metrics], left=len(keys))
+    for setting, values in cells.items():
+        shown.add_row(*(text(part) for part in setting), *(values.get(name, "-") for name in metrics))
+    console().print(shown)
+
+
+def number(value: float, sign: str = "") -> str:
+    """Write a number with four significant digits."""
+    return f"{value:{sign}.4g}"
+
+
+def percent(value: float, sign: str = "") -> str:
+    """Write a ratio as percent."""
+    return f"{100 * value:{sign}.1f} %"
 
 
 def rows(entries: Sequence[Mapping[str, Any]], title: str) -> None:

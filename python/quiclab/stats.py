@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import stdtrit  # scipy.stats takes a second to load
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 K = TypeVar("K", bound="Hashable")
+Statistic: TypeAlias = Literal["mean", "median"]
+"""What repeated runs of a setting are reduced to."""
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -76,8 +78,27 @@ def pooled_std(deviations: ArrayLike) -> float:
     return float(np.sqrt(np.mean(array**2)))
 
 
-def bootstrap_means(
-    samples: Mapping[K, Sequence[float]], resamples: int = RESAMPLES, seed: int = BOOTSTRAP_SEED
+def reduced(values: ArrayLike, statistic: Statistic = "mean") -> float:
+    """Reduce repeated runs to one number; NaN without values.
+
+    Parameters
+    ----------
+    values
+        Shape (n,), one value a run.
+    statistic
+        Which number.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if not array.size:
+        return math.nan
+    return float(np.mean(array) if statistic == "mean" else np.median(array))
+
+
+def bootstrap(
+    samples: Mapping[K, Sequence[float]],
+    resamples: int = RESAMPLES,
+    seed: int = BOOTSTRAP_SEED,
+    statistic: Statistic = "mean",
 ) -> dict[K, Array]:
     """Resample the runs of each setting with replacement.
 
@@ -91,19 +112,28 @@ def bootstrap_means(
         Number of resamples B.
     seed
         Seed of the generator.
+    statistic
+        What each resample is reduced to.
 
     Returns
     -------
     dict
-        Mean of each resample for each setting, shape (B,).
+        Mean or median of each resample for each setting, shape (B,).
     """
     generator = np.random.Generator(np.random.PCG64(seed))
-    means: dict[K, Array] = {}
+    found: dict[K, Array] = {}
     for key, values in samples.items():
         array = np.asarray(values, dtype=np.float64)
-        picks = generator.integers(0, array.size, size=(resamples, array.size))
-        means[key] = array[picks].mean(axis=1)
-    return means
+        picks = array[generator.integers(0, array.size, size=(resamples, array.size))]
+        found[key] = np.mean(picks, axis=1) if statistic == "mean" else np.median(picks, axis=1)
+    return found
+
+
+def bootstrap_means(
+    samples: Mapping[K, Sequence[float]], resamples: int = RESAMPLES, seed: int = BOOTSTRAP_SEED
+) -> dict[K, Array]:
+    """Return the mean of each resample for each setting, as `bootstrap` makes them."""
+    return bootstrap(samples, resamples, seed)
 
 
 def relative_difference(value: float, reference: float) -> float:

@@ -5,9 +5,10 @@ A study file in `studies/` builds these values and lists them as `STUDIES`; it r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from quiclab.errors import RequestError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from quiclab.claims import Claim
+    from quiclab.criteria import Criterion
     from quiclab.result import RunResult
 
 Value: TypeAlias = str | int | float
@@ -88,23 +90,38 @@ class Table:
     ----------
     file
         CSV under the repository root, with the columns of the factors, `configuration`, `n_runs` and, for the metric,
-        `<metric>_mean` and `<metric>_std`.
+        `<metric>_mean` and `<metric>_std`; another table is brought into that form by `read`.
     source
         Where it was published.
+    read
+        Returns the rows of `file` (its whole path) with those columns.
+    further
+        Other files that `read` needs.
     """
 
     file: str
     source: str
+    read: Callable[[Path], Sequence[Mapping[str, str]]] | None = None
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart of one metric over one factor, published and measured."""
+    """A chart of one metric over one factor, published and measured; or of how far a criterion is met.
+
+    Attributes
+    ----------
+    x
+        Short name of the factor.
+    criterion
+        Identity of a criterion: its settings are shown one below the other, with its limits, in place of a factor.
+    """
 
     title: str
     source: str
     x: str
     caption: str
+    criterion: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,6 +184,8 @@ class Study:
         What is varied; every combination is run.
     metric
         What is measured.
+    further
+        What is measured beside it; criteria and claims may be about these, figures of a factor and scores are not.
     engines
         Stacks it can run with; the first is the default.
     engine_changes
@@ -179,6 +198,8 @@ class Study:
         How the description was read, and what that leaves out.
     unavailable
         Published configurations that cannot be run yet, with the reason.
+    criteria
+        How close to the table the results have to be.
     """
 
     name: str
@@ -200,6 +221,18 @@ class Study:
     limits: tuple[str, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     seed: int = 1
+    further: tuple[Metric, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metric of the study, then the further ones."""
+        return (self.metric, *self.further)
+
+    @property
+    def is_series(self) -> bool:
+        """Whether its results are series over one number, which have a shape, a knee and an optimum."""
+        return len(self.factors) == 1 and not any(isinstance(value, str) for value in self.factors[0].values)
 
     @property
     def default_engine(self) -> str:

@@ -2,6 +2,7 @@
 
 use crate::element::Element;
 use crate::packet::{FiveTuple, FlowId, Packet};
+use crate::recovery::RecoveryState;
 use crate::time::Time;
 
 /// A transport with its workload. It has one input and one output, both port 0.
@@ -97,6 +98,16 @@ pub enum TransportEvent<'a> {
         /// Their numbers, ascending.
         numbers: &'a [u64],
     },
+    /// An acknowledgement arrived: in QUIC an ACK frame, in TCP a segment whose acknowledgement counts.
+    /// How long the one before it is ago follows from the times.
+    AckReceived {
+        /// Packets that it newly acknowledges, only those that ask for an acknowledgement; 0 if it says
+        /// nothing new. What was declared lost before is not outstanding any more and does not count in
+        /// QUIC.
+        packets: u32,
+        /// Their bytes: QUIC packets from header to tag, payloads of TCP.
+        bytes: u64,
+    },
     /// The recovery state changed.
     Recovery(RecoveryState),
     /// A line of the NSS key log format.
@@ -114,25 +125,6 @@ pub enum PacketSpace {
     ZeroRtt,
     /// 1-RTT packets of the application space.
     OneRtt,
-}
-
-/// State of loss recovery and congestion control; one schema for all stacks.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RecoveryState {
-    /// Congestion window in bytes.
-    pub cwnd_bytes: u64,
-    /// Slow-start threshold in bytes; `None` while unlimited or unknown.
-    pub ssthresh_bytes: Option<u64>,
-    /// Bytes in flight; `None` where the stack does not tell.
-    pub in_flight_bytes: Option<u64>,
-    /// Smoothed RTT in nanoseconds; `None` before the first sample.
-    pub srtt_ns: Option<u64>,
-    /// Smallest RTT seen in nanoseconds; `None` before the first sample.
-    pub min_rtt_ns: Option<u64>,
-    /// Packets declared lost so far.
-    pub lost_packets: u64,
-    /// Reductions of the window so far.
-    pub congestion_events: u64,
 }
 
 /// Receives what a transport tells. Observers never influence a run.

@@ -12,6 +12,7 @@ mod packet;
 mod quantity;
 pub mod quic;
 mod random;
+mod recovery;
 pub mod scenario;
 mod segment;
 mod stack;
@@ -23,7 +24,7 @@ mod units;
 pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};
 pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
-    Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RecoveryState, Role, TransportEvent,
+    Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, Role, TransportEvent,
     TransportObserver,
 };
 pub use host::Host;
@@ -31,6 +32,7 @@ pub use link::{Link, LinkError, Trace, TraceError};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
 pub use random::RandomStream;
+pub use recovery::RecoveryState;
 pub use segment::{Flags, SackBlocks, Segment, SegmentOptions};
 pub use stack::{OptionInfo, ProfileInfo, StackAbilities, StackError, StackInfo, StackProtocol};
 pub use tap::{Tap, TapRecord, TapRecords};

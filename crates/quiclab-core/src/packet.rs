@@ -110,6 +110,15 @@ pub enum Payload {
     Bytes(BytesMut),
     /// A segment of `lab-tcp`: the header as values, the payload as a length.
     Segment(Segment),
+    /// A datagram of `lab-udp`: what its payload says; the rest of the payload is padding.
+    Datagram {
+        /// Number in the order of sending, from 0.
+        number: u64,
+        /// When it was sent; an echo keeps the time of what it answers.
+        sent: Time,
+        /// It answers the datagram of this number.
+        echo: bool,
+    },
 }
 
 /// A packet in flight.

@@ -2,6 +2,7 @@
 //!
 //! Scenarios and results cross as JSON text, series and packet records as packed columns.
 
+mod acks;
 mod endpoint;
 mod output;
 mod qlog;

@@ -1,20 +1,23 @@
 //! The output of a run as Python sees it.
 
+use crate::acks::AckRecord;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use quiclab_core::Role;
 use quiclab_sim::Record;
 
 /// What one run gives.
 #[pyclass(frozen)]
 pub(crate) struct RunOutput {
     output: quiclab_sim::RunOutput,
+    acks: Vec<AckRecord>,
     result: String,
 }
 
 impl RunOutput {
-    pub(crate) fn new(output: quiclab_sim::RunOutput) -> Self {
+    pub(crate) fn new(output: quiclab_sim::RunOutput, acks: Vec<AckRecord>) -> Self {
         let result = serde_json::to_string(&output.result).expect("a result has string keys only");
-        Self { output, result }
+        Self { output, acks, result }
     }
 }
 
@@ -55,6 +58,31 @@ impl RunOutput {
             taps.set_item(name, columns)?;
         }
         Ok(taps)
+    }
+
+    /// Acknowledgements that arrived, as packed little-endian columns.
+    #[getter]
+    fn acks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let scenario = &self.output.result.scenario;
+        let index = |name: String| self.output.element_names.iter().position(|known| *known == name);
+        let element = |flow: &String, role| {
+            index(scenario.endpoint_name(flow, role)).expect("endpoints are elements") as u32
+        };
+        let flows = scenario.flows.keys().collect::<Vec<_>>();
+        let ends = flows
+            .iter()
+            .map(|flow| [element(flow, Role::Client), element(flow, Role::Server)])
+            .collect::<Vec<_>>();
+        let element_of = |r: AckRecord| ends[r.flow as usize][usize::from(r.role == Role::Server)];
+        let columns = PyDict::new(py);
+        columns.set_item("time_ns", pack(py, &self.acks, |r| r.time.as_nanos().to_le_bytes()))?;
+        columns.set_item("flow", pack(py, &self.acks, |r| r.flow.to_le_bytes()))?;
+        columns.set_item("element", pack(py, &self.acks, |r| element_of(r).to_le_bytes()))?;
+        columns.set_item("packets", pack(py, &self.acks, |r| r.packets.to_le_bytes()))?;
+        columns.set_item("bytes", pack(py, &self.acks, |r| r.bytes.to_le_bytes()))?;
+        columns.set_item("element_names", &self.output.element_names)?;
+        columns.set_item("flow_names", flows)?;
+        Ok(columns)
     }
 
     /// Packet records as packed little-endian columns.

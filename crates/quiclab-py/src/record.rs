@@ -1,5 +1,6 @@
-//! qlog and pcapng files of a run.
+//! What a run records of its transports: qlog and pcapng files, and the acknowledgements.
 
+use crate::acks::{AckLog, AckRecord, EndpointAcks};
 use quiclab_core::scenario::{Record, Scenario};
 use quiclab_core::{
     DropReason, EndpointIdentity, Packet, PacketObserver, Port, Time, Topology, TransportEvent,
@@ -12,13 +13,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Files of one run; `finish` says whether all was written.
+/// Files and acknowledgements of one run; `finish` says whether all was written.
 pub(crate) struct Recorder {
     folder: PathBuf,
     title: String,
     record: Record,
     qlogs: Mutex<Vec<(PathBuf, QlogStatus)>>,
     captures: Mutex<Vec<(EndpointIdentity, Arc<Mutex<Capture>>)>>,
+    acks: AckLog,
 }
 
 /// The capture of one endpoint, as if taken on its host: secrets come from its transport, packets from
@@ -81,6 +83,7 @@ impl Recorder {
             record: record.clone(),
             qlogs: Mutex::default(),
             captures: Mutex::default(),
+            acks: AckLog::default(),
         }
     }
 
@@ -91,7 +94,9 @@ impl Recorder {
     ) -> Option<Box<dyn TransportObserver>> {
         let qlog = self.record.qlog.then(|| self.qlog(identity));
         let capture = self.record.pcapng.then(|| self.capture(identity));
-        (qlog.is_some() || capture.is_some()).then(|| Box::new(Observer { qlog, capture }) as Box<_>)
+        let acks = self.record.acks.then(|| self.acks.endpoint(identity));
+        let wanted = qlog.is_some() || capture.is_some() || acks.is_some();
+        wanted.then(|| Box::new(Observer { qlog, capture, acks }) as Box<_>)
     }
 
     fn qlog(&self, identity: &EndpointIdentity) -> QlogWriter {
@@ -130,6 +135,11 @@ impl Recorder {
         if at.iter().all(Option::is_none) { Vec::new() } else { vec![Box::new(Tapped { at })] }
     }
 
+    /// The acknowledgements of all endpoints, in the order of arrival.
+    pub(crate) fn take_acks(&self) -> Vec<AckRecord> {
+        self.acks.take()
+    }
+
     /// Closes all files.
     ///
     /// # Errors
@@ -160,12 +170,16 @@ impl io::Write for Broken {
 struct Observer {
     qlog: Option<QlogWriter>,
     capture: Option<Arc<Mutex<Capture>>>,
+    acks: Option<EndpointAcks>,
 }
 
 impl TransportObserver for Observer {
     fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
         if let Some(qlog) = &mut self.qlog {
             qlog.observe(now, event);
+        }
+        if let (Some(acks), &TransportEvent::AckReceived { packets, bytes }) = (&self.acks, event) {
+            acks.add(now, packets, bytes);
         }
         if let (Some(capture), TransportEvent::Secret(line)) = (&self.capture, event) {
             capture.lock().expect("no holder panics").attempt(|writer| writer.secret(line));

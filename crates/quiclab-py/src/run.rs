@@ -25,13 +25,17 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let scenario = parse(scenario_json)?;
-    let record = if record_dir.is_some() { scenario.record.clone() } else { Record::default() };
+    // files need a directory, the rest does not
+    let record = match record_dir {
+        Some(_) => scenario.record.clone(),
+        None => Record { acks: scenario.record.acks, ..Record::default() },
+    };
     let recorder = Recorder::new(Path::new(record_dir.unwrap_or_default()), &scenario.name, &record);
     let output = simulate(py, base_dir, &scenario, &recorder, progress, |options| {
         quiclab_sim::run(&scenario, seed, options)
     })?;
     recorder.finish().map_err(PyOSError::new_err)?;
-    Ok(RunOutput::new(output))
+    Ok(RunOutput::new(output, recorder.take_acks()))
 }
 
 /// Finds the first packet in which two runs part; JSON.

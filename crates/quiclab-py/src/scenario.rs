@@ -29,7 +29,7 @@ pub(crate) fn resolve(text: &str, file: &str, sets: Vec<(String, String)>, forma
     };
     let scenario = document.and_then(|document| {
         let scenario = document.load(&validate)?;
-        check_qlog(&scenario)
+        check_observed(&scenario)
             .and_then(|()| check_traces(&scenario, file))
             .map_err(|error| document.locate(error))?;
         Ok(scenario.resolved())
@@ -38,20 +38,25 @@ pub(crate) fn resolve(text: &str, file: &str, sets: Vec<(String, String)>, forma
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
 }
 
-/// aioquic is not observed: its qlog would be empty.
-fn check_qlog(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
+/// aioquic is not observed: its qlog and its acknowledgements would be empty.
+fn check_observed(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
     let silent = |flow: &Flow| {
         [&flow.sender, &flow.receiver]
             .map(|end| flow.inherited(end).stack)
             .contains(&Some(AIOQUIC.to_owned()))
     };
-    match scenario.flows.iter().find(|(_, flow)| scenario.record.qlog && silent(flow)) {
-        None => Ok(()),
-        Some((name, _)) => {
-            Err(scenario::ScenarioError::refused(FieldPath::new(["record", "qlog"]), true, "false")
-                .because(format!("flow `{name}` runs on aioquic, which writes no qlog here")))
-        }
+    let Some((name, _)) = scenario.flows.iter().find(|(_, flow)| silent(flow)) else { return Ok(()) };
+    let refused = |field, problem| {
+        Err(scenario::ScenarioError::refused(FieldPath::new(["record", field]), true, "false")
+            .because(format!("flow `{name}` runs on aioquic, which {problem} here")))
+    };
+    if scenario.record.qlog {
+        return refused("qlog", "writes no qlog");
     }
+    if scenario.record.acks {
+        return refused("acks", "tells no acknowledgements");
+    }
+    Ok(())
 }
 
 /// Reads all traces once, so that a wrong one is named with the line of the scenario.
@@ -92,7 +97,7 @@ pub(crate) fn schema() -> String {
 pub(crate) fn parse(json: &str) -> PyResult<Scenario> {
     let scenario = Document::from_json(json, None, &[]).and_then(|document| {
         let scenario = document.load(&validate)?;
-        check_qlog(&scenario).map(|()| scenario)
+        check_observed(&scenario).map(|()| scenario)
     });
     scenario.map(|scenario| scenario.resolved()).map_err(|error| ScenarioError::new_err(error.to_string()))
 }

@@ -243,20 +243,9 @@ impl<S: Stack> Element for QuicEndpoint<S> {
     }
 }
 
-/// Values that are worth a time series; one that is unknown is left out.
+/// Values that are worth a time series.
 fn report(snapshot: &crate::stack::Snapshot, out: &mut Metrics) {
-    let recovery = &snapshot.recovery;
-    out.count("cwnd_bytes", recovery.cwnd_bytes);
-    let optional =
-        [("ssthresh_bytes", recovery.ssthresh_bytes), ("in_flight_bytes", recovery.in_flight_bytes)];
-    for (name, value) in optional {
-        value.into_iter().for_each(|value| out.count(name, value));
-    }
-    for (name, value) in [("srtt_ms", recovery.srtt_ns), ("min_rtt_ms", recovery.min_rtt_ns)] {
-        value.into_iter().for_each(|value| out.set(name, Duration::from_nanos(value).as_ms_f64()));
-    }
-    out.count("lost_packets", recovery.lost_packets);
-    out.count("congestion_events", recovery.congestion_events);
+    snapshot.recovery.report(out);
     out.count("packets_sent", snapshot.packets_sent);
     out.count("packets_received", snapshot.datagrams_received);
 }

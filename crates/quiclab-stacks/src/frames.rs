@@ -1,7 +1,6 @@
 //! What loss tracking needs to know of the frames in a packet.
 
-use quiclab_core::quic::{Frame, Frames};
-use std::ops::RangeInclusive;
+use quiclab_core::quic::{Ack, Frame, Frames};
 
 /// What a packet holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,14 +13,13 @@ pub(crate) struct Summary {
     pub(crate) unknown: bool,
 }
 
-/// Walks `payload`, a decrypted packet; `acknowledged` is called with each range of each ACK frame,
-/// descending. What is no known frame ends the walk and counts as ack-eliciting.
-pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(RangeInclusive<u64>)) -> Summary {
+/// Walks `payload`, a decrypted packet; `acknowledged` is called with each ACK frame. What is no known frame ends the walk and counts as ack-eliciting.
+pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(&Ack<'_>)) -> Summary {
     let mut summary = Summary::default();
     for frame in Frames::new(payload) {
         match frame {
             Ok(Frame::Padding { .. } | Frame::ConnectionClose { .. }) => {}
-            Ok(Frame::Ack(ack)) => ack.ranges().for_each(&mut acknowledged),
+            Ok(Frame::Ack(ack)) => acknowledged(&ack),
             frame => {
                 summary.ack_eliciting = true;
                 summary.handshake_done |= frame == Ok(Frame::HandshakeDone);
@@ -35,10 +33,11 @@ pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(RangeInclusive<u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::RangeInclusive;
 
     fn ranges(payload: &[u8]) -> (Summary, Vec<RangeInclusive<u64>>) {
         let mut ranges = Vec::new();
-        let summary = walk(payload, |range| ranges.push(range));
+        let summary = walk(payload, |ack| ranges.extend(ack.ranges()));
         (summary, ranges)
     }
 

@@ -11,9 +11,9 @@
 //! `n` lowest outstanding numbers.
 
 use crate::frames;
+use quiclab_core::quic::Ack;
 use quiclab_core::{PacketSpace, RecoveryState, Role, Time, TransportEvent, TransportObserver};
-use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The observation of one endpoint, shared by its driver and its keys. All are called from the
@@ -56,11 +56,12 @@ pub(crate) struct Observation {
 /// Packets of a number space that were sent and are neither acknowledged nor lost.
 #[derive(Default)]
 struct Outstanding {
-    numbers: BTreeSet<u64>,
+    /// Bytes by packet number; 0 for a packet that asks for no acknowledgement.
+    packets: BTreeMap<u64, u32>,
     /// `None` before the first ACK.
     largest_acked: Option<u64>,
     largest_ack_eliciting: u64,
-    /// How many of `numbers` are above `largest_ack_eliciting`.
+    /// How many of `packets` are above `largest_ack_eliciting`.
     tail: u64,
     /// An ACK arrived in the present call.
     touched: bool,
@@ -69,6 +70,9 @@ struct Outstanding {
 /// Packets that ask for no acknowledgement, sent after the last one that does: both stacks forget
 /// the oldest of them beyond this many (`MAX_UNACKED_NON_ACK_ELICTING_TAIL` + 1).
 const REMEMBERED_TAIL: u64 = 1_001;
+
+/// Bytes of an authentication tag: all cipher suites of QUIC have 16 (RFC 9001 section 5.3).
+const TAG_BYTES: usize = 16;
 
 const SPACES: [PacketSpace; 3] = [PacketSpace::Initial, PacketSpace::Handshake, PacketSpace::OneRtt];
 
@@ -100,7 +104,8 @@ impl Observation {
         for space in self.spaces[..self.spaces_discarded].iter_mut() {
             *space = Outstanding::default();
         }
-        let key = |state: &RecoveryState| (state.cwnd_bytes, state.ssthresh_bytes, state.srtt_ns);
+        let key =
+            |state: &RecoveryState| (state.cwnd_bytes, state.ssthresh_bytes, state.srtt_ns, state.phase);
         let changed = key(&state) != key(&self.recovery);
         self.recovery = state;
         if changed {
@@ -119,13 +124,16 @@ impl Observation {
         }
         let summary = frames::walk(payload, |_| ());
         debug_assert!(!summary.unknown, "the stacks send frames that are known here: {payload:x?}");
-        self.spaces[index(space)].insert(number, summary.ack_eliciting);
+        let bytes = if summary.ack_eliciting { header.len() + payload.len() + TAG_BYTES } else { 0 };
+        self.spaces[index(space)].insert(number, bytes as u32);
     }
 
     pub(crate) fn received(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
         self.observer.observe(self.now, &TransportEvent::PacketReceived { space, number, header, payload });
-        let outstanding = &mut self.spaces[index(space)];
-        let summary = frames::walk(payload, |acked| outstanding.acknowledge(&acked));
+        let summary = frames::walk(payload, |ack| {
+            let (packets, bytes) = self.spaces[index(space)].acknowledge(ack);
+            self.observer.observe(self.now, &TransportEvent::AckReceived { packets, bytes });
+        });
         match (self.role, space) {
             (Role::Server, PacketSpace::Handshake) => self.discard(PacketSpace::Initial),
             (Role::Client, _) if summary.handshake_done => {
@@ -170,35 +178,43 @@ impl Observation {
 }
 
 impl Outstanding {
-    fn insert(&mut self, number: u64, ack_eliciting: bool) {
-        if ack_eliciting {
+    /// `bytes` are 0 for a packet that asks for no acknowledgement.
+    fn insert(&mut self, number: u64, bytes: u32) {
+        if bytes > 0 {
             self.largest_ack_eliciting = number;
             self.tail = 0;
         } else if self.tail < REMEMBERED_TAIL {
             self.tail += 1;
-        } else if let Some(&oldest) = self.numbers.range(self.largest_ack_eliciting + 1..).next() {
-            self.numbers.remove(&oldest);
+        } else if let Some((&oldest, _)) = self.packets.range(self.largest_ack_eliciting + 1..).next() {
+            self.packets.remove(&oldest);
         }
-        self.numbers.insert(number);
+        self.packets.insert(number, bytes);
     }
 
-    fn acknowledge(&mut self, acked: &RangeInclusive<u64>) {
+    /// Packets that ask for an acknowledgement and get it with this one, and their bytes.
+    fn acknowledge(&mut self, ack: &Ack<'_>) -> (u32, u64) {
         self.touched = true;
-        self.largest_acked = self.largest_acked.max(Some(*acked.end()));
-        while let Some(&number) = self.numbers.range(acked.clone()).next() {
-            self.numbers.remove(&number);
-            self.tail -= u64::from(number > self.largest_ack_eliciting);
+        self.largest_acked = self.largest_acked.max(Some(ack.largest));
+        let (mut packets, mut total) = (0, 0);
+        for acked in ack.ranges() {
+            while let Some((&number, &bytes)) = self.packets.range(acked.clone()).next() {
+                self.packets.remove(&number);
+                self.tail -= u64::from(number > self.largest_ack_eliciting);
+                packets += u32::from(bytes > 0);
+                total += u64::from(bytes);
+            }
         }
+        (packets, total)
     }
 
     /// How many numbers are at least `distance` below the largest acknowledged.
     fn outstanding_below_largest(&self, distance: u64) -> usize {
         let below = self.largest_acked.and_then(|largest| (largest + 1).checked_sub(distance));
-        below.map_or(0, |below| self.numbers.range(..below).count())
+        below.map_or(0, |below| self.packets.range(..below).count())
     }
 
     fn pop_lowest(&mut self) -> Option<u64> {
-        let number = self.numbers.pop_first()?;
+        let (number, _) = self.packets.pop_first()?;
         self.tail -= u64::from(number > self.largest_ack_eliciting);
         Some(number)
     }

@@ -1,36 +1,52 @@
-//! IPv4, IPv6 and UDP headers around the payload of a simulated packet, for captures.
+//! IPv4, IPv6 and UDP headers around the payload of a simulated packet, for captures; TCP headers are
+//! those of [`crate::tcp`].
 //!
 //! After RFC 791, RFC 8200, RFC 768 and RFC 1071. Fields that the simulation does not have:
 //!
 //! | field | value |
 //! | --- | --- |
 //! | IPv4 identification | low 16 bits of `Packet::id`: the two copies of a duplicate are alike |
-//! | IPv4 flags | Don't Fragment (RFC 9000 section 14) |
+//! | IPv4 flags | Don't Fragment (RFC 9000 section 14; path MTU discovery of TCP, RFC 1191) |
 //! | IPv6 flow label | low 20 bits of the flow's number |
 //! | TTL, hop limit | 64 |
 //! | UDP checksum | IPv4: 0, "no checksum"; IPv6: computed, 0 is forbidden (RFC 8200 section 8.1) |
 
+use crate::tcp::{self, WindowScales};
 use quiclab_core::{Ecn, Packet, Payload, Protocol};
 use std::net::{IpAddr, Ipv6Addr};
 
+const IPV4_HEADER_BYTES: usize = 20;
+const IPV6_HEADER_BYTES: usize = 40;
 const UDP_HEADER_BYTES: usize = 8;
 
 /// Appends the packet from its IP header on and gives its length in bytes before truncation.
 ///
-/// A packet without content ends after the headers that are known: the IP header, and the UDP
-/// header where the protocol is UDP. Its lengths are those of the whole packet.
-pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
-    let udp = packet.tuple.protocol() == Protocol::Udp;
-    let payload = match &packet.payload {
-        Payload::Bytes(bytes) if udp => Some(&bytes[..]),
-        Payload::Bytes(_) | Payload::Segment(_) | Payload::Empty => None,
+/// A packet without content ends after the headers that are known: the IP header, the UDP header where
+/// the protocol is UDP, the TCP header of a segment. Its lengths are those of the whole packet. `scales`
+/// learns from the SYNs among the segments.
+pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScales) -> usize {
+    let (protocol, payload, segment) = match &packet.payload {
+        Payload::Segment(segment) => (Protocol::Tcp, None, Some(segment)),
+        Payload::Bytes(bytes) if packet.tuple.protocol() == Protocol::Udp => {
+            (Protocol::Udp, Some(&bytes[..]), None)
+        }
+        Payload::Bytes(_) | Payload::Empty | Payload::Datagram { .. } => {
+            (packet.tuple.protocol(), None, None)
+        }
     };
+    let udp = protocol == Protocol::Udp;
     let (source, destination) = (packet.tuple.source(), packet.tuple.destination());
-    let ip_header_bytes = if source.is_ipv4() && destination.is_ipv4() { 20 } else { 40 };
-    let header_bytes = ip_header_bytes + if udp { UDP_HEADER_BYTES } else { 0 };
+    let ipv4 = source.is_ipv4() && destination.is_ipv4();
+    let ip_header_bytes = if ipv4 { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
+    let size = usize::try_from(packet.size.bytes()).unwrap_or(usize::MAX);
+    // what the packet's length leaves for the header of a segment
+    let available = segment.map(|segment| size.saturating_sub(ip_header_bytes + usize::from(segment.length)));
+    let header_bytes = ip_header_bytes
+        + if udp { UDP_HEADER_BYTES } else { 0 }
+        + segment.zip(available).map_or(0, |(segment, available)| tcp::header_bytes(segment, available));
     let total_bytes = match payload {
         Some(bytes) => header_bytes + bytes.len(),
-        None => usize::try_from(packet.size.bytes()).unwrap_or(usize::MAX).max(header_bytes),
+        None => size.max(header_bytes),
     };
     let transport_bytes = total_bytes - ip_header_bytes;
     match (source.ip(), destination.ip()) {
@@ -39,7 +55,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
             let [.., id_high, id_low] = packet.id.to_be_bytes();
             let [length_high, length_low] = length_field(total_bytes);
             out.extend_from_slice(&[0x45, ecn_bits(packet.ecn), length_high, length_low, id_high, id_low]);
-            out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(packet.tuple.protocol()), 0, 0]);
+            out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(protocol), 0, 0]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
             let checksum = !fold(sum(&out[start..]));
@@ -51,7 +67,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
             let word = 0x6000_0000 | u32::from(ecn_bits(packet.ecn)) << 20 | packet.flow.0 & 0xf_ffff;
             out.extend_from_slice(&word.to_be_bytes());
             out.extend_from_slice(&length_field(transport_bytes));
-            out.extend_from_slice(&[protocol_number(packet.tuple.protocol()), 64]);
+            out.extend_from_slice(&[protocol_number(protocol), 64]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
         }
@@ -63,18 +79,31 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet) -> usize {
         out.extend_from_slice(&length_field(transport_bytes));
         out.extend_from_slice(&[0, 0]);
         out.extend_from_slice(payload.unwrap_or_default());
-        if ip_header_bytes == 40 && payload.is_some() {
-            let addresses = &out[start - 32..start];
-            let pseudo_header = sum(addresses) + transport_bytes as u64 + 17;
+        if !ipv4 && payload.is_some() {
             // "if that computation yields a result of zero, it must be changed to hex FFFF"
-            let checksum = match !fold(pseudo_header + sum(&out[start..])) {
+            let checksum = match checksum(out, start, ipv4, protocol, transport_bytes) {
                 0 => 0xffff,
                 checksum => checksum,
             };
             out[start + 6..start + 8].copy_from_slice(&checksum.to_be_bytes());
         }
     }
+    if let Some((segment, available)) = segment.zip(available) {
+        let start = out.len();
+        scales.note(packet.tuple, segment);
+        tcp::header(out, packet.tuple, segment, available, scales);
+        let checksum = checksum(out, start, ipv4, protocol, transport_bytes);
+        out[start + 16..start + 18].copy_from_slice(&checksum.to_be_bytes());
+    }
     total_bytes
+}
+
+/// Checksum of what follows `start` and of the pseudo-header: the addresses, which end at `start`, the
+/// protocol and the length (RFC 768, RFC 9293 section 3.1, RFC 8200 section 8.1).
+fn checksum(out: &[u8], start: usize, ipv4: bool, protocol: Protocol, transport_bytes: usize) -> u16 {
+    let addresses = &out[start - if ipv4 { 8 } else { 32 }..start];
+    let pseudo_header = sum(addresses) + u64::from(protocol_number(protocol)) + transport_bytes as u64;
+    !fold(pseudo_header + sum(&out[start..]))
 }
 
 /// A 16-bit length; 0 if it does not fit, as in captures of segments that the card will cut.

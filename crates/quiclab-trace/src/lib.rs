@@ -9,6 +9,7 @@
 mod ip;
 pub mod pcapng;
 pub mod qlog;
+mod tcp;
 
 /// Where virtual time zero lies in calendar time: 2000-01-01T00:00:00Z, in seconds since 1970.
 ///

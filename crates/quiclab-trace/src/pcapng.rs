@@ -3,6 +3,7 @@
 //! After draft-ietf-opsawg-pcapng. Packets are whole IP packets (link type RAW) with timestamps in
 //! nanoseconds; each vantage point is an interface with its name; each packet has its direction
 //! (`epb_flags`) and `Packet::id` (`epb_packetid`: the same packet at two interfaces has the same).
+//! Modelled TCP segments have no payload: they are cut off after their headers, as by a snap length.
 //! Key log lines go into Decryption Secrets Blocks, so one file is all that Wireshark needs.
 //!
 //! Blocks are written by the crate pcap-file. It does not know Decryption Secrets Blocks, and its
@@ -11,6 +12,7 @@
 
 use crate::EPOCH_UNIX_SECONDS;
 use crate::ip;
+use crate::tcp::WindowScales;
 use pcap_file::pcapng::blocks::ENHANCED_PACKET_BLOCK;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
@@ -47,6 +49,8 @@ pub struct PcapngWriter<W: Write> {
     interfaces: usize,
     /// Lines already written: both ends tell the same secrets.
     secrets: BTreeSet<String>,
+    /// Window scales that the SYNs in the file have announced.
+    scales: WindowScales,
     /// Body of the block at hand.
     body: Vec<u8>,
 }
@@ -70,7 +74,13 @@ impl<W: Write> PcapngWriter<W> {
             };
             blocks.write_block(&block.into_block()).map_err(io_error)?;
         }
-        Ok(Self { blocks, interfaces: interfaces.len(), secrets: BTreeSet::new(), body: Vec::new() })
+        Ok(Self {
+            blocks,
+            interfaces: interfaces.len(),
+            secrets: BTreeSet::new(),
+            scales: WindowScales::default(),
+            body: Vec::new(),
+        })
     }
 
     /// Adds a line of the NSS key log format, as from [`quiclab_core::TransportEvent::Secret`].
@@ -118,7 +128,7 @@ impl<W: Write> PcapngWriter<W> {
         let lengths = self.body.len();
         self.words(&[0, 0]);
         let start = self.body.len();
-        let original = ip::packet(&mut self.body, packet);
+        let original = ip::packet(&mut self.body, packet, &mut self.scales);
         let captured = self.body.len() - start;
         self.body[lengths..lengths + 4].copy_from_slice(&(captured as u32).to_le_bytes());
         self.body[lengths + 4..start].copy_from_slice(&(original as u32).to_le_bytes());

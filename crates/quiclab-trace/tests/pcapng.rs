@@ -1,5 +1,7 @@
 //! The pcapng writer: read back with pcap-file, and by Wireshark's tools where they are installed.
 
+mod support;
+
 use bytes::BytesMut;
 use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -9,8 +11,7 @@ use quiclab_core::{ByteCount, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol,
 use quiclab_trace::EPOCH_UNIX_SECONDS;
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::process::Command;
+use support::wireshark;
 
 const SECRETS: [&str; 2] = [
     "CLIENT_HANDSHAKE_TRAFFIC_SECRET 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f \
@@ -154,22 +155,6 @@ fn wrong_arguments_are_refused() {
     assert_eq!(writer.secret("one\ntwo").unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
 }
 
-/// Runs a tool of Wireshark on the capture; `None`, with a note, where it is not installed.
-fn wireshark(tool: &str, test: &str, arguments: &[&str]) -> Option<String> {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.pcapng"));
-    std::fs::write(&file, capture()).unwrap();
-    let output = match Command::new(tool).args(arguments).arg(&file).output() {
-        Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: {tool} is not installed");
-            return None;
-        }
-        Err(error) => panic!("{tool}: {error}"),
-    };
-    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8(output.stdout).unwrap())
-}
-
 #[test]
 fn tshark_reads_what_was_written() {
     let fields = [
@@ -190,7 +175,7 @@ fn tshark_reads_what_was_written() {
         arguments.extend(["-e", field]);
     }
     arguments.push("-r");
-    let Some(text) = wireshark("tshark", "tshark", &arguments) else { return };
+    let Some(text) = wireshark("tshark", "tshark", &arguments, &capture()) else { return };
     // Checksum status: 1 good, 3 not present (UDP over IPv4), 2 unverified (cut off).
     let expected = "dc.sender,946684800.000000000,36,2,,1,3,4433,0x00000002,\n\
                     dc.receiver,946684800.010000001,36,2,,1,3,4433,0x00000001,\n\
@@ -201,7 +186,7 @@ fn tshark_reads_what_was_written() {
 
 #[test]
 fn capinfos_counts_the_secrets() {
-    let Some(text) = wireshark("capinfos", "capinfos", &[]) else { return };
+    let Some(text) = wireshark("capinfos", "capinfos", &[], &capture()) else { return };
     let secrets = text.lines().find(|line| line.starts_with("Number of decryption secrets in file"));
     assert_eq!(secrets.map(|line| line.ends_with(" 2")), Some(true), "{text}");
 }

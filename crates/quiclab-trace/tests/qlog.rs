@@ -55,16 +55,26 @@ fn short_log_is_as_reviewed() {
     let (initial, short) = (unhex(INITIAL_HEADER), unhex(SHORT_HEADER));
     let hello = [unhex("06 00 05 0102030405"), vec![0; 1155]].concat();
     let data = [unhex("02 07 32 01 02 01 01 0a 04 04 0000 0000"), unhex("0f 04 4400 02 aabb")].concat();
+    let slow_start = RecoveryState {
+        cwnd_bytes: 12_000,
+        srtt_ns: Some(33_300_000),
+        pacing_rate_bps: Some(3_603_603),
+        phase: Some(0),
+        ..RecoveryState::default()
+    };
     let states = [
-        RecoveryState { cwnd_bytes: 12_000, srtt_ns: Some(33_300_000), ..RecoveryState::default() },
-        RecoveryState { cwnd_bytes: 12_000, srtt_ns: Some(33_300_000), ..RecoveryState::default() },
+        slow_start,
+        slow_start,
         RecoveryState {
             cwnd_bytes: 6_000,
             ssthresh_bytes: Some(6_000),
             in_flight_bytes: Some(0),
             srtt_ns: Some(33_300_000),
             min_rtt_ns: Some(20_000_001),
+            pacing_rate_bps: Some(3_603_603),
+            phase: Some(2),
             lost_packets: 2,
+            spurious_losses: Some(1),
             congestion_events: 1,
         },
     ];
@@ -115,6 +125,7 @@ fn the_schema_refuses_faults() {
         ("\"offset\":1024", "\"offset\":-1"),
         ("\"payload_length\":21", "\"payload_bytes\":21"),
         ("\"congestion_window\":6000", "\"cwnd\":6000"),
+        ("\"new\":\"congestion_avoidance\"", "\"phase\":2"),
     ] {
         assert!(log.contains(right), "{right}");
         let faulty = log.replacen(right, wrong, 1);

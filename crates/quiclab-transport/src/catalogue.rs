@@ -1,37 +1,55 @@
-//! The stacks of this crate: none yet.
+//! The stacks of this crate with their profiles, for `quiclab stack list` and `stack show`.
 
-use quiclab_core::scenario::{EndpointConfig, Workload};
-use quiclab_core::{Endpoint, EndpointIdentity, StackError, StackInfo, Time, TransportObserver};
+use crate::{LAB_TCP, LAB_UDP, tcp};
+use quiclab_core::{OptionInfo, ProfileInfo, StackInfo, StackProtocol};
+use std::sync::LazyLock;
 
 /// All stacks.
 #[must_use]
 pub fn stacks() -> &'static [StackInfo] {
-    &[]
+    static STACKS: LazyLock<[StackInfo; 2]> = LazyLock::new(|| {
+        [
+            StackInfo {
+                name: LAB_TCP,
+                version: env!("CARGO_PKG_VERSION"),
+                description: "TCP as Linux speaks it, a model of exact sizes on the wire; every part can be exchanged",
+                protocol: StackProtocol::Tcp,
+                workloads: &["download", "request_response"],
+                options: options(tcp::DEFAULT_PROFILE),
+                profiles: profiles(),
+            },
+            StackInfo {
+                name: LAB_UDP,
+                version: env!("CARGO_PKG_VERSION"),
+                description: "Datagrams without any control: constant rate, on and off, ping",
+                protocol: StackProtocol::Udp,
+                workloads: &["datagrams", "ping"],
+                options: &[],
+                profiles: &[],
+            },
+        ]
+    });
+    &*STACKS
 }
 
-/// Checks a configuration without building an endpoint.
-///
-/// # Errors
-/// If the stack is unknown or does not take a value; the message says what is allowed.
-pub fn validate(config: &EndpointConfig) -> Result<(), StackError> {
-    Err(unknown(config))
+fn profiles() -> &'static [ProfileInfo] {
+    let profile = |name| ProfileInfo { name, description: description(name), options: options(name) };
+    Vec::leak(tcp::profiles().map(profile).collect())
 }
 
-/// Builds one end of a flow on the stack that `config` names.
-///
-/// # Errors
-/// If the configuration or the workload cannot be run; the message says what is allowed.
-pub fn build(
-    _identity: EndpointIdentity,
-    config: &EndpointConfig,
-    _workload: &Workload,
-    _start: Time,
-    _seed: u64,
-    _observer: Option<Box<dyn TransportObserver>>,
-) -> Result<Box<dyn Endpoint>, StackError> {
-    Err(unknown(config))
+/// The values of a profile. They are made once and live as long as the process.
+fn options(profile: &str) -> &'static [OptionInfo] {
+    let rows = tcp::rows(profile).expect("the profile is one of the list");
+    let option = |row: tcp::OptionRow| OptionInfo {
+        option: row.field,
+        meaning: row.meaning,
+        default: String::leak(row.value),
+        source: row.source,
+    };
+    Vec::leak(rows.into_iter().map(option).collect())
 }
 
-fn unknown(config: &EndpointConfig) -> StackError {
-    StackError::UnknownStack { name: config.stack.clone().unwrap_or_default(), allowed: "none".to_owned() }
+fn description(profile: &str) -> &'static str {
+    let release = profile.trim_start_matches("linux-");
+    String::leak(format!("TCP of Linux {release} with the defaults of its kernel"))
 }

@@ -4,6 +4,7 @@
 //! ```text
 //! tcp            lab-tcp: connection, sender, receiver, TLS flights, profiles
 //! datagram       lab-udp: constant-rate and on-off datagrams, ping
+//! workload       what an application does with a byte stream
 //! congestion     windows and rates: NewReno, CUBIC, BBR, fixed; what ends slow start
 //! recovery       RTT, RACK-TLP, QUIC's thresholds and PTO, PRR, delivery rate
 //! pacing         when the next packet may leave
@@ -13,8 +14,83 @@
 pub mod acknowledgement;
 mod catalogue;
 pub mod congestion;
+mod datagram;
+mod error;
 pub mod pacing;
 pub mod recovery;
 pub mod tcp;
+mod workload;
 
-pub use catalogue::{build, stacks, validate};
+pub use catalogue::stacks;
+pub use error::Error;
+
+use quiclab_core::scenario::{EndpointConfig, Workload};
+use quiclab_core::{Endpoint, EndpointIdentity, Time, TransportObserver};
+
+/// TCP, its parts exchangeable.
+pub const LAB_TCP: &str = "lab-tcp";
+/// UDP without any control.
+pub const LAB_UDP: &str = "lab-udp";
+
+enum Stack {
+    Tcp,
+    Udp,
+}
+
+fn find(config: &EndpointConfig) -> Result<Stack, Error> {
+    match config.stack.as_deref() {
+        Some(LAB_TCP) => Ok(Stack::Tcp),
+        Some(LAB_UDP) => Ok(Stack::Udp),
+        name => Err(Error::UnknownStack {
+            name: name.unwrap_or_default().to_owned(),
+            allowed: format!("`{LAB_TCP}`, `{LAB_UDP}`"),
+        }),
+    }
+}
+
+/// Checks a configuration without building an endpoint.
+///
+/// # Errors
+/// If the stack is unknown or does not take a value; the message says what is allowed.
+pub fn validate(config: &EndpointConfig) -> Result<(), Error> {
+    match find(config)? {
+        Stack::Tcp => tcp::validate(config),
+        Stack::Udp => datagram::validate(config),
+    }
+}
+
+/// Builds one end of a flow on the stack that `config` names.
+///
+/// A client connects at `start`. All random numbers come from the stream named after the endpoint in
+/// the run with `seed`. An observer changes nothing.
+///
+/// # Errors
+/// If the configuration or the workload cannot be run; the message says what is allowed.
+pub fn build(
+    identity: EndpointIdentity,
+    config: &EndpointConfig,
+    workload: &Workload,
+    start: Time,
+    seed: u64,
+    observer: Option<Box<dyn TransportObserver>>,
+) -> Result<Box<dyn Endpoint>, Error> {
+    match find(config)? {
+        Stack::Tcp => tcp::build(&identity, config, workload, start, seed, observer),
+        Stack::Udp => datagram::build(&identity, config, workload, start),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_of_another_crate_is_refused_with_the_names_of_these() {
+        let config = EndpointConfig { stack: Some("quinn".to_owned()), ..EndpointConfig::default() };
+        assert_eq!(
+            validate(&config).unwrap_err().to_string(),
+            "stack: `quinn` is not a known stack; allowed is `lab-tcp`, `lab-udp`"
+        );
+        assert!(validate(&EndpointConfig::default()).unwrap_err().to_string().starts_with("stack: ``"));
+    }
+}

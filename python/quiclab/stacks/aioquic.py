@@ -73,6 +73,9 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "connection_receive_window": ("max_data", int),
     "initial_rtt": ("initial_rtt", lambda nanoseconds: nanoseconds / 1e9),
 }
+# Phases of congestion control, numbered as `RecoveryState::PHASES` of quiclab-core.
+_SLOW_START: Final = 0
+_AVOIDANCE: Final = 2
 _CHUNK: Final = bytes(1 << 20)
 _PEER: Final = ("10.0.0.1", 443)
 
@@ -251,26 +254,28 @@ class AioquicEndpoint:
         return (self._start_ns, self._finished, self._delivered, self._failed)
 
     def statistics(self) -> dict[str, float]:
-        """Return counters over the whole run."""
-        return {
-            "packets_sent": self._packets_sent,
-            "packets_received": self._packets_received,
-            **self.sample(),
-        }
+        """Return values over the whole run."""
+        return self.sample()
 
     def sample(self) -> dict[str, float]:
-        """Return window, bytes in flight (bytes) and smoothed RTT (ms) at this moment."""
+        """Return recovery state and counters at this moment; names and units as those of the native stacks."""
+        counters = {"packets_sent": self._packets_sent, "packets_received": self._packets_received}
         if self._connection is None:
-            return {}
+            return dict(counters)
         recovery = self._connection._loss
         values: dict[str, float] = {
             "cwnd_bytes": recovery.congestion_window,
             "in_flight_bytes": recovery.bytes_in_flight,
             "lost_packets": self._lost_packets,
             "congestion_events": self._congestion_events,
+            **counters,
         }
-        if recovery._cc.ssthresh is not None:
-            values["ssthresh_bytes"] = recovery._cc.ssthresh
+        threshold = recovery._cc.ssthresh
+        if threshold is not None:
+            values["ssthresh_bytes"] = threshold
+        values["phase"] = _SLOW_START if threshold is None or recovery.congestion_window < threshold else _AVOIDANCE
+        if recovery._pacer.packet_time is not None:
+            values["pacing_rate_mbps"] = 8 * recovery._pacer._max_datagram_size / recovery._pacer.packet_time / 1e6
         if recovery._rtt_initialized:
             values["srtt_ms"] = recovery._rtt_smoothed * 1e3
             values["min_rtt_ms"] = recovery._rtt_min * 1e3

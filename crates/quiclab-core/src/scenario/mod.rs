@@ -148,6 +148,9 @@ pub struct Record {
     /// Every packet at every element.
     #[serde(default)]
     pub packets: bool,
+    /// Every acknowledgement that arrives at an endpoint: when, and how much it newly acknowledges.
+    #[serde(default)]
+    pub acks: bool,
     /// qlog of each QUIC endpoint.
     #[serde(default)]
     pub qlog: bool,

@@ -64,16 +64,19 @@ fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
     let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
     let metrics = connection.congestion_state(PathId::ZERO).map(|controller| controller.metrics());
     let srtt_ns = gauge.sampled().then_some(path.rtt.as_nanos() as u64);
+    let metrics = metrics.unwrap_or_default();
+    let ssthresh_bytes = metrics.ssthresh.filter(|&ssthresh| ssthresh != u64::MAX);
     Snapshot {
         recovery: RecoveryState {
             cwnd_bytes: path.cwnd,
-            ssthresh_bytes: metrics
-                .and_then(|metrics| metrics.ssthresh)
-                .filter(|&ssthresh| ssthresh != u64::MAX),
+            ssthresh_bytes,
             in_flight_bytes: Some(gauge.in_flight()),
             srtt_ns,
             min_rtt_ns: gauge.min_rtt_ns().or(srtt_ns),
+            pacing_rate_bps: metrics.pacing_rate.map(|bytes_per_second| bytes_per_second.saturating_mul(8)),
+            phase: Some(RecoveryState::phase_of_window(path.cwnd, ssthresh_bytes)),
             lost_packets: stats.lost_packets,
+            spurious_losses: None, // it counts congestion events that were, not packets
             congestion_events: gauge.congestion_events(),
         },
         packets_sent: stats.sent_packets,

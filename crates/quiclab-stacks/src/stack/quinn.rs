@@ -62,14 +62,19 @@ fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
     let stats = connection.stats();
     let sampled = |duration: Duration| gauge.sampled().then_some(duration.as_nanos() as u64);
     let metrics = connection.congestion_state().metrics();
+    let cwnd_bytes = metrics.congestion_window;
+    let ssthresh_bytes = metrics.ssthresh.filter(|&ssthresh| ssthresh != u64::MAX);
     Snapshot {
         recovery: RecoveryState {
-            cwnd_bytes: metrics.congestion_window,
-            ssthresh_bytes: metrics.ssthresh.filter(|&ssthresh| ssthresh != u64::MAX),
+            cwnd_bytes,
+            ssthresh_bytes,
             in_flight_bytes: Some(gauge.in_flight()),
             srtt_ns: sampled(stats.path.rtt),
             min_rtt_ns: sampled(stats.path.min_rtt),
+            pacing_rate_bps: metrics.pacing_rate, // bit/s here
+            phase: Some(RecoveryState::phase_of_window(cwnd_bytes, ssthresh_bytes)),
             lost_packets: stats.path.lost_packets,
+            spurious_losses: None,
             congestion_events: gauge.congestion_events(),
         },
         packets_sent: stats.path.sent_packets,

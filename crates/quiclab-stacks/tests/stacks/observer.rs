@@ -2,6 +2,7 @@
 
 use crate::STACKS;
 use crate::network::{Fate, Setup, statistic};
+use quiclab_core::quic::{Frame, Frames};
 use quiclab_core::{
     ByteCount, DataRate, Direction, Duration, PacketSpace, RandomStream, RecoveryState, Time, TransportEvent,
     TransportObserver,
@@ -19,6 +20,8 @@ struct Log {
     received: Vec<(PacketSpace, u64, Plain)>,
     lost: Vec<(Time, PacketSpace, u64)>,
     recovery: Vec<RecoveryState>,
+    /// Time, packets, bytes.
+    acks: Vec<(Time, u32, u64)>,
     secrets: Vec<String>,
 }
 
@@ -38,6 +41,7 @@ impl TransportObserver for Recorder {
             TransportEvent::PacketsLost { space, numbers } => {
                 log.lost.extend(numbers.iter().map(|&number| (now, space, number)));
             }
+            TransportEvent::AckReceived { packets, bytes } => log.acks.push((now, packets, bytes)),
             TransportEvent::Recovery(state) => log.recovery.push(state),
             TransportEvent::Secret(line) => log.secrets.push(line.to_owned()),
         }
@@ -144,6 +148,92 @@ fn losses_are_named_completely_under_loss_and_reordering() {
                 let lost: BTreeSet<_> = log.lost.iter().map(|(_, space, number)| (*space, *number)).collect();
                 assert!(lost.is_subset(&sent) && lost.len() == log.lost.len(), "{stack} {seed}");
             }
+        }
+    }
+}
+
+/// Frames that ask for no acknowledgement (RFC 9002 section 2).
+fn asks(payload: &[u8]) -> bool {
+    Frames::new(payload).any(|frame| {
+        !matches!(frame.unwrap(), Frame::Ack(_) | Frame::Padding { .. } | Frame::ConnectionClose { .. })
+    })
+}
+
+#[test]
+fn each_acknowledgement_is_told_and_each_packet_acknowledged_once() {
+    for stack in STACKS {
+        let mut setup = Setup::new(stack, 1_000_000).random_loss(0.02, 5);
+        (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 50);
+        let (setup, server, client) = observed(setup);
+        let mut network = setup.network();
+        network.run();
+        let now = network.now;
+        for (log, end) in [(server, &mut network.server), (client, &mut network.client)] {
+            let log = log.0.lock().unwrap();
+            let mut of_stack = |name| statistic(&mut **end, now, name);
+            // the stack's own counts are the reference
+            assert_eq!(log.acks.len() as f64, of_stack("ack_frames_received"), "{stack}");
+            assert!(log.acks.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{stack}");
+            assert!(log.acks.iter().all(|(_, packets, bytes)| (*packets == 0) == (*bytes == 0)), "{stack}");
+            let asking: BTreeMap<_, _> = log
+                .sent
+                .iter()
+                .filter(|(_, _, (_, payload))| asks(payload))
+                .map(|(space, number, (header, payload))| {
+                    ((*space, *number), header.len() + payload.len() + 16)
+                })
+                .collect();
+            let sent: usize = asking.values().sum();
+            let acked: u64 = log.acks.iter().map(|(_, _, bytes)| bytes).sum();
+            // What was sent is acknowledged, lost, in flight, or was dropped with the keys of the handshake:
+            // one flight of each side, three datagrams (RFC 9000 section 8.1) at most.
+            let rest = sent as f64 - acked as f64 - of_stack("lost_bytes") - of_stack("in_flight_bytes");
+            assert!((0.0..=3600.0).contains(&rest), "{stack}: {rest} of {sent} bytes");
+            let packets: u64 = log.acks.iter().map(|(_, packets, _)| u64::from(*packets)).sum();
+            let lost = log.lost.iter().filter(|(_, space, number)| asking.contains_key(&(*space, *number)));
+            let outstanding = asking.len() as f64 - packets as f64 - lost.count() as f64;
+            // each has 1200 bytes at most and, for header protection, 21 at least (RFC 9001 section 5.4.2);
+            // three of the handshake may be forgotten
+            assert!(outstanding * 1200.0 >= of_stack("in_flight_bytes"), "{stack}: {outstanding}");
+            assert!(outstanding <= of_stack("in_flight_bytes") / 21.0 + 3.0, "{stack}: {outstanding}");
+        }
+    }
+}
+
+#[test]
+fn an_acknowledgement_counts_the_packets_that_it_newly_acknowledges() {
+    for stack in STACKS {
+        // without losses, the acknowledgements of full datagrams in the middle of the transfer
+        let (setup, server, _) = observed(Setup::new(stack, 500_000));
+        setup.network().run();
+        let log = server.0.lock().unwrap();
+        let middle = &log.acks[10..log.acks.len() - 10];
+        assert!(middle.len() > 50, "{stack}");
+        for &(_, packets, bytes) in middle {
+            assert_eq!(bytes, 1200 * u64::from(packets), "{stack}");
+        }
+        assert!(middle.iter().any(|(_, packets, _)| *packets > 0), "{stack}");
+    }
+}
+
+#[test]
+fn the_phase_follows_window_and_threshold() {
+    for stack in STACKS {
+        let mut setup = Setup::new(stack, 3_000_000);
+        (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 50);
+        let (setup, server, _) = observed(setup);
+        let mut network = setup.network();
+        network.run();
+        let log = server.0.lock().unwrap();
+        assert_eq!(log.recovery[0].phase_name(), Some("slow_start"), "{stack}");
+        // the queue overflows: a loss ends slow start, and the window is at the threshold from then on
+        let last = log.recovery.last().unwrap();
+        assert_eq!(last.phase_name(), Some("congestion_avoidance"), "{stack}");
+        assert_eq!(network.server_statistic("phase"), 2.0, "{stack}");
+        for state in &log.recovery {
+            let slow = state.ssthresh_bytes.is_none_or(|threshold| state.cwnd_bytes < threshold);
+            assert_eq!(state.phase, Some(if slow { 0 } else { 2 }), "{stack}: {state:?}");
+            assert_eq!((state.pacing_rate_bps, state.spurious_losses), (None, None), "{stack}");
         }
     }
 }

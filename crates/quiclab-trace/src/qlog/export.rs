@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `quic:packet_sent` | `transport:packet_sent`, so for all events but the next two |
 //! | `quic:recovery_metrics_updated` | `recovery:metrics_updated` |
+//! | `quic:congestion_state_updated` | `recovery:congestion_state_updated` |
 //! | `quic:packet_lost` | `recovery:packet_lost` |
 //! | `raw` of a frame or token | `length` and `payload_length` of its own |
 //! | `error`, `error_code` | `error_code`; of CONNECTION_CLOSE also `raw_error_code` |
@@ -151,6 +152,7 @@ impl<R: BufRead> Records<R> {
 fn convert_event(event: &mut Value) {
     let name = match event["name"].as_str() {
         Some("quic:recovery_metrics_updated") => "recovery:metrics_updated".to_owned(),
+        Some("quic:congestion_state_updated") => "recovery:congestion_state_updated".to_owned(),
         Some("quic:packet_lost") => "recovery:packet_lost".to_owned(),
         Some(name) => name.replacen("quic:", "transport:", 1),
         None => return,

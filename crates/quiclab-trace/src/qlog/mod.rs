@@ -9,11 +9,14 @@
 //! | --- | --- |
 //! | packet sent, received | `quic:packet_sent`, `quic:packet_received` with all frames |
 //! | packets lost | one `quic:packet_lost` for each packet |
-//! | recovery state | `quic:recovery_metrics_updated` with the metrics that have changed |
+//! | recovery state | `quic:congestion_state_updated` if the phase has changed, then |
+//! | | `quic:recovery_metrics_updated` with the metrics that have changed |
+//! | acknowledgement received | none: the ACK frame is in its packet |
 //! | secret | none: secrets belong into the capture, see [`crate::pcapng`] |
 //!
-//! The recovery event has two metrics of quiclab's own beside the draft's, `lost_packets` and
-//! `congestion_events` ("can contain any number of unspecified fields").
+//! The recovery event has three metrics of quiclab's own beside the draft's, `lost_packets`,
+//! `spurious_losses` and `congestion_events` ("can contain any number of unspecified fields"). Congestion
+//! states are the phases of [`RecoveryState::PHASES`] by name: the draft leaves them to the algorithm.
 //!
 //! Each event is written by hand into one reusable buffer: a simulation with qlog at both ends must
 //! not take twice the time of one without.
@@ -152,11 +155,22 @@ impl QlogWriter {
         end(out);
     }
 
-    /// Logs the metrics that differ from the last event; none, no event.
+    /// Logs a phase and metrics that differ from the last event; none, no event.
     fn recovery(&mut self, now: Time, state: &RecoveryState) {
         let last = self.logged.replace(*state);
         if last.as_ref() == Some(state) {
             return;
+        }
+        let last_phase = last.as_ref().and_then(RecoveryState::phase_name);
+        if let Some(phase) = state.phase_name().filter(|phase| Some(*phase) != last_phase) {
+            let out = &mut self.buffer;
+            begin(out, now, "congestion_state_updated");
+            if let Some(old) = last_phase {
+                string(out, "\"old\":", old);
+                raw(out, ",");
+            }
+            string(out, "\"new\":", phase);
+            end(out);
         }
         // `None` as last value differs from every metric.
         let changed = |metric: fn(&RecoveryState) -> Option<u64>| {
@@ -181,8 +195,14 @@ impl QlogWriter {
         if let Some(bytes) = changed(|state| state.ssthresh_bytes) {
             uint(out, ",\"ssthresh\":", bytes);
         }
+        if let Some(rate) = changed(|state| state.pacing_rate_bps) {
+            uint(out, ",\"pacing_rate\":", rate);
+        }
         if let Some(packets) = changed(|state| Some(state.lost_packets)) {
             uint(out, ",\"lost_packets\":", packets);
+        }
+        if let Some(packets) = changed(|state| state.spurious_losses) {
+            uint(out, ",\"spurious_losses\":", packets);
         }
         if let Some(events) = changed(|state| Some(state.congestion_events)) {
             uint(out, ",\"congestion_events\":", events);
@@ -214,7 +234,8 @@ impl TransportObserver for QlogWriter {
                 }
             }
             TransportEvent::Recovery(ref state) => self.recovery(now, state),
-            TransportEvent::Secret(_) => {}
+            // the ACK frame is in its packet
+            TransportEvent::AckReceived { .. } | TransportEvent::Secret(_) => {}
         }
         if self.buffer.len() >= FLUSH_BYTES {
             self.write_buffer();

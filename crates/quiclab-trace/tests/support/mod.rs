@@ -3,6 +3,8 @@
 
 use proptest::test_runner::{Config, RngSeed};
 use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 /// Random cases that are the same on every run. `PROPTEST_CASES=1000000 PROPTEST_RNG_SEED=7` makes
@@ -48,4 +50,20 @@ pub fn varint(out: &mut Vec<u8>, value: u64) {
 pub fn unhex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+/// Runs a tool of Wireshark on `capture`, the last argument; `None`, with a note, where it is not installed.
+pub fn wireshark(tool: &str, test: &str, arguments: &[&str], capture: &[u8]) -> Option<String> {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.pcapng"));
+    std::fs::write(&file, capture).unwrap();
+    let output = match Command::new(tool).args(arguments).arg(&file).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: {tool} is not installed");
+            return None;
+        }
+        Err(error) => panic!("{tool}: {error}"),
+    };
+    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
 }

@@ -1,5 +1,16 @@
 //! Acknowledgement policies: when a receiver acknowledges what has arrived.
 
+pub mod delayed;
+mod every;
+mod frequency;
+mod rtt_fraction;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use every::Every;
+pub use frequency::Frequency;
+pub use rtt_fraction::RttFraction;
+
 use quiclab_core::{Duration, Time};
 
 /// A packet that asks for an acknowledgement has arrived.
@@ -19,10 +30,32 @@ pub struct Arrival {
     pub srtt: Option<Duration>,
 }
 
+/// What the peer asks for: an ACK_FREQUENCY frame (draft-ietf-quic-ack-frequency-11 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckRequest {
+    /// Sequence number: an older request is obsolete.
+    pub sequence: u64,
+    /// Ack-eliciting packets that may wait.
+    pub ack_eliciting_threshold: u64,
+    /// How long they may wait.
+    pub max_ack_delay: Duration,
+    /// Reordering that may go unreported; 0: any.
+    pub reordering_threshold: u64,
+}
+
 /// Decides when to acknowledge. One for each packet number space.
 pub trait AckPolicy: Send {
     /// Something arrived: afterwards [`AckPolicy::due`] says when to acknowledge.
     fn on_arrival(&mut self, arrival: &Arrival);
+
+    /// Packet `number` arrived that asks for no acknowledgement: it is not missing.
+    fn on_other(&mut self, _number: u64) {}
+
+    /// The peer asks for another policy; ignored where the extension is not negotiated.
+    fn on_request(&mut self, _now: Time, _request: &AckRequest) {}
+
+    /// The peer asks for an acknowledgement at once; ignored where the extension is not negotiated.
+    fn on_immediate_ack(&mut self, _now: Time) {}
 
     /// When an acknowledgement must leave; not after now: at once; `None`: nothing to acknowledge.
     fn due(&self) -> Option<Time>;

@@ -8,6 +8,17 @@
 //! *Positions* are numbers that grow with every packet sent: packet numbers in QUIC, bytes of the
 //! stream in TCP. A round trip is over when what was sent after its start is acknowledged.
 
+pub mod bbr;
+pub mod build;
+pub mod cubic;
+pub mod fixed;
+pub mod hystart_chromium;
+pub mod hystart_linux;
+pub mod hystart_plus_plus;
+pub mod newreno;
+pub mod slow_start;
+mod window;
+
 use crate::recovery::delivery_rate::RateSample;
 use quiclab_core::{DataRate, Duration, Time};
 

@@ -1,5 +1,26 @@
 //! Pacing: when the next packet may leave.
 
+mod bucket;
+mod build;
+mod departure;
+mod even;
+mod fq;
+mod leaky_bucket;
+mod linux;
+mod none;
+mod quantum;
+mod rate;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use build::{build, build_with_offload};
+pub use even::Even;
+pub use fq::Fq;
+pub use leaky_bucket::LeakyBucket;
+pub use linux::Linux;
+pub use none::Unpaced;
+pub use quantum::Quantum;
+
 use quiclab_core::{DataRate, Duration, Time};
 
 /// What a pacer derives its rate from.

@@ -48,3 +48,40 @@ impl Config {
         mss - if timestamps { 12 } else { 0 }
     }
 }
+
+/// Values of Linux, for tests of the parts.
+#[cfg(test)]
+pub(crate) fn test_config() -> Config {
+    Config {
+        congestion_control: CongestionControl::Newreno,
+        emulated_connections: 1,
+        slow_start_exit: SlowStartExit::None,
+        pacing: Pacing::None,
+        initial_window: None,
+        mss: ByteCount::from_bytes(1460),
+        timestamps: true,
+        sack: true,
+        dsack: true,
+        window_scaling: true,
+        receive_buffer: ByteCount::from_bytes(131_072),
+        max_receive_buffer: ByteCount::from_bytes(6_291_456),
+        max_send_buffer: ByteCount::from_bytes(4_194_304),
+        min_rto: Duration::from_millis(200),
+        initial_rto: Duration::from_secs(1),
+        reordering: 3,
+        max_reordering: 300,
+        loss_detection: TcpLossDetection::Rack,
+        tail_loss_probe: true,
+        frto: true,
+        undo: true,
+        rate_reduction: RateReduction::PrrSafeAck,
+        min_delayed_ack: Duration::from_millis(40),
+        max_delayed_ack: Duration::from_millis(200),
+        quick_acks: 16,
+        compressed_acks: 44,
+        compressed_ack_delay: Duration::from_millis(1),
+        restart_after_idle: true,
+        gso_segments: 1,
+        tls: None,
+    }
+}

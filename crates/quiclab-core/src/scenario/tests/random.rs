@@ -273,9 +273,10 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             let direction = if up { WireDirection::Up } else { WireDirection::Down };
             Wire { from, to, flow, direction }
         });
-    let record = (of(time()), any::<[bool; 3]>()).prop_map(|(series_interval, [packets, qlog, pcapng])| {
-        Record { series_interval, packets, qlog, pcapng }
-    });
+    let record =
+        (of(time()), any::<[bool; 4]>()).prop_map(|(series_interval, [packets, acks, qlog, pcapng])| {
+            Record { series_interval, packets, acks, qlog, pcapng }
+        });
     let tap = small().prop_map(|keep_packets| Tap { keep_packets });
     let network = (
         btree_map(name(), link(), 0..4),

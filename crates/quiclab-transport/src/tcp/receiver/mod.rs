@@ -1,64 +1,291 @@
 //! The receiving half of a TCP connection: what has arrived, what the application has read, and when
-//! and what to acknowledge.
+//! and what to acknowledge (RFC 9293 section 3.10.7.4; Linux `tcp_rcv_established`).
+//!
+//! ```text
+//! reassembly    intervals out of order, SACK blocks, duplicates
+//! window        how much the peer may send; the buffer grows with the rate
+//! timestamps    which one to echo, PAWS
+//! acknowledgement::delayed   when to acknowledge
+//! ```
+//!
+//! | | RFC 9293 | Linux | here |
+//! |---|---|---|---|
+//! | segment over the right edge | trimmed | taken whole (dropped whole from 6.17 on) | trimmed |
+//! | ACK of a FIN | | delayed, unless this end has sent FIN | at once |
+//! | answers to unacceptable empty segments | each | one in 500 ms | as Linux |
+//!
+//! The clock of timestamps is `now` in milliseconds, modulo 2^32: the echo that arrives gives the RTT.
+
+mod reassembly;
+mod timestamps;
+mod window;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
 
 use super::config::Config;
-use quiclab_core::{Duration, SackBlocks, Segment, Time};
+use crate::acknowledgement::delayed::{DelayedAck, InOrder, Settings, State};
+use quiclab_core::{Duration, Flags, SackBlocks, Segment, Time};
+use reassembly::{Outcome, Reassembly};
+use timestamps::Timestamps;
+use window::{GROWTH_PAYLOAD, Window};
+
+/// Least time between answers to unacceptable empty segments (Linux `tcp_invalid_ratelimit`).
+const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
+/// Blocks that fit beside the timestamps option, and without it (RFC 2018 section 3).
+const BLOCKS_WITH_TIMESTAMPS: usize = 3;
+const BLOCKS: usize = 4;
 
 /// The receiving half.
-pub(crate) struct Receiver {}
+pub(crate) struct Receiver {
+    reassembly: Reassembly,
+    window: Window,
+    acks: DelayedAck,
+    timestamps: Timestamps,
+    /// First position that the application has not read.
+    unread: u64,
+    /// Acknowledgement number sent last (Linux `rcv_wup`).
+    acknowledged: u64,
+    /// Last answer to an unacceptable segment without data.
+    answered: Option<Time>,
+    sack: bool,
+    has_timestamps: bool,
+}
 
-#[allow(unused_variables)]
 impl Receiver {
     /// The receiver of a connection. `payload` is that of a full segment; the peer's stream begins at 1.
+    /// `config.window_scaling` must say what was negotiated, as `sack` and `timestamps` do.
     pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
-        todo!()
+        let window = Window::new(config, payload);
+        let settings = Settings {
+            min_delay: config.min_delayed_ack,
+            max_delay: config.max_delayed_ack,
+            quick_acks: config.quick_acks,
+            compressed_acks: config.compressed_acks,
+            compressed_delay: config.compressed_ack_delay,
+            min_rto: config.min_rto,
+            initial_rto: config.initial_rto,
+            payload,
+        };
+        Self {
+            reassembly: Reassembly::new(sack, config.dsack),
+            window,
+            acks: DelayedAck::new(settings, window.announced()),
+            timestamps: Timestamps::new(timestamps, config.min_rto.as_nanos() / 1_000_000),
+            unread: 1,
+            acknowledged: 1,
+            answered: None,
+            sack,
+            has_timestamps: timestamps,
+        }
     }
-    /// A segment with data or FIN arrived (the caller has checked PAWS). `srtt` is that of the sending
+
+    /// Shift count of the window to announce in SYN or SYN-ACK (RFC 7323 section 2.2); 0 without scaling.
+    pub(crate) fn window_scale(config: &Config) -> u8 {
+        window::window_scale(config)
+    }
+
+    /// A segment arrived (the caller has checked PAWS): with data or FIN, or an empty one, whose timestamp
+    /// is to be echoed, too, and which is answered if it is a window probe. `srtt` is that of the sending
     /// half, if it has one: it bounds the delayed acknowledgement.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, srtt: Option<Duration>) {
-        todo!()
+        self.acks.set_srtt(srtt);
+        if segment.flags.has(Flags::SYN) {
+            // of the handshake
+            return self.timestamps.update(segment, self.acknowledged);
+        }
+        let (start, end) = (segment.sequence, segment.end());
+        if end < self.acknowledged || start > self.window.edge() {
+            return self.refuse(now, segment);
+        }
+        self.timestamps.update(segment, self.acknowledged);
+        if start == end {
+            return;
+        }
+        if self.has_timestamps {
+            let full_sized = end - start >= self.acks.segment();
+            self.window.measure_by_echo(now, segment.timestamp_echo, full_sized);
+        }
+        self.take(now, segment);
+        let state = self.state();
+        self.acks.decide(now, &state);
     }
+
+    /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply"
+    /// (RFC 9293 section 3.10.7.4; Linux `tcp_send_dupack`).
+    fn refuse(&mut self, now: Time, segment: &Segment) {
+        let (start, end) = (segment.sequence, segment.end());
+        if start == end {
+            if self.answered.is_some_and(|last| now.since(last) < ANSWER_INTERVAL) {
+                return;
+            }
+            self.answered = Some(now);
+        } else if start < self.next_expected() {
+            self.acks.enter_quick_mode(self.window.announced());
+            self.reassembly.insert(start, end.min(self.next_expected()), false);
+        }
+        self.acks.acknowledge_now(now);
+    }
+
+    /// A segment that PAWS rejects ([`Receiver::is_too_old`]) is acknowledged and dropped (RFC 7323
+    /// section 5.3, R1).
+    pub(crate) fn on_too_old(&mut self, now: Time, segment: &Segment) {
+        self.refuse(now, segment);
+    }
+
+    /// An acceptable segment with data or FIN.
+    fn take(&mut self, now: Time, segment: &Segment) {
+        let (start, edge) = (segment.sequence, self.window.edge());
+        let end = segment.end().min(edge);
+        let next = self.next_expected();
+        if end > next && start >= edge || edge <= next {
+            // nothing of it fits; what is old of it is still a duplicate
+            if start < next {
+                self.reassembly.insert(start, end.min(next), false);
+            }
+            return self.acks.enter_quick_mode(self.window.announced());
+        }
+        let fin = segment.flags.has(Flags::FIN) && end == segment.end();
+        match self.reassembly.insert(start, end, fin) {
+            Outcome::Duplicate => self.acks.enter_quick_mode(self.window.announced()),
+            Outcome::InOrder { filled } => {
+                self.on_order(now, segment);
+                // RFC 5681 section 4.2: "SHOULD send an immediate ACK when it receives a data segment that
+                // fills in all or part of a gap"; Linux: all of it
+                if filled || self.reassembly.is_complete() {
+                    self.acks.require();
+                }
+            }
+            Outcome::OutOfOrder { distant } => {
+                if distant {
+                    self.acks.flush_merged(now);
+                }
+                self.acks.schedule();
+                // without SACK the window must not move, or the ACK is no duplicate (RFC 5681 section 2)
+                if self.sack {
+                    self.grow(u64::from(segment.length));
+                }
+            }
+        }
+    }
+
+    /// Data in order (Linux `tcp_event_data_recv`).
+    fn on_order(&mut self, now: Time, segment: &Segment) {
+        let payload = u64::from(segment.length);
+        if payload == 0 {
+            return self.acks.schedule();
+        }
+        let plain = if self.has_timestamps { 32 } else { 20 };
+        let push = segment.flags.has(Flags::PSH);
+        let arrival = InOrder {
+            payload,
+            extra_header: segment.header_bytes(self.has_timestamps) - plain,
+            ends_write: push || segment.flags.has(Flags::FIN),
+            push,
+            window: self.window.announced(),
+        };
+        self.acks.on_data(now, &arrival);
+        self.window.measure_by_window(now, self.next_expected());
+        if payload >= GROWTH_PAYLOAD {
+            self.grow(payload);
+        }
+    }
+
+    fn grow(&mut self, payload: u64) {
+        if self.window.grow(payload, self.held()) {
+            self.acks.on_window_grown();
+        }
+    }
+
+    /// Bytes in the receive buffer: unread and out of order.
+    fn held(&self) -> u64 {
+        self.reassembly.readable().saturating_sub(self.unread) + self.reassembly.held_bytes()
+    }
+
+    fn state(&self) -> State {
+        let held = self.held();
+        let nothing_unread = self.reassembly.readable() == self.unread;
+        State {
+            next: self.next_expected(),
+            unacknowledged: self.next_expected() - self.acknowledged,
+            window_advances: nothing_unread
+                || self.window.select(held, self.acks.segment()) >= self.window.announced(),
+            out_of_order: self.reassembly.held_bytes() > 0,
+            sack: self.sack,
+            rtt: self.window.rtt(),
+        }
+    }
+
     /// The application reads all that is in order: how many bytes. Moves the window; the buffer grows
     /// with what is read in an RTT (dynamic right-sizing).
     pub(crate) fn read(&mut self, now: Time) -> u64 {
-        todo!()
+        let readable = self.reassembly.readable();
+        let bytes = readable - self.unread;
+        self.unread = readable;
+        self.window.on_read(now, readable);
+        let state = self.state();
+        self.acks.on_read(now, bytes, &state);
+        if bytes > 0 && self.acks.due().is_none_or(|due| due > now) && !self.reassembly.is_complete() {
+            self.update_window(now);
+        }
+        bytes
     }
+
+    /// Reading made so much room that the sender should hear of it at once: at least twice the window it
+    /// knows (RFC 9293 section 3.8.6.2.2; Linux `tcp_cleanup_rbuf`).
+    fn update_window(&mut self, now: Time) {
+        let known = self.window.edge().saturating_sub(self.next_expected());
+        if 2 * known <= self.window.clamp() {
+            let window = self.window.select(self.held(), self.acks.segment());
+            if window > 0 && window >= 2 * known {
+                self.acks.acknowledge_now(now);
+            }
+        }
+    }
+
     /// FIN has arrived and everything before it was read.
     pub(crate) fn is_finished(&self) -> bool {
-        todo!()
+        self.reassembly.is_complete() && self.unread == self.reassembly.readable()
     }
     /// When an acknowledgement must leave; not after now: at once; `None`: nothing to acknowledge.
     pub(crate) fn ack_due(&self) -> Option<Time> {
-        todo!()
+        self.acks.due()
     }
     /// Next position expected: the acknowledgement number.
     pub(crate) fn next_expected(&self) -> u64 {
-        todo!()
+        self.reassembly.next()
     }
     /// Window to announce now, in bytes; it never shrinks (RFC 9293 section 3.8.6).
     pub(crate) fn window(&mut self) -> u32 {
-        todo!()
+        let held = self.held();
+        if self.window.is_short(held) {
+            self.acks.on_little_room();
+        }
+        self.window.announce(self.next_expected(), held, self.acks.segment())
     }
     /// Blocks for a segment that leaves now: the DSACK block, if one is due, and the latest arrivals
     /// first; three at most with timestamps, four without.
     pub(crate) fn sack_blocks(&mut self) -> Option<SackBlocks> {
-        todo!()
+        self.reassembly.take_blocks(if self.has_timestamps { BLOCKS_WITH_TIMESTAMPS } else { BLOCKS })
     }
     /// A segment that carries acknowledgement and window has left, a pure ACK or data (`pure` false).
     pub(crate) fn on_ack_sent(&mut self, now: Time, pure: bool) {
-        todo!()
+        self.acknowledged = self.next_expected();
+        self.acks.on_ack_sent(now, pure);
     }
     /// A segment of data left that was not a retransmission: the connection is interactive (pingpong) if
     /// it answers what has just arrived.
     pub(crate) fn on_data_sent(&mut self, now: Time) {
-        todo!()
+        self.acks.on_data_sent(now);
     }
     /// TSval to echo (RFC 7323 section 4.3), `None` before the first.
     pub(crate) fn timestamp_to_echo(&self) -> Option<u32> {
-        todo!()
+        self.timestamps.recent()
     }
     /// Whether a segment's timestamp is older than the last one taken (PAWS, RFC 7323 section 5).
     pub(crate) fn is_too_old(&self, segment: &Segment) -> bool {
-        todo!()
+        self.timestamps.is_too_old(segment, self.next_expected())
     }
 }

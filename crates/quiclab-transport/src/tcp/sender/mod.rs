@@ -1,9 +1,42 @@
 //! The sending half of a TCP connection: what may be sent, what was, and what became of it.
+//!
+//! RFC 5681, 6298, 6675, 8985, 9937, 5682 as Linux combines them (net/ipv4/tcp_input.c, tcp_output.c,
+//! tcp_timer.c, tcp_recovery.c). One folder, one file for each step of an acknowledgement:
+//!
+//! ```text
+//! acknowledge   the way of an ACK: window, SACK, cumulative part, RTT, then recovery and the controller
+//! sack          blocks, duplicates reported by DSACK
+//! loss          which segments are lost: RACK, or a count of duplicates
+//! recovery      Open, Disorder, Recovery, Loss; undo of spurious reductions; F-RTO
+//! timers        retransmission timeout, tail loss probe, reordering, zero window
+//! send          what may leave now
+//! scoreboard    the retransmission queue with its marks
+//! ```
+//!
+//! Not modelled: ECN, urgent data, SACK reneging, MTU probing, fast open.
+
+mod acknowledge;
+mod loss;
+mod recovery;
+mod sack;
+mod scoreboard;
+mod send;
+#[cfg(test)]
+mod tests;
+mod timers;
 
 use super::config::Config;
 use crate::congestion::{Controller, Phase};
-use crate::pacing::Pacer;
-use quiclab_core::{DataRate, Duration, Segment, Time};
+use crate::pacing::{Pacer, PacingInput};
+use crate::recovery::delivery_rate::DeliveryRate;
+use crate::recovery::prr::{Prr, PrrVersion};
+use crate::recovery::rack::Rack;
+use crate::recovery::tcp_rtt::TcpRtt;
+use quiclab_core::scenario::{RateReduction, TcpLossDetection};
+use quiclab_core::{DataRate, Duration, SackBlocks, Time};
+use scoreboard::Scoreboard;
+use std::collections::VecDeque;
+use timers::Timer;
 
 /// A segment to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,75 +91,346 @@ pub(crate) struct Snapshot {
     pub(crate) reordering: u32,
 }
 
-/// The sending half. Position 0 is SYN, the stream begins at 1.
-pub(crate) struct Sender {}
+/// State of recovery (Linux: `icsk_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    /// Nothing is wrong.
+    Open,
+    /// Something was selectively acknowledged: loss or reordering.
+    Disorder,
+    /// Segments were lost and are sent again.
+    Recovery,
+    /// A retransmission timeout went off.
+    Loss,
+}
 
-#[allow(unused_variables)]
+/// What undoing a reduction needs to know (RFC 4015, RFC 3708).
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    /// First position not acknowledged when the reduction began.
+    marker: u64,
+    /// Retransmissions not yet reported as duplicates; `None`: one cannot tell.
+    retransmissions: Option<u32>,
+}
+
+/// The sending half. Position 0 is SYN, the stream begins at 1.
+pub(crate) struct Sender {
+    // the connection
+    payload: u64,
+    sack: bool,
+    timestamps: bool,
+    options: Options,
+    // the stream
+    /// End of what the application has written.
+    written: u64,
+    /// Ends of its writes that were not sent yet.
+    writes: VecDeque<u64>,
+    finished: bool,
+    /// The send buffer was full, and a third of it is not free yet.
+    blocked: bool,
+    /// First position not acknowledged (SND.UNA).
+    acknowledged: u64,
+    /// Next new position (SND.NXT).
+    next: u64,
+    /// Receive window of the peer, and the largest there was.
+    window: u64,
+    largest_window: u64,
+    // recovery
+    board: Scoreboard,
+    sack_cache: SackBlocks,
+    rtt: TcpRtt,
+    rack: Rack,
+    rate: DeliveryRate,
+    /// Segments delivered.
+    delivered: u64,
+    state: State,
+    /// Recovery is over when this position is acknowledged (`high_seq`).
+    high: u64,
+    prr: Option<Prr>,
+    /// Window during recovery, in segments; `None`: that of the controller.
+    recovery_window: Option<u32>,
+    undo: Option<Undo>,
+    /// Timestamp of the first retransmission of the present recovery.
+    first_retransmission: Option<u32>,
+    frto: bool,
+    /// F-RTO wants new data before retransmissions (RFC 5682 section 3.1 step 2b).
+    new_data_first: bool,
+    /// Reordering tolerated, in segments, and whether there was any.
+    reordering: u32,
+    reordering_seen: bool,
+    /// Tail loss probe outstanding: `next` at its time, and whether it was a retransmission.
+    probe: Option<(u64, bool)>,
+    duplicate_acks: u32,
+    // timers
+    timer: Option<(Timer, Time)>,
+    timeouts_in_row: u32,
+    window_probe_due: bool,
+    window_probes: u32,
+    tail_probe_due: bool,
+    // how the window is used
+    cwnd_limited: bool,
+    most_outstanding: u32,
+    usage_end: u64,
+    usage_stamp: Time,
+    usage_most: u32,
+    /// Segments sent since [`Sender::transmit`] last had nothing to send.
+    usage_burst: u32,
+    last_sent: Time,
+    controller: Box<dyn Controller>,
+    pacer: Box<dyn Pacer>,
+    counts: Counts,
+}
+
+/// What of the configuration is asked for later.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    loss_detection: TcpLossDetection,
+    rate_reduction: RateReduction,
+    tail_loss_probe: bool,
+    frto: bool,
+    undo: bool,
+    restart_after_idle: bool,
+    gso_segments: u32,
+    min_reordering: u32,
+    max_reordering: u32,
+    send_buffer: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    sent: u64,
+    retransmitted: u64,
+    lost: u64,
+    spurious: u64,
+    congestion_events: u64,
+    timeouts: u64,
+    tail_loss_probes: u64,
+    undos: u64,
+}
+
+/// What the handshake has settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// Payload of a full segment in bytes.
+    pub(crate) payload: u64,
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    /// First receive window of the peer in bytes.
+    pub(crate) window: u64,
+    /// RTT of the handshake; `None` if SYN or SYN-ACK was retransmitted.
+    pub(crate) rtt: Option<Duration>,
+}
+
 impl Sender {
-    /// The sender of a connection whose handshake is done. `payload` is that of a full segment in bytes,
-    /// `window` the peer's first receive window, `handshake_rtt` the RTT of the handshake if it was
-    /// measured (SYN not retransmitted).
+    /// The sender of a connection whose handshake is done.
     pub(crate) fn new(
         config: &Config,
-        payload: u64,
-        sack: bool,
-        timestamps: bool,
-        window: u64,
-        handshake_rtt: Option<Duration>,
+        agreed: Agreed,
         now: Time,
         controller: Box<dyn Controller>,
         pacer: Box<dyn Pacer>,
     ) -> Self {
-        todo!()
+        let mut rtt = TcpRtt::new(config.min_rto, config.initial_rto);
+        if let Some(sample) = agreed.rtt {
+            rtt.on_min_sample(now, sample);
+            rtt.on_sample(sample, 1, 1);
+        }
+        let mut sender = Self {
+            payload: agreed.payload,
+            sack: agreed.sack,
+            timestamps: agreed.timestamps,
+            options: Options {
+                loss_detection: config.loss_detection,
+                rate_reduction: config.rate_reduction,
+                tail_loss_probe: config.tail_loss_probe && agreed.sack,
+                frto: config.frto,
+                undo: config.undo,
+                restart_after_idle: config.restart_after_idle,
+                gso_segments: config.gso_segments,
+                min_reordering: config.reordering,
+                max_reordering: config.max_reordering,
+                send_buffer: config.max_send_buffer.bytes(),
+            },
+            written: 1,
+            writes: VecDeque::new(),
+            finished: false,
+            blocked: false,
+            acknowledged: 1,
+            next: 1,
+            window: agreed.window,
+            largest_window: agreed.window,
+            board: Scoreboard::new(),
+            sack_cache: SackBlocks::default(),
+            rtt,
+            rack: Rack::default(),
+            rate: DeliveryRate::default(),
+            delivered: 0,
+            state: State::Open,
+            high: 1,
+            prr: None,
+            recovery_window: None,
+            undo: None,
+            first_retransmission: None,
+            frto: false,
+            new_data_first: false,
+            reordering: config.reordering,
+            reordering_seen: false,
+            probe: None,
+            duplicate_acks: 0,
+            timer: None,
+            timeouts_in_row: 0,
+            window_probe_due: false,
+            window_probes: 0,
+            tail_probe_due: false,
+            cwnd_limited: false,
+            most_outstanding: 0,
+            usage_end: 1,
+            usage_stamp: now,
+            usage_most: 0,
+            usage_burst: 0,
+            last_sent: now,
+            controller,
+            pacer,
+            counts: Counts::default(),
+        };
+        sender.update_pacing(now);
+        sender
     }
+
     /// The application appends `bytes`; [`Sender::room`] says how many may wait.
     pub(crate) fn write(&mut self, bytes: u64) {
-        todo!()
+        debug_assert!(!self.finished, "nothing is written after the end");
+        if bytes > 0 {
+            self.written += bytes;
+            self.writes.push_back(self.written);
+            self.blocked = self.free() == 0;
+        }
     }
+
     /// The application has written everything: FIN follows the last byte.
     pub(crate) fn finish(&mut self) {
-        todo!()
+        self.finished = true;
     }
-    /// Bytes that the send buffer has room for (its size follows the window, up to the largest buffer).
+
+    /// Bytes that the application may write now: none from when the buffer is full until a third of it is
+    /// free again (Linux: `sk_stream_is_writeable`).
     pub(crate) fn room(&self) -> u64 {
-        todo!()
+        if self.blocked { 0 } else { self.free() }
     }
-    /// An acknowledgement arrived (the caller has checked timestamps, PAWS). `segment` may carry data,
-    /// too: then it is no duplicate.
-    pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckOutcome {
-        todo!()
+
+    /// Bytes that the send buffer has room for: memory for two windows of single segments (Linux:
+    /// `tcp_sndbuf_expand`), up to the largest buffer. What waits is charged its payload alone: Linux keeps
+    /// it in pages.
+    fn free(&self) -> u64 {
+        let segment = (self.payload + HEADER_ROOM + SHARED_INFO).next_power_of_two() + SK_BUFF;
+        let window = u64::from(self.cwnd().max(INITIAL_SEGMENTS)) * segment;
+        (2 * window).min(self.options.send_buffer).saturating_sub(self.queued())
     }
-    /// The deadline of [`Sender::next_timer`] is due.
-    pub(crate) fn on_timer(&mut self, now: Time) {
-        todo!()
+
+    /// Bytes written and not acknowledged.
+    fn queued(&self) -> u64 {
+        self.written.saturating_sub(self.acknowledged)
     }
-    /// When [`Sender::on_timer`] wants to be called: retransmission, probe, reordering and pacing timers,
-    /// zero-window probes.
-    pub(crate) fn next_timer(&self) -> Option<Time> {
-        todo!()
+
+    /// Something was acknowledged, or the window has changed: the application may write again.
+    fn unblock(&mut self) {
+        self.blocked = self.blocked && 2 * self.free() < self.queued();
     }
-    /// The next segment that may leave now; call it until it returns `None`.
-    pub(crate) fn transmit(&mut self, now: Time) -> Option<Transmission> {
-        todo!()
-    }
+
     /// First position not acknowledged.
-    pub(crate) fn unacknowledged(&self) -> u64 {
-        todo!()
+    pub(crate) const fn unacknowledged(&self) -> u64 {
+        self.acknowledged
     }
+
     /// Position of the next new byte: the sequence number of a pure ACK.
-    pub(crate) fn next_position(&self) -> u64 {
-        todo!()
+    pub(crate) const fn next_position(&self) -> u64 {
+        self.next
     }
+
     /// Everything written, and FIN if there is one, is acknowledged.
     pub(crate) fn is_all_acknowledged(&self) -> bool {
-        todo!()
+        self.acknowledged == self.end()
     }
+
     /// Timeouts in a row without an answer; a connection gives up after 15 (`tcp_retries2`).
     pub(crate) fn retries(&self) -> u32 {
-        todo!()
+        self.timeouts_in_row.max(self.window_probes)
     }
+
     /// State for results and series.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        todo!()
+        Snapshot {
+            cwnd_bytes: u64::from(self.cwnd()) * self.payload,
+            ssthresh_bytes: self.controller.ssthresh(),
+            in_flight_bytes: self.in_flight_bytes(),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            rto: self.rtt.rto(),
+            pacing_rate: self.pacer.rate(),
+            phase: self.controller.phase(),
+            lost_segments: self.counts.lost,
+            spurious_segments: self.counts.spurious,
+            sent_segments: self.counts.sent,
+            retransmitted_segments: self.counts.retransmitted,
+            congestion_events: self.counts.congestion_events,
+            timeouts: self.counts.timeouts,
+            tail_loss_probes: self.counts.tail_loss_probes,
+            undos: self.counts.undos,
+            reordering: self.reordering,
+        }
+    }
+
+    /// Smoothed RTT; `None` before the first sample.
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.rtt.smoothed()
+    }
+
+    /// Position after everything that will be sent, FIN included.
+    const fn end(&self) -> u64 {
+        self.written + self.finished as u64
+    }
+
+    /// Window in segments: that of recovery while there is one, else the controller's.
+    fn cwnd(&self) -> u32 {
+        let own = || u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX).max(1);
+        self.recovery_window.unwrap_or_else(own)
+    }
+
+    fn in_flight_bytes(&self) -> u64 {
+        u64::from(self.board.in_flight()) * self.payload
+    }
+
+    fn update_pacing(&mut self, now: Time) {
+        let window = u64::from(self.cwnd().max(self.board.outstanding())) * self.payload;
+        let input = PacingInput {
+            window,
+            srtt: self.rtt.smoothed(),
+            ssthresh: self.controller.ssthresh(),
+            rate: self.controller.pacing_rate(),
+            quantum: self.controller.send_quantum(),
+            mss: self.payload,
+        };
+        self.pacer.update(now, &input);
+    }
+
+    fn prr_version(&self) -> Option<PrrVersion> {
+        match self.options.rate_reduction {
+            RateReduction::None => None,
+            RateReduction::Prr => Some(PrrVersion::Rfc6937),
+            RateReduction::PrrSafeAck => Some(PrrVersion::Rfc9937),
+        }
     }
 }
+
+/// TSval at `now`: milliseconds, as Linux' by default (RFC 7323 section 5.4); wraps as on the wire.
+pub(crate) const fn timestamp(now: Time) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
+/// Memory of a segment beside its payload in Linux on 64-bit machines, in bytes: `MAX_TCP_HEADER`,
+/// `struct skb_shared_info`, `struct sk_buff`.
+const HEADER_ROOM: u64 = 256;
+const SHARED_INFO: u64 = 320;
+const SK_BUFF: u64 = 256;
+/// Segments that the send buffer is sized for at least (`TCP_INIT_CWND`).
+const INITIAL_SEGMENTS: u32 = 10;

@@ -1,0 +1,154 @@
+//! The state of loss recovery and congestion control: one schema for all engines, from which series,
+//! statistics and qlog are made.
+
+use crate::element::Metrics;
+use crate::time::Duration;
+
+/// State of loss recovery and congestion control; what an engine does not know is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RecoveryState {
+    /// Congestion window in bytes.
+    pub cwnd_bytes: u64,
+    /// Slow-start threshold in bytes; `None` while unlimited or unknown.
+    pub ssthresh_bytes: Option<u64>,
+    /// Bytes in flight; `None` where the stack does not tell.
+    pub in_flight_bytes: Option<u64>,
+    /// Smoothed RTT in nanoseconds; `None` before the first sample.
+    pub srtt_ns: Option<u64>,
+    /// Smallest RTT seen in nanoseconds; `None` before the first sample.
+    pub min_rtt_ns: Option<u64>,
+    /// Rate at which packets are paced in bit/s; `None` where the stack does not tell or does not pace.
+    pub pacing_rate_bps: Option<u64>,
+    /// What the congestion controller does: a number, see [`RecoveryState::PHASES`]. `None` where there is
+    /// no connection yet.
+    pub phase: Option<u64>,
+    /// Packets declared lost so far.
+    pub lost_packets: u64,
+    /// Of these, packets that had arrived all the same, as far as the stack has noticed; `None` where it
+    /// does not count them.
+    pub spurious_losses: Option<u64>,
+    /// Reductions of the window so far.
+    pub congestion_events: u64,
+}
+
+impl RecoveryState {
+    /// Names of the phases by number; the numbers are those of `quiclab_transport::congestion::Phase`.
+    ///
+    /// | number | name | what happens |
+    /// | --- | --- | --- |
+    /// | 0 | `slow_start` | exponential growth |
+    /// | 1 | `conservative_slow_start` | slow start that HyStart++ has slowed down (RFC 9406 section 4.2) |
+    /// | 2 | `congestion_avoidance` | slow growth |
+    /// | 3 | `startup` | BBR: search for the bandwidth |
+    /// | 4 | `drain` | BBR: emptying the queue that startup made |
+    /// | 5 | `probe_bw` | BBR: probing for bandwidth |
+    /// | 6 | `probe_rtt` | BBR: probing for the smallest RTT |
+    /// | 7 | `fixed` | the window does not change |
+    pub const PHASES: [&str; 8] = [
+        "slow_start",
+        "conservative_slow_start",
+        "congestion_avoidance",
+        "startup",
+        "drain",
+        "probe_bw",
+        "probe_rtt",
+        "fixed",
+    ];
+
+    /// The phase that window and threshold tell, for NewReno and CUBIC of stacks that do not name it: slow
+    /// start below the threshold and before there is one, otherwise congestion avoidance (RFC 9002
+    /// section 7.3).
+    #[must_use]
+    pub fn phase_of_window(cwnd_bytes: u64, ssthresh_bytes: Option<u64>) -> u64 {
+        if ssthresh_bytes.is_none_or(|threshold| cwnd_bytes < threshold) { 0 } else { 2 }
+    }
+
+    /// Name of the present phase.
+    #[must_use]
+    pub fn phase_name(&self) -> Option<&'static str> {
+        Self::PHASES.get(usize::try_from(self.phase?).ok()?).copied()
+    }
+
+    /// Adds all values to the metrics of an endpoint, those of its time series and of its statistics. One
+    /// that is unknown is left out.
+    pub fn report(&self, out: &mut Metrics) {
+        out.count("cwnd_bytes", self.cwnd_bytes);
+        let counts = [
+            ("ssthresh_bytes", self.ssthresh_bytes),
+            ("in_flight_bytes", self.in_flight_bytes),
+            ("phase", self.phase),
+            ("spurious_losses", self.spurious_losses),
+        ];
+        for (name, value) in counts {
+            value.into_iter().for_each(|value| out.count(name, value));
+        }
+        for (name, value) in [("srtt_ms", self.srtt_ns), ("min_rtt_ms", self.min_rtt_ns)] {
+            value.into_iter().for_each(|value| out.set(name, Duration::from_nanos(value).as_ms_f64()));
+        }
+        if let Some(rate) = self.pacing_rate_bps {
+            out.set("pacing_rate_mbps", rate as f64 / 1e6);
+        }
+        out.count("lost_packets", self.lost_packets);
+        out.count("congestion_events", self.congestion_events);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_reported_in_its_unit() {
+        let state = RecoveryState {
+            cwnd_bytes: 12_000,
+            ssthresh_bytes: Some(24_000),
+            in_flight_bytes: Some(6_000),
+            srtt_ns: Some(33_300_000),
+            min_rtt_ns: Some(20_000_000),
+            pacing_rate_bps: Some(12_500_000),
+            phase: Some(5),
+            lost_packets: 4,
+            spurious_losses: Some(3),
+            congestion_events: 2,
+        };
+        let mut metrics = Metrics::default();
+        state.report(&mut metrics);
+        let mut found = metrics.0;
+        found.sort_by_key(|(name, _)| *name);
+        let expected = [
+            ("congestion_events", 2.0),
+            ("cwnd_bytes", 12_000.0),
+            ("in_flight_bytes", 6_000.0),
+            ("lost_packets", 4.0),
+            ("min_rtt_ms", 20.0),
+            ("pacing_rate_mbps", 12.5),
+            ("phase", 5.0),
+            ("spurious_losses", 3.0),
+            ("srtt_ms", 33.3),
+            ("ssthresh_bytes", 24_000.0),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(state.phase_name(), Some("probe_bw"));
+    }
+
+    #[test]
+    fn what_is_unknown_is_left_out() {
+        let mut metrics = Metrics::default();
+        RecoveryState::default().report(&mut metrics);
+        let names: Vec<_> = metrics.0.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["cwnd_bytes", "lost_packets", "congestion_events"]);
+        assert_eq!(RecoveryState::default().phase_name(), None);
+        assert_eq!(RecoveryState { phase: Some(8), ..RecoveryState::default() }.phase_name(), None);
+    }
+
+    /// "slow start [...] any time the congestion window is below the slow start threshold" (RFC 9002
+    /// section 7.3.1); at the threshold, congestion avoidance (section 7.3.3).
+    #[test]
+    fn the_threshold_parts_slow_start_from_congestion_avoidance() {
+        let phase =
+            |cwnd, threshold| RecoveryState::PHASES[RecoveryState::phase_of_window(cwnd, threshold) as usize];
+        assert_eq!(phase(12_000, None), "slow_start");
+        assert_eq!(phase(11_999, Some(12_000)), "slow_start");
+        assert_eq!(phase(12_000, Some(12_000)), "congestion_avoidance");
+    }
+}

@@ -1,0 +1,47 @@
+//! Every acknowledgement that arrived in a run, for `record.acks`.
+
+use quiclab_core::{EndpointIdentity, Role, Time};
+use std::sync::{Arc, Mutex};
+
+/// One acknowledgement: see `quiclab_core::TransportEvent::AckReceived`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckRecord {
+    pub(crate) time: Time,
+    /// Number of the flow.
+    pub(crate) flow: u32,
+    /// End at which it arrived.
+    pub(crate) role: Role,
+    pub(crate) packets: u32,
+    pub(crate) bytes: u64,
+}
+
+/// What all endpoints of a run add to, in the order of events. A run has one thread: the lock is never
+/// waited for.
+#[derive(Clone, Default)]
+pub(crate) struct AckLog(Arc<Mutex<Vec<AckRecord>>>);
+
+impl AckLog {
+    /// The log as the observer of this endpoint sees it.
+    pub(crate) fn endpoint(&self, identity: &EndpointIdentity) -> EndpointAcks {
+        EndpointAcks { log: self.clone(), flow: identity.flow.0, role: identity.role }
+    }
+
+    /// What was recorded; the log is empty after that.
+    pub(crate) fn take(&self) -> Vec<AckRecord> {
+        std::mem::take(&mut self.0.lock().expect("no holder panics"))
+    }
+}
+
+/// Adds the acknowledgements of one endpoint.
+pub(crate) struct EndpointAcks {
+    log: AckLog,
+    flow: u32,
+    role: Role,
+}
+
+impl EndpointAcks {
+    pub(crate) fn add(&self, time: Time, packets: u32, bytes: u64) {
+        let record = AckRecord { time, flow: self.flow, role: self.role, packets, bytes };
+        self.log.0.lock().expect("no holder panics").push(record);
+    }
+}

@@ -1,0 +1,157 @@
+//! BBR version 1: the window and the pacing rate follow a model of the path, not losses.
+//!
+//! The model (Cardwell, Cheng, Gunn, Yeganeh, Jacobson: "BBR: Congestion-Based Congestion Control", ACM Queue
+//! 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00) has two numbers, which cannot be measured
+//! at the same time: the bandwidth of the bottleneck, as the largest delivery rate of ten round trips,
+//! and the RTT without queue, as the smallest of ten seconds. Their product (BDP) is what must be in
+//! flight. Four states:
+//!
+//! ```text
+//! STARTUP    2.885 times the bandwidth, until it has grown by less than 25 % for three rounds
+//! DRAIN      1/2.885 times, until no more than the BDP is in flight
+//! PROBE_BW   1.25, 0.75 and six times 1, about one RTT each
+//! PROBE_RTT  four packets in flight for 200 ms and a round, when the smallest RTT is 10 s old
+//! ```
+//!
+//! Three implementations; each file says which version was read and what is left out:
+//!
+//! |                   | [`BbrLinux`]             | [`BbrChromium`]               | [`BbrPicoquic`]              |
+//! |-------------------|--------------------------|-------------------------------|------------------------------|
+//! | counts in         | packets                  | bytes                         | bytes                        |
+//! | bandwidth sample  | one per acknowledgement  | one per packet; here as Linux | one per acknowledgement      |
+//! | a round ends when | a packet is delivered that was sent after its start (`delivered`) | the same, by packet number | as Linux |
+//! | pacing rate       | gain x 99 % of bandwidth | gain x bandwidth              | gain x bandwidth             |
+//! | first pacing rate | 2.885 x window / srtt (1 ms) | 2.885 x window / 100 ms, then window / RTT | none: the pacer's from the window |
+//! | long RTT          | nothing                  | nothing                       | above 50 ms: slow start with a delay test |
+//! | startup ends early | no                      | no (LRTT option is off)       | delay (above 50 ms), losses above 20 %, ECN |
+//! | gain cycle        | starts at random, not at 0.75 | starts at random, not at 0.75 | 1 x n, 1.25, 0.75: n from the RTT, then 6 to 1 by success |
+//! | 0.75 ends         | after an RTT or at the BDP | after an RTT or at the BDP | after an RTT, if at the BDP  |
+//! | window            | 2 BDP + aggregation + 3 quanta, even | 2 BDP + aggregation | 2 BDP + 3 quanta             |
+//! | recovery          | one round of conservation, then slow start; window restored | a second window: conservation, then growth | none; losses above 20 %: half |
+//! | timeout           | what is in flight + 1    | nothing                       | 2 packets, drain             |
+//! | PROBE_RTT         | 10 s, ends on the clock  | the same, one packet more     | 10 s and 20 RTT; 5 % tolerance |
+//! | quantum           | 1 ms, 1 or 2 to 127 packets | the pacer's                | 1, 2 packets, 1 ms up to 64 KiB |
+//! | policer (lt_bw)   | yes                      | no                            | yes, differs (`policer.rs`)   |
+
+mod aggregation;
+mod chromium;
+pub mod filter;
+mod linux;
+mod picoquic;
+mod policer;
+mod slow_start;
+#[cfg(test)]
+mod tests;
+
+pub use chromium::BbrChromium;
+pub use linux::BbrLinux;
+pub use picoquic::BbrPicoquic;
+
+use crate::congestion::Phase;
+use quiclab_core::{ByteCount, DataRate, Duration, Time};
+
+/// Rounds over which the bandwidth is the maximum: a gain cycle and two (`bbr_bw_rtts`,
+/// `kBandwidthWindowSize`, `BBR_BTL_BW_FILTER_LENGTH`).
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// How long a smallest RTT is valid (`bbr_min_rtt_win_sec`, `kMinRttExpiry`, `BBR_PROBE_RTT_INTERVAL`).
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+/// Shortest time with the smallest window (`bbr_probe_rtt_mode_ms`, `kProbeRttTime`).
+const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
+/// Smallest window in packets (`bbr_cwnd_min_target`, `kDefaultMinimumCongestionWindow`).
+const MIN_WINDOW_PACKETS: u64 = 4;
+/// Rounds without growth by a quarter after which the pipe is full (`bbr_full_bw_cnt`).
+const FULL_ROUNDS: u32 = 3;
+/// Phases of the gain cycle.
+const CYCLE: usize = 8;
+
+/// State of BBR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRtt,
+}
+
+impl Mode {
+    fn phase(self) -> Phase {
+        match self {
+            Self::Startup => Phase::Startup,
+            Self::Drain => Phase::Drain,
+            Self::ProbeBandwidth => Phase::ProbeBandwidth,
+            Self::ProbeRtt => Phase::ProbeRtt,
+        }
+    }
+}
+
+/// Detects that sending starts again after the application had nothing to send. (Linux asks the socket
+/// for `CA_EVENT_TX_START` and `app_limited`; a controller here sees packets only.)
+#[derive(Clone, Copy, Debug, Default)]
+struct Idle {
+    /// When the next packet could have left: `None` before the first.
+    ready: Option<Time>,
+}
+
+impl Idle {
+    /// A packet leaves, the pacer holding back the next for `spacing`. `true`: nothing is in flight, and
+    /// neither window nor pacer was the reason why nothing was sent.
+    fn on_sent(&mut self, now: Time, in_flight: u64, spacing: Duration) -> bool {
+        let restart = in_flight == 0 && self.ready.is_some_and(|ready| now > ready);
+        self.ready = Some(self.ready.map_or(now, |ready| ready.max(now)) + spacing);
+        restart
+    }
+
+    /// An acknowledgement makes room.
+    fn on_ack(&mut self, now: Time) {
+        self.ready = self.ready.map(|ready| ready.max(now));
+    }
+}
+
+/// Marks packets as limited by the controller itself: those sent in PROBE_RTT say nothing about the
+/// bandwidth. (The originals mark them in the estimator, which a controller does not reach here.)
+#[derive(Clone, Copy, Debug, Default)]
+struct SelfLimited {
+    /// Bytes delivered when the first marked packet was sent, and when the last was; `None`: no mark yet.
+    range: Option<(u64, u64)>,
+}
+
+impl SelfLimited {
+    /// Packets sent from now on are limited until all that is in flight now is delivered.
+    fn mark(&mut self, delivered: u64, in_flight: u64) {
+        let from = match self.range {
+            Some((from, until)) if delivered <= until => from,
+            _ => delivered,
+        };
+        self.range = Some((from, delivered + in_flight));
+    }
+
+    /// Whether a packet is marked that was sent when `prior_delivered` bytes had been delivered.
+    fn covers(&self, prior_delivered: u64) -> bool {
+        self.range.is_some_and(|(from, until)| (from..=until).contains(&prior_delivered))
+    }
+}
+
+/// Byte/s as a rate.
+fn rate_of(bytes_per_second: u64) -> DataRate {
+    DataRate::from_bits_per_second(bytes_per_second.saturating_mul(8))
+}
+
+/// Time that `bytes` take at byte/s; zero if the rate is unknown.
+fn time_of(bytes_per_second: u64, bytes: u64) -> Duration {
+    if bytes_per_second == 0 {
+        return Duration::ZERO;
+    }
+    rate_of(bytes_per_second).time_for(ByteCount::from_bytes(bytes))
+}
+
+/// Bytes in `time` at byte/s, rounded down.
+fn bytes_in(bytes_per_second: u64, time: Duration) -> u64 {
+    let bytes = u128::from(bytes_per_second) * u128::from(time.as_nanos()) / 1_000_000_000;
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// Byte/s of `bytes` in `time`, rounded down.
+fn per_second(bytes: u64, time: Duration) -> u64 {
+    let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos().max(1));
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}

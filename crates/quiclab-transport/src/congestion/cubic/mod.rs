@@ -1,0 +1,159 @@
+//! CUBIC (RFC 9438): after a reduction, the window follows a cubic function of the time since.
+//!
+//! Slow start, timeouts and pauses are those of `window.rs`; the growth is one of two curves, by flavour:
+//!
+//! | | `curve.rs`: RFC 9438 (QUIC) | `linux.rs`: net/ipv4/tcp_cubic.c |
+//! |---|---|---|
+//! | arithmetic | floating point, bytes | integers, whole packets, jiffies |
+//! | β, C | 0.7, 0.4 | 717/1024, 410/1024 |
+//! | RTT added to the time | smoothed | smallest (of CUBIC's own) |
+//! | growth per packet acknowledged | (target - cwnd) / cwnd, target at most 1.5 cwnd | 1 / cnt, cnt = cwnd / (target - cwnd), 2 at least |
+//! | before the first reduction | K = 0 | and cnt at most 20: 5 % per round trip at least |
+//! | α of the Reno estimate | 0.529, and 1 from the old window on | 8/15, always |
+//! | time that does not count | idle, and while the window is not used (section 5.8) | idle |
+//! | an undo restores (section 4.9) | window, threshold and curve | window and threshold |
+//! | after an idle restart | a new curve | the same curve |
+//!
+//! N emulated connections are Chromium's (`CubicBytes`): β = (N - 1 + 0.7) / N, fast convergence to (N - 1 + 0.85) / N
+//! of the window, which is (1 + β) / 2, and α = 3 N² (1 - β) / (1 + β), from the old window on N.
+//!
+//! Both flavours reduce the *window*, not what is in flight, which RFC 9438 section 4.6 permits if a window
+//! that is not used does not grow; and neither goes below two packets.
+
+mod curve;
+mod linux;
+#[cfg(test)]
+mod tests;
+
+use super::slow_start::SlowStartPolicy;
+use super::window::{Flavour, Window, WindowSettings};
+use super::{Ack, CongestionEvent, Controller, Phase};
+use quiclab_core::{Duration, Time};
+
+/// CUBIC.
+pub struct Cubic {
+    window: Window,
+    curve: Curve,
+    /// When the last packet left; `None` before the first.
+    last_sent: Option<Time>,
+    /// When the last acknowledgement arrived; the start of the run before the first.
+    last_ack: Time,
+}
+
+enum Curve {
+    Rfc(curve::Curve),
+    Linux(linux::Curve),
+}
+
+impl Cubic {
+    /// A window in slow start that `policy` may end.
+    ///
+    /// # Panics
+    /// If `mss` is 0.
+    #[must_use]
+    pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
+        let connections = settings.emulated_connections.max(1);
+        let curve = match settings.flavour {
+            Flavour::Quic => Curve::Rfc(curve::Curve::new(settings.mss, connections)),
+            Flavour::LinuxTcp => Curve::Linux(linux::Curve::new(connections)),
+        };
+        Self { window: Window::new(settings, policy), curve, last_sent: None, last_ack: Time::ZERO }
+    }
+
+    /// Tells the curve of a reduction; the threshold in bytes.
+    fn reduced(&mut self) -> u64 {
+        let (window, mss) = (self.window.bytes(), self.window.mss());
+        match &mut self.curve {
+            Curve::Rfc(curve) => curve.cut(window),
+            Curve::Linux(curve) => curve.cut(window / mss) * mss,
+        }
+    }
+}
+
+impl Controller for Cubic {
+    fn on_sent(&mut self, now: Time, _bytes: u64, in_flight: u64) {
+        // the first packet after a pause (CA_EVENT_TX_START): time in which nothing was sent does not count
+        if in_flight == 0
+            && let Some(last) = self.last_sent
+        {
+            match &mut self.curve {
+                Curve::Rfc(curve) => curve.shift(now, now.since(last.max(self.last_ack))),
+                Curve::Linux(curve) => curve.shift(now, last),
+            }
+        }
+        self.last_sent = Some(now);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.last_ack = ack.now;
+        let mss = self.window.mss();
+        match &mut self.curve {
+            Curve::Rfc(curve) => {
+                curve.use_window(ack.now, ack.cwnd_limited);
+                let acked = self.window.slow_start(ack, ack.rtt, ack.min_rtt);
+                if acked > 0 {
+                    let rtt = ack.srtt.unwrap_or(Duration::ZERO);
+                    self.window.raise(curve.grow(ack.now, self.window.bytes(), acked, rtt));
+                }
+            }
+            Curve::Linux(curve) => {
+                let rtt = ack.rtt.and_then(|rtt| curve.sample(ack.now, rtt));
+                let acked = self.window.slow_start(ack, rtt, curve.delay_min());
+                if acked > 0 {
+                    let packets = curve.packets_per_growth(ack.now, self.window.bytes() / mss, acked / mss);
+                    self.window.grow_per(packets * mss, acked);
+                }
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, _event: &CongestionEvent) {
+        let ssthresh = self.reduced();
+        self.window.cut(ssthresh);
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
+        let ssthresh = cut.then(|| self.reduced());
+        self.window.timeout(event, ssthresh);
+        // RFC 9438 section 4.8: in the stage after it, K is 0 and W_max the window at its start
+        match &mut self.curve {
+            Curve::Rfc(curve) => curve.forget(),
+            Curve::Linux(curve) => curve.reset(),
+        }
+    }
+
+    fn on_spurious(&mut self, _now: Time) {
+        if self.window.undo()
+            && let Curve::Rfc(curve) = &mut self.curve
+        {
+            curve.undo();
+        }
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Duration, rto: Duration) {
+        self.window.idle(idle, rto);
+        if let Curve::Rfc(curve) = &mut self.curve {
+            curve.end_epoch();
+        }
+    }
+
+    fn on_application_limited(&mut self, _now: Time, used: u64) {
+        if self.window.application_limited(used)
+            && let Curve::Rfc(curve) = &mut self.curve
+        {
+            curve.end_epoch();
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.window.bytes()
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        self.window.ssthresh()
+    }
+
+    fn phase(&self) -> Phase {
+        self.window.phase()
+    }
+}

@@ -1,0 +1,140 @@
+//! Hybrid slow start of Chromium (quiche, quic/core/congestion_control/hybrid_slow_start.cc).
+//!
+//! The delay only: slow start ends when the smallest of the first 8 RTTs of a round exceeds the smallest
+//! of the connection by an eighth of that, at least 4 and at most 16 ms, and the window holds 16 packets.
+//!
+//! | | here and in Chromium | Linux |
+//! |---|---|---|
+//! | ACK train | none (removed in 2015) | yes |
+//! | test of the delay | once per round, at the 8th sample | at each from the 9th on |
+//! | small windows | count samples | count none |
+//! | end of a round | all that had left at its start is acknowledged; the next begins with the next ACK | what left later is acknowledged |
+//!
+//! One difference: an increase found below 16 packets ends slow start at 16 packets; in Chromium at the next
+//! ACK. It cannot matter much: 8 samples in a round mean that the window holds 15 packets or more.
+
+use super::slow_start::{Answer, Question, SlowStartPolicy, increase_threshold};
+use quiclab_core::{Duration, Time};
+
+/// Window in packets from which on slow start ends (`kHybridStartLowWindow`).
+const LOW_WINDOW: u64 = 16;
+/// Samples of a round that count (`kHybridStartMinSamples`).
+const MIN_SAMPLES: u32 = 8;
+
+/// Hybrid slow start of Chromium.
+#[derive(Clone, Debug, Default)]
+pub struct HystartChromium {
+    /// The delay grew.
+    found: bool,
+    /// `None` before the first acknowledgement and between rounds.
+    round: Option<Round>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// Position of the next new packet at the start.
+    end: u64,
+    samples: u32,
+    /// Of the first [`MIN_SAMPLES`]; `Duration::MAX` before the first.
+    min_rtt: Duration,
+}
+
+impl SlowStartPolicy for HystartChromium {
+    fn on_ack(&mut self, question: &Question<'_>) -> Answer {
+        let ack = question.ack;
+        if let (Some(rtt), Some(min_rtt)) = (question.rtt, question.min_rtt) {
+            let fresh = Round { end: ack.next_position, samples: 0, min_rtt: Duration::MAX };
+            let round = self.round.get_or_insert(fresh);
+            round.samples += 1;
+            if round.samples <= MIN_SAMPLES {
+                round.min_rtt = round.min_rtt.min(rtt);
+            }
+            if round.samples == MIN_SAMPLES {
+                self.found |= round.min_rtt > min_rtt + increase_threshold(min_rtt);
+            }
+            if self.found && question.window >= LOW_WINDOW * question.mss {
+                return Answer::Leave;
+            }
+        }
+        if self.round.is_some_and(|round| ack.acked_position >= round.end) {
+            self.round = None;
+        }
+        Answer::GO_ON
+    }
+
+    fn on_timeout(&mut self, _now: Time, _next_position: u64) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slow_start::testing::Driver;
+    use super::*;
+
+    /// One ACK of 80 ms, which is a round of its own; then a round with these RTTs in ms: the sample, from
+    /// 1, at which slow start ends at this window in packets.
+    fn ends(window: u64, rtts: &[u64]) -> Option<usize> {
+        let mut driver = Driver::new(HystartChromium::default(), window);
+        assert_eq!(driver.ack(0, 80_000, 1, 1), Answer::GO_ON);
+        let mut answers = (1..).zip(rtts).map(|(i, rtt)| driver.ack(i * 100, rtt * 1000, i + 1, 1000));
+        answers.position(|answer| answer == Answer::Leave).map(|at| at + 1)
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_eighth_sample_of_a_round_with_more_delay() {
+        // threshold: 80 + 80/8 = 90 ms, exceeded
+        assert_eq!(ends(100, &[91; 20]), Some(8));
+        assert_eq!(ends(100, &[90; 20]), None);
+    }
+
+    #[test]
+    fn only_the_first_eight_samples_of_a_round_count() {
+        let mut rtts = [91; 20];
+        rtts[7] = 90;
+        assert_eq!(ends(100, &rtts), None);
+        let mut rtts = [91; 20];
+        rtts[8] = 85;
+        assert_eq!(ends(100, &rtts), Some(8));
+    }
+
+    #[test]
+    fn below_16_packets_slow_start_goes_on() {
+        assert_eq!(ends(15, &[91; 20]), None);
+        assert_eq!(ends(16, &[91; 20]), Some(8));
+    }
+
+    #[test]
+    fn found_early_it_ends_slow_start_at_16_packets() {
+        let mut driver = Driver::new(HystartChromium::default(), 15);
+        driver.ack(0, 80_000, 1, 1);
+        for packet in 2..=9 {
+            assert_eq!(driver.ack(packet, 100_000, packet, 100), Answer::GO_ON);
+        }
+        driver.window = 16;
+        assert_eq!(driver.ack(10, 80_000, 10, 100), Answer::Leave);
+    }
+
+    #[test]
+    fn a_round_ends_when_all_that_had_left_at_its_start_is_acknowledged() {
+        let mut driver = Driver::new(HystartChromium::default(), 100);
+        driver.ack(0, 80_000, 1, 1);
+        // a round of 7 samples, packets 2 to 8: too few; the next needs 8 of its own
+        for packet in 2..=8 {
+            assert_eq!(driver.ack(packet, 100_000, packet, 8), Answer::GO_ON);
+        }
+        let left = (9..30).find(|packet| driver.ack(*packet, 100_000, *packet, 100) == Answer::Leave);
+        assert_eq!(left, Some(16));
+    }
+
+    #[test]
+    fn an_ack_without_sample_does_not_count() {
+        let mut driver = Driver::new(HystartChromium::default(), 100);
+        driver.ack(0, 80_000, 1, 1);
+        for packet in 2..=8 {
+            driver.ack(packet, 100_000, packet, 100);
+        }
+        assert_eq!(driver.ack(9, 0, 9, 100), Answer::GO_ON);
+        assert_eq!(driver.ack(10, 100_000, 10, 100), Answer::Leave);
+    }
+}

@@ -1,0 +1,181 @@
+//! NewReno: halve the window at a loss, grow by a packet per round trip (RFC 9002 section 7.3; RFC 5681 and
+//! 6582; net/ipv4/tcp_cong.c, where it is called reno).
+//!
+//! Slow start, timeouts and pauses are those of `window.rs`.
+//!
+//! | | RFC 9002 | Linux | here |
+//! |---|---|---|---|
+//! | decrease | 1/2 | 1/2, whole packets | the same, by flavour |
+//! | increase | one packet per window acknowledged (section 7.3.3) | the same | the same |
+//! | N emulated connections (not in Linux) | | | N packets per round trip, decrease (N - 1 + 0.7) / N |
+//!
+//! N emulated connections are Chromium's (`TcpCubicSenderBytes::RenoBeta` and `MaybeIncreaseCwnd`), which uses
+//! CUBIC's factor of 0.7 for Reno, too. With N = 1 Chromium keeps 0.7 of the window; here it is half of it.
+
+use super::slow_start::SlowStartPolicy;
+use super::window::{Window, WindowSettings};
+use super::{Ack, CongestionEvent, Controller, Phase};
+use quiclab_core::{Duration, Time};
+
+/// NewReno.
+pub struct NewReno {
+    window: Window,
+    /// Emulated connections.
+    connections: u64,
+}
+
+impl NewReno {
+    /// A window in slow start that `policy` may end.
+    ///
+    /// # Panics
+    /// If `mss` is 0.
+    #[must_use]
+    pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
+        let connections = u64::from(settings.emulated_connections.max(1));
+        Self { window: Window::new(settings, policy), connections }
+    }
+
+    fn reduced(&self) -> u64 {
+        let (window, n) = (self.window.bytes(), self.connections);
+        match n {
+            1 => window / 2, // RFC 9002 section 7.3.2: "MUST set the slow start threshold to half"
+            _ => u64::try_from(u128::from(window) * u128::from(10 * n - 3) / u128::from(10 * n))
+                .expect("a part of a window is not more than the window"),
+        }
+    }
+}
+
+impl Controller for NewReno {
+    fn on_ack(&mut self, ack: &Ack) {
+        let acked = self.window.slow_start(ack, ack.rtt, ack.min_rtt);
+        if acked > 0 {
+            let per_packet = (self.window.bytes() / self.connections).max(1);
+            self.window.grow_per(per_packet, acked);
+        }
+    }
+
+    fn on_congestion(&mut self, _event: &CongestionEvent) {
+        self.window.cut(self.reduced());
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
+        self.window.timeout(event, cut.then(|| self.reduced()));
+    }
+
+    fn on_spurious(&mut self, _now: Time) {
+        self.window.undo();
+    }
+
+    fn on_idle(&mut self, _now: Time, idle: Duration, rto: Duration) {
+        self.window.idle(idle, rto);
+    }
+
+    fn on_application_limited(&mut self, _now: Time, used: u64) {
+        self.window.application_limited(used);
+    }
+
+    fn window(&self) -> u64 {
+        self.window.bytes()
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        self.window.ssthresh()
+    }
+
+    fn phase(&self) -> Phase {
+        self.window.phase()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slow_start::Never;
+    use super::super::window::Flavour;
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn newreno(flavour: Flavour, packets: u64, emulated_connections: u32) -> NewReno {
+        let settings =
+            WindowSettings { flavour, initial_window: packets * MSS, mss: MSS, emulated_connections };
+        NewReno::new(&settings, Box::new(Never))
+    }
+
+    /// Acknowledges a whole window, packet by packet.
+    fn round(reno: &mut NewReno) {
+        for _ in 0..reno.window() / MSS {
+            reno.on_ack(&Ack {
+                acked_bytes: MSS,
+                acked_packets: 1,
+                may_grow: true,
+                cwnd_limited: true,
+                ..Ack::default()
+            });
+        }
+    }
+
+    #[test]
+    fn the_sawtooth_halves_the_window_and_regains_a_packet_per_round_trip() {
+        for flavour in [Flavour::LinuxTcp, Flavour::Quic] {
+            let mut reno = newreno(flavour, 20, 1);
+            for _ in 0..3 {
+                reno.on_congestion(&CongestionEvent::default());
+                assert_eq!(reno.window(), 10 * MSS);
+                assert_eq!(reno.ssthresh(), Some(10 * MSS));
+                for packets in 11..=20 {
+                    round(&mut reno);
+                    assert_eq!(reno.window(), packets * MSS, "{flavour:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_call_halves_once_down_to_two_packets() {
+        let mut reno = newreno(Flavour::LinuxTcp, 15, 1);
+        let windows: Vec<u64> = (0..5)
+            .map(|_| {
+                reno.on_congestion(&CongestionEvent::default());
+                reno.window() / MSS
+            })
+            .collect();
+        assert_eq!(windows, [7, 3, 2, 2, 2]); // floor(15 / 2), floor(7 / 2), max(floor(3 / 2), 2)
+        let mut quic = newreno(Flavour::Quic, 15, 1);
+        quic.on_congestion(&CongestionEvent::default());
+        assert_eq!(quic.window(), 7_500);
+    }
+
+    #[test]
+    fn a_timeout_halves_the_threshold_only_if_it_shall() {
+        let lost = CongestionEvent { in_flight: 2_500, ..CongestionEvent::default() };
+        let mut reno = newreno(Flavour::LinuxTcp, 20, 1);
+        reno.on_timeout(&lost, true);
+        // 3 packets are in flight, and one
+        assert_eq!((reno.window(), reno.ssthresh()), (4 * MSS, Some(10 * MSS)));
+        reno.on_timeout(&CongestionEvent::default(), false);
+        assert_eq!((reno.window(), reno.ssthresh()), (MSS, Some(10 * MSS)));
+        assert_eq!(reno.phase(), Phase::SlowStart);
+        // persistent congestion (RFC 9002 section 7.6.2)
+        let mut quic = newreno(Flavour::Quic, 20, 1);
+        quic.on_timeout(&lost, true);
+        assert_eq!((quic.window(), quic.ssthresh()), (2 * MSS, Some(10 * MSS)));
+    }
+
+    #[test]
+    fn two_emulated_connections_keep_17_20_and_grow_two_packets_per_round_trip() {
+        // (2 - 1 + 0.7) / 2 = 0.85
+        let mut reno = newreno(Flavour::Quic, 20, 2);
+        reno.on_congestion(&CongestionEvent::default());
+        assert_eq!(reno.window(), 17_000);
+        // a packet for each 8.5 packets acknowledged, then one for each 9, one for each 9.5
+        round(&mut reno);
+        assert!((18_000..=19_000).contains(&reno.window()), "{}", reno.window());
+        let before = reno.window();
+        for _ in 0..10 {
+            round(&mut reno);
+        }
+        // 20 packets in 10 round trips; at most one is still due, by credit
+        let grown = (reno.window() - before) / MSS;
+        assert!((19..=20).contains(&grown), "{grown}");
+    }
+}

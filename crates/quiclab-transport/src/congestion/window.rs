@@ -1,0 +1,262 @@
+//! What NewReno and CUBIC share: slow start, and what a window does at a timeout, after an undo, when
+//! idle and when the application is slow.
+//!
+//! Bytes throughout; in the Linux flavour all sizes are whole packets, so that a sender sees what Linux shows.
+//!
+//! | | Linux TCP | QUIC |
+//! |---|---|---|
+//! | unit | packets (`tcp_sock.snd_cwnd`) | bytes (RFC 9002 section 7) |
+//! | growth | by packets acknowledged | by bytes acknowledged |
+//! | all lost | RTO: what is in flight and 1 packet (RFC 5681 section 3.1 "loss window", `tcp_enter_loss`) | persistent congestion: 2 packets (RFC 9002 section 7.6.2) |
+//! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | as it was |
+//! | after a pause | halved each RTO down to the restart window (`tcp_cwnd_restart`) | the same (RFC 9002 section 7.8 names RFC 5681) |
+
+use super::slow_start::{Answer, Question, SlowStartPolicy};
+use super::{Ack, CongestionEvent, Phase};
+use quiclab_core::Duration;
+
+/// Smallest window and threshold after a reduction in packets (RFC 5681 equation 4; RFC 9002 section 7.2).
+const MIN_PACKETS: u64 = 2;
+
+/// Whose details a window follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// TCP of Linux 5.15 and later.
+    LinuxTcp,
+    /// The RFCs of QUIC.
+    Quic,
+}
+
+/// Parameters of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowSettings {
+    /// Whose details.
+    pub flavour: Flavour,
+    /// Initial and restart window in bytes; rounded down to whole packets in the Linux flavour.
+    pub initial_window: u64,
+    /// Size of a full packet in bytes: the largest payload in TCP, the largest datagram in QUIC. Not 0.
+    pub mss: u64,
+    /// Connections that this one behaves like (Chromium `num_connections`); 1 or more.
+    pub emulated_connections: u32,
+}
+
+/// A window in slow start, and its threshold.
+pub(crate) struct Window {
+    flavour: Flavour,
+    mss: u64,
+    initial: u64,
+    window: u64,
+    /// `None`: unlimited.
+    ssthresh: Option<u64>,
+    /// Window and threshold before the last reduction; `None`: there was none, or it is undone.
+    prior: Option<(u64, Option<u64>)>,
+    policy: Box<dyn SlowStartPolicy>,
+    /// Whether the policy's last answer slowed slow start down.
+    conservative: bool,
+    /// Acknowledged bytes that have not made a whole unit of growth in (conservative) slow start.
+    carry: u64,
+    /// Acknowledged bytes that have not made a packet of growth in congestion avoidance (`snd_cwnd_cnt`).
+    credit: u64,
+}
+
+impl Window {
+    /// # Panics
+    /// If `mss` is 0.
+    pub(crate) fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
+        let WindowSettings { flavour, initial_window, mss, .. } = *settings;
+        assert!(mss > 0, "a full packet has a size");
+        let mut window = Self {
+            flavour,
+            mss,
+            initial: 0,
+            window: 0,
+            ssthresh: None,
+            prior: None,
+            policy,
+            conservative: false,
+            carry: 0,
+            credit: 0,
+        };
+        window.initial = window.whole(initial_window).max(mss);
+        window.window = window.initial;
+        window
+    }
+
+    pub(crate) fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.window
+    }
+
+    pub(crate) fn ssthresh(&self) -> Option<u64> {
+        self.ssthresh
+    }
+
+    /// Whether the window is below its threshold.
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh)
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        match (self.in_slow_start(), self.conservative) {
+            (true, false) => Phase::SlowStart,
+            (true, true) => Phase::ConservativeSlowStart,
+            (false, _) => Phase::CongestionAvoidance,
+        }
+    }
+
+    /// Unit of the window in bytes.
+    fn unit(&self) -> u64 {
+        match self.flavour {
+            Flavour::LinuxTcp => self.mss,
+            Flavour::Quic => 1,
+        }
+    }
+
+    /// `bytes` rounded down to the unit.
+    fn whole(&self, bytes: u64) -> u64 {
+        bytes - bytes % self.unit()
+    }
+
+    /// Grows in slow start, with the RTTs that the controller believes, and returns the acknowledged bytes
+    /// that remain for congestion avoidance: none if the window may not grow.
+    pub(crate) fn slow_start(&mut self, ack: &Ack, rtt: Option<Duration>, min_rtt: Option<Duration>) -> u64 {
+        // RFC 9002 section 7.8: a window that is not used "SHOULD NOT be increased in either slow start or
+        // congestion avoidance"
+        let grows = ack.may_grow && ack.cwnd_limited;
+        let acked = match self.flavour {
+            Flavour::LinuxTcp => u64::from(ack.acked_packets) * self.mss,
+            Flavour::Quic => ack.acked_bytes,
+        };
+        let acked = if grows { acked } else { 0 };
+        if !self.in_slow_start() {
+            return acked;
+        }
+        let (window, mss, initial) = (self.window, self.mss, self.ssthresh.is_none());
+        match self.policy.on_ack(&Question { ack, rtt, min_rtt, window, mss, initial, grows }) {
+            Answer::Leave => {
+                self.ssthresh = Some(self.window);
+                (self.carry, self.conservative) = (0, false);
+                acked
+            }
+            Answer::Continue { divisor, limit } => {
+                self.conservative = divisor > 1;
+                self.carry += acked.min(limit.unwrap_or(u64::MAX));
+                let growth = self.whole(self.carry / divisor);
+                // tcp_slow_start: exactly up to the threshold; the rest is for congestion avoidance
+                let room = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh - self.window);
+                let growth = growth.min(room);
+                self.window = self.window.saturating_add(growth);
+                self.carry -= growth * divisor;
+                if self.in_slow_start() { 0 } else { std::mem::take(&mut self.carry) }
+            }
+        }
+    }
+
+    /// A packet for each `per_packet` bytes of `acked` (`tcp_cong_avoid_ai`; appropriate byte counting, RFC
+    /// 9002 section 7.3.3: at most one packet "for each congestion window that is acknowledged").
+    pub(crate) fn grow_per(&mut self, per_packet: u64, acked: u64) {
+        // credit gathered at a larger window is worth one packet, not several
+        if self.credit >= per_packet {
+            self.credit = 0;
+            self.window = self.window.saturating_add(self.mss);
+        }
+        self.credit += acked;
+        let packets = self.credit / per_packet;
+        self.credit -= packets * per_packet;
+        self.window = self.window.saturating_add(packets * self.mss);
+    }
+
+    /// Grows to `window`, if that is more.
+    pub(crate) fn raise(&mut self, window: u64) {
+        self.window = self.window.max(self.whole(window));
+    }
+
+    /// What a threshold becomes: whole, and at least two packets.
+    fn threshold(&self, ssthresh: u64) -> u64 {
+        self.whole(ssthresh).max(MIN_PACKETS * self.mss)
+    }
+
+    /// A reduction: threshold and window become `ssthresh`.
+    pub(crate) fn cut(&mut self, ssthresh: u64) {
+        self.remember();
+        self.reduce(ssthresh);
+        self.window = self.threshold(ssthresh);
+    }
+
+    /// All outstanding packets are lost; the threshold becomes `ssthresh`, or stays.
+    pub(crate) fn timeout(&mut self, event: &CongestionEvent, ssthresh: Option<u64>) {
+        if let Some(ssthresh) = ssthresh {
+            self.remember();
+            self.reduce(ssthresh);
+        }
+        (self.credit, self.carry, self.conservative) = (0, 0, false);
+        self.window = match self.flavour {
+            Flavour::LinuxTcp => (event.in_flight.div_ceil(self.mss) + 1) * self.mss,
+            Flavour::Quic => MIN_PACKETS * self.mss,
+        };
+        self.policy.on_timeout(event.now, event.next_position);
+    }
+
+    fn remember(&mut self) {
+        let ssthresh = match self.flavour {
+            Flavour::LinuxTcp => self.current_ssthresh(),
+            Flavour::Quic => self.ssthresh,
+        };
+        self.prior = Some((self.window, ssthresh));
+    }
+
+    fn reduce(&mut self, ssthresh: u64) {
+        self.ssthresh = Some(self.threshold(ssthresh));
+        (self.credit, self.carry, self.conservative) = (0, 0, false);
+    }
+
+    /// The last reduction was spurious (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`): whether there
+    /// was one.
+    pub(crate) fn undo(&mut self) -> bool {
+        let Some((window, ssthresh)) = self.prior.take() else {
+            return false;
+        };
+        self.window = self.window.max(window);
+        // an unlimited threshold is the larger one
+        self.ssthresh = self.ssthresh.zip(ssthresh).map(|(now, before)| now.max(before));
+        true
+    }
+
+    /// The window was not used for `idle`, at least an RTO (`tcp_cwnd_restart`; RFC 5681 section 4.1).
+    pub(crate) fn idle(&mut self, idle: Duration, rto: Duration) {
+        let restart = self.initial.min(self.window);
+        self.ssthresh = self.current_ssthresh();
+        let mut left = idle.saturating_sub(rto);
+        while left > Duration::ZERO && self.window > restart {
+            self.window = self.whole(self.window / 2);
+            left = left.saturating_sub(rto);
+        }
+        self.window = self.window.max(restart);
+        self.credit = 0;
+    }
+
+    /// The application used `used` bytes of the window at most, for a whole RTO (RFC 2861 section 3.2,
+    /// `tcp_cwnd_application_limited`): whether the window was reduced.
+    pub(crate) fn application_limited(&mut self, used: u64) -> bool {
+        let used = used.max(self.initial);
+        let reduced = used < self.window;
+        if reduced {
+            self.ssthresh = self.current_ssthresh();
+            self.window = self.whole((self.window + used) / 2);
+        }
+        reduced
+    }
+
+    /// Threshold that lets slow start regain 3/4 of the window (`tcp_current_ssthresh`).
+    fn current_ssthresh(&self) -> Option<u64> {
+        let three_quarters = self.whole(self.window / 2) + self.whole(self.window / 4);
+        self.ssthresh.map(|ssthresh| ssthresh.max(three_quarters))
+    }
+}
+
+#[cfg(test)]
+#[path = "window_tests.rs"]
+mod tests;

@@ -1,0 +1,69 @@
+//! From a scenario's option to a pacer.
+
+use super::{Even, Fq, LeakyBucket, Linux, Pacer, Quantum, Unpaced};
+use quiclab_core::scenario::Pacing;
+
+/// The pacer that `pacing` describes; chunks of segmentation offload (`linux`) have at most
+/// `gso_segments` segments.
+#[must_use]
+pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> {
+    match *pacing {
+        Pacing::None => Box::new(Unpaced),
+        Pacing::LeakyBucket { factor, burst_packets } => Box::new(LeakyBucket::new(factor, burst_packets)),
+        Pacing::Even { factor } => Box::new(Even::new(factor)),
+        Pacing::Quantum { factor, burst_packets, quantum } => {
+            Box::new(Quantum::new(factor, burst_packets, quantum))
+        }
+        Pacing::Linux { max_rate } => Box::new(Linux::new(max_rate, gso_segments)),
+        Pacing::Fq { max_rate } => Box::new(Fq::new(max_rate)),
+    }
+}
+
+/// The pacer that `pacing` describes; chunks of segmentation offload have at most 65 536 bytes.
+#[must_use]
+pub fn build(pacing: &Pacing) -> Box<dyn Pacer> {
+    build_with_offload(pacing, u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pacing::PacingInput;
+    use crate::pacing::testing::{MSS, greedy, input};
+    use quiclab_core::{DataRate, Duration, Time};
+
+    /// 12 000 bytes in 100 ms are 960 kbit/s. Each pacer shows its rate and how many of 40 packets it lets
+    /// go at once.
+    #[test]
+    fn each_option_makes_its_pacer() {
+        let quantum = Duration::from_millis(1);
+        let max_rate = Some(DataRate::from_bits_per_second(500_000));
+        for (pacing, kbps, burst) in [
+            (Pacing::None, 0, 40),
+            (Pacing::LeakyBucket { factor: 1.25, burst_packets: 16 }, 1200, 16),
+            (Pacing::Even { factor: 1.0 }, 960, 1),
+            (Pacing::Quantum { factor: 1.25, burst_packets: 12, quantum }, 1200, 12),
+            (Pacing::Linux { max_rate: None }, 1920, 10),
+            (Pacing::Linux { max_rate }, 500, 10),
+            (Pacing::Fq { max_rate: None }, 1920, 10),
+            (Pacing::Fq { max_rate }, 500, 10),
+        ] {
+            let mut pacer = build(&pacing);
+            pacer.update(Time::ZERO, &input(12_000, 100));
+            let rate = pacer.rate().map_or(0, DataRate::bits_per_second);
+            assert_eq!(rate, kbps * 1000, "{pacing:?}");
+            let sent = greedy(pacer.as_mut(), Time::ZERO, MSS, 40);
+            assert_eq!(sent.iter().filter(|time| **time == Time::ZERO).count(), burst, "{pacing:?}");
+        }
+    }
+
+    #[test]
+    fn offload_limits_the_chunks_of_linux() {
+        let mut pacer = build_with_offload(&Pacing::Linux { max_rate: None }, 4);
+        let rate = Some(DataRate::from_mbps(1000));
+        pacer.update(Time::ZERO, &PacingInput { rate, ..input(12_000, 100) });
+        let sent = greedy(pacer.as_mut(), Time::ZERO, MSS, 13);
+        // segments 1 to 4, 5 to 8 and 9 to 12: the last holds the tenth and is charged
+        assert_eq!(sent.iter().filter(|time| **time == Time::ZERO).count(), 12);
+    }
+}

@@ -1,0 +1,86 @@
+//! Pacing by the fq queueing discipline of the sender's host (net/sched/sch_fq.c): each packet is stamped
+//! with its earliest departure time and fq holds it until then.
+//!
+//! | What | Here | Linux |
+//! | --- | --- | --- |
+//! | unit | the packet | the skb: a whole chunk of segments with segmentation offload (TCP), a datagram (QUIC) |
+//! | against `linux` | no chunks; rates, credit and the first ten packets are the same | with offload, the departures are those of `linux`: in virtual time no timer is late, and only which code waits differs |
+//! | what waits | the sender asks again at the departure | the packet is in the queue: window and rate are those of the moment it was queued, at most two skb or 1 ms before (TSQ) |
+//! | `initial_quantum` (10 MTU) | not modelled | frees a new flow's first bytes only where packets have no departure time (UDP with `SO_MAX_PACING_RATE`); TCP's are stamped (since 4.20) |
+//! | `maxrate` | as `SO_MAX_PACING_RATE`: counts what the sender counts | counts bytes on the wire, at dequeue |
+//! | horizon | none | what is stamped 10 s ahead is dropped |
+
+use super::departure::{Departures, rate};
+use super::{Pacer, PacingInput};
+use quiclab_core::{DataRate, Time};
+
+/// A pacer that gives each packet a departure time of its own.
+#[derive(Clone, Debug)]
+pub struct Fq {
+    max_rate: Option<DataRate>,
+    departures: Departures,
+}
+
+impl Fq {
+    /// `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
+    #[must_use]
+    pub fn new(max_rate: Option<DataRate>) -> Self {
+        Self { max_rate, departures: Departures::default() }
+    }
+}
+
+impl Pacer for Fq {
+    fn update(&mut self, _now: Time, input: &PacingInput) {
+        self.departures.rate = rate(input, self.max_rate);
+    }
+
+    fn release(&self, now: Time, _bytes: u64) -> Time {
+        if self.departures.rate.is_none() { now } else { now.max(self.departures.next()) }
+    }
+
+    fn on_sent(&mut self, now: Time, bytes: u64) {
+        self.departures.charge(self.departures.stamp(now), bytes);
+    }
+
+    fn rate(&self) -> Option<DataRate> {
+        self.departures.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pacing::linux::Linux;
+    use crate::pacing::testing::{MSS, greedy, input, ms};
+
+    /// 9.6 Mbit/s: a packet takes 1 ms.
+    fn paced(mut pacer: impl Pacer) -> impl Pacer {
+        let rate = Some(DataRate::from_bits_per_second(9_600_000));
+        pacer.update(Time::ZERO, &PacingInput { rate, ..input(12_000, 100) });
+        pacer
+    }
+
+    #[test]
+    fn after_ten_packets_each_has_its_own_departure() {
+        let sent = greedy(&mut paced(Fq::new(None)), Time::ZERO, MSS, 13);
+        let expected = [[0; 10].as_slice(), &[1, 2, 3]].concat();
+        assert_eq!(sent, expected.into_iter().map(ms).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_pause_gives_a_packet_and_half_a_wait() {
+        let mut pacer = paced(Fq::new(None));
+        greedy(&mut pacer, Time::ZERO, MSS, 12);
+        let sent = greedy(&mut pacer, ms(500), MSS, 3);
+        let half = quiclab_core::Duration::from_micros(500);
+        assert_eq!(sent, [ms(500), ms(500) + half, ms(501) + half]);
+    }
+
+    #[test]
+    fn linux_without_offload_departs_the_same_way() {
+        let (mut fq, mut linux) = (paced(Fq::new(None)), paced(Linux::new(None, 1)));
+        for start in [0, 40, 41, 300] {
+            assert_eq!(greedy(&mut fq, ms(start), MSS, 20), greedy(&mut linux, ms(start), MSS, 20));
+        }
+    }
+}

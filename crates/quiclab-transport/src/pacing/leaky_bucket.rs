@@ -1,0 +1,134 @@
+//! Leaky bucket: it fills at a rate and holds a burst (RFC 9002 section 7.7).
+//!
+//! "A sender SHOULD pace sending of all in-flight packets", at `N * congestion_window / smoothed_rtt`, N
+//! "small, but at least 1 (for example, 1.25)", and "SHOULD limit bursts to the initial congestion window".
+//!
+//! | What | Here | RFC 9002 | others |
+//! | --- | --- | --- | --- |
+//! | burst | a number of full packets, fixed | at most the initial window | quinn: 2 ms worth, 10 packets at least |
+//! | before the first RTT sample | not paced | initial RTT of 333 ms | aioquic, quic-go: not paced |
+//! | rate of the controller | as it is, without the factor | "based on input from the congestion controller" | quinn: ignored |
+//! | packets that do not ask (probes) | empty the bucket, no debt | | quinn, quic-go: the same |
+
+use super::bucket::Bucket;
+use super::rate::Factor;
+use super::{Pacer, PacingInput};
+use quiclab_core::{DataRate, Time};
+
+/// A pacer with a bucket of `burst_packets` full packets.
+#[derive(Clone, Debug)]
+pub struct LeakyBucket {
+    factor: Factor,
+    burst_packets: u32,
+    /// `None`: no RTT sample yet, packets are not paced. It starts full: at its own rate it would have
+    /// been filled in the round trip that gave the first sample.
+    bucket: Option<Bucket>,
+}
+
+impl LeakyBucket {
+    /// Rate `factor` x cwnd / srtt; `burst_packets` full packets may leave at once after a pause, one at
+    /// least.
+    #[must_use]
+    pub fn new(factor: f64, burst_packets: u32) -> Self {
+        Self { factor: Factor::new(factor), burst_packets: burst_packets.max(1), bucket: None }
+    }
+}
+
+impl Pacer for LeakyBucket {
+    fn update(&mut self, now: Time, input: &PacingInput) {
+        let Some(rate) = self.factor.rate(input) else { return };
+        let capacity = u64::from(self.burst_packets) * input.mss;
+        match &mut self.bucket {
+            Some(bucket) => bucket.set(now, rate, capacity),
+            None => self.bucket = Some(Bucket::new(now, rate, capacity)),
+        }
+    }
+
+    fn release(&self, now: Time, bytes: u64) -> Time {
+        self.bucket.as_ref().map_or(now, |bucket| now + bucket.wait(now, bytes))
+    }
+
+    fn on_sent(&mut self, now: Time, bytes: u64) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.take(now, bytes);
+        }
+    }
+
+    fn rate(&self) -> Option<DataRate> {
+        self.bucket.as_ref().map(Bucket::rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pacing::testing::{MSS, at_us, greedy, input, ms, within_rate};
+    use proptest::prelude::*;
+
+    /// 12 000 bytes in 100 ms, factor 1.25: 1.2 Mbit/s, a packet of 1200 bytes each 8 ms.
+    fn pacer(burst: u32) -> LeakyBucket {
+        let mut pacer = LeakyBucket::new(1.25, burst);
+        pacer.update(Time::ZERO, &input(12_000, 100));
+        pacer
+    }
+
+    #[test]
+    fn before_the_first_rtt_sample_nothing_is_paced() {
+        let mut pacer = LeakyBucket::new(1.25, 1);
+        pacer.update(Time::ZERO, &PacingInput { srtt: None, ..input(12_000, 100) });
+        for _ in 0..50 {
+            assert_eq!(pacer.release(Time::ZERO, MSS), Time::ZERO);
+            pacer.on_sent(Time::ZERO, MSS);
+        }
+        assert_eq!(pacer.rate(), None);
+    }
+
+    #[test]
+    fn after_the_burst_a_packet_leaves_each_interval() {
+        let sent = greedy(&mut pacer(3), Time::ZERO, MSS, 6);
+        assert_eq!(sent, [0, 0, 0, 8_000, 16_000, 24_000].map(at_us));
+    }
+
+    /// RFC 9002 section 7.7: bursts are limited, also after a pause.
+    #[test]
+    fn a_pause_of_any_length_gives_one_bucket() {
+        let mut pacer = pacer(3);
+        greedy(&mut pacer, Time::ZERO, MSS, 10);
+        let sent = greedy(&mut pacer, ms(60_000), MSS, 5);
+        assert_eq!(sent, [60_000, 60_000, 60_000, 60_008, 60_016].map(ms));
+    }
+
+    #[test]
+    fn a_small_packet_waits_only_for_its_own_bytes() {
+        let mut pacer = pacer(1);
+        pacer.on_sent(Time::ZERO, MSS);
+        assert_eq!(pacer.release(Time::ZERO, 150), ms(1));
+    }
+
+    #[test]
+    fn a_rate_of_the_controller_replaces_the_windows() {
+        let mut pacer = pacer(1);
+        pacer.update(Time::ZERO, &PacingInput { rate: Some(DataRate::from_mbps(96)), ..input(1, 1) });
+        let sent = greedy(&mut pacer, Time::ZERO, MSS, 3);
+        assert_eq!(sent, [0, 100, 200].map(at_us));
+    }
+
+    proptest! {
+        /// Over any window: bytes <= rate x time + bucket.
+        #[test]
+        fn it_is_never_faster_than_its_rate_and_its_bucket(
+            burst in 1u32..20,
+            packets in prop::collection::vec((0u64..30_000_000, 40u64..=MSS), 1..120),
+        ) {
+            let mut pacer = pacer(burst);
+            let mut sent = Vec::new();
+            let mut now = Time::ZERO;
+            for (pause, bytes) in packets {
+                now = pacer.release(now + quiclab_core::Duration::from_nanos(pause), bytes);
+                pacer.on_sent(now, bytes);
+                sent.push((now, bytes));
+            }
+            within_rate(&sent, pacer.rate().unwrap(), u64::from(burst) * MSS)?;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! RTT of a QUIC path (RFC 9002 section 5).
+//!
+//! | What | Here | RFC 9002 |
+//! | --- | --- | --- |
+//! | unit | nanoseconds, each division rounds down | not said |
+//! | ACK delay in Initial packets | the caller passes 0 | section 5.3: "MAY ignore" |
+//! | limit on the ACK delay | the caller passes it once the handshake is confirmed | section 5.3: max_ack_delay, "SHOULD ignore [it] until the handshake is confirmed" |
+//! | persistent congestion | the next sample is the new minimum | section 5.2: "SHOULD set the min_rtt to the newest RTT sample" |
+
+use quiclab_core::{Duration, Time};
+
+/// kGranularity (RFC 9002 section 6.1.2).
+pub const GRANULARITY: Duration = Duration::from_millis(1);
+
+/// Estimates of the RTT from samples.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    /// `None` before the first sample.
+    sampled: Option<Sampled>,
+    /// RTT assumed before it.
+    initial: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sampled {
+    latest: Duration,
+    /// `None` after persistent congestion, until the next sample.
+    min: Option<Duration>,
+    smoothed: Duration,
+    variation: Duration,
+    /// When the first sample was taken.
+    first: Time,
+}
+
+impl RttEstimator {
+    /// `initial` is assumed before the first sample: 333 ms (RFC 9002 section 6.2.2).
+    #[must_use]
+    pub fn new(initial: Duration) -> Self {
+        Self { sampled: None, initial }
+    }
+
+    /// A sample: `latest` from sending to acknowledgement, of which the peer says it waited `ack_delay`,
+    /// and may have waited `max_ack_delay` at most (`None`: not limited yet). Only acknowledgements that
+    /// newly acknowledge their largest packet, and something ack-eliciting, give one (section 5.1).
+    pub fn on_sample(
+        &mut self,
+        now: Time,
+        latest: Duration,
+        ack_delay: Duration,
+        max_ack_delay: Option<Duration>,
+    ) {
+        let Some(sampled) = &mut self.sampled else {
+            let (min, variation) = (Some(latest), latest / 2);
+            self.sampled = Some(Sampled { latest, min, smoothed: latest, variation, first: now });
+            return;
+        };
+        sampled.latest = latest;
+        // the minimum is of unadjusted samples: the peer's word does not make it smaller (section 5.2)
+        let min = sampled.min.map_or(latest, |min| min.min(latest));
+        sampled.min = Some(min);
+        let delay = max_ack_delay.map_or(ack_delay, |max| ack_delay.min(max));
+        // "MUST NOT subtract [...] if the resulting value is smaller than the min_rtt" (section 5.3)
+        let adjusted = if latest >= min + delay { latest.saturating_sub(delay) } else { latest };
+        let (low, high) = (sampled.smoothed.min(adjusted), sampled.smoothed.max(adjusted));
+        sampled.variation = (sampled.variation * 3 + (high - low)) / 4;
+        sampled.smoothed = (sampled.smoothed * 7 + adjusted) / 8;
+    }
+
+    /// Persistent congestion is established: the path may be another one (section 5.2).
+    pub fn on_persistent_congestion(&mut self) {
+        if let Some(sampled) = &mut self.sampled {
+            sampled.min = None;
+        }
+    }
+
+    /// The latest sample; `None` before the first.
+    #[must_use]
+    pub fn latest(&self) -> Option<Duration> {
+        self.sampled.map(|sampled| sampled.latest)
+    }
+
+    /// The smallest sample; `None` before the first, and after persistent congestion before the next.
+    #[must_use]
+    pub fn min(&self) -> Option<Duration> {
+        self.sampled?.min
+    }
+
+    /// The smoothed RTT; `None` before the first sample.
+    #[must_use]
+    pub fn smoothed(&self) -> Option<Duration> {
+        self.sampled.map(|sampled| sampled.smoothed)
+    }
+
+    /// The smoothed RTT, or the initial one.
+    #[must_use]
+    pub fn smoothed_or_initial(&self) -> Duration {
+        self.smoothed().unwrap_or(self.initial)
+    }
+
+    /// rttvar: the mean deviation, half of the initial RTT before the first sample.
+    #[must_use]
+    pub fn variation(&self) -> Duration {
+        self.sampled.map_or(self.initial / 2, |sampled| sampled.variation)
+    }
+
+    /// When the first sample was taken.
+    #[must_use]
+    pub fn first_sample(&self) -> Option<Time> {
+        self.sampled.map(|sampled| sampled.first)
+    }
+
+    /// max(smoothed, latest): what time thresholds are multiples of (section 6.1.2).
+    #[must_use]
+    pub fn conservative(&self) -> Duration {
+        self.sampled.map_or(self.initial, |sampled| sampled.smoothed.max(sampled.latest))
+    }
+
+    /// smoothed + max(4 rttvar, granularity): the PTO without ACK delay and backoff (section 6.2.1).
+    #[must_use]
+    pub fn pto_base(&self) -> Duration {
+        self.smoothed_or_initial() + (self.variation() * 4).max(GRANULARITY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn sampled(first: u64) -> RttEstimator {
+        let mut rtt = RttEstimator::new(ms(333));
+        rtt.on_sample(Time::from_nanos(7), ms(first), ms(20), Some(ms(25)));
+        rtt
+    }
+
+    /// Section 6.2.2: 333 ms, and rttvar is half of it: 333 + 4 x 166.5 = 999 ms.
+    #[test]
+    fn before_a_sample_the_initial_rtt_stands() {
+        let rtt = RttEstimator::new(ms(333));
+        assert_eq!((rtt.latest(), rtt.min(), rtt.smoothed(), rtt.first_sample()), (None, None, None, None));
+        assert_eq!((rtt.smoothed_or_initial(), rtt.conservative()), (ms(333), ms(333)));
+        assert_eq!(rtt.pto_base(), ms(999));
+    }
+
+    /// Section 5.3: smoothed_rtt = latest_rtt, rttvar = latest_rtt / 2; the ACK delay does not count.
+    #[test]
+    fn the_first_sample_is_taken_as_it_is() {
+        let rtt = sampled(100);
+        assert_eq!((rtt.latest(), rtt.min(), rtt.smoothed()), (Some(ms(100)), Some(ms(100)), Some(ms(100))));
+        assert_eq!((rtt.variation(), rtt.pto_base()), (ms(50), ms(300)));
+        assert_eq!(rtt.first_sample(), Some(Time::from_nanos(7)));
+    }
+
+    /// 140 ms less 24 ms: rttvar = (3 x 50 + 16) / 4 = 41.5, smoothed = (7 x 100 + 116) / 8 = 102 ms.
+    #[test]
+    fn the_ack_delay_is_subtracted() {
+        let mut rtt = sampled(100);
+        rtt.on_sample(Time::ZERO, ms(140), ms(24), Some(ms(25)));
+        assert_eq!((rtt.smoothed(), rtt.variation()), (Some(ms(102)), Duration::from_micros(41_500)));
+        assert_eq!((rtt.latest(), rtt.min(), rtt.conservative()), (Some(ms(140)), Some(ms(100)), ms(140)));
+    }
+
+    /// Of 40 ms only 16 count: as 124 ms, (700 + 124) / 8 = 103 ms. Not limited: 100 ms.
+    #[test]
+    fn the_ack_delay_is_limited() {
+        let mut rtt = sampled(100);
+        rtt.on_sample(Time::ZERO, ms(140), ms(40), Some(ms(16)));
+        assert_eq!(rtt.smoothed(), Some(ms(103)));
+        let mut rtt = sampled(100);
+        rtt.on_sample(Time::ZERO, ms(140), ms(40), None);
+        assert_eq!(rtt.smoothed(), Some(ms(100)));
+    }
+
+    /// 108 - 10 < 100: not subtracted; (700 + 108) / 8 = 101 ms. A sample of 60 ms is a new minimum, and
+    /// 60 - 10 is smaller than it: (707 + 60) / 8 = 95.875 ms.
+    #[test]
+    fn the_adjusted_sample_is_never_below_the_minimum() {
+        let mut rtt = sampled(100);
+        rtt.on_sample(Time::ZERO, ms(108), ms(10), Some(ms(25)));
+        assert_eq!(rtt.smoothed(), Some(ms(101)));
+        rtt.on_sample(Time::ZERO, ms(60), ms(10), Some(ms(25)));
+        assert_eq!((rtt.min(), rtt.smoothed()), (Some(ms(60)), Some(Duration::from_micros(95_875))));
+    }
+
+    #[test]
+    fn after_persistent_congestion_the_next_sample_is_the_minimum() {
+        let mut rtt = sampled(100);
+        rtt.on_persistent_congestion();
+        assert_eq!(rtt.min(), None);
+        rtt.on_sample(Time::ZERO, ms(400), ms(0), Some(ms(25)));
+        rtt.on_sample(Time::ZERO, ms(410), ms(0), Some(ms(25)));
+        assert_eq!(rtt.min(), Some(ms(400)));
+    }
+
+    proptest! {
+        /// The smoothed RTT is a mean: it stays between the smallest and the largest sample.
+        #[test]
+        fn the_smoothed_rtt_stays_within_the_samples(
+            samples in prop::collection::vec((1_000_000u64..1_000_000_000, 0u64..100_000_000), 1..50),
+        ) {
+            let mut rtt = RttEstimator::new(ms(333));
+            for (latest, delay) in &samples {
+                let (latest, delay) = (Duration::from_nanos(*latest), Duration::from_nanos(*delay));
+                rtt.on_sample(Time::ZERO, latest, delay, Some(ms(25)));
+            }
+            let min = samples.iter().map(|(latest, _)| *latest).min().unwrap();
+            let max = samples.iter().map(|(latest, _)| *latest).max().unwrap();
+            let smoothed = rtt.smoothed().unwrap().as_nanos();
+            prop_assert_eq!(rtt.min(), Some(Duration::from_nanos(min)));
+            prop_assert!((min..=max).contains(&smoothed));
+            prop_assert!(rtt.variation().as_nanos() <= max);
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Loss detection of a packet number space: what is outstanding, and what is lost by the packet and the
+//! time threshold (RFC 9002 section 6.1).
+//!
+//! | What | Here | RFC 9002 | Chromium |
+//! | --- | --- | --- | --- |
+//! | packet threshold | fixed, or adaptive | 3; "can [...] increase" it | starts at 3; a packet that was not lost after all raises it to the largest acknowledged before - its number + 1, without bound |
+//! | time threshold | fixed, or adaptive | 9/8; "can [...] increase" it | 1 + 1/8 or 1 + 1/4; the part doubles, up to 1, until the packet would not have been lost |
+//! | multiple of | what the caller gives: max(smoothed, latest) | the same | max(previous smoothed, latest) |
+//! | lost packets | remembered until the caller forgets them | not said | the same |
+//!
+//! Packets are kept in a queue indexed by packet number. An acknowledgement costs the length of its ranges
+//! within the queue, a detection what is newly lost and what has been acknowledged out of order.
+
+use super::delivery_rate::SentState;
+use super::rtt::GRANULARITY;
+use quiclab_core::{Duration, Time};
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentPacket {
+    /// When.
+    pub time: Time,
+    /// Bytes that count as in flight; 0 for a packet that does not (only ACK and CONNECTION_CLOSE frames).
+    pub bytes: u64,
+    /// Whether it asks for an acknowledgement.
+    pub ack_eliciting: bool,
+    /// What the estimator of the delivery rate remembers of it.
+    pub state: SentState,
+}
+
+/// When a packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// kPacketThreshold: lost when one so much later is acknowledged; at least 1.
+    pub packets: u64,
+    /// The packet threshold grows with the reordering that was mistaken for loss.
+    pub adaptive_packets: bool,
+    /// kTimeThreshold: lost when it was sent so many RTT ago; above 1.
+    pub time: f64,
+    /// The time threshold widens, up to 2, when it was too narrow.
+    pub adaptive_time: bool,
+}
+
+impl Default for Thresholds {
+    /// RFC 9002 sections 6.1.1 and 6.1.2: 3 packets, 9/8 of the RTT, fixed.
+    fn default() -> Self {
+        Self { packets: 3, adaptive_packets: false, time: 1.125, adaptive_time: false }
+    }
+}
+
+/// A packet that an acknowledgement newly acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acked {
+    /// Packet number.
+    pub number: u64,
+    /// The packet.
+    pub packet: SentPacket,
+    /// It had been declared lost: its bytes were no longer in flight.
+    pub spurious: bool,
+}
+
+/// A packet that is declared lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Packet number.
+    pub number: u64,
+    /// The packet.
+    pub packet: SentPacket,
+    /// Nothing acknowledged lies between it and the lost packet before it: for
+    /// [`PersistentCongestion`](super::persistent::PersistentCongestion).
+    pub follows: bool,
+}
+
+/// What an acknowledgement did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckSummary {
+    /// Packets newly acknowledged.
+    pub packets: u32,
+    /// When its largest packet was sent, if that is newly acknowledged and some of `packets` is
+    /// ack-eliciting: gives an RTT sample (RFC 9002 section 5.1).
+    pub rtt_sample_of: Option<Time>,
+    /// Packets that had been declared lost.
+    pub spurious: u32,
+}
+
+/// An acknowledgement of a packet that was never sent: a PROTOCOL_VIOLATION (RFC 9000 section 13.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("packet {number} is acknowledged but was never sent; the next to be sent is {next}")]
+pub struct NeverSent {
+    /// The number acknowledged.
+    pub number: u64,
+    /// The number of the next packet.
+    pub next: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Outstanding,
+    Lost,
+    Acked,
+    /// Never sent, or lost and forgotten.
+    Absent,
+}
+
+/// The packets of one packet number space.
+#[derive(Clone, Debug)]
+pub struct LossDetection {
+    /// Packets from number `base` on.
+    packets: VecDeque<(SentPacket, Status)>,
+    base: u64,
+    /// No packet below this number is outstanding.
+    open: u64,
+    largest_acked: Option<u64>,
+    /// Number of the last packet declared lost.
+    last_lost: Option<u64>,
+    /// A packet after `last_lost` was acknowledged and is no longer in the queue.
+    acked_since_lost: bool,
+    loss_time: Option<Time>,
+    /// Bytes of all outstanding packets.
+    in_flight: u64,
+    /// Outstanding ack-eliciting packets.
+    ack_eliciting: u64,
+    last_ack_eliciting: Time,
+    packet_threshold: u64,
+    adaptive_packets: bool,
+    /// The time threshold - 1, in millionths.
+    time_part: u64,
+    adaptive_time: bool,
+}
+
+const MILLION: u64 = 1_000_000;
+
+impl LossDetection {
+    /// An empty space.
+    #[must_use]
+    pub fn new(thresholds: Thresholds) -> Self {
+        Self {
+            packets: VecDeque::new(),
+            base: 0,
+            open: 0,
+            largest_acked: None,
+            last_lost: None,
+            acked_since_lost: false,
+            loss_time: None,
+            in_flight: 0,
+            ack_eliciting: 0,
+            last_ack_eliciting: Time::ZERO,
+            packet_threshold: thresholds.packets.max(1),
+            adaptive_packets: thresholds.adaptive_packets,
+            time_part: libm::round((thresholds.time - 1.0) * 1e6) as u64, // below 1: 0
+            adaptive_time: thresholds.adaptive_time,
+        }
+    }
+
+    /// Packet `number` was sent, not before those with smaller numbers. Numbers may be skipped.
+    ///
+    /// # Panics
+    /// If `number` or a larger one has been sent: packet numbers grow (RFC 9000 section 12.3).
+    pub fn on_sent(&mut self, number: u64, packet: SentPacket) {
+        let next = self.next();
+        assert!(number >= next, "packet numbers grow: {number} after {next} - 1");
+        if self.packets.is_empty() {
+            (self.base, self.open) = (number, number);
+        } else {
+            for _ in next..number {
+                self.packets.push_back((SentPacket::default(), Status::Absent));
+            }
+        }
+        self.packets.push_back((packet, Status::Outstanding));
+        self.in_flight += packet.bytes;
+        if packet.ack_eliciting {
+            self.ack_eliciting += 1;
+            self.last_ack_eliciting = packet.time;
+        }
+    }
+
+    /// An acknowledgement of `ranges` arrived. `each` is told what it newly acknowledges, in the order of
+    /// the ranges and ascending within each; `rtt` is [`conservative`](super::rtt::RttEstimator::conservative)
+    /// before the acknowledgement's sample. Call [`detect_lost`](Self::detect_lost) afterwards.
+    ///
+    /// # Errors
+    /// If it acknowledges what was never sent; nothing of it has been taken in then.
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        ranges: impl Iterator<Item = RangeInclusive<u64>> + Clone,
+        rtt: Duration,
+        mut each: impl FnMut(&Acked),
+    ) -> Result<AckSummary, NeverSent> {
+        let next = self.next();
+        let Some(largest) = ranges.clone().map(|range| *range.end()).max() else {
+            return Ok(AckSummary::default());
+        };
+        if largest >= next {
+            return Err(NeverSent { number: largest, next });
+        }
+        let mut summary = AckSummary::default();
+        let (mut sent, mut ack_eliciting) = (None, false);
+        for range in ranges {
+            for number in (*range.start()).max(self.base)..=*range.end() {
+                let (packet, status) = &mut self.packets[(number - self.base) as usize];
+                let spurious = *status == Status::Lost;
+                if !spurious && *status != Status::Outstanding {
+                    continue;
+                }
+                *status = Status::Acked;
+                let acked = Acked { number, packet: *packet, spurious };
+                if spurious {
+                    summary.spurious += 1;
+                    self.adapt(number, now.since(acked.packet.time), rtt);
+                } else {
+                    self.remove_from_flight(&acked.packet);
+                }
+                summary.packets += 1;
+                ack_eliciting |= acked.packet.ack_eliciting;
+                if number == largest {
+                    sent = Some(acked.packet.time);
+                }
+                each(&acked);
+            }
+        }
+        summary.rtt_sample_of = sent.filter(|_| ack_eliciting);
+        self.largest_acked = self.largest_acked.max(Some(largest));
+        self.trim();
+        Ok(summary)
+    }
+
+    /// Declares lost what is lost now; `each` is told in the order of packet numbers. Sets the
+    /// [`loss_time`](Self::loss_time); `rtt` is max(smoothed, latest).
+    pub fn detect_lost(&mut self, now: Time, rtt: Duration, mut each: impl FnMut(&Lost)) {
+        self.loss_time = None;
+        let Some(largest) = self.largest_acked else { return };
+        let delay = self.loss_delay(rtt);
+        let mut number = self.open;
+        // only packets before the largest acknowledged can be lost
+        while number < largest.min(self.next()) {
+            let (packet, status) = self.packets[(number - self.base) as usize];
+            if status == Status::Outstanding {
+                let deadline = packet.time + delay;
+                if largest - number < self.packet_threshold && deadline > now {
+                    // those after it have larger numbers and were sent later: none is lost
+                    self.loss_time = Some(deadline);
+                    break;
+                }
+                let follows = !self.acked_between(number);
+                self.packets[(number - self.base) as usize].1 = Status::Lost;
+                self.remove_from_flight(&packet);
+                (self.last_lost, self.acked_since_lost) = (Some(number), false);
+                each(&Lost { number, packet, follows });
+            }
+            number += 1;
+        }
+        self.open = number;
+    }
+
+    /// Forgets the packets declared lost that were sent before `before`: their acknowledgements are no
+    /// longer recognised as spurious losses.
+    pub fn forget_lost(&mut self, before: Time) {
+        for (packet, status) in &mut self.packets {
+            if packet.time >= before && *status != Status::Absent {
+                break;
+            }
+            if *status == Status::Lost {
+                *status = Status::Absent;
+            }
+        }
+        self.trim();
+    }
+
+    /// Forgets everything: the keys are discarded (RFC 9002 section 6.4). Returns the bytes that were in
+    /// flight.
+    pub fn discard(&mut self) -> u64 {
+        self.base = self.next();
+        self.open = self.base;
+        self.packets.clear();
+        (self.loss_time, self.ack_eliciting) = (None, 0);
+        std::mem::take(&mut self.in_flight)
+    }
+
+    /// When the earliest packet that waits for its time threshold is lost; `None`: none waits.
+    #[must_use]
+    pub fn loss_time(&self) -> Option<Time> {
+        self.loss_time
+    }
+
+    /// max(time threshold x `rtt`, granularity), rounded up (RFC 9002 section 6.1.2).
+    #[must_use]
+    pub fn loss_delay(&self, rtt: Duration) -> Duration {
+        let part = u128::from(rtt.as_nanos()) * u128::from(self.time_part);
+        let part = u64::try_from(part.div_ceil(u128::from(MILLION))).unwrap_or(u64::MAX);
+        (rtt + Duration::from_nanos(part)).max(GRANULARITY)
+    }
+
+    /// The packet threshold in effect.
+    #[must_use]
+    pub fn packet_threshold(&self) -> u64 {
+        self.packet_threshold
+    }
+
+    /// Bytes in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// When the last ack-eliciting packet was sent; `None`: none is in flight.
+    #[must_use]
+    pub fn last_ack_eliciting(&self) -> Option<Time> {
+        (self.ack_eliciting > 0).then_some(self.last_ack_eliciting)
+    }
+
+    /// Largest packet number acknowledged.
+    #[must_use]
+    pub fn largest_acked(&self) -> Option<u64> {
+        self.largest_acked
+    }
+
+    /// The smallest number that may be sent next.
+    fn next(&self) -> u64 {
+        self.base + self.packets.len() as u64
+    }
+
+    fn remove_from_flight(&mut self, packet: &SentPacket) {
+        self.in_flight -= packet.bytes;
+        self.ack_eliciting -= u64::from(packet.ack_eliciting);
+    }
+
+    /// Packet `number` was not lost: `needed` passed from sending to its acknowledgement.
+    fn adapt(&mut self, number: u64, needed: Duration, rtt: Duration) {
+        if self.adaptive_packets {
+            let largest = self.largest_acked.expect("a loss needs a later packet acknowledged");
+            self.packet_threshold = self.packet_threshold.max(largest - number + 1);
+        }
+        while self.adaptive_time && self.time_part < MILLION && self.loss_delay(rtt) < needed {
+            self.time_part = (self.time_part * 2).clamp(1, MILLION);
+        }
+    }
+
+    /// Whether a packet between the last lost one and `number` was acknowledged.
+    fn acked_between(&self, number: u64) -> bool {
+        let Some(last) = self.last_lost else { return false };
+        let start = (last + 1).max(self.base) - self.base;
+        let range = start as usize..(number - self.base) as usize;
+        self.acked_since_lost || self.packets.range(range).any(|(_, status)| *status == Status::Acked)
+    }
+
+    /// Drops from the front what neither can be acknowledged nor lost any more.
+    fn trim(&mut self) {
+        while let Some((_, status @ (Status::Acked | Status::Absent))) = self.packets.front() {
+            let acked = *status == Status::Acked;
+            self.acked_since_lost |= acked && self.last_lost.is_some_and(|last| self.base > last);
+            self.packets.pop_front();
+            self.base += 1;
+        }
+        self.open = self.open.max(self.base);
+    }
+}
+
+#[cfg(test)]
+#[path = "threshold_tests.rs"]
+mod tests;

@@ -1,0 +1,476 @@
+//! A TCP connection: states, acknowledgements, timestamps, and who is told of a segment (RFC 9293
+//! section 3.10, RFC 7323).
+//!
+//! The states from ESTABLISHED on are one here ([`State::Open`]): which of them it is follows from the two
+//! halves, each of which knows whether its FIN was sent, acknowledged, received.
+//!
+//! | | RFC 9293 | Linux | here |
+//! | --- | --- | --- | --- |
+//! | TIME-WAIT | 2 MSL | 60 s | no timer; a retransmitted FIN is acknowledged as long as the run lasts |
+//! | simultaneous open | yes | yes | no: roles are given |
+//! | SACK with data | room permitting | shortens the payload | an ACK with SACK blocks that is due is sent alone |
+//! | giving up | at least 100 s | `tcp_retries2` 15, silently | after 15, with an RST |
+//! | old duplicates | ACK | ACK, for pure ACKs one in 500 ms | as Linux |
+//! | RST not at the left edge | | challenge ACK (RFC 5961 section 3.2) | as Linux |
+//! | initial window after lost SYNs | one segment | one segment, for the start only | for restarts after idling, too |
+
+use super::config::Config;
+use super::handshake::{Agreed, Expiry, Offer, Retransmission, UNSCALED_WINDOW, syn_window};
+use super::receiver::Receiver;
+use super::sender::{self, Sender, Snapshot, Transmission, timestamp};
+use crate::congestion::build::{Flavour, Settings};
+use crate::{congestion, pacing};
+use quiclab_core::scenario::{CongestionControl, Pacing};
+use quiclab_core::{Duration, Flags, RandomStream, Role, SackBlocks, Segment, SegmentOptions, Time};
+
+/// One ACK for old duplicates without data in this time (Linux `tcp_invalid_ratelimit`).
+const DUPLICATE_ACK_INTERVAL: Duration = Duration::from_millis(500);
+/// Timeouts in a row that a connection survives (Linux `tcp_retries2`).
+const MOST_RETRIES: u32 = 15;
+/// Initial window where none is given, in segments (RFC 6928; Linux `TCP_INIT_CWND`).
+const INITIAL_SEGMENTS: u64 = 10;
+
+/// State of a connection (RFC 9293 section 3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// A client before it connects, and both ends after an abort.
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    /// ESTABLISHED and all states after it.
+    Open,
+}
+
+/// A segment without data that is to be sent before anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Control {
+    Syn,
+    SynAck,
+    Ack,
+    /// Sequence number and, outside a connection, what to acknowledge.
+    Reset(u64),
+}
+
+/// Both halves of an open connection.
+struct Halves {
+    sender: Sender,
+    receiver: Receiver,
+}
+
+/// One end of a connection.
+pub(super) struct Connection {
+    config: Config,
+    /// Timeouts of a SYN that are not doubled.
+    linear_syns: u32,
+    state: State,
+    /// Random numbers of the congestion control; `None` once it has them.
+    random: Option<RandomStream>,
+    /// `None` outside the handshake.
+    handshake: Option<Retransmission>,
+    /// TSval of the peer's SYN, to be echoed by the SYN-ACK.
+    syn_timestamp: u32,
+    /// The peer's SYN offered these.
+    offer: Offer,
+    agreed: Agreed,
+    halves: Option<Halves>,
+    control: Option<Control>,
+    /// Acknowledgement number sent last (Linux `rcv_wup`).
+    acknowledged: u64,
+    /// When an old duplicate was acknowledged; `None`: never.
+    last_duplicate: Option<Time>,
+    /// Something arrived that the application has not looked at.
+    readable: bool,
+    closed_by_peer: bool,
+    failure: Option<String>,
+}
+
+impl Connection {
+    pub(super) fn new(config: Config, linear_syns: u32, role: Role, random: RandomStream) -> Self {
+        let state = if role == Role::Server { State::Listen } else { State::Closed };
+        Self {
+            offer: Offer::new(&config),
+            config,
+            linear_syns,
+            state,
+            random: Some(random),
+            handshake: None,
+            syn_timestamp: 0,
+            agreed: Agreed::default(),
+            halves: None,
+            control: None,
+            acknowledged: 0,
+            last_duplicate: None,
+            readable: false,
+            closed_by_peer: false,
+            failure: None,
+        }
+    }
+
+    /// The client connects.
+    pub(super) fn connect(&mut self, now: Time) {
+        self.state = State::SynSent;
+        self.handshake = Some(Retransmission::of_syn(&self.config, self.linear_syns, now));
+        self.control = Some(Control::Syn);
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// The peer has sent RST.
+    pub(super) fn is_aborted_by_peer(&self) -> bool {
+        self.closed_by_peer
+    }
+
+    /// Why the connection failed.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// The peer's FIN and everything before it has been read.
+    pub(super) fn is_finished_by_peer(&self) -> bool {
+        self.halves.as_ref().is_some_and(|halves| halves.receiver.is_finished())
+    }
+
+    /// Everything written, and FIN if there is one, is acknowledged.
+    pub(super) fn is_all_acknowledged(&self) -> bool {
+        self.halves.as_ref().is_some_and(|halves| halves.sender.is_all_acknowledged())
+    }
+
+    /// Bytes that the application reads now.
+    pub(super) fn read(&mut self, now: Time) -> u64 {
+        match &mut self.halves {
+            Some(halves) if std::mem::take(&mut self.readable) => halves.receiver.read(now),
+            _ => 0,
+        }
+    }
+
+    /// Bytes that the application may write now.
+    pub(super) fn room(&self) -> u64 {
+        self.halves.as_ref().map_or(0, |halves| halves.sender.room())
+    }
+
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.halves.as_mut().expect("room() is 0 before the connection is open").sender.write(bytes);
+    }
+
+    /// The application has written everything.
+    pub(super) fn finish(&mut self) {
+        if let Some(halves) = &mut self.halves {
+            halves.sender.finish();
+        }
+    }
+
+    /// The application ends the connection at once (RFC 9293 section 3.10.5).
+    pub(super) fn abort(&mut self) {
+        let next = self.halves.as_ref().map_or(0, |halves| halves.sender.next_position());
+        self.control = Some(Control::Reset(next));
+        self.close();
+    }
+
+    /// State for results; `None` before the connection is open.
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        self.halves.as_ref().map(|halves| halves.sender.snapshot())
+    }
+
+    /// Length of the TCP header of a segment of this connection, in bytes.
+    pub(super) fn header_bytes(&self, segment: &Segment) -> u64 {
+        segment.header_bytes(self.agreed.timestamps)
+    }
+
+    /// Nothing is sent any more; the halves stay for their results.
+    fn close(&mut self) {
+        self.state = State::Closed;
+        self.handshake = None;
+    }
+
+    fn fail(&mut self, reason: String) {
+        self.failure.get_or_insert(reason);
+        self.close();
+    }
+
+    // segments that arrive
+
+    pub(super) fn receive(&mut self, now: Time, segment: &Segment) {
+        match self.state {
+            State::Closed => self.refuse(segment),
+            State::Listen => self.receive_listen(now, segment),
+            State::SynSent => self.receive_syn_sent(now, segment),
+            State::SynReceived => self.receive_syn_received(now, segment),
+            State::Open => self.receive_open(now, segment),
+        }
+    }
+
+    /// Without a connection: "An incoming segment not containing a RST causes a RST to be sent in
+    /// response" (RFC 9293 section 3.10.7.1).
+    fn refuse(&mut self, segment: &Segment) {
+        if !segment.flags.has(Flags::RST) && segment.flags.has(Flags::ACK) {
+            self.control = Some(Control::Reset(segment.acknowledgement));
+        }
+    }
+
+    fn receive_listen(&mut self, now: Time, segment: &Segment) {
+        if !segment.flags.has(Flags::SYN) || segment.flags.has(Flags::ACK) {
+            return self.refuse(segment);
+        }
+        self.take_offer(segment);
+        self.state = State::SynReceived;
+        self.handshake = Some(Retransmission::of_syn_ack(&self.config, now));
+        self.control = Some(Control::SynAck);
+    }
+
+    fn take_offer(&mut self, segment: &Segment) {
+        self.offer = Offer::of_peer(segment.options.as_deref());
+        self.agreed = Agreed::new(&self.config, self.offer);
+        self.syn_timestamp = segment.timestamp;
+        self.acknowledged = 1;
+    }
+
+    fn receive_syn_sent(&mut self, now: Time, segment: &Segment) {
+        let acceptable = segment.flags.has(Flags::ACK) && segment.acknowledgement == 1;
+        if segment.flags.has(Flags::RST) {
+            if acceptable {
+                self.closed_by_peer = true;
+                self.close();
+            }
+        } else if acceptable && segment.flags.has(Flags::SYN) {
+            self.take_offer(segment);
+            self.open(now, segment);
+            self.control = Some(Control::Ack);
+        }
+    }
+
+    fn receive_syn_received(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.has(Flags::RST) {
+            // back to LISTEN (RFC 9293 section 3.10.7.4)
+            self.state = State::Listen;
+            self.handshake = None;
+        } else if segment.flags.has(Flags::SYN) {
+            // the SYN-ACK was lost
+            self.handshake.iter_mut().for_each(Retransmission::repeat);
+            self.control = Some(Control::SynAck);
+        } else if segment.flags.has(Flags::ACK) && segment.acknowledgement == 1 {
+            self.open(now, segment);
+            if segment.end() > segment.sequence {
+                self.receive_open(now, segment);
+            }
+        }
+    }
+
+    /// The handshake is done by `segment`.
+    fn open(&mut self, now: Time, segment: &Segment) {
+        let handshake = self.handshake.take().expect("a handshake is under way");
+        let Agreed { payload, sack, timestamps, window_scaling, .. } = self.agreed;
+        let config = &self.config;
+        let fixed = config.congestion_control == CongestionControl::Fixed;
+        let initial_window = if handshake.starts_with_one_segment() && !fixed {
+            payload
+        } else {
+            config.initial_window.map_or(INITIAL_SEGMENTS * payload, |window| window.bytes())
+        };
+        let settings = Settings {
+            control: config.congestion_control,
+            initial_window,
+            mss: payload,
+            emulated_connections: config.emulated_connections,
+            slow_start_exit: config.slow_start_exit,
+            paced: config.pacing != Pacing::None,
+            flavour: Flavour::LinuxTcp,
+        };
+        let random = self.random.take().expect("a connection opens once");
+        let controller = congestion::build::build(&settings, random);
+        let pacer = pacing::build(&config.pacing);
+        let agreed = sender::Agreed {
+            payload,
+            sack,
+            timestamps,
+            window: u64::from(segment.window),
+            rtt: handshake.rtt(now),
+        };
+        let sender = Sender::new(config, agreed, now, controller, pacer);
+        let config = Config { window_scaling, ..config.clone() };
+        let mut receiver = Receiver::new(&config, payload, sack, timestamps);
+        receiver.on_segment(now, segment, None);
+        self.halves = Some(Halves { sender, receiver });
+        self.state = State::Open;
+    }
+
+    fn receive_open(&mut self, now: Time, segment: &Segment) {
+        let halves = self.halves.as_mut().expect("an open connection has its halves");
+        if segment.flags.has(Flags::RST) {
+            return self.receive_reset(now, segment);
+        }
+        if segment.flags.has(Flags::SYN) {
+            // a SYN in a synchronised state: challenge ACK (RFC 5961 section 4.2); the ACK of a SYN-ACK was
+            // lost if it is the peer's own
+            return self.answer_duplicate(now);
+        }
+        if halves.receiver.is_too_old(segment) {
+            return halves.receiver.on_too_old(now, segment);
+        }
+        if segment.flags.has(Flags::ACK) {
+            halves.sender.on_ack(now, segment);
+        }
+        halves.receiver.on_segment(now, segment, halves.sender.srtt());
+        self.readable |= segment.end() > segment.sequence;
+    }
+
+    /// "An acknowledgment should be sent in reply" to what is not acceptable (RFC 9293 section 3.10.7.4);
+    /// not to each segment without data, or two ends could answer each other for ever.
+    fn answer_duplicate(&mut self, now: Time) {
+        if self.last_duplicate.is_none_or(|last| now.since(last) >= DUPLICATE_ACK_INTERVAL) {
+            self.last_duplicate = Some(now);
+            self.control = Some(Control::Ack);
+        }
+    }
+
+    fn receive_reset(&mut self, now: Time, segment: &Segment) {
+        let halves = self.halves.as_ref().expect("an open connection has its halves");
+        if segment.sequence == halves.receiver.next_expected() {
+            self.closed_by_peer = true;
+            self.close();
+        } else {
+            self.answer_duplicate(now);
+        }
+    }
+
+    // time
+
+    /// When [`Connection::on_timer`] wants to be called.
+    pub(super) fn next_timer(&self, now: Time) -> Option<Time> {
+        match (self.state, &self.halves) {
+            (State::Open, Some(halves)) => {
+                [halves.sender.next_timer(now), halves.receiver.ack_due()].into_iter().flatten().min()
+            }
+            _ => self.handshake.map(|handshake| handshake.deadline()),
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time) {
+        if let Some(handshake) = &mut self.handshake {
+            match (handshake.expire(now), self.state) {
+                (Expiry::NotDue, _) => {}
+                (Expiry::Again, State::SynSent) => self.control = Some(Control::Syn),
+                (Expiry::Again, _) => self.control = Some(Control::SynAck),
+                (Expiry::GiveUp, State::SynSent) => {
+                    self.fail(format!("no answer to SYN by {now}: the connection was given up"));
+                }
+                (Expiry::GiveUp, _) => {
+                    self.handshake = None;
+                    self.state = State::Listen; // Linux drops the request and goes on listening
+                }
+            }
+        }
+        if self.state != State::Open {
+            return;
+        }
+        let Some(halves) = &mut self.halves else { return };
+        if halves.sender.on_timer(now) && halves.sender.retries() > MOST_RETRIES {
+            self.abort();
+            self.fail(format!("no acknowledgement after {MOST_RETRIES} retransmissions by {now}"));
+        }
+    }
+
+    // segments that leave
+
+    /// The next segment to send now; call it until it returns `None`.
+    pub(super) fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if let Some(control) = self.control.take() {
+            return Some(self.control_segment(now, control));
+        }
+        if self.state != State::Open {
+            return None;
+        }
+        let halves = self.halves.as_mut()?;
+        let due = halves.receiver.ack_due().is_some_and(|due| due <= now);
+        if due && let Some(blocks) = halves.receiver.sack_blocks() {
+            return Some(self.pure_ack(now, Some(blocks)));
+        }
+        match halves.sender.transmit(now) {
+            Some(transmission) => Some(self.transmission(now, &transmission)),
+            None if due => Some(self.pure_ack(now, None)),
+            None => None,
+        }
+    }
+
+    fn control_segment(&mut self, now: Time, control: Control) -> Segment {
+        let mut segment = Segment {
+            sequence: 0,
+            acknowledgement: 0,
+            window: 0,
+            timestamp: timestamp(now),
+            timestamp_echo: 0,
+            length: 0,
+            flags: Flags::SYN,
+            retransmission: self.handshake.is_some_and(|handshake| handshake.rtt(now).is_none()),
+            options: None,
+        };
+        match control {
+            Control::Syn => {
+                segment.window = syn_window(&self.config, self.config.mss.bytes());
+                segment.options = Some(Box::new(Offer::new(&self.config).options()));
+            }
+            Control::SynAck => {
+                segment.flags = Flags::SYN.with(Flags::ACK);
+                segment.acknowledgement = 1;
+                segment.window = syn_window(&self.config, self.agreed.payload);
+                segment.timestamp_echo = if self.agreed.timestamps { self.syn_timestamp } else { 0 };
+                let answer = Offer::new(&self.config).answer(self.offer);
+                segment.options = Some(Box::new(answer.options()));
+            }
+            Control::Reset(sequence) => {
+                let next = self.halves.as_ref().map_or(0, |halves| halves.receiver.next_expected());
+                segment.flags = Flags::RST.with(Flags::ACK);
+                (segment.sequence, segment.acknowledgement) = (sequence, next);
+            }
+            Control::Ack => {
+                let halves = self.halves.as_mut().expect("only an open connection acknowledges");
+                let blocks = halves.receiver.sack_blocks();
+                return self.pure_ack(now, blocks);
+            }
+        }
+        segment
+    }
+
+    fn pure_ack(&mut self, now: Time, blocks: Option<SackBlocks>) -> Segment {
+        let sequence = self.halves.as_ref().map_or(0, |halves| halves.sender.next_position());
+        let options = blocks.map(|blocks| Box::new(SegmentOptions::Sack(blocks)));
+        let transmission =
+            Transmission { sequence, length: 0, fin: false, push: false, retransmission: false };
+        Segment { options, ..self.transmission(now, &transmission) }
+    }
+
+    fn transmission(&mut self, now: Time, transmission: &Transmission) -> Segment {
+        let Transmission { sequence, length, fin, push, retransmission } = *transmission;
+        let receiver = &mut self.halves.as_mut().expect("only an open connection sends").receiver;
+        let window = receiver.window();
+        let window = if self.agreed.window_scaling { window } else { window.min(UNSCALED_WINDOW as u32) };
+        let mut flags = Flags::ACK;
+        if push {
+            flags = flags.with(Flags::PSH);
+        }
+        if fin {
+            flags = flags.with(Flags::FIN);
+        }
+        let acknowledgement = receiver.next_expected();
+        let timestamp_echo = receiver.timestamp_to_echo().unwrap_or(0);
+        let pure = length == 0 && !fin;
+        receiver.on_ack_sent(now, pure);
+        if !pure && !retransmission {
+            receiver.on_data_sent(now);
+        }
+        self.acknowledged = acknowledgement;
+        Segment {
+            sequence,
+            acknowledgement,
+            window,
+            timestamp: timestamp(now),
+            timestamp_echo,
+            length,
+            flags,
+            retransmission,
+            options: None,
+        }
+    }
+}

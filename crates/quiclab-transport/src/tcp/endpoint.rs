@@ -1,0 +1,296 @@
+//! One end of a flow on lab-tcp: a connection, TLS above it if there is any, and an application.
+//!
+//! Each call from the simulation passes on a segment or the due timers, lets the application read, act and
+//! write, and sends until there is nothing more to send now. The application reads at once what has
+//! arrived; a host that takes time is an element of its own.
+
+use super::connection::Connection;
+use super::profile::Values;
+use super::sender::Snapshot;
+use super::tls::Channel;
+use crate::workload::{Application, Command};
+use quiclab_core::{
+    ByteCount, Counters, DataRate, Direction, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple,
+    FlowId, Metrics, Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, Role,
+    Segment, Time, TransportEvent, TransportObserver,
+};
+
+/// IP headers in bytes (RFC 791, RFC 8200).
+const IPV4_HEADER: u64 = 20;
+const IPV6_HEADER: u64 = 40;
+/// Most bytes of one write of the application, as most servers write a file.
+const LARGEST_WRITE: u64 = 65_536;
+
+/// One end of a flow.
+pub(super) struct TcpEndpoint {
+    connection: Connection,
+    channel: Channel,
+    application: Box<dyn Application>,
+    /// When the client connects; `None` once it has, and for servers.
+    start: Option<Time>,
+    /// How far the application has been told about the connection.
+    told: Told,
+    /// The application wants to close once everything is written.
+    closing: bool,
+    observer: Option<Box<dyn TransportObserver>>,
+    /// What the observer was told last.
+    observed: Option<RecoveryState>,
+    flow: FlowId,
+    direction: Direction,
+    tuple: FiveTuple,
+    ip_header: u64,
+    next_id: u64,
+    wake: Option<Time>,
+    counters: Counters,
+}
+
+/// What happens once in a connection, and whether the application knows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    open: bool,
+    ready: bool,
+    closed_by_peer: bool,
+    over: bool,
+    finished: bool,
+}
+
+impl TcpEndpoint {
+    pub(super) fn new(
+        identity: &EndpointIdentity,
+        values: Values,
+        application: Box<dyn Application>,
+        start: Time,
+        random: RandomStream,
+        observer: Option<Box<dyn TransportObserver>>,
+    ) -> Self {
+        let Values { config, linear_syns } = values;
+        let (source, destination) = (identity.tuple.source(), identity.tuple.destination());
+        let start = (identity.role == Role::Client).then_some(start);
+        Self {
+            channel: Channel::new(identity.role, config.tls.as_ref()),
+            connection: Connection::new(config, linear_syns, identity.role, random),
+            application,
+            start,
+            told: Told::default(),
+            closing: false,
+            observer,
+            observed: None,
+            flow: identity.flow,
+            direction: match identity.role {
+                Role::Client => Direction::Up,
+                Role::Server => Direction::Down,
+            },
+            tuple: FiveTuple::new(Protocol::Tcp, source, destination),
+            ip_header: if source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER },
+            next_id: identity.first_packet_id(),
+            wake: start,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Lets the application act and sends what can be sent now, then asks for the next deadline.
+    fn advance(&mut self, now: Time, out: &mut Outputs) {
+        self.act(now);
+        while let Some(segment) = self.connection.next_segment(now) {
+            self.send(now, segment, out);
+        }
+        if self.observer.is_some() {
+            self.observe(now);
+        }
+        let application = self.application.deadline().filter(|_| !self.told.over);
+        self.wake = [self.connection.next_timer(now), self.start, application].into_iter().flatten().min();
+    }
+
+    /// Tells the application what has happened and does what it wants.
+    fn act(&mut self, now: Time) {
+        if self.connection.is_open() && !self.told.open {
+            self.told.open = true;
+            self.channel.open();
+        }
+        let read = self.connection.read(now);
+        let delivered = self.channel.received(read, self.application.expected());
+        if self.told.open && !self.told.ready && self.channel.is_ready() {
+            self.told.ready = true;
+            let command = self.application.connected(now);
+            self.obey(command);
+        }
+        if delivered > 0 {
+            let command = self.application.received(now, delivered);
+            self.obey(command);
+        }
+        if !self.told.closed_by_peer && self.connection.is_finished_by_peer() {
+            self.told.closed_by_peer = true;
+            let command = self.application.peer_closed(now);
+            self.obey(command);
+        }
+        if !self.told.over && self.application.deadline().is_some_and(|deadline| deadline <= now) {
+            let command = self.application.wake(now);
+            self.obey(command);
+        }
+        self.tell_end(now);
+        self.write();
+        if self.told.ready && self.channel.is_empty() && self.connection.is_all_acknowledged() {
+            self.application.acknowledged(now);
+        }
+    }
+
+    fn tell_end(&mut self, now: Time) {
+        if self.told.over {
+            return;
+        }
+        if self.connection.is_aborted_by_peer() {
+            self.told.over = true;
+            self.application.peer_aborted(now);
+        } else if let Some(reason) = self.connection.failure() {
+            self.told.over = true;
+            self.application.failed(reason.to_owned());
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Wait => {}
+            Command::Send(bytes) => self.channel.send(bytes),
+            Command::Close => self.closing = true,
+            Command::Abort => {
+                self.told.over = true;
+                self.channel.discard();
+                self.connection.abort();
+            }
+        }
+    }
+
+    /// Writes what there is room for, and ends the stream after the last byte.
+    fn write(&mut self) {
+        if !self.connection.is_open() || self.told.finished {
+            return;
+        }
+        loop {
+            let bytes = self.channel.take(self.connection.room().min(LARGEST_WRITE));
+            if bytes == 0 {
+                break;
+            }
+            self.connection.write(bytes);
+        }
+        if self.closing && self.channel.is_empty() {
+            self.told.finished = true;
+            self.connection.finish();
+        }
+    }
+
+    fn send(&mut self, now: Time, segment: Segment, out: &mut Outputs) {
+        let bytes = self.ip_header + self.connection.header_bytes(&segment) + u64::from(segment.length);
+        let size = ByteCount::from_bytes(bytes);
+        self.counters.created.add(size);
+        self.counters.sent.add(size);
+        let packet = Packet {
+            id: self.next_id,
+            flow: self.flow,
+            direction: self.direction,
+            size,
+            encapsulation: ByteCount::ZERO,
+            sequence: 0,
+            tuple: self.tuple,
+            ecn: Ecn::NotEct,
+            created: now,
+            payload: Payload::Segment(segment),
+        };
+        self.next_id += 1;
+        out.send(Port(0), packet);
+    }
+
+    /// Tells the observer the state of recovery, if it has changed.
+    fn observe(&mut self, now: Time) {
+        let Some(snapshot) = self.connection.snapshot() else { return };
+        let state = recovery_state(&snapshot);
+        if self.observed != Some(state) {
+            self.observed = Some(state);
+            if let Some(observer) = &mut self.observer {
+                observer.observe(now, &TransportEvent::Recovery(state));
+            }
+        }
+    }
+
+    /// Values that are worth a time series; one that is unknown is left out. Names are those of the real
+    /// stacks, where these have the same.
+    fn report(&self, out: &mut Metrics) {
+        if let Some(snapshot) = self.connection.snapshot() {
+            let state = recovery_state(&snapshot);
+            state.report(out);
+            out.set("rto_ms", snapshot.rto.as_ms_f64());
+            out.count("retransmitted_packets", snapshot.retransmitted_segments);
+            out.count("timeouts", snapshot.timeouts);
+            out.count("tail_loss_probes", snapshot.tail_loss_probes);
+            out.count("reordering_packets", u64::from(snapshot.reordering));
+        }
+        out.count("packets_sent", self.counters.sent.packets);
+        out.count("packets_received", self.counters.received.packets);
+    }
+}
+
+fn recovery_state(snapshot: &Snapshot) -> RecoveryState {
+    RecoveryState {
+        cwnd_bytes: snapshot.cwnd_bytes,
+        ssthresh_bytes: snapshot.ssthresh_bytes,
+        in_flight_bytes: Some(snapshot.in_flight_bytes),
+        srtt_ns: snapshot.srtt.map(Duration::as_nanos),
+        min_rtt_ns: snapshot.min_rtt.map(Duration::as_nanos),
+        pacing_rate_bps: snapshot.pacing_rate.map(DataRate::bits_per_second),
+        phase: Some(snapshot.phase.number()),
+        spurious_losses: Some(snapshot.spurious_segments),
+        lost_packets: snapshot.lost_segments,
+        congestion_events: snapshot.congestion_events,
+    }
+}
+
+impl Element for TcpEndpoint {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+        self.counters.received.add(packet.size);
+        self.counters.consumed.add(packet.size);
+        let Payload::Segment(segment) = packet.payload else {
+            return; // background traffic that went astray
+        };
+        self.connection.receive(now, &segment);
+        self.advance(now, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        if self.start.is_some_and(|start| start <= now) {
+            self.start = None;
+            self.application.start(now);
+            self.connection.connect(now);
+        }
+        self.connection.on_timer(now);
+        self.advance(now, out);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.wake
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
+        self.report(out);
+        self.application.statistics(out);
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        self.report(out);
+    }
+}
+
+impl Endpoint for TcpEndpoint {
+    fn progress(&self) -> Progress {
+        self.application.outcome().progress
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.application.outcome().failure.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! The three-way handshake: options offered and agreed on, and when SYN and SYN-ACK are sent again.
+//!
+//! | | RFC | Linux | here |
+//! | --- | --- | --- | --- |
+//! | timeout | 1 s, doubled (RFC 6298 section 5) | since 6.5, the first four of a SYN are not doubled | by profile |
+//! | attempts | at least 3 min (RFC 9293 section 3.8.3) | 6 more SYN (10 since 6.5), 5 more SYN-ACK | as Linux |
+//! | window scale | any | from the largest receive buffer, `rmem_max` included | from the largest receive buffer |
+
+use super::config::Config;
+use quiclab_core::{Duration, SegmentOptions, Time};
+
+/// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
+const SYN_RETRIES: u32 = 6;
+const SYN_ACK_RETRIES: u32 = 5;
+/// Longest timeout (Linux `TCP_RTO_MAX`).
+const MAX_RTO: Duration = Duration::from_secs(120);
+/// Largest window without scaling (RFC 9293 section 3.1).
+pub(super) const UNSCALED_WINDOW: u64 = 65_535;
+/// Largest shift count (RFC 7323 section 2.3).
+const MAX_SHIFT: u32 = 14;
+/// MSS of a peer that announces none (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
+
+/// Options of a SYN or SYN-ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    mss: u16,
+    window_scale: Option<u8>,
+    sack: bool,
+    timestamps: bool,
+}
+
+impl Offer {
+    /// What this end offers.
+    pub(super) fn new(config: &Config) -> Self {
+        // Linux `tcp_select_initial_window`
+        let largest = config.max_receive_buffer.max(config.receive_buffer).bytes();
+        let shift = largest.max(1).ilog2().saturating_sub(15).min(MAX_SHIFT) as u8;
+        Self {
+            mss: u16::try_from(config.mss.bytes()).unwrap_or(u16::MAX),
+            window_scale: config.window_scaling.then_some(shift),
+            sack: config.sack,
+            timestamps: config.timestamps,
+        }
+    }
+
+    /// What the SYN of a peer offers.
+    pub(super) fn of_peer(options: Option<&SegmentOptions>) -> Self {
+        match options {
+            Some(&SegmentOptions::Syn { mss, window_scale, sack, timestamps }) => {
+                Self { mss, window_scale, sack, timestamps }
+            }
+            _ => Self { mss: DEFAULT_MSS, window_scale: None, sack: false, timestamps: false },
+        }
+    }
+
+    /// The answer to an offer: an option that was not offered "MUST NOT" be sent (RFC 7323 sections 2.2
+    /// and 3.2, RFC 2018 section 2 for what a SYN permits); each end announces its own MSS.
+    pub(super) fn answer(self, peer: Self) -> Self {
+        Self {
+            mss: self.mss,
+            window_scale: self.window_scale.filter(|_| peer.window_scale.is_some()),
+            sack: self.sack && peer.sack,
+            timestamps: self.timestamps && peer.timestamps,
+        }
+    }
+
+    pub(super) fn options(self) -> SegmentOptions {
+        let Self { mss, window_scale, sack, timestamps } = self;
+        SegmentOptions::Syn { mss, window_scale, sack, timestamps }
+    }
+}
+
+/// Options in effect: what both ends offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Agreed {
+    /// Payload of a full segment in bytes.
+    pub(super) payload: u64,
+    pub(super) sack: bool,
+    pub(super) timestamps: bool,
+    pub(super) window_scaling: bool,
+}
+
+impl Agreed {
+    pub(super) fn new(config: &Config, peer: Offer) -> Self {
+        let own = Offer::new(config);
+        let timestamps = own.timestamps && peer.timestamps;
+        Self {
+            payload: config.payload(u64::from(own.mss.min(peer.mss)), timestamps),
+            sack: own.sack && peer.sack,
+            timestamps,
+            window_scaling: own.window_scale.is_some() && peer.window_scale.is_some(),
+        }
+    }
+}
+
+/// Window of a SYN: half of the buffer in whole segments, and not scaled (Linux
+/// `tcp_select_initial_window` since 4.20; RFC 7323 section 2.2: "MUST NOT be scaled").
+pub(super) fn syn_window(config: &Config, payload: u64) -> u32 {
+    let window = (config.receive_buffer.bytes() / 2).min(UNSCALED_WINDOW);
+    u32::try_from(window - window % payload.min(window.max(1))).expect("at most 65535")
+}
+
+/// What the timeout of a SYN or SYN-ACK leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expiry {
+    /// Not due yet.
+    NotDue,
+    /// It is sent again.
+    Again,
+    /// The peer does not answer.
+    GiveUp,
+}
+
+/// Retransmission of a SYN or SYN-ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retransmission {
+    sent: Time,
+    deadline: Time,
+    rto: Duration,
+    times: u32,
+    linear: u32,
+    most: u32,
+}
+
+impl Retransmission {
+    /// A SYN is sent `now`; the first `linear` timeouts are not doubled.
+    pub(super) fn of_syn(config: &Config, linear: u32, now: Time) -> Self {
+        Self::new(config, linear, SYN_RETRIES + linear, now)
+    }
+
+    /// A SYN-ACK is sent `now`.
+    pub(super) fn of_syn_ack(config: &Config, now: Time) -> Self {
+        Self::new(config, 0, SYN_ACK_RETRIES, now)
+    }
+
+    fn new(config: &Config, linear: u32, most: u32, now: Time) -> Self {
+        let rto = config.initial_rto;
+        Self { sent: now, deadline: now + rto, rto, times: 0, linear, most }
+    }
+
+    pub(super) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    pub(super) fn expire(&mut self, now: Time) -> Expiry {
+        if now < self.deadline {
+            return Expiry::NotDue;
+        }
+        if self.times == self.most {
+            return Expiry::GiveUp;
+        }
+        self.times += 1;
+        if self.times > self.linear {
+            self.rto = (self.rto * 2).min(MAX_RTO);
+        }
+        self.deadline = now + self.rto;
+        Expiry::Again
+    }
+
+    /// It is sent again before its time, because the peer's SYN has come again.
+    pub(super) fn repeat(&mut self) {
+        self.times = (self.times + 1).min(self.most);
+    }
+
+    /// RTT of the handshake answered `now`; `None` if it was sent more than once (Karn, RFC 6298 section
+    /// 3).
+    pub(super) fn rtt(&self, now: Time) -> Option<Duration> {
+        (self.times == 0).then(|| now.since(self.sent))
+    }
+
+    /// Whether the connection starts with a window of one segment. RFC 5681 section 3.1 asks for it after
+    /// any lost SYN or SYN-ACK; Linux, with its RTO of 1 s, after more than one (`tcp_init_transfer`).
+    pub(super) fn starts_with_one_segment(&self) -> bool {
+        self.times > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::profile;
+
+    fn times(mut timer: Retransmission) -> (Vec<u64>, u64) {
+        let mut sent = Vec::new();
+        loop {
+            let now = timer.deadline();
+            assert_eq!(timer.expire(now.min(Time::from_nanos(now.as_nanos() - 1))), Expiry::NotDue);
+            let seconds = now.as_nanos() / 1_000_000_000;
+            match timer.expire(now) {
+                Expiry::Again => sent.push(seconds),
+                Expiry::GiveUp => return (sent, seconds),
+                Expiry::NotDue => unreachable!("it is due"),
+            }
+        }
+    }
+
+    /// ip-sysctl.rst: six retries end after 127 s; with four linear timeouts the last of ten is sent at
+    /// 67 s and the attempt ends at 131 s; five retries of a SYN-ACK: 31 s and 63 s.
+    #[test]
+    fn syn_and_syn_ack_are_sent_again_when_linux_does() {
+        let config = profile::find("linux-5.15").unwrap().config;
+        let syn = |linear| times(Retransmission::of_syn(&config, linear, Time::ZERO));
+        assert_eq!(syn(0), (vec![1, 3, 7, 15, 31, 63], 127));
+        assert_eq!(syn(4), (vec![1, 2, 3, 4, 5, 7, 11, 19, 35, 67], 131));
+        let syn_ack = Retransmission::of_syn_ack(&config, Time::ZERO);
+        assert_eq!(times(syn_ack), (vec![1, 3, 7, 15, 31], 63));
+    }
+
+    #[test]
+    fn only_the_second_retransmission_costs_the_initial_window() {
+        let config = profile::find("linux-5.15").unwrap().config;
+        let mut syn = Retransmission::of_syn(&config, 0, Time::ZERO);
+        let now = Time::from_nanos(30_000_000);
+        assert_eq!(syn.rtt(now), Some(Duration::from_millis(30)));
+        syn.expire(syn.deadline());
+        assert_eq!((syn.rtt(now), syn.starts_with_one_segment()), (None, false));
+        syn.expire(syn.deadline());
+        assert!(syn.starts_with_one_segment());
+    }
+
+    #[test]
+    fn options_in_effect_are_those_of_both_ends() {
+        let config = profile::find("linux-5.15").unwrap().config;
+        let own = Offer::new(&config);
+        // 6 MiB: ilog2 22, less 15
+        let all = Offer { mss: 1460, window_scale: Some(7), sack: true, timestamps: true };
+        assert_eq!(own, all);
+        let agreed = Agreed { payload: 1448, sack: true, timestamps: true, window_scaling: true };
+        assert_eq!(Agreed::new(&config, all), agreed);
+        let plain = Offer { mss: 1000, window_scale: None, sack: false, timestamps: false };
+        assert_eq!(own.answer(plain), Offer { mss: 1460, ..plain });
+        let agreed = Agreed { payload: 1000, sack: false, timestamps: false, window_scaling: false };
+        assert_eq!(Agreed::new(&config, plain), agreed);
+        assert_eq!(Agreed::new(&config, Offer::of_peer(None)).payload, 536);
+    }
+
+    /// Linux 4.20 and later: 131072 / 2 limited to 65535, in segments of 1460: 44 of them.
+    #[test]
+    fn the_window_of_a_syn_is_that_of_linux() {
+        let config = profile::find("linux-5.15").unwrap().config;
+        assert_eq!((syn_window(&config, 1460), syn_window(&config, 1448)), (64_240, 65_160));
+    }
+}

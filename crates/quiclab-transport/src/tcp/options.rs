@@ -1,0 +1,191 @@
+//! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
+
+use super::names::name;
+use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
+use crate::error::{Error, ensure, refused, within};
+use quiclab_core::scenario::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, Tls};
+use quiclab_core::{ByteCount, DataRate, Duration};
+
+/// RFC 879 and Linux' `TCP_MIN_MSS` below; above, jumbo frames less headers. Links have no MTU, so nothing
+/// else bounds it.
+const MSS: std::ops::RangeInclusive<ByteCount> = ByteCount::from_bytes(88)..=ByteCount::from_bytes(9148);
+/// From `tcp_rmem`'s first value to what window scaling can announce, 65535 · 2^14 (RFC 7323 section 2.3).
+const BUFFERS: std::ops::RangeInclusive<ByteCount> =
+    ByteCount::from_bytes(4096)..=ByteCount::from_bytes(65_535 << 14);
+/// A clock tick of timestamps to Linux' `TCP_RTO_MAX`.
+const TIMEOUTS: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(120);
+const LARGEST_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
+/// RFC 5681 section 3.2: three duplicates; fewer than RACK and RFC 6675 may assume.
+const SMALLEST_REORDERING: u32 = 3;
+const LARGEST_CHAIN: ByteCount = ByteCount::from_bytes(1 << 16);
+
+/// The complete values of `config`.
+pub(super) fn resolve(options: &EndpointConfig) -> Result<Values, Error> {
+    refuse_quic(options)?;
+    let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+    let mut values = profile::find(profile).ok_or_else(|| {
+        let known: Vec<_> = profiles().map(|name| format!("`{name}`")).collect();
+        refused("profile", profile, known.join(", "))
+    })?;
+    check_tcp(options.tcp.as_ref(), &mut values)?;
+    check_tls(options.tls.as_ref())?;
+    values.config.tls = options.tls.clone();
+    check_control(options, &mut values)?;
+    Ok(values)
+}
+
+/// Options that only QUIC has.
+fn refuse_quic(options: &EndpointConfig) -> Result<(), Error> {
+    let bytes = |value: Option<ByteCount>| value.map(|value| value.to_string());
+    let given = [
+        ("datagram_size", bytes(options.datagram_size), "nothing: TCP has `tcp.mss`"),
+        ("stream_receive_window", bytes(options.stream_receive_window), RECEIVE_BUFFER),
+        ("connection_receive_window", bytes(options.connection_receive_window), RECEIVE_BUFFER),
+        ("send_window", bytes(options.send_window), "nothing: TCP has `tcp.max_send_buffer`"),
+        ("packet_threshold", text(options.packet_threshold), "nothing: TCP has `tcp.reordering`"),
+        ("time_threshold", text(options.time_threshold), "nothing: TCP has RACK, `tcp.loss_detection`"),
+        ("initial_rtt", text(options.initial_rtt), "nothing: TCP has `tcp.initial_rto`"),
+        (
+            "ack_frequency",
+            options.ack_frequency.map(|_| "given".to_owned()),
+            "nothing: TCP has `tcp.quick_acks` and `tcp.max_delayed_ack`",
+        ),
+        (
+            "controller",
+            options.controller.map(|value| name(&value).to_owned()),
+            "nothing: lab-tcp is no real stack",
+        ),
+    ];
+    for (field, value, allowed) in given {
+        if let Some(value) = value {
+            return Err(refused(field, value, allowed));
+        }
+    }
+    Ok(())
+}
+
+const RECEIVE_BUFFER: &str = "nothing: TCP has `tcp.max_receive_buffer`";
+
+fn text<T: ToString>(value: Option<T>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
+
+/// Puts what `options` set into `values`.
+fn check_tcp(options: Option<&TcpOptions>, values: &mut Values) -> Result<(), Error> {
+    let config = &mut values.config;
+    let empty = TcpOptions::default();
+    let options = options.unwrap_or(&empty);
+    macro_rules! take {
+        ($($field:ident),+) => { $( if let Some(value) = options.$field { config.$field = value; } )+ };
+    }
+    within("tcp.mss", options.mss, MSS)?;
+    within("tcp.receive_buffer", options.receive_buffer, BUFFERS)?;
+    within("tcp.max_receive_buffer", options.max_receive_buffer, BUFFERS)?;
+    within("tcp.max_send_buffer", options.max_send_buffer, BUFFERS)?;
+    within("tcp.min_rto", options.min_rto, TIMEOUTS)?;
+    within("tcp.initial_rto", options.initial_rto, TIMEOUTS)?;
+    within("tcp.max_delayed_ack", options.max_delayed_ack, Duration::ZERO..=*TIMEOUTS.end())?;
+    within("tcp.compressed_ack_delay", options.compressed_ack_delay, Duration::ZERO..=*TIMEOUTS.end())?;
+    within("tcp.reordering", options.reordering, SMALLEST_REORDERING..=u32::MAX)?;
+    within("tcp.gso_segments", options.gso_segments, 1..=65_535)?;
+    take!(mss, timestamps, sack, dsack, window_scaling, receive_buffer, max_receive_buffer, max_send_buffer);
+    take!(min_rto, initial_rto, reordering, max_reordering, loss_detection, tail_loss_probe, frto, undo);
+    take!(
+        rate_reduction,
+        min_delayed_ack,
+        max_delayed_ack,
+        quick_acks,
+        compressed_acks,
+        compressed_ack_delay
+    );
+    take!(restart_after_idle, gso_segments);
+    if !config.sack {
+        ensure(options.dsack != Some(true), || {
+            refused("tcp.dsack", "true", "false: without `tcp.sack` nothing can be reported")
+        })?;
+        config.dsack = false;
+    }
+    ensure(config.receive_buffer <= config.max_receive_buffer, || {
+        let allowed = format!("at most `tcp.max_receive_buffer`, {}", config.max_receive_buffer);
+        refused("tcp.receive_buffer", config.receive_buffer, allowed)
+    })?;
+    ensure(config.min_delayed_ack <= config.max_delayed_ack, || {
+        let allowed = format!("at most `tcp.max_delayed_ack`, {}", config.max_delayed_ack);
+        refused("tcp.min_delayed_ack", config.min_delayed_ack, allowed)
+    })?;
+    ensure(config.reordering <= config.max_reordering, || {
+        let allowed = format!("at least `tcp.reordering`, {}", config.reordering);
+        refused("tcp.max_reordering", config.max_reordering, allowed)
+    })
+}
+
+fn check_tls(tls: Option<&Tls>) -> Result<(), Error> {
+    within("tls.certificate", tls.map(|tls| tls.certificate), ByteCount::from_bytes(1)..=LARGEST_CHAIN)
+}
+
+/// Congestion control and pacing, and which of them go together.
+fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Error> {
+    use CongestionControl::{BbrChromium, BbrLinux, BbrPicoquic, Cubic, Fixed, Newreno};
+    let config = &mut values.config;
+    if let Some(control) = options.congestion_control {
+        config.congestion_control = control;
+        // a module of its own in Linux: only CUBIC has HyStart, only BBR asks for pacing
+        match control {
+            Cubic => {}
+            Newreno | Fixed => config.slow_start_exit = SlowStartExit::None,
+            BbrLinux | BbrChromium | BbrPicoquic => {
+                config.slow_start_exit = SlowStartExit::None;
+                config.pacing = Pacing::Linux { max_rate: None };
+            }
+        }
+    }
+    let control = name(&config.congestion_control);
+    let bbr = matches!(config.congestion_control, BbrLinux | BbrChromium | BbrPicoquic);
+    let windowed = matches!(config.congestion_control, Cubic | Newreno);
+    if let Some(connections) = options.emulated_connections {
+        ensure(connections > 0, || refused("emulated_connections", connections, "1 or more"))?;
+        ensure(windowed, || {
+            let allowed = format!("nothing with `{control}`: only `cubic` and `newreno` stand for several");
+            refused("emulated_connections", connections, allowed)
+        })?;
+        config.emulated_connections = connections;
+    }
+    if let Some(exit) = options.slow_start_exit {
+        ensure(windowed || exit == SlowStartExit::None, || {
+            let allowed = format!("`none` with `{control}`, which has no slow start of that kind");
+            refused("slow_start_exit", name(&exit), allowed)
+        })?;
+        config.slow_start_exit = exit;
+    }
+    if let Some(pacing) = options.pacing {
+        check_pacing(&pacing)?;
+        ensure(!bbr || pacing != Pacing::None, || {
+            let allowed = format!(
+                "`leaky_bucket`, `even`, `quantum`, `linux`, `fq`: `{control}` controls its rate by pacing"
+            );
+            refused("pacing.kind", "none", allowed)
+        })?;
+        config.pacing = pacing;
+    }
+    if let Some(window) = options.initial_window {
+        let packet = ByteCount::from_bytes(config.payload(config.mss.bytes(), config.timestamps));
+        within("initial_window", Some(window), packet..=LARGEST_WINDOW)?;
+        config.initial_window = Some(window);
+    }
+    Ok(())
+}
+
+fn check_pacing(pacing: &Pacing) -> Result<(), Error> {
+    let (factor, burst, max_rate) = match *pacing {
+        Pacing::None => (None, None, None),
+        Pacing::LeakyBucket { factor, burst_packets } => (Some(factor), Some(burst_packets), None),
+        Pacing::Even { factor } => (Some(factor), None, None),
+        Pacing::Quantum { factor, burst_packets, .. } => (Some(factor), Some(burst_packets), None),
+        Pacing::Linux { max_rate } | Pacing::Fq { max_rate } => (None, None, max_rate),
+    };
+    within("pacing.factor", factor, 0.01..=1000.0)?;
+    within("pacing.burst_packets", burst, 1..=u32::MAX)?;
+    ensure(max_rate != Some(DataRate::from_bits_per_second(0)), || {
+        refused("pacing.max_rate", "0 bit/s", "a rate above 0")
+    })
+}

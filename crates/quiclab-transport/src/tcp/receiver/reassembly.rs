@@ -1,0 +1,266 @@
+//! Reassembly: what has arrived, in order and beyond, and the blocks that tell the sender
+//! (RFC 9293 section 3.10.7.4, RFC 2018, RFC 2883; Linux `tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`).
+//!
+//! Data out of order is kept as disjoint intervals in ascending order. Beside them stand the four
+//! intervals changed last, which fill the SACK option.
+//!
+//! | | RFC | Linux | here |
+//! |---|---|---|---|
+//! | block of an arrival | largest contiguous one (2018 section 4) | merged only with the four remembered | as Linux |
+//! | further blocks | the most recently reported | the four changed last | as Linux |
+//! | D-SACK beside a gap-filling segment | overlap | first queued segment to end of the new one | overlap |
+//! | data behind a FIN | must not exist | dropped when FIN is reached | as Linux |
+
+#[cfg(test)]
+mod tests;
+
+use quiclab_core::SackBlocks;
+use std::collections::VecDeque;
+
+/// Blocks that are remembered (Linux `TCP_NUM_SACKS`).
+const REMEMBERED: usize = 4;
+/// A change behind this many blocks might not be seen in a merged ACK (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED: usize = 2;
+
+/// An interval of positions, end exclusive.
+type Interval = (u64, u64);
+
+/// What a segment did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Everything had arrived in order before.
+    Duplicate,
+    /// It moved the next position. `filled`: nothing is out of order any more, but something was.
+    InOrder { filled: bool },
+    /// It lies behind a gap. `distant`: its block was not among the first two.
+    OutOfOrder { distant: bool },
+}
+
+/// What has arrived.
+#[derive(Clone, Debug)]
+pub(super) struct Reassembly {
+    /// First position not yet received in order (RCV.NXT).
+    next: u64,
+    /// Received beyond `next`: ascending, disjoint, not even touching.
+    held: VecDeque<Interval>,
+    held_bytes: u64,
+    /// Blocks for the SACK option, changed last first; `remembered` of them are valid.
+    recent: [Interval; REMEMBERED],
+    remembered: u8,
+    /// The duplicate to report, until it is reported or other data arrives.
+    duplicate: Option<Interval>,
+    /// Position of FIN, if it has arrived, in order or not.
+    fin: Option<u64>,
+    sack: bool,
+    dsack: bool,
+}
+
+impl Reassembly {
+    /// Nothing has arrived. `sack` as negotiated, `dsack` whether duplicates are reported.
+    pub(super) fn new(sack: bool, dsack: bool) -> Self {
+        Self {
+            next: 1,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            recent: [(0, 0); REMEMBERED],
+            remembered: 0,
+            duplicate: None,
+            fin: None,
+            sack,
+            dsack: sack && dsack,
+        }
+    }
+
+    /// First position not yet received in order.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+    /// End of the bytes received in order: `next` without FIN.
+    pub(super) fn readable(&self) -> u64 {
+        self.next - u64::from(self.is_complete())
+    }
+    /// FIN and everything before it has arrived.
+    pub(super) fn is_complete(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+    /// Positions held out of order.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// The positions `start..end` have arrived, the last of them FIN if `fin`; all within the window.
+    pub(super) fn insert(&mut self, start: u64, end: u64, fin: bool) -> Outcome {
+        self.duplicate = None; // an older one that no ACK has carried is lost, as in Linux
+        if end <= self.next || self.is_complete() {
+            self.report_duplicate(start, end.min(self.next));
+            return Outcome::Duplicate;
+        }
+        if fin {
+            // a FIN that contradicts an earlier one cannot extend the stream
+            self.fin = Some(self.fin.map_or(end - 1, |known| known.min(end - 1)));
+        }
+        if start > self.next { self.insert_beyond(start, end) } else { self.insert_next(start, end) }
+    }
+
+    /// What is in order leaves the store (Linux `tcp_ofo_queue`).
+    fn insert_next(&mut self, start: u64, end: u64) -> Outcome {
+        self.report_duplicate(start, self.next);
+        let was_held = !self.held.is_empty();
+        self.next = end;
+        while let Some(&(from, to)) = self.held.front() {
+            if from > self.next {
+                break;
+            }
+            self.held.pop_front();
+            self.held_bytes -= to - from;
+            self.report_duplicate(from, to.min(end));
+            self.next = self.next.max(to);
+        }
+        if let Some(fin) = self.fin.filter(|fin| self.next > *fin) {
+            self.next = fin + 1;
+            self.held.clear();
+            self.held_bytes = 0;
+        }
+        self.forget_covered();
+        Outcome::InOrder { filled: was_held && self.held.is_empty() }
+    }
+
+    fn insert_beyond(&mut self, start: u64, end: u64) -> Outcome {
+        match self.held.back_mut() {
+            // a window behind one loss arrives in order: no search
+            Some(last) if last.1 == start => {
+                last.1 = end;
+                self.held_bytes += end - start;
+            }
+            _ => self.merge(start, end),
+        }
+        if !self.sack {
+            return Outcome::OutOfOrder { distant: false };
+        }
+        Outcome::OutOfOrder { distant: self.remember(start, end) }
+    }
+
+    /// Puts an interval into the store and merges what it touches.
+    fn merge(&mut self, start: u64, end: u64) {
+        let first = self.held.partition_point(|block| block.1 < start);
+        let mut merged = (start, end);
+        let mut last = first;
+        while let Some(&(from, to)) = self.held.get(last) {
+            if from > end {
+                break;
+            }
+            self.report_duplicate(from.max(start), to.min(end));
+            self.held_bytes -= to - from;
+            merged = (merged.0.min(from), merged.1.max(to));
+            last += 1;
+        }
+        self.held_bytes += merged.1 - merged.0;
+        if last == first {
+            self.held.insert(first, merged);
+        } else {
+            self.held[first] = merged;
+            self.held.drain(first + 1..last);
+        }
+    }
+
+    /// "The first SACK block MUST specify the contiguous block of data containing the segment which
+    /// triggered this ACK" (RFC 2018 section 4). Returns whether that block was not among the first two.
+    fn remember(&mut self, start: u64, end: u64) -> bool {
+        let count = usize::from(self.remembered);
+        let touching = self.recent[..count].iter().position(|block| touches(*block, (start, end)));
+        let place = match touching {
+            Some(place) => place,
+            None => {
+                // the oldest is forgotten if there is no place left
+                self.remembered = (count + 1).min(REMEMBERED) as u8;
+                count.min(REMEMBERED - 1)
+            }
+        };
+        let block = touching.map_or((start, end), |place| union(self.recent[place], (start, end)));
+        self.recent[..=place].rotate_right(1);
+        self.recent[0] = block;
+        self.coalesce();
+        touching.unwrap_or(count) >= EXPECTED
+    }
+
+    /// The first block may have grown into others (Linux `tcp_sack_maybe_coalesce`).
+    fn coalesce(&mut self) {
+        let mut at = 1;
+        while at < usize::from(self.remembered) {
+            if touches(self.recent[0], self.recent[at]) {
+                self.recent[0] = union(self.recent[0], self.recent[at]);
+                self.remove_recent(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Blocks that `next` has reached are acknowledged by it (Linux `tcp_sack_remove`).
+    fn forget_covered(&mut self) {
+        if self.held.is_empty() {
+            self.remembered = 0;
+        }
+        let mut at = 0;
+        while at < usize::from(self.remembered) {
+            if self.recent[at].0 <= self.next {
+                self.remove_recent(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn remove_recent(&mut self, at: usize) {
+        self.recent[at..usize::from(self.remembered)].rotate_left(1);
+        self.remembered -= 1;
+    }
+
+    /// Notes a duplicate for the next ACK. A further one of the same segment only extends it: "each
+    /// duplicate contiguous sequence of data received is reported in at most one D-SACK block"
+    /// (RFC 2883 section 4).
+    fn report_duplicate(&mut self, start: u64, end: u64) {
+        if !self.dsack || start >= end {
+            return;
+        }
+        match &mut self.duplicate {
+            Some(known) if touches(*known, (start, end)) => *known = union(*known, (start, end)),
+            Some(_) => {}
+            none => *none = Some((start, end)),
+        }
+    }
+
+    /// The blocks for an ACK, at most `limit`, the duplicate in front; it is reported once.
+    pub(super) fn take_blocks(&mut self, limit: usize) -> Option<SackBlocks> {
+        let duplicate = self.duplicate.take();
+        let remembered = &self.recent[..usize::from(self.remembered)];
+        if duplicate.is_none() && remembered.is_empty() {
+            return None;
+        }
+        let mut blocks = SackBlocks::default();
+        for (start, end) in duplicate.into_iter().chain(remembered.iter().copied()).take(limit) {
+            blocks.push(start, end);
+        }
+        Some(blocks)
+    }
+
+    /// Whether all positions `start..end` are held out of order, and the store is in good order.
+    #[cfg(test)]
+    pub(super) fn holds(&self, start: u64, end: u64) -> bool {
+        let intervals: Vec<_> = self.held.iter().copied().collect();
+        let ordered = intervals.windows(2).all(|pair| pair[0].1 < pair[1].0)
+            && intervals.first().is_none_or(|first| first.0 > self.next)
+            && intervals.iter().map(|(from, to)| to - from).sum::<u64>() == self.held_bytes;
+        ordered && intervals.iter().any(|(from, to)| *from <= start && end <= *to)
+    }
+}
+
+/// Whether two intervals overlap or are adjacent (Linux `tcp_sack_extend`).
+fn touches(a: Interval, b: Interval) -> bool {
+    a.0 <= b.1 && b.0 <= a.1
+}
+
+/// The smallest interval that contains both.
+fn union(a: Interval, b: Interval) -> Interval {
+    (a.0.min(b.0), a.1.max(b.1))
+}

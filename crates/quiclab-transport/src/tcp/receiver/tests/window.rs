@@ -1,0 +1,121 @@
+//! The receive window and its growth, computed by hand.
+
+use super::*;
+
+/// 6291456 lies between 2^22 and 2^23: shift 22 - 15 = 7. 65536 / 1448 = 45 segments of 1448: 65160; in
+/// units of 128: 65280, as Linux servers show it (510 · 128).
+#[test]
+fn the_first_window_is_that_of_linux() {
+    assert_eq!(Receiver::window_scale(&linux()), 7);
+    assert_eq!(Receiver::window_scale(&Config { window_scaling: false, ..linux() }), 0);
+    let mut receiver = Receiver::new(&linux(), PAYLOAD, true, true);
+    assert_eq!(receiver.window(), 65_280);
+    let mut unscaled = Receiver::new(&Config { window_scaling: false, ..linux() }, PAYLOAD, true, true);
+    assert_eq!(unscaled.window(), 65_160);
+}
+
+/// A flow over an RTT of 100 ms. The first segment gives the RTT and starts the measurement at 1000 ms.
+/// Until 1100 ms 41 segments are read, 59368 bytes; 14480 were assumed. Twice that and 16 segments make
+/// 141904; growth by (59368 - 14480) / 14480 = 3.1 adds 2 · 439902: 1021708, times two for the overhead.
+pub(super) fn grown(config: &Config) -> Receiver {
+    let mut receiver = Receiver::new(config, PAYLOAD, config.sack, true);
+    let mut arrive = |now: u64, number: u64| {
+        let echo = u32::try_from(now - 100).expect("milliseconds of a test");
+        let data = Segment { timestamp_echo: echo, ..segment(1 + number * PAYLOAD, PAYLOAD) };
+        receiver.on_segment(ms(now), &data, None);
+        receiver.read(ms(now));
+        if receiver.ack_due().is_some_and(|due| due <= ms(now)) {
+            ack(&mut receiver, ms(now));
+        }
+    };
+    arrive(1000, 0);
+    for number in 1..=40 {
+        arrive(1000 + number, number);
+    }
+    arrive(1100, 41);
+    receiver
+}
+
+#[test]
+fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
+    let receiver = grown(&linux());
+    assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(100)));
+    assert_eq!(receiver.window.buffer(), 2_043_416);
+    assert_eq!(receiver.window.clamp(), 1_021_708);
+    let limited = Config { max_receive_buffer: ByteCount::from_bytes(1_000_000), ..linux() };
+    assert_eq!(grown(&limited).window.buffer(), 1_000_000);
+    let unscaled = grown(&Config { window_scaling: false, ..linux() });
+    assert_eq!(unscaled.window.clamp(), 65_535);
+}
+
+/// The bound of the window was 64088 (one segment less than half of the buffer) and grows by two segments
+/// with each one: 66984, 69880; in units of 128: 67072, 69888. Meanwhile each is acknowledged at once.
+#[test]
+fn the_window_opens_by_two_segments_with_each_one() {
+    let mut receiver = grown(&linux());
+    for (number, window) in [(42, 67_072), (43, 69_888)] {
+        let now = ms(1100 + number);
+        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.read(now);
+        assert_eq!(receiver.ack_due(), Some(now));
+        assert_eq!(ack(&mut receiver, now).1, window);
+    }
+}
+
+/// Without timestamps a window takes an RTT: 65160 bytes announced at 1449 (the first segment, at 10 ms)
+/// are used up with segment 46 (position 66609 = 1 + 46 · 1448), at 10 + 45 · 2 ms: 90 ms.
+#[test]
+fn without_timestamps_a_window_is_a_round_trip() {
+    let mut receiver = Receiver::new(&Config { window_scaling: false, ..linux() }, PAYLOAD, true, false);
+    for number in 0..=45 {
+        let now = ms(10 + 2 * number);
+        assert_eq!(receiver.window.rtt(), None);
+        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.read(now);
+        ack(&mut receiver, now);
+    }
+    assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(90)));
+    // a longer time holds a pause, perhaps: the minimum counts
+    for number in 46..=200 {
+        let now = ms(10 + 3 * number);
+        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.read(now);
+        ack(&mut receiver, now);
+    }
+    assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(90)));
+}
+
+/// Samples of 100 ms, then one of 180 ms: (7 · 100 + 180) / 8 = 110 ms; one of 60 ms counts at once.
+#[test]
+fn echoes_are_smoothed_upwards() {
+    let mut receiver = grown(&linux());
+    for (now, echo, rtt) in [(1300, 1120, 110), (1310, 1250, 60), (1320, 1250, 60)] {
+        let data = Segment { timestamp_echo: echo, ..segment(receiver.next_expected(), PAYLOAD) };
+        receiver.on_segment(ms(now), &data, None);
+        assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(rtt)));
+    }
+}
+
+/// Without SACK an ACK is a duplicate only if its window is the same (RFC 5681 section 2).
+#[test]
+fn a_gap_leaves_the_window_as_it_is_without_sack() {
+    for (sack, grows) in [(false, false), (true, true)] {
+        let mut receiver = grown(&Config { sack, ..linux() });
+        receiver.read(ms(1100));
+        let (next, before, _) = ack(&mut receiver, ms(1100));
+        receiver.on_segment(ms(1101), &segment(next + PAYLOAD, PAYLOAD), None);
+        let (_, after, blocks) = ack(&mut receiver, ms(1101));
+        assert_eq!((after > before, blocks.is_empty()), (grows, !grows));
+    }
+}
+
+/// The window of 11584 bytes with 10900 unread: 684 are less than a segment, and less than 11584/16 = 724.
+/// Of segments of 100 bytes 784 would do.
+#[test]
+fn a_silly_window_is_not_announced() {
+    let window = small().window;
+    assert_eq!(window.select(10_900, PAYLOAD), 0);
+    assert_eq!(window.select(10_900, 100), 0);
+    assert_eq!(window.select(10_800, 100), 784);
+    assert_eq!(window.select(10_800, PAYLOAD), 0);
+}

@@ -1,0 +1,241 @@
+//! Receive window: how much the peer may send, and the buffer behind it, which grows with the rate
+//! (dynamic right-sizing; Linux `__tcp_select_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`).
+//!
+//! Half of the buffer is window, the rest pays for the overhead of packets (`tcp_adv_win_scale` 1). The
+//! window in use starts at 64 KiB and grows by two segments with each one received, up to that half; the
+//! buffer grows once per RTT to four times what the application has read in the last one, and more in
+//! slow start.
+//!
+//! | | Linux 5.15 to 6.5 | Linux 6.6 to 6.15 | Linux 6.16 on | here |
+//! |---|---|---|---|---|
+//! | window / buffer | 1/2 | measured: payload / memory of a packet | measured | 1/2 |
+//! | memory of a packet | truesize | truesize | truesize | twice its payload |
+//! | cushion of the buffer | 16 segments | 16 segments | what is out of order | 16 segments |
+//! | memory pressure of the host | yes | yes | yes | none |
+
+use crate::tcp::config::Config;
+use quiclab_core::{Duration, Time};
+
+/// Largest window without scaling (RFC 9293 section 3.1: 16 bits).
+const UNSCALED: u64 = 65_535;
+/// Largest shift count (RFC 7323 section 2.3).
+const MAX_SCALE: u8 = 14;
+/// `net.core.rmem_max`, which the shift count also provides for.
+const RMEM_MAX: u64 = 212_992;
+/// Initial window of the sender that right-sizing assumes (Linux `TCP_INIT_CWND`), in segments.
+const INITIAL_SEGMENTS: u64 = 10;
+/// Cushion of right-sizing, in segments.
+const CUSHION: u64 = 16;
+/// Payload from which on a segment in order lets the window grow (Linux `tcp_event_data_recv`), in bytes.
+pub(super) const GROWTH_PAYLOAD: u64 = 128;
+
+/// Window that a buffer of `space` bytes has room for (Linux `tcp_win_from_space`).
+fn window_of(space: u64) -> u64 {
+    space - space / 2
+}
+
+/// Shift count to announce (Linux `tcp_select_initial_window`): the largest buffer fits into 16 bits.
+pub(super) fn window_scale(config: &Config) -> u8 {
+    if !config.window_scaling {
+        return 0;
+    }
+    let largest = config.receive_buffer.bytes().max(config.max_receive_buffer.bytes()).max(RMEM_MAX);
+    (largest.ilog2() as u8).saturating_sub(15).min(MAX_SCALE)
+}
+
+/// The receive window of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Receive buffer and its largest size in bytes.
+    buffer: u64,
+    max_buffer: u64,
+    /// Payload of a full segment.
+    mss: u64,
+    scale: u8,
+    /// Upper bound of the window by the buffer (Linux `window_clamp`).
+    clamp: u64,
+    /// Upper bound by what the sender has shown so far (Linux `rcv_ssthresh`).
+    threshold: u64,
+    /// Window announced last, and the position it reaches to.
+    announced: u64,
+    edge: u64,
+    /// Right-sizing: bytes read in the best RTT so far; start of the present one.
+    space: u64,
+    space_start: u64,
+    space_time: Time,
+    /// Eight times the RTT as seen from here in nanoseconds; 0: not measured.
+    rtt_by_8: u64,
+    /// Without timestamps, a window takes an RTT: its end and start time.
+    round: Option<(u64, Time)>,
+    last_echo: u32,
+}
+
+impl Window {
+    /// The window of a new connection. `mss` is the payload of a full segment.
+    pub(super) fn new(config: &Config, mss: u64) -> Self {
+        let scale = window_scale(config);
+        let buffer = config.receive_buffer.bytes();
+        let full = window_of(buffer);
+        // whole segments, and what the window field of a SYN can say
+        let initial = if full > mss { full - full % mss } else { full }.min(UNSCALED);
+        // one segment stays reserved (Linux tcp_init_buffer_space)
+        let clamp = full.min(UNSCALED << scale);
+        let clamp = if clamp > 2 * mss && clamp + mss > full { (full - mss).max(2 * mss) } else { clamp };
+        Self {
+            buffer,
+            max_buffer: config.max_receive_buffer.bytes(),
+            mss,
+            scale,
+            clamp,
+            threshold: initial.min(clamp),
+            announced: initial,
+            edge: 1 + initial,
+            space: initial.min(clamp).min(INITIAL_SEGMENTS * mss).max(1),
+            space_start: 1,
+            space_time: Time::ZERO,
+            rtt_by_8: 0,
+            round: None,
+            last_echo: 0,
+        }
+    }
+
+    /// First position that the peer must not send.
+    pub(super) fn edge(&self) -> u64 {
+        self.edge
+    }
+    /// Window announced last.
+    pub(super) fn announced(&self) -> u64 {
+        self.announced
+    }
+    /// RTT as measured at this end, `None` before the first measurement.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        (self.rtt_by_8 != 0).then_some(Duration::from_nanos(self.rtt_by_8 / 8))
+    }
+    /// Upper bound of the window by the buffer.
+    pub(super) fn clamp(&self) -> u64 {
+        self.clamp
+    }
+    /// Free part of the window when `held` bytes are kept, unread or out of order.
+    fn free(&self, held: u64) -> u64 {
+        window_of(self.buffer).saturating_sub(held)
+    }
+    /// Whether less than half is free: then every segment is no longer acknowledged by itself.
+    pub(super) fn is_short(&self, held: u64) -> bool {
+        self.free(held) < self.clamp.min(window_of(self.buffer)) / 2
+    }
+
+    /// The window that would be announced if it had not been larger before (Linux
+    /// `__tcp_select_window`). `held` as above, `segment` the usual payload of received segments.
+    pub(super) fn select(&self, held: u64, segment: u64) -> u64 {
+        let full = self.clamp.min(window_of(self.buffer));
+        let segment = segment.min(full);
+        let unit = 1 << self.scale;
+        let mut free = self.free(held);
+        if free < full / 2 {
+            free -= free % unit;
+            // silly window avoidance (RFC 9293 section 3.8.6.2.2): rather none than a small one
+            if free < window_of(self.buffer) / 16 || free < segment {
+                return 0;
+            }
+        }
+        free = free.min(self.threshold);
+        if self.scale > 0 {
+            return free.next_multiple_of(unit);
+        }
+        // without scaling the window moves in whole segments
+        if segment > 0 && (self.announced + segment <= free || self.announced > free) {
+            free - free % segment
+        } else if segment == full && free > self.announced + full / 2 {
+            free
+        } else {
+            self.announced
+        }
+    }
+
+    /// Announces a window with the acknowledgement of `next`: "a TCP receiver SHOULD NOT shrink the
+    /// window" (RFC 9293 section 3.8.6, SHLD-14).
+    pub(super) fn announce(&mut self, next: u64, held: u64, segment: u64) -> u32 {
+        let current = self.edge.saturating_sub(next);
+        let selected = self.select(held, segment);
+        let unit = 1_u64 << self.scale;
+        let window = if selected < current { current.next_multiple_of(unit) } else { selected };
+        self.announced = window.min(UNSCALED << self.scale);
+        self.edge = self.edge.max(next + self.announced);
+        u32::try_from(self.announced).expect("65535 shifted by at most 14 fits into 32 bits")
+    }
+
+    /// A segment of `length` bytes has come: the bound grows by two full ones (Linux `tcp_grow_window`).
+    /// Returns whether it grew.
+    pub(super) fn grow(&mut self, length: u64, held: u64) -> bool {
+        let room = self.clamp.min(self.free(held)).saturating_sub(self.threshold);
+        self.threshold += room.min(2 * self.mss.max(length));
+        room > 0
+    }
+
+    /// RTT by timestamps (Linux `tcp_rcv_rtt_measure_ts`): a full segment echoes our clock, in
+    /// milliseconds, for the first time.
+    pub(super) fn measure_by_echo(&mut self, now: Time, echo: u32, full_sized: bool) {
+        if echo == self.last_echo {
+            return;
+        }
+        self.last_echo = echo;
+        let clock = (now.as_nanos() / 1_000_000) as u32; // wraps like the option's 32 bits
+        let sample = clock.wrapping_sub(echo);
+        // Linux: what does not fit into 31 bits of microseconds is not an RTT
+        if full_sized && sample < i32::MAX as u32 / 1000 {
+            self.update_rtt(u64::from(sample.max(1)) * 1_000_000, false);
+        }
+    }
+
+    /// RTT by windows (Linux `tcp_rcv_rtt_measure`): a window that was announced has been used up.
+    pub(super) fn measure_by_window(&mut self, now: Time, next: u64) {
+        if let Some((end, start)) = self.round {
+            if next < end {
+                return;
+            }
+            self.update_rtt(now.since(start).as_nanos().max(1000), true);
+        }
+        self.round = Some((next + self.announced, now));
+    }
+
+    /// The minimum counts at once; longer times are smoothed, but not those of windows: they also hold
+    /// pauses of the application.
+    fn update_rtt(&mut self, sample: u64, by_window: bool) {
+        let new = sample.saturating_mul(8);
+        if self.rtt_by_8 == 0 || new < self.rtt_by_8 {
+            self.rtt_by_8 = new;
+        } else if !by_window {
+            self.rtt_by_8 = self.rtt_by_8 - self.rtt_by_8 / 8 + sample;
+        }
+    }
+
+    /// The application has read up to `position`: once per RTT the buffer follows (Linux
+    /// `tcp_rcv_space_adjust`).
+    pub(super) fn on_read(&mut self, now: Time, position: u64) {
+        let Some(rtt) = self.rtt() else { return };
+        if now.since(self.space_time) < rtt {
+            return;
+        }
+        let copied = position - self.space_start;
+        if copied > self.space {
+            // twice for losses; the sender may grow by (copied - space) / space in this RTT and the next
+            let window = u128::from(2 * copied + CUSHION * self.mss);
+            let growth = window * u128::from(copied - self.space) / u128::from(self.space);
+            let wanted = u64::try_from(2 * (window + 2 * growth)).unwrap_or(u64::MAX);
+            let buffer = wanted.min(self.max_buffer);
+            if buffer > self.buffer {
+                self.buffer = buffer;
+                self.clamp = window_of(buffer).min(UNSCALED << self.scale);
+            }
+            self.space = copied;
+        }
+        self.space_start = position;
+        self.space_time = now;
+    }
+
+    /// Receive buffer in bytes.
+    #[cfg(test)]
+    pub(super) fn buffer(&self) -> u64 {
+        self.buffer
+    }
+}

@@ -1,0 +1,327 @@
+//! The way of an acknowledgement through the sender (Linux `tcp_ack`).
+
+use super::recovery::Retransmit;
+use super::{AckOutcome, Sender, State, timestamp};
+use crate::congestion::{Ack, RecoveryPhase};
+use crate::recovery::delivery_rate::{RateSample, SentState};
+use crate::recovery::prr::PrrAck;
+use quiclab_core::{Duration, Segment, Time};
+
+/// What is found out about one acknowledgement on its way.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) prior_acknowledged: u64,
+    /// The cumulative acknowledgement advanced, and over data.
+    pub(super) advanced: bool,
+    /// Something was selectively acknowledged.
+    pub(super) sacked: bool,
+    /// It reports a duplicate; of the tail loss probe.
+    pub(super) dsack: bool,
+    pub(super) dsack_of_probe: bool,
+    pub(super) duplicates: u32,
+    /// The window changed, or it carries data: it is no duplicate acknowledgement.
+    pub(super) not_duplicate: bool,
+    /// Data acknowledged that was retransmitted; data acknowledged (selectively) that was not, sent before
+    /// recovery began.
+    pub(super) retransmission_acked: bool,
+    pub(super) original_sacked: bool,
+    /// A retransmission was declared lost.
+    pub(super) retransmission_lost: bool,
+    /// Lowest segment that arrived after one sent later; `u64::MAX`: none.
+    pub(super) reordered_from: u64,
+    /// Send times of the first and last segment newly (selectively) acknowledged, never retransmitted.
+    pub(super) first_acked: Option<Time>,
+    pub(super) last_acked: Option<Time>,
+    pub(super) first_sacked: Option<Time>,
+    pub(super) last_sacked: Option<Time>,
+    pub(super) delivered: u32,
+    pub(super) delivered_bytes: u64,
+    pub(super) lost: u32,
+    pub(super) rtt: Option<Duration>,
+    /// TSecr of the acknowledgement; `None` without timestamps.
+    pub(super) echo: Option<u32>,
+    /// Delivered bytes when the newest delivered segment was sent.
+    pub(super) prior_delivered: u64,
+    /// The timer must be set anew.
+    pub(super) set_timer: bool,
+    /// It may have been delayed: a lone, short segment.
+    pub(super) maybe_delayed: bool,
+}
+
+impl Sender {
+    /// An acknowledgement arrived (the caller has checked timestamps, PAWS).
+    pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckOutcome {
+        let ack = segment.acknowledgement;
+        let too_old = ack + self.largest_window.max(self.payload) < self.acknowledged;
+        if ack > self.next || too_old {
+            return AckOutcome { ignored: true, ..AckOutcome::default() };
+        }
+        let mut work = Work::new(self.acknowledged, self.timestamps.then_some(segment.timestamp_echo));
+        let prior_in_flight = self.board.in_flight();
+        if ack < self.acknowledged {
+            return self.on_old_ack(now, segment, work);
+        }
+        let window = u64::from(segment.window);
+        // an older acknowledgement does not take the window back (tcp_may_update_window)
+        if ack > self.acknowledged || window > self.window || window == 0 {
+            work.not_duplicate |= window != self.window;
+            self.window = window;
+            self.largest_window = self.largest_window.max(window);
+        }
+        work.not_duplicate |= segment.length > 0;
+        if ack > self.acknowledged {
+            self.acknowledged = ack;
+            self.timeouts_in_row = 0;
+        }
+        self.window_probes = 0;
+        if self.board.is_empty() {
+            self.process_sack(now, ack, segment.sack(), &mut work);
+            if work.dsack && self.state <= State::Disorder {
+                self.undo_by_dsack(now);
+            }
+            self.window_opened(now);
+            return AckOutcome::default();
+        }
+        let prior_high = self.board.highest_sacked_or(work.prior_acknowledged);
+        let prior_sacked = self.board.sacked();
+        self.process_sack(now, ack, segment.sack(), &mut work);
+        self.clean(now, ack, prior_high, prior_sacked, &mut work);
+        if work.prior_delivered > 0 {
+            self.rack.update_window(work.prior_delivered, self.rate.delivered());
+        }
+        self.on_probe_acked(now, ack, &mut work);
+        let mut retransmit = Retransmit::Nothing;
+        if self.is_dubious(&work) {
+            let duplicate = !work.advanced && !work.not_duplicate && !work.dsack;
+            retransmit = self.alert(now, duplicate, &mut work);
+        }
+        if work.set_timer {
+            self.set_timer(now);
+        }
+        self.control(now, prior_in_flight, &work);
+        if retransmit == Retransmit::NewDataFirst {
+            self.new_data_first = true;
+        }
+        work.outcome()
+    }
+
+    /// An acknowledgement older than the last one: only its blocks are news.
+    fn on_old_ack(&mut self, now: Time, segment: &Segment, mut work: Work) -> AckOutcome {
+        if segment.sack().is_empty() || self.board.is_empty() {
+            return AckOutcome { ignored: true, ..AckOutcome::default() };
+        }
+        let cache = self.sack_cache;
+        self.process_sack(now, segment.acknowledgement, segment.sack(), &mut work);
+        self.sack_cache = cache;
+        if self.is_dubious(&work) {
+            self.alert(now, false, &mut work);
+        }
+        // the window does not follow old acknowledgements
+        self.rate.sample(now, self.rtt.min(), false);
+        work.outcome()
+    }
+
+    /// Whether recovery must look at the acknowledgement (`tcp_ack_is_dubious`).
+    fn is_dubious(&self, work: &Work) -> bool {
+        let progress = work.advanced || work.not_duplicate;
+        !progress || work.sacked || work.dsack || self.state != State::Open
+    }
+
+    /// Takes what is acknowledged cumulatively out of the queue, and its RTT (`tcp_clean_rtx_queue`).
+    fn clean(&mut self, now: Time, ack: u64, prior_high: u64, prior_sacked: u32, work: &mut Work) {
+        let mut reordered_from = prior_high;
+        let mut segments = 0;
+        while let Some(front) = self.board.front() {
+            if front.end > ack {
+                if front.start < ack {
+                    self.board.trim(ack);
+                    work.advanced = true;
+                }
+                break;
+            }
+            let segment = self.board.pop();
+            segments += 1;
+            work.advanced = true;
+            let marks = segment.marks;
+            let retransmitted = marks.retransmitted || marks.ever_retransmitted;
+            if retransmitted {
+                work.retransmission_acked = true;
+            } else if !marks.sacked {
+                work.first_acked.get_or_insert(segment.sent);
+                work.last_acked = Some(segment.sent);
+                reordered_from = reordered_from.min(segment.start);
+                work.original_sacked |= segment.end <= self.high;
+            }
+            if !marks.sacked {
+                if self.sack {
+                    self.rack.on_delivered(now, segment.sent, segment.end, retransmitted, self.rtt.min());
+                }
+                let bytes = segment.end - segment.start;
+                self.deliver(now, &segment.rate, bytes, segment.sent, segment.end, work);
+            }
+        }
+        let short = ack - work.prior_acknowledged < self.payload;
+        work.maybe_delayed = segments == 1 && short && prior_sacked == 0 && !work.sacked && !work.dsack;
+        let rtt_known = self.take_rtt(now, work);
+        if work.advanced {
+            work.set_timer = true;
+            // "a hole that was not retransmitted got filled: that is reordering"
+            if reordered_from < prior_high {
+                self.note_reordering(reordered_from);
+            }
+            self.duplicate_acks = 0;
+        } else if rtt_known && self.head_was_sent_after(work.first_sacked) {
+            // the timer runs since the head was sent; a sample of something older must not extend it
+            work.set_timer = true;
+        }
+    }
+
+    fn head_was_sent_after(&self, first_sacked: Option<Time>) -> bool {
+        match (self.board.front(), first_sacked) {
+            (Some(head), Some(sacked)) => sacked < head.sent,
+            _ => false,
+        }
+    }
+
+    /// RTT of the acknowledgement (`tcp_ack_update_rtt`). Returns whether there was a sample.
+    fn take_rtt(&mut self, now: Time, work: &mut Work) -> bool {
+        let since = |sent: Option<Time>| sent.map(|sent| now.since(sent));
+        // Karn: nothing that was retransmitted gives a sample, unless its timestamp tells
+        let cumulative = if work.retransmission_acked { None } else { work.first_acked };
+        let latest = if work.retransmission_acked { None } else { work.last_acked };
+        let mut sample = since(cumulative).or(since(work.first_sacked));
+        let mut congestion = since(work.last_sacked).or(since(latest));
+        if sample.is_none()
+            && work.advanced
+            && let Some(echo) = work.echo.filter(|echo| *echo != 0)
+        {
+            let millis = timestamp(now).wrapping_sub(echo);
+            if millis < u32::MAX / 2 {
+                let rtt = Duration::from_millis(u64::from(millis.max(1)));
+                (sample, congestion) = (Some(rtt), Some(rtt));
+            }
+        }
+        let Some(sample) = sample else { return false };
+        let congestion = congestion.unwrap_or(sample);
+        work.rtt = Some(congestion);
+        if !(work.maybe_delayed && self.rtt.min().is_some_and(|min| congestion > min)) {
+            self.rtt.on_min_sample(now, congestion);
+        }
+        self.rtt.on_sample(sample, self.acknowledged, self.next);
+        true
+    }
+
+    /// A segment is delivered for the first time.
+    pub(super) fn deliver(
+        &mut self,
+        now: Time,
+        state: &SentState,
+        bytes: u64,
+        sent: Time,
+        end: u64,
+        work: &mut Work,
+    ) {
+        self.rate.on_delivered(now, state, bytes, sent, end);
+        self.delivered += 1;
+        work.delivered += 1;
+        work.delivered_bytes += bytes;
+        work.prior_delivered = work.prior_delivered.max(state.delivered);
+    }
+
+    /// Window and rate after the acknowledgement (`tcp_cong_control`).
+    pub(super) fn control(&mut self, now: Time, prior_in_flight: u32, work: &Work) {
+        let rate = self.rate.sample(now, self.rtt.min(), work.maybe_delayed);
+        let reducing = self.state == State::Recovery;
+        let progress = work.advanced || (self.reordering > self.options.min_reordering && work.sacked);
+        let may_grow = self.controller.owns_recovery() || (!reducing && progress);
+        let delivered = work.delivered + work.duplicates;
+        self.inform(now, prior_in_flight, work, rate, may_grow);
+        if !self.controller.owns_recovery() && self.state == State::Recovery {
+            let ack = PrrAck {
+                delivered,
+                lost: work.lost,
+                advanced: work.advanced,
+                retransmission_acked: work.retransmission_acked,
+                retransmission_lost: work.retransmission_lost,
+            };
+            self.reduce(ack);
+        }
+        self.update_pacing(now);
+        self.unblock();
+    }
+
+    /// One step of the reduction (`tcp_cwnd_reduction`).
+    pub(super) fn reduce(&mut self, ack: PrrAck) {
+        let in_flight = self.board.in_flight();
+        if let Some(window) = self.prr.as_mut().and_then(|prr| prr.on_ack(in_flight, ack)) {
+            self.recovery_window = Some(window);
+        }
+    }
+
+    fn inform(&mut self, now: Time, prior_in_flight: u32, work: &Work, rate: RateSample, may_grow: bool) {
+        let ack = Ack {
+            now,
+            acked_bytes: work.delivered_bytes,
+            acked_packets: work.delivered,
+            lost_bytes: u64::from(work.lost) * self.payload,
+            rtt: work.rtt,
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            prior_in_flight: u64::from(prior_in_flight) * self.payload,
+            in_flight: self.in_flight_bytes(),
+            acked_position: self.acknowledged,
+            next_position: self.next,
+            phase: match self.state {
+                State::Open | State::Disorder => RecoveryPhase::Open,
+                State::Recovery => RecoveryPhase::Recovery,
+                State::Loss => RecoveryPhase::Loss,
+            },
+            cwnd_limited: self.is_cwnd_limited(),
+            may_grow,
+            rate: Some(rate),
+        };
+        self.controller.on_ack(&ack);
+    }
+
+    /// Whether the window limits what is sent (`tcp_is_cwnd_limited`): in slow start it may grow to twice
+    /// what was outstanding.
+    pub(super) fn is_cwnd_limited(&self) -> bool {
+        let slow_start =
+            self.controller.ssthresh().is_none_or(|ssthresh| self.controller.window() < ssthresh);
+        if slow_start { self.cwnd() < 2 * self.most_outstanding } else { self.cwnd_limited }
+    }
+}
+
+impl Work {
+    pub(super) const fn new(prior_acknowledged: u64, echo: Option<u32>) -> Self {
+        Self {
+            prior_acknowledged,
+            advanced: false,
+            sacked: false,
+            dsack: false,
+            dsack_of_probe: false,
+            duplicates: 0,
+            not_duplicate: false,
+            retransmission_acked: false,
+            original_sacked: false,
+            retransmission_lost: false,
+            reordered_from: u64::MAX,
+            first_acked: None,
+            last_acked: None,
+            first_sacked: None,
+            last_sacked: None,
+            delivered: 0,
+            delivered_bytes: 0,
+            lost: 0,
+            rtt: None,
+            echo,
+            prior_delivered: 0,
+            set_timer: false,
+            maybe_delayed: false,
+        }
+    }
+
+    const fn outcome(&self) -> AckOutcome {
+        AckOutcome { acked_segments: self.delivered, acked_bytes: self.delivered_bytes, ignored: false }
+    }
+}

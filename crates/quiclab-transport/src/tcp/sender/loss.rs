@@ -1,0 +1,127 @@
+//! Which segments are lost: RACK, a count of duplicates, or both.
+//!
+//! RACK (RFC 8985 section 6) needs SACK. Without it a count of duplicate acknowledgements decides, as in
+//! RFC 5681 section 3.2; each then stands for a segment that has left the network.
+
+use super::Sender;
+use super::State;
+use super::acknowledge::Work;
+use super::timers::Timer;
+use quiclab_core::scenario::TcpLossDetection;
+use quiclab_core::{Duration, Time};
+
+/// `TCP_TIMEOUT_MIN`, two ticks of 1 ms: added to the wait for reordered segments.
+const TIMEOUT_MARGIN: Duration = Duration::from_millis(2);
+
+impl Sender {
+    /// A duplicate acknowledgement without SACK says that some segment has arrived.
+    pub(super) fn count_duplicate(&mut self, duplicate: bool, work: &mut Work) {
+        if self.sack {
+            return;
+        }
+        if duplicate {
+            if self.board.add_duplicate() {
+                work.delivered += 1;
+                work.delivered_bytes += self.payload;
+            }
+        } else if work.advanced {
+            // what is acknowledged now was counted as duplicates before, all but the hole's filling
+            let counted = self.board.remove_duplicates(work.delivered.saturating_sub(1));
+            work.delivered -= counted;
+            work.delivered_bytes = work.delivered_bytes.saturating_sub(u64::from(counted) * self.payload);
+        }
+    }
+
+    /// Marks what is lost after an acknowledgement (`tcp_identify_packet_loss`).
+    pub(super) fn detect_losses(&mut self, now: Time, work: &mut Work) {
+        if !self.sack {
+            if self.board.duplicates() >= self.reordering && self.state <= State::Disorder {
+                self.mark_head_lost(now, work);
+            }
+            return;
+        }
+        let detection = self.options.loss_detection;
+        if detection != TcpLossDetection::Rack {
+            self.mark_by_count(now, work);
+        }
+        if detection != TcpLossDetection::DuplicateAcks && self.rack.take_advanced() {
+            let before = self.board.retransmitted();
+            let (lost, wait) = self.mark_by_rack(now);
+            work.lost += lost;
+            work.retransmission_lost |= self.board.retransmitted() < before;
+            if let Some(deadline) = wait {
+                self.timer = Some((Timer::Reordering, deadline + TIMEOUT_MARGIN));
+                work.set_timer = false;
+            }
+        }
+    }
+
+    /// RFC 8985 section 6.2, step 5. Returns how many segments were declared lost, and when the last of
+    /// those that are overtaken will be.
+    pub(super) fn mark_by_rack(&mut self, now: Time) -> (u32, Option<Time>) {
+        let strict = !self.reordering_seen
+            && (self.state >= State::Recovery || (self.board.sacked() >= self.reordering));
+        let window = self.rack.reordering_window(strict, self.rtt.min(), self.rtt.smoothed());
+        let mut lost = 0;
+        let mut wait: Option<Time> = None;
+        let mut next = self.board.oldest();
+        while let Some(index) = next {
+            next = self.board.transmitted_after(index);
+            let segment = self.board.get(index);
+            let marks = segment.marks;
+            if marks.lost && !marks.retransmitted {
+                continue; // waits for its retransmission
+            }
+            if !self.rack.is_overtaken(segment.sent, segment.end) {
+                break;
+            }
+            let deadline = self.rack.deadline(segment.sent, window);
+            if deadline <= now {
+                lost += u32::from(self.declare_lost(now, index));
+                self.board.unlist(index);
+            } else {
+                wait = wait.max(Some(deadline));
+            }
+        }
+        (lost, wait)
+    }
+
+    /// RFC 6675 section 4: `IsLost` with DupThresh segments above selectively acknowledged.
+    fn mark_by_count(&mut self, now: Time, work: &mut Work) {
+        if self.board.sacked() < self.reordering {
+            return;
+        }
+        let mut above = self.board.sacked();
+        for index in 0..self.board.len() {
+            let marks = self.board.get(index).marks;
+            if marks.sacked {
+                above -= 1;
+            }
+            if above < self.reordering {
+                break;
+            }
+            if !marks.sacked && !marks.lost {
+                work.lost += u32::from(self.declare_lost(now, index));
+            }
+        }
+    }
+
+    /// The first segment is lost: all that one knows without SACK.
+    pub(super) fn mark_head_lost(&mut self, now: Time, work: &mut Work) {
+        if !self.board.is_empty() && !self.board.get(0).marks.lost {
+            work.lost += u32::from(self.declare_lost(now, 0));
+        }
+    }
+
+    /// Declares a segment lost, or its retransmission.
+    pub(super) fn declare_lost(&mut self, _now: Time, index: usize) -> bool {
+        let segment = self.board.get(index);
+        let bytes = segment.end - segment.start;
+        let (lost, _) = self.board.mark_lost(index);
+        if lost {
+            self.counts.lost += 1;
+            self.rate.on_lost(bytes);
+        }
+        lost
+    }
+}

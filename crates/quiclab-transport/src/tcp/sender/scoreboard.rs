@@ -1,0 +1,326 @@
+//! What was sent and is not yet acknowledged cumulatively: the retransmission queue with its marks.
+//!
+//! Segments lie in the order of the stream. Those that may still be declared lost by RACK form, beside
+//! that, a list in the order of (last) transmission, linked by numbers: segments get numbers in the order
+//! of the stream, so that number minus that of the first is the index.
+
+use crate::recovery::delivery_rate::SentState;
+use quiclab_core::Time;
+use std::collections::VecDeque;
+
+/// Number of a segment; `u64::MAX` is none.
+type Number = u64;
+const NONE: Number = u64::MAX;
+
+/// A segment that was sent.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    /// Positions of the first byte and after the last one (FIN counts one).
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Time of the last transmission.
+    pub(super) sent: Time,
+    /// Delivery state at the last transmission.
+    pub(super) rate: SentState,
+    pub(super) marks: Marks,
+    /// Neighbours in the order of transmission; both `NONE` and not first: not in the list.
+    before: Number,
+    after: Number,
+}
+
+/// What became of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// Selectively acknowledged.
+    pub(super) sacked: bool,
+    /// Declared lost.
+    pub(super) lost: bool,
+    /// A retransmission is in flight.
+    pub(super) retransmitted: bool,
+    /// It was retransmitted at least once.
+    pub(super) ever_retransmitted: bool,
+    /// It carries FIN.
+    pub(super) fin: bool,
+    /// It carries PSH.
+    pub(super) push: bool,
+    listed: bool,
+}
+
+/// The queue and its counts, in segments.
+#[derive(Debug)]
+pub(super) struct Scoreboard {
+    segments: VecDeque<Sent>,
+    /// Number of the first segment.
+    first: Number,
+    /// Ends of the list in the order of transmission.
+    oldest: Number,
+    newest: Number,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Segments that duplicate acknowledgements without SACK say have arrived; which ones is not known.
+    duplicates: u32,
+    /// Position below which nothing waits for retransmission.
+    hint: u64,
+    /// End of the highest segment selectively acknowledged; 0: none.
+    highest_sacked: u64,
+    /// Start of that segment.
+    highest_sacked_start: u64,
+}
+
+impl Scoreboard {
+    pub(super) const fn new() -> Self {
+        Self {
+            segments: VecDeque::new(),
+            first: 0,
+            oldest: NONE,
+            newest: NONE,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            duplicates: 0,
+            hint: u64::MAX,
+            highest_sacked: 0,
+            highest_sacked_start: 0,
+        }
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.segments.len() as u32
+    }
+    /// Segments selectively acknowledged.
+    pub(super) const fn sacked(&self) -> u32 {
+        self.sacked
+    }
+    /// Segments declared lost.
+    pub(super) const fn lost(&self) -> u32 {
+        self.lost
+    }
+    /// Retransmissions in flight.
+    pub(super) const fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+    /// Segments in the network: RFC 6675's pipe, as Linux counts it.
+    pub(super) fn in_flight(&self) -> u32 {
+        (self.outstanding() + self.retransmitted).saturating_sub(self.sacked + self.lost + self.duplicates)
+    }
+    /// Segments that duplicate acknowledgements without SACK say have arrived.
+    pub(super) const fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+    /// One more, unless all but the lost ones have arrived (`tcp_limit_reno_sacked`).
+    pub(super) fn add_duplicate(&mut self) -> bool {
+        let possible = self.outstanding().saturating_sub(self.lost.max(1));
+        let counts = self.duplicates < possible;
+        self.duplicates += u32::from(counts);
+        counts
+    }
+    /// Takes `count` away; returns how many there were.
+    pub(super) fn remove_duplicates(&mut self, count: u32) -> u32 {
+        let removed = count.min(self.duplicates);
+        self.duplicates -= removed;
+        removed
+    }
+    /// They are of no use any more.
+    pub(super) fn forget_duplicates(&mut self) {
+        self.duplicates = 0;
+    }
+    /// Start of the highest segment selectively acknowledged, `else` where there is none.
+    pub(super) const fn highest_sacked_or(&self, other: u64) -> u64 {
+        if self.sacked == 0 { other } else { self.highest_sacked_start }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+    pub(super) fn front(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+    pub(super) fn back(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+    pub(super) fn last_index(&self) -> usize {
+        self.segments.len() - 1
+    }
+    pub(super) fn get(&self, index: usize) -> &Sent {
+        &self.segments[index]
+    }
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Appends a segment that is sent for the first time.
+    pub(super) fn push(&mut self, start: u64, end: u64, now: Time, rate: SentState, fin: bool, push: bool) {
+        let number = self.first + self.segments.len() as u64;
+        let marks = Marks { fin, push, ..Marks::default() };
+        self.segments.push_back(Sent { start, end, sent: now, rate, marks, before: NONE, after: NONE });
+        self.list(number);
+    }
+
+    /// Takes the first segment away: it is acknowledged as a whole.
+    pub(super) fn pop(&mut self) -> Sent {
+        self.unlist(0);
+        let sent = self.segments.pop_front().expect("the caller has looked at the front");
+        self.first += 1;
+        self.sacked -= u32::from(sent.marks.sacked);
+        self.lost -= u32::from(sent.marks.lost);
+        self.retransmitted -= u32::from(sent.marks.retransmitted);
+        if self.sacked == 0 {
+            self.highest_sacked = 0;
+        }
+        sent
+    }
+
+    /// The first bytes of the first segment are acknowledged.
+    pub(super) fn trim(&mut self, start: u64) {
+        self.segments.front_mut().expect("the caller has looked at the front").start = start;
+    }
+
+    /// Index of the first segment that starts at `position` or later.
+    pub(super) fn index_from(&self, position: u64) -> usize {
+        let Some(front) = self.segments.front() else { return 0 };
+        if position <= front.start {
+            return 0;
+        }
+        // segments are of one size mostly: the guess is right, or the search decides
+        let guess = ((position - front.start) / (front.end - front.start).max(1)) as usize;
+        match self.segments.get(guess) {
+            Some(segment) if segment.start == position => guess,
+            _ => self.segments.partition_point(|segment| segment.start < position),
+        }
+    }
+
+    /// Marks a segment selectively acknowledged; counts and the list follow.
+    pub(super) fn mark_sacked(&mut self, index: usize) {
+        self.unlist(index);
+        let segment = &mut self.segments[index];
+        let marks = &mut segment.marks;
+        if marks.lost {
+            // a retransmission not declared lost is taken to be in flight still
+            self.lost -= 1;
+            marks.lost = false;
+            if marks.retransmitted {
+                self.retransmitted -= 1;
+                marks.retransmitted = false;
+            }
+        }
+        marks.sacked = true;
+        self.sacked += 1;
+        if segment.end > self.highest_sacked {
+            self.highest_sacked = segment.end;
+            self.highest_sacked_start = segment.start;
+        }
+    }
+
+    /// Marks a segment lost; one whose retransmission is in flight loses that. Returns whether something
+    /// was declared lost, and whether it was a retransmission.
+    pub(super) fn mark_lost(&mut self, index: usize) -> (bool, bool) {
+        let segment = &mut self.segments[index];
+        let marks = &mut segment.marks;
+        if marks.sacked {
+            return (false, false);
+        }
+        self.hint = self.hint.min(segment.start);
+        if !marks.lost {
+            marks.lost = true;
+            self.lost += 1;
+            return (true, false);
+        }
+        if marks.retransmitted {
+            marks.retransmitted = false;
+            self.retransmitted -= 1;
+            return (true, true);
+        }
+        (false, false)
+    }
+
+    /// A DSACK says that the retransmission has arrived.
+    pub(super) fn clear_retransmitted(&mut self, index: usize) {
+        let marks = &mut self.segments[index].marks;
+        if marks.retransmitted {
+            marks.retransmitted = false;
+            self.retransmitted -= 1;
+        }
+    }
+
+    /// Withdraws all marks of loss.
+    pub(super) fn clear_lost(&mut self) {
+        for segment in &mut self.segments {
+            segment.marks.lost = false;
+        }
+        self.lost = 0;
+        self.hint = u64::MAX;
+    }
+
+    /// The segment is transmitted again; as a tail loss probe it does not count as in flight twice.
+    pub(super) fn retransmit(&mut self, index: usize, now: Time, rate: SentState, probe: bool) {
+        self.unlist(index);
+        let segment = &mut self.segments[index];
+        segment.sent = now;
+        segment.rate = rate;
+        if !segment.marks.retransmitted && !probe {
+            segment.marks.retransmitted = true;
+            self.retransmitted += 1;
+        }
+        segment.marks.ever_retransmitted = true;
+        self.list(self.first + index as u64);
+    }
+
+    /// Index of the first lost segment without a retransmission in flight.
+    pub(super) fn next_lost(&mut self) -> Option<usize> {
+        if self.retransmitted >= self.lost {
+            return None;
+        }
+        let from = self.index_from(self.hint);
+        let waiting = |segment: &Sent| segment.marks.lost && !segment.marks.retransmitted;
+        let index = (from..self.segments.len()).find(|&index| waiting(&self.segments[index]));
+        self.hint = index.map_or(u64::MAX, |index| self.segments[index].start);
+        index
+    }
+
+    /// First segment in the order of transmission, as an index.
+    pub(super) fn oldest(&self) -> Option<usize> {
+        self.index_of(self.oldest)
+    }
+    /// The next one in the order of transmission.
+    pub(super) fn transmitted_after(&self, index: usize) -> Option<usize> {
+        self.index_of(self.segments[index].after)
+    }
+
+    fn index_of(&self, number: Number) -> Option<usize> {
+        (number != NONE).then(|| (number - self.first) as usize)
+    }
+
+    /// Appends to the list in the order of transmission.
+    fn list(&mut self, number: Number) {
+        let newest = self.newest;
+        let index = (number - self.first) as usize;
+        let segment = &mut self.segments[index];
+        segment.marks.listed = true;
+        segment.before = newest;
+        segment.after = NONE;
+        match self.index_of(newest) {
+            Some(index) => self.segments[index].after = number,
+            None => self.oldest = number,
+        }
+        self.newest = number;
+    }
+
+    /// Takes a segment out of the list in the order of transmission.
+    pub(super) fn unlist(&mut self, index: usize) {
+        let segment = &mut self.segments[index];
+        if !std::mem::take(&mut segment.marks.listed) {
+            return;
+        }
+        let (before, after) = (segment.before, segment.after);
+        match self.index_of(before) {
+            Some(index) => self.segments[index].after = after,
+            None => self.oldest = after,
+        }
+        match self.index_of(after) {
+            Some(index) => self.segments[index].before = before,
+            None => self.newest = before,
+        }
+    }
+}

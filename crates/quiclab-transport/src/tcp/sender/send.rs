@@ -1,0 +1,252 @@
+//! What may leave now: probes, retransmissions, new data (Linux `tcp_write_xmit`,
+//! `tcp_xmit_retransmit_queue`).
+
+use super::timers::Timer;
+use super::{Sender, State, Transmission};
+use quiclab_core::{Duration, Time};
+
+impl Sender {
+    /// The next segment that may leave now; call it until it returns `None`.
+    pub(crate) fn transmit(&mut self, now: Time) -> Option<Transmission> {
+        if std::mem::take(&mut self.window_probe_due) {
+            // one byte below the window: the answer tells the window (tcp_xmit_probe_skb)
+            return Some(Transmission {
+                sequence: self.next - 1,
+                length: 0,
+                fin: false,
+                push: false,
+                retransmission: true,
+            });
+        }
+        if std::mem::take(&mut self.tail_probe_due) {
+            return self.send_tail_probe(now);
+        }
+        let room = self.cwnd().saturating_sub(self.board.in_flight());
+        if room > 0 && !self.is_paced(now) {
+            if !self.new_data_first
+                && let Some(index) = self.board.next_lost()
+            {
+                return Some(self.retransmit(now, index));
+            }
+            if self.may_send_new(room) {
+                return Some(self.send_new(now));
+            }
+            if self.new_data_first && self.next <= self.high {
+                // F-RTO had no new data after all (tcp_xmit_recovery)
+                self.new_data_first = false;
+                self.frto = false;
+                if let Some(index) = self.board.next_lost() {
+                    return Some(self.retransmit(now, index));
+                }
+            }
+        }
+        self.note_end_of_burst(now, room);
+        None
+    }
+
+    /// Whether new data waits that window, peer and burst size let go.
+    fn may_send_new(&self, room: u32) -> bool {
+        if self.next >= self.end() || !self.fits_window() {
+            return false;
+        }
+        let waiting = self.end() - self.next;
+        // a short segment waits while data is outstanding (Nagle), unless it ends the stream
+        let short = waiting < self.payload;
+        if short && !self.finished && !self.board.is_empty() && !self.ends_write() {
+            return false;
+        }
+        self.options.gso_segments <= 1 || self.is_burst(room, waiting)
+    }
+
+    fn ends_write(&self) -> bool {
+        self.writes.back() == Some(&self.written)
+    }
+
+    /// Whether a burst of segmentation offload is complete (`tcp_tso_should_defer`): waits for a third of
+    /// the window at most.
+    fn is_burst(&self, room: u32, waiting: u64) -> bool {
+        let millisecond = self.rate_of_window() / 1024;
+        let goal = u32::try_from(millisecond / self.payload).unwrap_or(u32::MAX);
+        let goal = goal.clamp(2, self.options.gso_segments).min((self.cwnd() / 3).max(1));
+        let whole = u64::from(goal) * self.payload;
+        room >= goal || waiting < whole || self.board.in_flight() == 0 || self.in_burst()
+    }
+
+    /// Bytes per second that bursts are sized for: the pacing rate, without pacing 1.2 windows per RTT
+    /// (`tcp_update_pacing_rate` computes it for that alone).
+    fn rate_of_window(&self) -> u64 {
+        let bytes = |rtt: Duration| {
+            let window = u128::from(self.cwnd()) * u128::from(self.payload);
+            (window * 1_200_000_000 / u128::from(rtt.as_nanos().max(1))) as u64
+        };
+        let unpaced = || self.rtt.smoothed().map_or(0, bytes);
+        self.pacer.rate().map_or_else(unpaced, |rate| rate.bits_per_second() / 8)
+    }
+
+    /// Whether the last segment belongs to a burst that goes on at this very moment.
+    fn in_burst(&self) -> bool {
+        self.usage_burst > 0
+    }
+
+    /// End of what the peer's window lets go.
+    pub(super) const fn window_end(&self) -> u64 {
+        self.acknowledged + self.window
+    }
+
+    /// Whether the next segment lies within the peer's window (`tcp_snd_wnd_test`), FIN aside.
+    pub(super) fn fits_window(&self) -> bool {
+        let end = (self.next + self.payload).min(self.written);
+        end <= self.window_end()
+    }
+
+    fn is_paced(&self, now: Time) -> bool {
+        self.pacer.release(now, self.payload) > now
+    }
+
+    /// When pacing lets the next segment go, if nothing else holds it.
+    pub(super) fn paced_until(&self, now: Time) -> Option<Time> {
+        let room = self.cwnd().saturating_sub(self.board.in_flight());
+        let waits = self.board.lost() > self.board.retransmitted() || self.may_send_new(room);
+        if room == 0 || !waits {
+            return None;
+        }
+        Some(self.pacer.release(now, self.payload)).filter(|release| *release > now)
+    }
+
+    fn send_new(&mut self, now: Time) -> Transmission {
+        let was_idle = self.board.is_empty();
+        if was_idle {
+            self.restart_after_idle(now);
+        }
+        let start = self.next;
+        let data_end = (start + self.payload).min(self.written);
+        let length = data_end - start;
+        let fin = self.finished && data_end == self.written;
+        let mut push = fin;
+        while self.writes.front().is_some_and(|end| *end <= data_end) {
+            self.writes.pop_front();
+            push = true;
+        }
+        let end = data_end + u64::from(fin);
+        let in_flight = self.in_flight_bytes();
+        let rate = self.rate.on_sent(now, was_idle);
+        self.controller.on_sent(now, end - start, in_flight);
+        self.board.push(start, end, now, rate, fin, push);
+        self.next = end;
+        self.after_transmission(now, length);
+        // tcp_event_new_data_sent, then tcp_schedule_loss_probe
+        if was_idle || matches!(self.timer, Some((Timer::Probe, _)) | None) {
+            self.set_retransmission_timer(now);
+        }
+        if matches!(self.timer, Some((Timer::Retransmission, _))) {
+            self.schedule_probe(now, false);
+        }
+        Transmission { sequence: start, length: length as u16, fin, push, retransmission: false }
+    }
+
+    fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
+        self.note_retransmission(now);
+        let sent = self.send_again(now, index, false);
+        if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
+            self.timer = Some((Timer::Retransmission, now + self.rtt.rto()));
+        }
+        sent
+    }
+
+    fn send_again(&mut self, now: Time, index: usize, probe: bool) -> Transmission {
+        let rate = self.rate.on_sent(now, self.board.in_flight() == 0);
+        let in_flight = self.in_flight_bytes();
+        let segment = self.board.get(index);
+        let (start, end, marks) = (segment.start, segment.end, segment.marks);
+        self.controller.on_sent(now, end - start, in_flight);
+        self.board.retransmit(index, now, rate, probe);
+        self.counts.retransmitted += 1;
+        let length = end - start - u64::from(marks.fin);
+        self.after_transmission(now, length);
+        Transmission {
+            sequence: start,
+            length: length as u16,
+            fin: marks.fin,
+            push: marks.push,
+            retransmission: true,
+        }
+    }
+
+    /// RFC 8985 section 7.3; the window does not hold a probe back.
+    fn send_tail_probe(&mut self, now: Time) -> Option<Transmission> {
+        if self.board.is_empty() {
+            return None;
+        }
+        self.counts.tail_loss_probes += 1;
+        let new = self.next < self.end() && self.fits_window();
+        let sent = if new { self.send_new(now) } else { self.send_again(now, self.board.last_index(), true) };
+        self.probe = Some((self.next, !new));
+        // "then the RTO timer", counted from the head
+        self.timer = Some((Timer::Probe, now));
+        self.set_retransmission_timer(now);
+        Some(sent)
+    }
+
+    fn after_transmission(&mut self, now: Time, length: u64) {
+        self.counts.sent += 1;
+        self.last_sent = now;
+        self.usage_burst += 1;
+        self.pacer.on_sent(now, length);
+        if self.state == State::Recovery
+            && let Some(prr) = &mut self.prr
+        {
+            prr.on_sent();
+        }
+    }
+
+    /// Notes whether the window was used (`tcp_cwnd_validate`), or the application had nothing to send.
+    fn note_end_of_burst(&mut self, now: Time, room: u32) {
+        if self.usage_burst > 0 || self.board.is_empty() {
+            let limited = room == 0;
+            let outstanding = self.board.outstanding();
+            let new_round = self.acknowledged >= self.usage_end;
+            if new_round || limited || (!self.cwnd_limited && outstanding > self.most_outstanding) {
+                self.cwnd_limited = limited;
+                self.most_outstanding = outstanding;
+                self.usage_end = self.next;
+            }
+            self.note_window_use(now, outstanding);
+        }
+        self.usage_burst = 0;
+        if room > 0 && self.next >= self.end() && self.board.lost() <= self.board.retransmitted() {
+            self.rate.set_app_limited(self.in_flight_bytes());
+        }
+        if self.board.is_empty() && self.timer.is_none() && self.next < self.end() && !self.fits_window() {
+            self.start_window_timer(now);
+        }
+    }
+
+    /// A window that was not used for an RTO shrinks (RFC 2861; `tcp_cwnd_application_limited`).
+    fn note_window_use(&mut self, now: Time, outstanding: u32) {
+        if self.is_cwnd_limited() {
+            self.usage_most = 0;
+            self.usage_stamp = now;
+            return;
+        }
+        self.usage_most = self.usage_most.max(outstanding);
+        let unused = now.since(self.usage_stamp) >= self.rtt.rto();
+        let by_application = self.free() > 0;
+        if self.options.restart_after_idle && unused && by_application && self.state == State::Open {
+            let used = u64::from(self.usage_most) * self.payload;
+            self.controller.on_application_limited(now, used);
+            self.usage_most = 0;
+            self.usage_stamp = now;
+        }
+    }
+
+    /// "If the connection was idle for more than one RTO, the window falls to the restart window" (RFC 5681
+    /// section 4.1).
+    fn restart_after_idle(&mut self, now: Time) {
+        let idle = now.since(self.last_sent);
+        if self.options.restart_after_idle && idle > self.rtt.rto() && self.next > 1 {
+            let rto: Duration = self.rtt.rto();
+            self.controller.on_idle(now, idle, rto);
+            self.update_pacing(now);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The sender against acknowledgements written by hand. Segments have 1000 bytes: segment n (from 0) is
+//! 1 + 1000 n. The path is 100 ms long unless a test says otherwise.
+
+use super::*;
+use crate::congestion::{Ack, CongestionEvent};
+use crate::tcp::config::test_config;
+use quiclab_core::{Flags, Segment, SegmentOptions};
+
+/// A window that halves: what the sender does shall show, not what a controller does.
+struct Halving {
+    window: u64,
+    prior: u64,
+    grows: bool,
+}
+
+impl Controller for Halving {
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.grows && ack.may_grow {
+            self.window += ack.acked_bytes;
+        }
+    }
+    fn on_congestion(&mut self, _: &CongestionEvent) {
+        self.prior = self.window;
+        self.window /= 2;
+    }
+    fn on_timeout(&mut self, event: &CongestionEvent, _: bool) {
+        self.prior = self.window;
+        self.window = event.in_flight + 1000;
+        self.grows = true;
+    }
+    fn on_spurious(&mut self, _: Time) {
+        self.window = self.window.max(self.prior);
+    }
+    fn window(&self) -> u64 {
+        self.window
+    }
+    fn ssthresh(&self) -> Option<u64> {
+        Some(0)
+    }
+    fn phase(&self) -> Phase {
+        Phase::CongestionAvoidance
+    }
+}
+
+struct NoPacing;
+
+impl Pacer for NoPacing {
+    fn update(&mut self, _: Time, _: &PacingInput) {}
+    fn release(&self, now: Time, _: u64) -> Time {
+        now
+    }
+    fn on_sent(&mut self, _: Time, _: u64) {}
+    fn rate(&self) -> Option<DataRate> {
+        None
+    }
+}
+
+/// A sender, and which segments it sends.
+struct Bench {
+    sender: Sender,
+    now: Time,
+}
+
+impl Bench {
+    fn new(window: u64) -> Self {
+        Self::with(window, |_| {}, true)
+    }
+
+    fn with(window: u64, change: impl FnOnce(&mut Config), sack: bool) -> Self {
+        let mut config = test_config();
+        change(&mut config);
+        let agreed = Agreed {
+            payload: 1000,
+            sack,
+            timestamps: true,
+            window: 1_000_000,
+            rtt: Some(Duration::from_millis(100)),
+        };
+        let controller = Box::new(Halving { window: window * 1000, prior: 0, grows: false });
+        let now = Time::ZERO + Duration::from_secs(1);
+        let mut sender = Sender::new(&config, agreed, now, controller, Box::new(NoPacing));
+        sender.write(1_000_000);
+        Self { sender, now }
+    }
+
+    fn wait(&mut self, millis: u64) -> &mut Self {
+        self.now += Duration::from_millis(millis);
+        self
+    }
+
+    /// Numbers of the segments sent now.
+    fn sent(&mut self) -> Vec<u64> {
+        std::iter::from_fn(|| self.sender.transmit(self.now)).map(|sent| sent.sequence / 1000).collect()
+    }
+
+    /// An acknowledgement of everything before segment `next`, with SACK blocks of segments `from..to`.
+    fn ack(&mut self, next: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
+        self.ack_echoing(next, blocks, self.now_ms().saturating_sub(100))
+    }
+
+    fn now_ms(&self) -> u32 {
+        (self.now.as_nanos() / 1_000_000) as u32
+    }
+
+    fn ack_echoing(&mut self, next: u64, blocks: &[(u64, u64)], echo: u32) -> Vec<u64> {
+        let mut sack = SackBlocks::default();
+        blocks.iter().for_each(|(from, to)| sack.push(1 + from * 1000, 1 + to * 1000));
+        let segment = Segment {
+            sequence: 1,
+            acknowledgement: 1 + next * 1000,
+            window: 1_000_000,
+            timestamp: self.now_ms(),
+            timestamp_echo: echo,
+            length: 0,
+            flags: Flags::ACK,
+            retransmission: false,
+            options: (!blocks.is_empty()).then(|| Box::new(SegmentOptions::Sack(sack))),
+        };
+        self.sender.on_ack(self.now, &segment);
+        self.sent()
+    }
+
+    /// Lets the next timer go off.
+    fn timer(&mut self) -> Vec<u64> {
+        self.now = self.sender.next_timer(self.now).expect("a timer runs").max(self.now);
+        self.sender.on_timer(self.now);
+        self.sent()
+    }
+}
+
+/// Segment 0 of 10 is lost. Two segments selectively acknowledged are fewer than DupThresh: they wait; with
+/// the third, 0 is lost (RFC 8985 section 6.2) and sent again; the window halves once.
+#[test]
+fn the_third_selective_acknowledgement_declares_the_hole_lost() {
+    let mut bench = Bench::new(10);
+    assert_eq!(bench.sent(), (0..10).collect::<Vec<_>>());
+    bench.wait(100);
+    assert_eq!(bench.ack(0, &[(1, 2)]), [10]);
+    assert_eq!(bench.ack(0, &[(1, 3)]), [11]);
+    assert_eq!(bench.ack(0, &[(1, 4)]), [0]);
+    let state = bench.sender.snapshot();
+    assert_eq!((state.lost_segments, state.congestion_events, state.retransmitted_segments), (1, 1, 1));
+    // PRR: 12 outstanding, 4 of them delivered or lost; half of what is delivered is sent
+    let mut new = 0;
+    for last in 5..12 {
+        new += bench.ack(0, &[(1, last)]).len();
+    }
+    assert_eq!(new, 3, "one new segment for two delivered");
+    bench.wait(100);
+    assert!(!bench.ack(12, &[]).is_empty());
+    assert_eq!((bench.sender.state, bench.sender.cwnd()), (State::Open, 5));
+}
+
+/// "Only once per round trip": losses of the same flight do not cut the window again.
+#[test]
+fn two_losses_of_one_flight_cut_the_window_once() {
+    let mut bench = Bench::new(16);
+    bench.sent();
+    bench.wait(100);
+    bench.ack(0, &[(1, 2)]);
+    let mut sent = bench.ack(0, &[(1, 5)]);
+    sent.extend(bench.ack(0, &[(6, 10), (1, 5)]));
+    sent.extend(bench.ack(0, &[(6, 16), (1, 5)]));
+    assert!(sent.contains(&0) && sent.contains(&5), "{sent:?}");
+    assert_eq!(bench.sender.snapshot().congestion_events, 1);
+    assert_eq!(bench.sender.snapshot().lost_segments, 2);
+}
+
+/// RFC 8985 section 6.2: once reordering was seen, a hole waits min_rtt / 4 = 25 ms longer than an RTT.
+#[test]
+fn after_reordering_was_seen_a_hole_waits_a_quarter_of_the_rtt() {
+    let mut bench = Bench::new(10);
+    bench.sent();
+    bench.wait(100);
+    bench.ack(0, &[(1, 3)]);
+    bench.ack(3, &[]); // 0 arrived late: no loss, reordering of 3 segments
+    assert_eq!(bench.sender.snapshot().lost_segments, 0);
+    assert!(bench.sender.reordering_seen);
+    bench.ack(3, &[(4, 9)]); // five above the hole: no loss for DupThresh now
+    assert_eq!(bench.sender.snapshot().lost_segments, 0);
+    let due = bench.sender.next_timer(bench.now).unwrap();
+    // sent at 1 s, RTT 100 ms, window 25 ms, margin 2 ms
+    assert_eq!(due, Time::ZERO + Duration::from_millis(1127));
+    assert_eq!(bench.timer()[0], 3);
+    assert_eq!(bench.sender.state, State::Recovery);
+}
+
+/// RFC 8985 section 7: the last segment is lost; 2 SRTT and 2 ms later it is sent again, and its
+/// acknowledgement cuts the window.
+#[test]
+fn a_tail_loss_probe_repairs_the_tail() {
+    let mut bench = Bench::with(10, |_| {}, true);
+    bench.sender.written = 3001; // three segments in all
+    bench.sender.finish();
+    bench.sent();
+    bench.wait(100);
+    assert!(bench.ack(2, &[]).is_empty());
+    // one segment outstanding: 2 · 100 ms and the smallest RTO, bounded by RTO = 300 ms
+    let due = bench.sender.next_timer(bench.now).unwrap();
+    assert_eq!(due.since(bench.now), Duration::from_millis(300));
+    assert_eq!(bench.timer(), [2]);
+    assert_eq!(bench.sender.snapshot().tail_loss_probes, 1);
+    bench.wait(100);
+    let segment_end = 3001 + 1;
+    let before = bench.sender.cwnd();
+    let ack = Segment {
+        sequence: 1,
+        acknowledgement: segment_end,
+        window: 1_000_000,
+        timestamp: bench.now_ms(),
+        timestamp_echo: bench.now_ms() - 100,
+        length: 0,
+        flags: Flags::ACK,
+        retransmission: false,
+        options: None,
+    };
+    bench.sender.on_ack(bench.now, &ack);
+    assert!(bench.sender.is_all_acknowledged() && bench.sender.timer.is_none());
+    assert_eq!(bench.sender.cwnd(), before, "it acknowledges no more than the probe: no evidence of a loss");
+}
+
+/// RFC 6298 section 5: nothing comes back; the head is sent again after the RTO, then after twice that.
+#[test]
+fn the_retransmission_timeout_doubles() {
+    let mut bench = Bench::with(4, |config| config.tail_loss_probe = false, true);
+    bench.sent();
+    let start = bench.now;
+    assert_eq!(bench.timer(), [0]);
+    assert_eq!(bench.now.since(start), Duration::from_millis(300)); // SRTT 100 ms + 200 ms
+    assert_eq!(bench.timer(), [0]);
+    assert_eq!(bench.now.since(start), Duration::from_millis(300 + 600));
+    assert_eq!(bench.sender.retries(), 2);
+    assert_eq!(bench.sender.snapshot().timeouts, 2);
+    // an acknowledgement of the head: F-RTO sends new data first (RFC 5682 section 3.1 step 2b)
+    bench.wait(100);
+    assert_eq!(bench.ack(1, &[]), [4, 5]);
+    assert_eq!(bench.sender.retries(), 0);
+    // duplicates: the loss was real, the rest follows
+    assert_eq!(bench.ack(1, &[(4, 5)])[0], 1);
+}
+
+/// F-RTO step 3b: what was never sent again is acknowledged: the timeout was spurious, the window returns.
+#[test]
+fn a_spurious_timeout_is_undone_by_frto() {
+    let mut bench = Bench::with(4, |config| config.tail_loss_probe = false, true);
+    bench.sender.timestamps = false; // else Eifel finds it first
+    bench.sent();
+    bench.timer();
+    assert_eq!(bench.sender.cwnd(), 1);
+    bench.wait(1);
+    bench.ack(1, &[]);
+    bench.ack(2, &[]);
+    assert_eq!((bench.sender.state, bench.sender.snapshot().undos), (State::Open, 1));
+    assert!(bench.sender.cwnd() >= 4);
+}
+
+/// Eifel (RFC 3522): the acknowledgement echoes the original's timestamp: the reduction is undone.
+#[test]
+fn an_echo_older_than_the_retransmission_undoes_the_reduction() {
+    let mut bench = Bench::new(10);
+    bench.sent();
+    let sent_at = bench.now_ms();
+    bench.wait(100);
+    bench.ack(0, &[(1, 2)]);
+    assert_eq!(bench.ack(0, &[(1, 4)])[0], 0);
+    bench.wait(5);
+    bench.ack_echoing(11, &[], sent_at);
+    assert_eq!((bench.sender.state, bench.sender.snapshot().undos), (State::Open, 1));
+    assert_eq!(bench.sender.cwnd(), 10);
+}
+
+/// RFC 3708: the one retransmission is reported as a duplicate, after recovery has ended.
+#[test]
+fn a_dsack_for_every_retransmission_undoes_the_reduction() {
+    let mut bench = Bench::new(10);
+    bench.sent();
+    bench.wait(100);
+    bench.ack(0, &[(1, 2)]);
+    bench.ack(0, &[(1, 4)]);
+    bench.wait(10);
+    let retransmitted = bench.now_ms();
+    bench.ack_echoing(11, &[], retransmitted);
+    assert_eq!((bench.sender.state, bench.sender.cwnd()), (State::Open, 5));
+    bench.wait(90);
+    bench.ack_echoing(11, &[(0, 1)], retransmitted);
+    assert_eq!((bench.sender.snapshot().undos, bench.sender.snapshot().spurious_segments), (1, 1));
+    assert_eq!(bench.sender.cwnd(), 10);
+}
+
+/// A retransmission that is lost again is found by RACK: something sent after it has arrived.
+#[test]
+fn a_lost_retransmission_is_sent_again_without_a_timeout() {
+    let mut bench = Bench::new(20);
+    bench.sent();
+    bench.wait(100);
+    bench.ack(0, &[(1, 2)]);
+    bench.ack(0, &[(1, 6)]);
+    let after = (6..16).flat_map(|last| bench.ack(0, &[(1, last)])).max().unwrap();
+    assert!(after >= 20, "new data follows the retransmission");
+    bench.wait(100);
+    // the new data arrives, the retransmission does not
+    let sent = bench.ack(0, &[(1, after + 1)]);
+    assert_eq!(sent[0], 0);
+    assert_eq!(bench.sender.snapshot().timeouts, 0);
+    assert_eq!(bench.sender.snapshot().lost_segments, 2);
+}
+
+/// Without SACK: three duplicates, then one hole for each partial acknowledgement (RFC 6582).
+#[test]
+fn without_sack_newreno_fills_one_hole_per_round_trip() {
+    let mut bench = Bench::with(10, |config| config.undo = false, false);
+    bench.sent();
+    bench.wait(100);
+    bench.ack(0, &[]);
+    bench.ack(0, &[]);
+    assert!(bench.ack(0, &[]).contains(&0));
+    bench.wait(100);
+    // the partial acknowledgement names the next hole; PRR lets it go with the next duplicates
+    let sent: Vec<u64> = (0..4).flat_map(|_| bench.ack(4, &[])).collect();
+    assert_eq!(sent[0], 4);
+    bench.wait(100);
+    let next = bench.sender.next / 1000;
+    bench.ack(next, &[]);
+    assert_eq!(bench.sender.snapshot().congestion_events, 1);
+}
+
+/// RFC 9293 section 3.8.6.1: a closed window is probed, with growing pauses, and nothing else is sent.
+#[test]
+fn a_closed_window_is_probed() {
+    let mut bench = Bench::new(4);
+    bench.sent();
+    bench.wait(100);
+    let closed = Segment {
+        sequence: 1,
+        acknowledgement: 4001,
+        window: 0,
+        timestamp: bench.now_ms(),
+        timestamp_echo: bench.now_ms() - 100,
+        length: 0,
+        flags: Flags::ACK,
+        retransmission: false,
+        options: None,
+    };
+    bench.sender.on_ack(bench.now, &closed);
+    assert!(bench.sent().is_empty());
+    let start = bench.now;
+    let probe = |bench: &mut Bench| {
+        bench.now = bench.sender.next_timer(bench.now).unwrap();
+        bench.sender.on_timer(bench.now);
+        bench.sender.transmit(bench.now).unwrap()
+    };
+    let first = probe(&mut bench);
+    assert_eq!((first.sequence, first.length), (4000, 0));
+    let pause = bench.now.since(start);
+    probe(&mut bench);
+    assert_eq!(bench.now.since(start), pause * 3);
+    bench.sender.on_ack(bench.now, &Segment { window: 2000, ..closed });
+    assert_eq!(bench.sent(), [4, 5]);
+}
+
+/// Memory for two windows of 50 segments: 2 · 50 · (2^11 + 256) B = 230 400 B for segments of 1000 B.
+#[test]
+fn the_send_buffer_follows_the_window() {
+    let mut bench = Bench::new(50);
+    bench.sender.written = 1;
+    bench.sender.blocked = false;
+    assert_eq!(bench.sender.room(), 230_400);
+    bench.sender.write(230_400);
+    bench.sent();
+    // full: the application is called when a third is free, 76.8 kB
+    bench.wait(100);
+    bench.ack(50, &[]);
+    assert_eq!(bench.sender.room(), 0);
+    bench.ack(76, &[]);
+    assert_eq!(bench.sender.room(), 0);
+    bench.ack(77, &[]);
+    assert_eq!(bench.sender.room(), 77_000);
+}

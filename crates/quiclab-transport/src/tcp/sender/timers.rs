@@ -1,0 +1,192 @@
+//! The one timer of the sender and what it is set for.
+//!
+//! | timer | when | after |
+//! | --- | --- | --- |
+//! | retransmission | RTO after the head was sent | RFC 6298; doubles each time |
+//! | tail loss probe | 2 SRTT after the last transmission | RFC 8985 section 7.2 |
+//! | reordering | when the last overtaken segment counts as lost | RFC 8985 section 6.2 |
+//! | window probe | RTO after the peer closed its window, doubling | RFC 9293 section 3.8.6.1 |
+
+use super::acknowledge::Work;
+use super::{Sender, State};
+use crate::recovery::prr::PrrAck;
+use crate::recovery::tcp_rtt::LARGEST_RTO;
+use quiclab_core::{Duration, Time};
+
+/// What the timer is set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    Retransmission,
+    Probe,
+    Reordering,
+    Window,
+}
+
+/// `TCP_TIMEOUT_MIN`: two ticks of 1 ms.
+const SMALLEST_MARGIN: Duration = Duration::from_millis(2);
+
+impl Sender {
+    /// When [`Sender::on_timer`] wants to be called, or a paced segment may leave.
+    pub(crate) fn next_timer(&self, now: Time) -> Option<Time> {
+        let timer = self.timer.map(|(_, deadline)| deadline);
+        let pacing = self.paced_until(now);
+        match (timer, pacing) {
+            (Some(timer), Some(pacing)) => Some(timer.min(pacing)),
+            (timer, pacing) => timer.or(pacing),
+        }
+    }
+
+    /// The deadline of [`Sender::next_timer`] may be due.
+    /// Returns whether it was; a paced segment is let go by [`Sender::transmit`].
+    pub(crate) fn on_timer(&mut self, now: Time) -> bool {
+        let Some((timer, deadline)) = self.timer else { return false };
+        if deadline > now {
+            return false;
+        }
+        self.timer = None;
+        match timer {
+            Timer::Retransmission => self.on_retransmission_timeout(now),
+            Timer::Probe => self.on_probe_timeout(now),
+            Timer::Reordering => self.on_reordering_timeout(now),
+            Timer::Window => self.on_window_timeout(now),
+        }
+        true
+    }
+
+    /// Sets the timer after an acknowledgement or new data: a tail loss probe if one may be sent, else the
+    /// retransmission timeout (`tcp_set_xmit_timer`).
+    pub(super) fn set_timer(&mut self, now: Time) {
+        if !self.schedule_probe(now, true) {
+            self.set_retransmission_timer(now);
+        }
+    }
+
+    /// `tcp_rearm_rto`: from now, or from when the head was sent if another timer took its place.
+    pub(super) fn set_retransmission_timer(&mut self, now: Time) {
+        if self.board.is_empty() {
+            self.timer = None;
+            return;
+        }
+        let replaced = matches!(self.timer, Some((Timer::Reordering | Timer::Probe, _)));
+        let deadline = if replaced { self.head_timeout().max(now) } else { now + self.rtt.rto() };
+        self.timer = Some((Timer::Retransmission, deadline));
+    }
+
+    /// RTO after the head was sent.
+    fn head_timeout(&self) -> Time {
+        self.board.front().map_or(Time::MAX, |head| head.sent + self.rtt.rto())
+    }
+
+    /// Schedules a tail loss probe (`tcp_schedule_loss_probe`). `advancing`: the retransmission timeout would
+    /// start anew now; otherwise it runs since the head was sent.
+    pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
+        let open = matches!(self.state, State::Open);
+        if !self.options.tail_loss_probe || self.board.is_empty() || !open || self.board.sacked() > 0 {
+            return false;
+        }
+        // "PTO = 2 * SRTT; if FlightSize is one segment, PTO += WCDelAckT"
+        let wait = match self.rtt.smoothed() {
+            Some(srtt) if self.board.outstanding() == 1 => srtt * 2 + self.rtt.min_rto(),
+            Some(srtt) => srtt * 2 + SMALLEST_MARGIN,
+            None => self.rtt.rto(),
+        };
+        let timeout = if advancing { now + self.rtt.rto() } else { self.head_timeout() };
+        let deadline = if timeout > now { (now + wait).min(timeout) } else { now + wait };
+        self.timer = Some((Timer::Probe, deadline));
+        true
+    }
+
+    /// "The sender retransmits the earliest segment not acknowledged" (RFC 6298 section 5.4).
+    fn on_retransmission_timeout(&mut self, now: Time) {
+        if self.board.is_empty() {
+            return;
+        }
+        self.counts.timeouts += 1;
+        // what was sent within the last RTT is probably on its way (tcp_timeout_mark_lost)
+        for index in 0..self.board.len() {
+            let segment = self.board.get(index);
+            let recent = index > 0 && self.rack.deadline(segment.sent, Duration::ZERO) > now && self.sack;
+            if !segment.marks.sacked && !recent {
+                self.declare_lost(now, index);
+            }
+        }
+        self.board.forget_duplicates();
+        self.enter_loss(now);
+        self.timeouts_in_row += 1;
+        self.rtt.back_off();
+        self.timer = Some((Timer::Retransmission, now + self.rtt.rto()));
+        self.update_pacing(now);
+    }
+
+    /// RFC 8985 section 7.3: new data if there is some, else the last segment again.
+    fn on_probe_timeout(&mut self, now: Time) {
+        if self.probe.is_none() {
+            self.tail_probe_due = true;
+        }
+        self.timer = Some((Timer::Probe, Time::ZERO)); // the retransmission timer counts from the head
+        self.set_retransmission_timer(now);
+    }
+
+    /// Whether the probe repaired a loss (RFC 8985 section 7.4.2; `tcp_process_tlp_ack`).
+    pub(super) fn on_probe_acked(&mut self, now: Time, ack: u64, work: &mut Work) {
+        let Some((high, retransmission)) = self.probe else { return };
+        if ack < high {
+            return;
+        }
+        if !retransmission || work.dsack_of_probe {
+            self.probe = None; // new data, or both copies have arrived
+        } else if ack > high {
+            self.cut_for_probe(now); // "an ACK beyond it without DSACK: the original was lost"
+            self.probe = None;
+        } else if !work.advanced && !work.not_duplicate && !work.sacked {
+            self.probe = None; // a pure duplicate: both copies have arrived
+        }
+    }
+
+    /// RFC 8985 section 6.3: what is overtaken for longer than the window is lost.
+    fn on_reordering_timeout(&mut self, now: Time) {
+        let prior = self.board.in_flight();
+        let (lost, _) = self.mark_by_rack(now);
+        if self.board.in_flight() != prior {
+            if self.state != State::Recovery {
+                self.enter_recovery(now);
+                if !self.controller.owns_recovery() {
+                    self.reduce(PrrAck { delivered: 1, lost, ..PrrAck::default() });
+                }
+            }
+            self.update_pacing(now);
+        }
+        if self.timer.is_none() {
+            self.timer = Some((Timer::Reordering, Time::ZERO));
+            self.set_retransmission_timer(now);
+        }
+    }
+
+    /// The peer's window is closed and nothing is outstanding: it must be asked.
+    fn on_window_timeout(&mut self, now: Time) {
+        if self.is_window_closed() {
+            self.window_probe_due = true;
+            self.window_probes += 1;
+            self.start_window_timer(now);
+        }
+    }
+
+    pub(super) fn start_window_timer(&mut self, now: Time) {
+        let wait = self.rtt.rto() * (1 << self.window_probes.min(10));
+        self.timer = Some((Timer::Window, now + wait.min(LARGEST_RTO)));
+    }
+
+    /// An acknowledgement arrived while nothing was outstanding: the window may be open again.
+    pub(super) fn window_opened(&mut self, now: Time) {
+        if !self.is_window_closed() && matches!(self.timer, Some((Timer::Window, _))) {
+            self.timer = None;
+        } else if self.is_window_closed() {
+            self.start_window_timer(now);
+        }
+    }
+
+    /// Data waits, and not even the next segment fits into the peer's window.
+    fn is_window_closed(&self) -> bool {
+        self.board.is_empty() && self.next < self.end() && !self.fits_window()
+    }
+}

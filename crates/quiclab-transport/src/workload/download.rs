@@ -1,0 +1,281 @@
+//! The download on a byte stream: the client asks once, the server answers.
+//!
+//! | end | what it does |
+//! | --- | --- |
+//! | client | sends the request once connected, reads and discards the answer, closes as soon as the answer is complete |
+//! | server | reads the request to its end, then writes the answer as fast as there is room |
+//!
+//! An answer of a given duration ends that long after the client's start by an abort: what waits in the
+//! send buffer must not follow. What the client has read in order by then counts. If the abort does not
+//! reach the client within [`GRACE`], the client ends the transfer itself.
+//!
+//! A run is done when the client's progress is finished. The server's is finished when all it wrote is
+//! acknowledged or the client has closed the connection, whichever is first.
+
+use super::{Application, Command, Outcome};
+use quiclab_core::{ByteCount, Duration, Time};
+
+/// How long a client waits for the end of an answer of a given duration: longer than any RTT or timeout
+/// that is of interest.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The end that asks.
+pub(super) struct Client {
+    request: u64,
+    /// Bytes of the answer still to come; `u64::MAX`: as many as come.
+    expected: u64,
+    /// When an answer of a given duration must have ended.
+    until: Option<Time>,
+    connected: bool,
+    outcome: Outcome,
+}
+
+impl Client {
+    pub(super) fn new(
+        size: Option<ByteCount>,
+        duration: Option<Duration>,
+        request: ByteCount,
+        start: Time,
+    ) -> Self {
+        Self {
+            request: request.bytes(),
+            expected: size.map_or(u64::MAX, ByteCount::bytes),
+            until: duration.map(|duration| start + duration + GRACE),
+            connected: false,
+            outcome: Outcome::default(),
+        }
+    }
+}
+
+impl Application for Client {
+    fn start(&mut self, now: Time) {
+        self.outcome.progress.started = Some(now);
+    }
+
+    fn connected(&mut self, _now: Time) -> Command {
+        self.connected = true;
+        Command::Send(self.request)
+    }
+
+    fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    fn received(&mut self, now: Time, bytes: u64) -> Command {
+        self.outcome.progress.delivered_bytes += bytes;
+        if self.expected == u64::MAX {
+            return Command::Wait;
+        }
+        self.expected -= bytes;
+        if self.expected > 0 {
+            return Command::Wait;
+        }
+        self.outcome.finish(now);
+        Command::Close
+    }
+
+    fn acknowledged(&mut self, _now: Time) {}
+
+    fn peer_closed(&mut self, _now: Time) -> Command {
+        self.outcome.fail("closed by the server".to_owned());
+        Command::Close
+    }
+
+    fn peer_aborted(&mut self, now: Time) {
+        if self.until.is_some() && self.connected {
+            self.outcome.finish(now);
+        } else {
+            self.outcome.fail("reset by the server".to_owned());
+        }
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.until.filter(|_| self.connected && self.outcome.progress.finished.is_none())
+    }
+
+    fn wake(&mut self, now: Time) -> Command {
+        if self.deadline().is_none_or(|until| until > now) {
+            return Command::Wait;
+        }
+        self.outcome.finish(now);
+        Command::Abort
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+/// The end that answers.
+pub(super) struct Server {
+    /// Bytes of the request still to come.
+    expected: u64,
+    /// Length of the answer; `u64::MAX`: without end.
+    answer: u64,
+    /// When it gives up writing; `None` if the answer has a length.
+    until: Option<Time>,
+    writing: bool,
+    outcome: Outcome,
+}
+
+impl Server {
+    pub(super) fn new(
+        size: Option<ByteCount>,
+        duration: Option<Duration>,
+        request: ByteCount,
+        start: Time,
+    ) -> Self {
+        Self {
+            expected: request.bytes(),
+            answer: size.map_or(u64::MAX, ByteCount::bytes),
+            until: duration.map(|duration| start + duration),
+            writing: false,
+            outcome: Outcome::default(),
+        }
+    }
+}
+
+impl Application for Server {
+    fn start(&mut self, _now: Time) {}
+
+    fn connected(&mut self, _now: Time) -> Command {
+        Command::Wait
+    }
+
+    fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    fn received(&mut self, now: Time, bytes: u64) -> Command {
+        self.outcome.progress.started.get_or_insert(now);
+        self.outcome.progress.delivered_bytes += bytes;
+        self.expected -= bytes;
+        if self.expected > 0 {
+            return Command::Wait;
+        }
+        self.writing = true;
+        if self.deadline().is_some_and(|until| until <= now) {
+            return self.wake(now);
+        }
+        Command::Send(self.answer)
+    }
+
+    fn acknowledged(&mut self, now: Time) {
+        if self.writing && self.until.is_none() {
+            self.writing = false;
+            self.outcome.finish(now);
+        }
+    }
+
+    fn peer_closed(&mut self, now: Time) -> Command {
+        if self.expected == 0 {
+            self.outcome.finish(now);
+        } else {
+            self.outcome.fail("closed by the client before its request was complete".to_owned());
+        }
+        Command::Close
+    }
+
+    fn peer_aborted(&mut self, now: Time) {
+        self.peer_closed(now);
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.writing = false;
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.until.filter(|_| self.writing)
+    }
+
+    fn wake(&mut self, now: Time) -> Command {
+        if self.deadline().is_none_or(|until| until > now) {
+            return Command::Wait;
+        }
+        self.writing = false;
+        self.outcome.finish(now);
+        Command::Abort
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KB: ByteCount = ByteCount::from_bytes(1000);
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn an_answer_of_a_given_size_ends_when_its_last_byte_is_read() {
+        let mut client = Client::new(Some(KB), None, ByteCount::from_bytes(100), ms(0));
+        client.start(ms(0));
+        assert_eq!(client.connected(ms(10)), Command::Send(100));
+        assert_eq!((client.received(ms(20), 999), client.expected()), (Command::Wait, 1));
+        assert_eq!(client.outcome.progress.finished, None);
+        assert_eq!(client.received(ms(30), 1), Command::Close);
+        let progress = client.outcome.progress;
+        assert_eq!((progress.started, progress.finished), (Some(ms(0)), Some(ms(30))));
+        assert_eq!((progress.delivered_bytes, progress.failed), (1000, false));
+    }
+
+    #[test]
+    fn an_answer_of_a_given_duration_ends_by_an_abort() {
+        let duration = Some(Duration::from_millis(500));
+        let request = ByteCount::from_bytes(100);
+        let mut server = Server::new(None, duration, request, ms(0));
+        assert_eq!(server.deadline(), None, "nothing to end before the request");
+        assert_eq!(server.received(ms(20), 100), Command::Send(u64::MAX));
+        assert_eq!(server.deadline(), Some(ms(500)));
+        assert_eq!((server.wake(ms(499)), server.wake(ms(500))), (Command::Wait, Command::Abort));
+        assert_eq!((server.deadline(), server.outcome.progress.finished), (None, Some(ms(500))));
+
+        let mut client = Client::new(None, duration, request, ms(0));
+        client.connected(ms(10));
+        client.received(ms(20), 7000);
+        client.peer_aborted(ms(510));
+        assert_eq!(
+            (client.outcome.progress.finished, client.outcome.progress.failed),
+            (Some(ms(510)), false)
+        );
+    }
+
+    #[test]
+    fn a_client_whose_abort_is_lost_ends_by_itself() {
+        let mut client =
+            Client::new(None, Some(Duration::from_millis(500)), ByteCount::from_bytes(100), ms(0));
+        assert_eq!(client.deadline(), None, "not before it is connected: the handshake fails by itself");
+        client.connected(ms(10));
+        let end = ms(500) + GRACE;
+        assert_eq!((client.deadline(), client.wake(end)), (Some(end), Command::Abort));
+        assert_eq!(client.outcome.progress.finished, Some(end));
+    }
+
+    #[test]
+    fn an_end_before_the_answer_is_complete_is_a_failure() {
+        for end in [
+            |client: &mut Client| drop(client.peer_closed(ms(40))),
+            |client: &mut Client| {
+                client.peer_aborted(ms(40));
+            },
+        ] {
+            let mut client = Client::new(Some(KB), None, KB, ms(0));
+            client.connected(ms(10));
+            client.received(ms(20), 500);
+            end(&mut client);
+            assert!(client.outcome.progress.failed);
+            assert!(client.outcome.failure.as_deref().unwrap().ends_with("by the server"));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What an application does with a byte stream.
+//!
+//! An application sends and receives *messages* of known length, one at a time in each direction: a
+//! request, a response. The transport tells it what happened and does what it answers. Semantics are
+//! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
+
+mod download;
+mod request_response;
+mod samples;
+
+pub(crate) use samples::Samples;
+
+use crate::error::{Error, ensure, refused};
+use quiclab_core::scenario::Workload;
+use quiclab_core::{ByteCount, Duration, Metrics, Progress, Role, Time};
+
+/// What an application wants of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Nothing now.
+    Wait,
+    /// Send a message of this many bytes, as fast as there is room; `u64::MAX`: without end.
+    Send(u64),
+    /// Close once everything is sent.
+    Close,
+    /// End the connection at once; what is not sent is discarded.
+    Abort,
+}
+
+/// One side of a workload on a byte stream.
+pub(crate) trait Application: Send {
+    /// The client asks for a connection.
+    fn start(&mut self, now: Time);
+    /// The connection, and what is above it, is ready for messages.
+    fn connected(&mut self, now: Time) -> Command;
+    /// How many bytes are missing of the message that is being received or comes next; 0: none comes,
+    /// `u64::MAX`: it has no end.
+    fn expected(&self) -> u64;
+    /// The application has read `bytes`; never more than expected.
+    fn received(&mut self, now: Time, bytes: u64) -> Command;
+    /// Everything sent so far is acknowledged.
+    fn acknowledged(&mut self, now: Time);
+    /// The peer sends nothing more.
+    fn peer_closed(&mut self, now: Time) -> Command;
+    /// The peer has ended the connection at once.
+    fn peer_aborted(&mut self, now: Time);
+    /// The connection has failed.
+    fn failed(&mut self, reason: String);
+    /// When [`Application::wake`] wants to be called.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+    /// The deadline is due.
+    fn wake(&mut self, _now: Time) -> Command {
+        Command::Wait
+    }
+    /// State of the transfer.
+    fn outcome(&self) -> &Outcome;
+    /// Results of its own.
+    fn statistics(&self, _out: &mut Metrics) {}
+}
+
+/// State of a transfer, with the reason if it failed.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) progress: Progress,
+    pub(crate) failure: Option<String>,
+}
+
+impl Outcome {
+    fn finish(&mut self, now: Time) {
+        if !self.progress.failed {
+            self.progress.finished.get_or_insert(now);
+        }
+    }
+
+    /// The transfer will not be completed, unless it already is.
+    fn fail(&mut self, reason: String) {
+        if self.progress.finished.is_none() {
+            self.progress.failed = true;
+            self.failure.get_or_insert(reason);
+        }
+    }
+}
+
+/// One side of `workload` on a byte stream.
+///
+/// # Errors
+/// If the workload needs datagrams, or is not one.
+pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
+    match *workload {
+        Workload::Download { size, duration, request } => {
+            check_download(size, duration)?;
+            positive("workload.request", request)?;
+            Ok(match role {
+                Role::Client => Box::new(download::Client::new(size, duration, request, start)),
+                Role::Server => Box::new(download::Server::new(size, duration, request, start)),
+            })
+        }
+        Workload::RequestResponse { count, request, response, pause } => {
+            ensure(count > 0, || refused("workload.count", count, "1 or more"))?;
+            positive("workload.request", request)?;
+            positive("workload.response", response)?;
+            Ok(match role {
+                Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
+                Role::Server => Box::new(request_response::Server::new(count, request, response)),
+            })
+        }
+        Workload::Datagrams { .. } | Workload::Ping { .. } => {
+            Err(refused("workload.kind", workload.kind(), "`download`, `request_response`"))
+        }
+    }
+}
+
+fn positive(field: &'static str, size: ByteCount) -> Result<(), Error> {
+    ensure(size > ByteCount::ZERO, || refused(field, size, "1 B or more"))
+}
+
+fn check_download(size: Option<ByteCount>, duration: Option<Duration>) -> Result<(), Error> {
+    const ONE_OF_BOTH: &str = "exactly one of `size` or `duration`";
+    match (size, duration) {
+        (None, None) => Err(refused("workload", "a download with neither", ONE_OF_BOTH)),
+        (Some(_), Some(_)) => Err(refused("workload", "a download with both", ONE_OF_BOTH)),
+        (Some(size), None) => positive("workload.size", size),
+        (None, Some(Duration::ZERO)) => Err(refused("workload.duration", Duration::ZERO, "1 ns or more")),
+        (None, Some(_)) => Ok(()),
+    }
+}

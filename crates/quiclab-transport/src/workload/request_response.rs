@@ -1,0 +1,238 @@
+//! Requests and responses on one connection: the client asks, waits for the whole answer, pauses, and
+//! asks again.
+//!
+//! The response time of a request is the time from handing it to the transport to reading the last byte
+//! of its response. The first request is handed over once the connection is ready: its response time
+//! holds no handshake.
+
+use super::{Application, Command, Outcome, Samples};
+use quiclab_core::{ByteCount, Duration, Metrics, Time};
+
+/// The end that asks.
+pub(super) struct Client {
+    request: u64,
+    response: u64,
+    pause: Duration,
+    /// Requests not yet sent.
+    left: u32,
+    /// Bytes of the present response still to come; 0: none is awaited.
+    expected: u64,
+    /// When the present request was sent.
+    asked: Time,
+    /// When the pause is over; `None` outside a pause.
+    resume: Option<Time>,
+    times: Samples,
+    outcome: Outcome,
+}
+
+impl Client {
+    pub(super) fn new(count: u32, request: ByteCount, response: ByteCount, pause: Duration) -> Self {
+        Self {
+            request: request.bytes(),
+            response: response.bytes(),
+            pause,
+            left: count,
+            expected: 0,
+            asked: Time::ZERO,
+            resume: None,
+            times: Samples::default(),
+            outcome: Outcome::default(),
+        }
+    }
+
+    fn ask(&mut self, now: Time) -> Command {
+        self.left -= 1;
+        self.asked = now;
+        self.expected = self.response;
+        Command::Send(self.request)
+    }
+}
+
+impl Application for Client {
+    fn start(&mut self, now: Time) {
+        self.outcome.progress.started = Some(now);
+    }
+
+    fn connected(&mut self, now: Time) -> Command {
+        self.ask(now)
+    }
+
+    fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    fn received(&mut self, now: Time, bytes: u64) -> Command {
+        self.outcome.progress.delivered_bytes += bytes;
+        self.expected -= bytes;
+        if self.expected > 0 {
+            return Command::Wait;
+        }
+        self.times.add(now.since(self.asked));
+        if self.left == 0 {
+            self.outcome.finish(now);
+            Command::Close
+        } else if self.pause == Duration::ZERO {
+            self.ask(now)
+        } else {
+            self.resume = Some(now + self.pause);
+            Command::Wait
+        }
+    }
+
+    fn acknowledged(&mut self, _now: Time) {}
+
+    fn peer_closed(&mut self, _now: Time) -> Command {
+        self.resume = None;
+        self.outcome.fail("closed by the server".to_owned());
+        Command::Close
+    }
+
+    fn peer_aborted(&mut self, _now: Time) {
+        self.resume = None;
+        self.outcome.fail("reset by the server".to_owned());
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.resume = None;
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.resume
+    }
+
+    fn wake(&mut self, now: Time) -> Command {
+        if self.resume.is_none_or(|resume| resume > now) {
+            return Command::Wait;
+        }
+        self.resume = None;
+        self.ask(now)
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        out.count("responses", self.times.count());
+        self.times.report("response_time_ms", out);
+    }
+}
+
+/// The end that answers.
+pub(super) struct Server {
+    request: u64,
+    response: u64,
+    /// Bytes of the present request still to come.
+    expected: u64,
+    /// Requests not yet complete.
+    left: u32,
+    outcome: Outcome,
+}
+
+impl Server {
+    pub(super) fn new(count: u32, request: ByteCount, response: ByteCount) -> Self {
+        let (request, response) = (request.bytes(), response.bytes());
+        Self { request, response, expected: request, left: count, outcome: Outcome::default() }
+    }
+}
+
+impl Application for Server {
+    fn start(&mut self, _now: Time) {}
+
+    fn connected(&mut self, _now: Time) -> Command {
+        Command::Wait
+    }
+
+    fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    fn received(&mut self, now: Time, bytes: u64) -> Command {
+        self.outcome.progress.started.get_or_insert(now);
+        self.outcome.progress.delivered_bytes += bytes;
+        self.expected -= bytes;
+        if self.expected > 0 {
+            return Command::Wait;
+        }
+        self.left -= 1;
+        self.expected = if self.left == 0 { 0 } else { self.request };
+        Command::Send(self.response)
+    }
+
+    fn acknowledged(&mut self, now: Time) {
+        if self.left == 0 {
+            self.outcome.finish(now);
+        }
+    }
+
+    fn peer_closed(&mut self, now: Time) -> Command {
+        if self.left == 0 {
+            self.outcome.finish(now);
+        } else {
+            self.outcome.fail("closed by the client before its last request".to_owned());
+        }
+        Command::Close
+    }
+
+    fn peer_aborted(&mut self, now: Time) {
+        self.peer_closed(now);
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.outcome.fail(reason);
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_client_asks_again_after_the_whole_response_and_the_pause() {
+        let size = ByteCount::from_bytes;
+        let mut client = Client::new(2, size(10), size(100), Duration::from_millis(5));
+        client.start(ms(0));
+        assert_eq!(client.connected(ms(20)), Command::Send(10));
+        assert_eq!((client.received(ms(30), 99), client.deadline()), (Command::Wait, None));
+        assert_eq!((client.received(ms(32), 1), client.deadline()), (Command::Wait, Some(ms(37))));
+        assert_eq!((client.wake(ms(36)), client.wake(ms(37))), (Command::Wait, Command::Send(10)));
+        assert_eq!(client.received(ms(57), 100), Command::Close);
+        let progress = client.outcome.progress;
+        assert_eq!((progress.finished, progress.delivered_bytes), (Some(ms(57)), 200));
+        let mut metrics = Metrics::default();
+        client.statistics(&mut metrics);
+        // 32 - 20 and 57 - 37; nearest rank of 95 % of two values is the second
+        let expected = [
+            ("responses", 2.0),
+            ("response_time_ms_mean", 16.0),
+            ("response_time_ms_min", 12.0),
+            ("response_time_ms_max", 20.0),
+            ("response_time_ms_p95", 20.0),
+        ];
+        assert_eq!(metrics.0, expected);
+    }
+
+    #[test]
+    fn a_server_answers_each_complete_request() {
+        let size = ByteCount::from_bytes;
+        let mut server = Server::new(2, size(10), size(100));
+        assert_eq!(
+            (server.received(ms(1), 9), server.received(ms(2), 1)),
+            (Command::Wait, Command::Send(100))
+        );
+        server.acknowledged(ms(3));
+        assert_eq!((server.outcome.progress.finished, server.expected()), (None, 10));
+        assert_eq!((server.received(ms(4), 10), server.expected()), (Command::Send(100), 0));
+        server.acknowledged(ms(5));
+        assert_eq!(server.outcome.progress.finished, Some(ms(5)));
+    }
+}

@@ -1,0 +1,90 @@
+"""What the parts of the study `validation/linux_tcp` share: reading the reference, and its network.
+
+Every setting is built from the columns of the reference; nothing is set for a row alone.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from quiclab.stats import summarise
+
+REFERENCE = "reference/linux_tcp"
+CONTROLS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr-linux"}
+ROUND_TRIPS_BEFORE_DATA = 2  # SYN and SYN-ACK, then request and first data
+
+Cells = dict[str, str]
+Key = tuple[str | int | float, ...]
+
+
+def read(file: str) -> list[Cells]:
+    """Return the rows of a file of the reference."""
+    with (Path(__file__).parents[1] / file).open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def milliseconds(seconds: float) -> str:
+    """Write a time for a scenario."""
+    return f"{round(1e6 * seconds) / 1e3:.10g} ms"
+
+
+def seconds(text: str) -> float:
+    """Read a time of a resolved scenario, such as `45072 ms` [s]."""
+    found = re.fullmatch(r"([\d.e+-]+) ?(ns|us|ms|s)", text)
+    if found is None:
+        raise ValueError(f"`{text}` is no time")
+    return float(found[1]) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[found[2]]
+
+
+def chain(
+    rate_mbps: float, rtt_ms: float, queue_packets: int, loss_percent: float, jitter: str = "none"
+) -> dict[str, object]:
+    """Return what makes the base scenario this chain of bottleneck and delay node.
+
+    Parameters
+    ----------
+    rate_mbps, rtt_ms, queue_packets, loss_percent
+        As in the columns of those names.
+    jitter
+        `none`, or distribution, deviation and direction, such as `normal 1ms down`.
+    """
+    half = f"{rtt_ms / 2:g} ms"
+    far: object = half
+    if jitter != "none":
+        kind, deviation, direction = jitter.split()
+        if direction != "down":
+            raise ValueError(f"jitter `{jitter}` is not in the data direction only")
+        width = f"{deviation.removesuffix('ms')} ms"
+        far = {"mean": half, "deviation": width, "distribution": kind, "reorder": True}
+    changes: dict[str, object] = {
+        "links.bottleneck.rate": f"{rate_mbps:g} Mbit/s",
+        "links.bottleneck.queue.packets": queue_packets,
+        "links.far.delay": far,
+        "links.back.delay": half,
+    }
+    if loss_percent:
+        changes["links.bottleneck.loss"] = f"{loss_percent:g} %"
+    return changes
+
+
+def grouped(rows: Iterable[Cells], key: Callable[[Cells], Key]) -> dict[Key, list[Cells]]:
+    """Return rows by key, in the order of their first appearance."""
+    found: dict[Key, list[Cells]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def column(rows: Sequence[Cells], name: str) -> list[float]:
+    """Return the numbers of a column."""
+    return [float(row[name]) for row in rows]
+
+
+def with_means(cells: Cells, values: Mapping[str, Sequence[float]]) -> Cells:
+    """Add mean, deviation and number of repeated measurements to the cells that name a setting."""
+    found = dict(cells)
+    for name, numbers in values.items():
+        summary = summarise(numbers)
+        found |= {f"{name}_mean": f"{summary.mean:.6g}", f"{name}_std": f"{summary.std:.3g}", "n_runs": str(summary.n)}
+    return found

@@ -1,0 +1,82 @@
+"""What the study `validation/linux_tcp` measures in a run, as the reference defines it."""
+
+import math
+
+from _linux_tcp import ROUND_TRIPS_BEFORE_DATA, seconds
+from _linux_tcp_parts import PAIR_DURATION_S
+from quiclab.result import RunResult
+
+PAYLOAD_BYTES = 1448  # MSS 1460 without the timestamps option
+RETRANSMITS = ("retransmits", "retransmitted_packets", "lost_packets")
+"""Statistics of a sender that count retransmissions, the first of them that there is."""
+
+
+def goodput_mbps(result: RunResult) -> float:
+    """Bits received from the first data on, over the time that the reference measured [Mbit/s]."""
+    links = result.scenario.links
+    round_trip = sum(seconds(_mean(links[name].delay)) for name in ("far", "back"))
+    duration = result.network_time_s - ROUND_TRIPS_BEFORE_DATA * round_trip
+    return 8 * result.flows["main"].delivered_bytes / duration / 1e6
+
+
+def _mean(delay: object) -> str:
+    return delay if isinstance(delay, str) else str(getattr(delay, "mean", "0 s"))
+
+
+def srtt_ms(result: RunResult) -> float:
+    """Smoothed RTT of the sender in the mean over time [ms]; of the first flow, where there are two."""
+    return result.over_time(f"{next(iter(result.flows))}.sender", "srtt_ms", "mean")
+
+
+def cwnd_packets(result: RunResult) -> float:
+    """Congestion window in the mean over time [full packets]."""
+    return result.over_time("main.sender", "cwnd_bytes", "mean") / PAYLOAD_BYTES
+
+
+def longest_cwnd_packets(result: RunResult) -> float:
+    """Largest congestion window [full packets]."""
+    return result.over_time("main.sender", "cwnd_bytes", "largest") / PAYLOAD_BYTES
+
+
+def retransmits(result: RunResult) -> float:
+    """Packets sent again; NaN if the stack does not count them."""
+    sender = next(iter(result.flows.values())).sender
+    return next((float(sender[name]) for name in RETRANSMITS if name in sender), math.nan)
+
+
+def transfer_time_ms(result: RunResult) -> float:
+    """Time from the client's first packet to the last byte [ms]; NaN if it did not finish."""
+    time = result.flows["main"].download_time_s
+    return math.nan if time is None else 1e3 * time
+
+
+def share(result: RunResult) -> float:
+    """Part of the first flow in what both have delivered."""
+    first, second = (result.flows[name].delivered_bytes for name in ("first", "second"))
+    return first / (first + second)
+
+
+def sum_mbps(result: RunResult) -> float:
+    """Goodput of both flows together [Mbit/s]."""
+    return 8 * sum(flow.delivered_bytes for flow in result.flows.values()) / PAIR_DURATION_S / 1e6
+
+
+def batch_throughput_mbps(result: RunResult) -> float:
+    """File bits over the time from the first data to the last byte [Mbit/s]; NaN if it did not finish."""
+    flow = result.flows["dc"]
+    links = result.scenario.links
+    round_trip = sum(seconds(_mean(links[name].delay)) for name in ("down1", "up1"))
+    if flow.download_time_s is None:
+        return math.nan
+    return 8 * flow.delivered_bytes / (flow.download_time_s - ROUND_TRIPS_BEFORE_DATA * round_trip) / 1e6
+
+
+def queue_drops(result: RunResult) -> float:
+    """Packets that the queues of both downlinks dropped."""
+    links = (result.elements[name]["statistics"] for name in ("down1", "down2"))
+    return float(sum(link["dropped_queue_full_packets"] for link in links))
+
+
+def timer_expiries(result: RunResult) -> float:
+    """Times that t-Reordering expired at the client."""
+    return float(result.elements["dc.receiver"]["statistics"]["timer_expiries"])

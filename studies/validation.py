@@ -1,0 +1,284 @@
+"""Linux TCP, measured, beside the model of it.
+
+Kernels in virtual time (7.3.4, infinitely fast CPU, exact timers) sent bulk and short transfers through one
+bottleneck, two flows against each other, and a download over Dual Connectivity. The same networks with the model in
+place of the kernel have to give the same goodput, round trip time, transfer times, shares and throughput.
+"""
+
+from _linux_tcp import CONTROLS
+from _linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
+from _linux_tcp_metrics import (
+    batch_throughput_mbps,
+    cwnd_packets,
+    goodput_mbps,
+    longest_cwnd_packets,
+    queue_drops,
+    retransmits,
+    share,
+    srtt_ms,
+    sum_mbps,
+    timer_expiries,
+    transfer_time_ms,
+)
+from _linux_tcp_parts import (
+    ACCESSES,
+    BATCH_CRITERIA,
+    BATCHES,
+    DUAL_CONNECTIVITY,
+    PAIR_CRITERIA,
+    PAIR_NAMES,
+    PAIRS,
+    PUBLISHED_BATCHES,
+    SHORT,
+    SHORT_CRITERIA,
+    SIZES,
+    STARTS,
+    batch_table,
+    pair_changes,
+    pair_table,
+    short_table,
+)
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Engine,
+    Factor,
+    Figure,
+    Metric,
+    Study,
+    Table,
+    Unavailable,
+    Value,
+)
+
+LINUX = "Linux 7.3.4 in virtual time (reference/linux_tcp)"
+CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
+ENGINE = Engine("lab-tcp")
+LINUX_PROFILE = "linux-7"
+LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"}
+
+
+def main_stack(engine: str) -> Changes:
+    """Run one stack at both ends."""
+    return {"flows.main.stack": engine}
+
+
+def both_stacks(engine: str) -> Changes:
+    """Run one stack at all ends of both flows."""
+    return {"flows.first.stack": engine, "flows.second.stack": engine}
+
+
+def dual_connectivity_flow(engine: str) -> Changes:
+    """Put a Reno download of TCP in the place of the QUIC flow: frames of 1336 bytes with the number of the bearer."""
+    end = {"profile": LINUX_PROFILE, "tcp": {"mss": "1280 B"}}
+    flow = {
+        "stack": engine,
+        "down": ["dc"],
+        "up": ["up1"],
+        "workload": {"kind": "download", "size": "100 MB", "request": "16 B"},
+        "sender": {**end, "congestion_control": "newreno"},
+        "receiver": end,
+    }
+    return {"flows.dc": flow}
+
+
+def start_times(pattern: Value) -> Changes:
+    """Start the two flows as in a run of the reference."""
+    first, second = STARTS[int(pattern)]
+    return {"flows.first.start": f"{1e3 * first:.10g} ms", "flows.second.start": f"{1e3 * second:.10g} ms"}
+
+
+SAME_EVERYWHERE = (
+    Assumption(
+        "Both ends are lab-tcp with the profile linux-7; congestion control is newreno, cubic or bbr-linux.",
+        "One profile for all rows: nothing is set or fitted for a row alone.",
+    ),
+    Assumption(
+        "The bottleneck counts IP packet and 14 bytes of Ethernet header; its queue counts the packet in service; "
+        "random loss takes place before the queue; nothing queues elsewhere.",
+        "That is how netem of the reference's kernels does it.",
+    ),
+    Assumption(
+        "Time counts from two round trips after the client's start, when the first data can arrive.",
+        "The reference counts from the moment the receiver accepts the connection, right before the first data. "
+        "A lost SYN-ACK therefore costs time here only (in 1 % of the runs with 1 % loss).",
+    ),
+)
+LIMITS = (
+    "Deviations over seeds show the effect of random loss, jitter and start phase alone, in the reference and here: in "
+    "both, CPUs are infinitely fast and timers exact. Without these, runs repeat each other.",
+    "Of random settings the reference has few runs (3; one with buffers of 64 MB): a miss by little may be chance.",
+)
+
+BULK_STUDY = Study(
+    name="validation/linux_tcp/bulk",
+    title="Linux TCP: bulk transfers",
+    abstract="Reno, CUBIC and BBR send for 30 or 45 seconds through a bottleneck with a short or long queue, with "
+    "random loss, or with jitter that reorders.",
+    source=LINUX,
+    scenario=CHAIN,
+    configurations=tuple(
+        Configuration(name, label, {"flows.main.sender.congestion_control": CONTROLS[name]})
+        for name, label in LABELS.items()
+    ),
+    factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
+    metric=Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
+    further=(
+        Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
+        Metric("cwnd_packets", "Mean congestion window", "packets", cwnd_packets),
+        Metric("longest_cwnd_packets", "Largest congestion window", "packets", longest_cwnd_packets),
+        Metric("retransmits", "Retransmissions", "packets", retransmits),
+    ),
+    engines=(ENGINE,),
+    engine_changes=main_stack,
+    runs=5,
+    table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
+    figures=(
+        Figure("Goodput without random loss", LINUX, "", "Goodput, start-up included.", "LT-B1"),
+        Figure("Goodput under random loss", LINUX, "", "Goodput, start-up included.", "LT-B2"),
+        Figure("Round trip time", LINUX, "", "Smoothed RTT of the sender, mean over time.", "LT-B3"),
+    ),
+    claims=tuple(criterion.claim(LINUX) for criterion in BULK_CRITERIA),
+    criteria=BULK_CRITERIA,
+    assumptions=(
+        *SAME_EVERYWHERE,
+        Assumption(
+            "Jitter acts on the data alone, after the bottleneck, on each packet for itself, and reorders.",
+            "As in the reference; `uniform25ms` is plus or minus 25 ms.",
+        ),
+        Assumption(
+            "Rows with uniform jitter and default buffers are run and shown, but not judged.",
+            "There the autotuning of the kernel's socket buffers decides; the rows with 64 MB are the ones to compare.",
+        ),
+    ),
+    limits=LIMITS,
+)
+
+SHORT_STUDY = Study(
+    name="validation/linux_tcp/short",
+    title="Linux TCP: short transfers",
+    abstract="A new CUBIC connection fetches 5 kB to 10 MB, without and with 1 % loss.",
+    source=LINUX,
+    scenario=CHAIN,
+    configurations=tuple(Configuration(name, access.label, access.changes) for name, access in ACCESSES.items()),
+    factors=(Factor("size", "size_bytes", "Size", "B", SIZES, lambda size: {"flows.main.workload.size": f"{size} B"}),),
+    metric=Metric("time_ms", "Time", "ms", transfer_time_ms),
+    engines=(ENGINE,),
+    engine_changes=main_stack,
+    runs=20,
+    table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
+    figures=(
+        Figure("Short transfers without loss", LINUX, "", "Median over the repetitions.", "LT-S1"),
+        Figure("Short transfers with 1 % loss", LINUX, "", "Median over the repetitions.", "LT-S2"),
+    ),
+    claims=tuple(criterion.claim(LINUX) for criterion in SHORT_CRITERIA),
+    criteria=SHORT_CRITERIA,
+    assumptions=(
+        SAME_EVERYWHERE[0],
+        SAME_EVERYWHERE[1],
+        Assumption(
+            "Medians over the repetitions are compared; under loss they may differ by two standard errors.",
+            "Twenty repetitions tell medians under loss apart no better. The standard error is bootstrapped from the "
+            "reference, so that a model does not widen its own limit. Tables show means.",
+        ),
+    ),
+    limits=LIMITS,
+)
+
+PAIRS_STUDY = Study(
+    name="validation/linux_tcp/pairs",
+    title="Linux TCP: two flows",
+    abstract="Two flows share 20 Mbit/s, 20 ms and a queue of 100 packets for two minutes.",
+    source=LINUX,
+    scenario=PAIR,
+    configurations=tuple(
+        Configuration(name, " with ".join(LABELS[control] for control in name.split("-")), pair_changes(name))
+        for name in PAIR_NAMES
+    ),
+    factors=(Factor("starts", "starts", "Start times", "", tuple(STARTS), start_times),),
+    metric=Metric("share", "Share of the first flow", "", share),
+    further=(
+        Metric("sum_mbps", "Goodput of both", "Mbit/s", sum_mbps),
+        Metric("srtt_ms", "Mean smoothed RTT of the first flow", "ms", srtt_ms),
+    ),
+    engines=(ENGINE,),
+    engine_changes=both_stacks,
+    runs=5,
+    table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
+    figures=(Figure("Shares", LINUX, "", "Share of the first flow, mean over the start times.", "LT-P1"),),
+    claims=tuple(criterion.claim(LINUX) for criterion in PAIR_CRITERIA),
+    criteria=PAIR_CRITERIA,
+    assumptions=(
+        *SAME_EVERYWHERE,
+        Assumption(
+            "The flows start at the times of the reference's three runs, which take turns in who is first.",
+            "The start phase is the only thing that its seeds change for Reno and CUBIC.",
+        ),
+    ),
+    limits=LIMITS,
+)
+
+DUAL_CONNECTIVITY_STUDY = Study(
+    name="validation/linux_tcp/dual_connectivity",
+    title="Linux TCP: batches of Dual Connectivity",
+    abstract="A Reno download of 100 MB over a bearer that is split between two links in batches, as published, with "
+    "the kernel's TCP and with the model.",
+    source=LINUX,
+    scenario="scenarios/dual_connectivity.toml",
+    configurations=(Configuration("linux", "Linux 7.3.4, and the model", {}),),
+    factors=(
+        Factor(
+            "batch",
+            "dc_batch_packets",
+            "DC batch size",
+            "packets",
+            BATCHES,
+            lambda batch: {"bearers.dc.batch_packets": batch},
+        ),
+    ),
+    metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
+    further=(
+        Metric("queue_drops", "Drops of both queues", "packets", queue_drops),
+        Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries),
+        Metric("retransmits", "Retransmissions", "packets", retransmits),
+    ),
+    engines=(ENGINE,),
+    engine_changes=dual_connectivity_flow,
+    runs=5,
+    table=Table(
+        DUAL_CONNECTIVITY,
+        f"{LINUX}, dual_connectivity_batch.csv",
+        lambda _: batch_table(),
+        (PUBLISHED_BATCHES,),
+    ),
+    figures=(
+        Figure("Throughput over the DC batch size", LINUX, "batch", "Mean and standard deviation over the runs."),
+        Figure("Distance from Linux", LINUX, "", "Mean over the runs.", "LT-D1"),
+    ),
+    claims=tuple(criterion.claim(LINUX) for criterion in BATCH_CRITERIA),
+    criteria=BATCH_CRITERIA,
+    assumptions=(
+        *SAME_EVERYWHERE[:1],
+        SAME_EVERYWHERE[2],
+        Assumption(
+            "The queue of each downlink holds 100 packets; delays are normal with 10 ms mean and 1 ms deviation and "
+            "reorder, on the uplink, too.",
+            "The variant `rate_stage_only` of the reference; acknowledgements return over link 1.",
+        ),
+        Assumption(
+            "Frames have 1336 bytes: 1268 of payload, 52 of headers with timestamps, 2 of the bearer, 14 of Ethernet.",
+            "As in the reference and as published. No TLS and no HTTP/2 on top.",
+        ),
+    ),
+    limits=(*LIMITS, "Batches of 2 and 10 packets were measured once in the reference."),
+    unavailable=(
+        Unavailable(
+            "published",
+            "published testbed (server kernel 5.3)",
+            "a testbed with older kernels, TLS and HTTP/2: shown, not compared",
+        ),
+    ),
+)
+
+STUDIES = (BULK_STUDY, SHORT_STUDY, PAIRS_STUDY, DUAL_CONNECTIVITY_STUDY)
