@@ -34,6 +34,8 @@ struct Sent {
     segment: Segment,
 }
 
+type Lost = Box<dyn Fn(usize, &Sent) -> bool>;
+
 /// A client and a server with what is on its way between them.
 struct Pipe {
     client: Box<dyn Endpoint>,
@@ -41,7 +43,7 @@ struct Pipe {
     travelling: VecDeque<(Time, Role, Packet)>,
     sent: Vec<Sent>,
     /// Numbers of sent packets, by both ends together, that do not arrive.
-    lost: Box<dyn Fn(usize, &Sent) -> bool>,
+    lost: Lost,
 }
 
 impl Pipe {
