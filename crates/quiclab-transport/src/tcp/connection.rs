@@ -75,8 +75,6 @@ pub(super) struct Connection {
     agreed: Agreed,
     halves: Option<Halves>,
     control: Option<Control>,
-    /// Acknowledgement number sent last (Linux `rcv_wup`).
-    acknowledged: u64,
     /// When an old duplicate was acknowledged; `None`: never.
     last_duplicate: Option<Time>,
     /// Something arrived that the application has not looked at.
@@ -99,7 +97,6 @@ impl Connection {
             agreed: Agreed::default(),
             halves: None,
             control: None,
-            acknowledged: 0,
             last_duplicate: None,
             readable: false,
             closed_by_peer: false,
@@ -224,7 +221,6 @@ impl Connection {
         self.offer = Offer::of_peer(segment.options.as_deref());
         self.agreed = Agreed::new(&self.config, self.offer);
         self.syn_timestamp = segment.timestamp;
-        self.acknowledged = 1;
     }
 
     fn receive_syn_sent(&mut self, now: Time, segment: &Segment) {
@@ -451,7 +447,8 @@ impl Connection {
         let window = receiver.window();
         let window = if self.agreed.window_scaling { window } else { window.min(UNSCALED_WINDOW as u32) };
         let mut flags = Flags::ACK;
-        if push {
+        // Linux: a FIN without data has no PSH (`tcp_send_fin`)
+        if push && length > 0 {
             flags = flags.with(Flags::PSH);
         }
         if fin {
@@ -464,7 +461,6 @@ impl Connection {
         if !pure && !retransmission {
             receiver.on_data_sent(now);
         }
-        self.acknowledged = acknowledgement;
         Segment {
             sequence,
             acknowledgement,

@@ -221,6 +221,7 @@ impl TcpEndpoint {
             out.count("retransmitted_packets", snapshot.retransmitted_segments);
             out.count("timeouts", snapshot.timeouts);
             out.count("tail_loss_probes", snapshot.tail_loss_probes);
+            out.count("undos", snapshot.undos);
             out.count("reordering_packets", u64::from(snapshot.reordering));
         }
         out.count("packets_sent", self.counters.sent.packets);
