@@ -17,7 +17,7 @@
 use super::config::Config;
 use super::handshake::{Agreed, Expiry, Offer, Retransmission, UNSCALED_WINDOW, syn_window};
 use super::receiver::Receiver;
-use super::sender::{self, Sender, Snapshot, Transmission, timestamp};
+use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::build::{Flavour, Settings};
 use crate::{congestion, pacing};
 use quiclab_core::scenario::{CongestionControl, Pacing};
@@ -77,6 +77,8 @@ pub(super) struct Connection {
     control: Option<Control>,
     /// When an old duplicate was acknowledged; `None`: never.
     last_duplicate: Option<Time>,
+    /// What the acknowledgement that arrived last did; taken by [`Connection::take_acknowledgement`].
+    acknowledgement: Option<AckOutcome>,
     /// Something arrived that the application has not looked at.
     readable: bool,
     closed_by_peer: bool,
@@ -98,6 +100,7 @@ impl Connection {
             halves: None,
             control: None,
             last_duplicate: None,
+            acknowledgement: None,
             readable: false,
             closed_by_peer: false,
             failure: None,
@@ -169,6 +172,11 @@ impl Connection {
     /// State for results; `None` before the connection is open.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         self.halves.as_ref().map(|halves| halves.sender.snapshot())
+    }
+
+    /// What the segment just received acknowledged; `None` if nothing that counts.
+    pub(super) fn take_acknowledgement(&mut self) -> Option<AckOutcome> {
+        self.acknowledgement.take()
     }
 
     /// Length of the TCP header of a segment of this connection, in bytes.
@@ -310,7 +318,8 @@ impl Connection {
             return halves.receiver.on_too_old(now, segment);
         }
         if segment.flags.has(Flags::ACK) {
-            halves.sender.on_ack(now, segment);
+            let outcome = halves.sender.on_ack(now, segment);
+            self.acknowledgement = (!outcome.ignored).then_some(outcome);
         }
         halves.receiver.on_segment(now, segment, halves.sender.srtt());
         self.readable |= segment.end() > segment.sequence;
