@@ -327,6 +327,8 @@ fn a_client_that_vanishes_is_given_up_with_a_reset() {
     );
     let last = pipe.sent.iter().rfind(|sent| sent.role == Role::Server).expect("the server sent");
     assert!(last.segment.flags.has(Flags::RST));
+    // 15 led to a retransmission, the 16th to the end
+    assert_eq!(Pipe::metric(&mut pipe.server, "timeouts"), Some(16.0));
     assert_eq!(pipe.server.next_wake(), None);
 }
 
@@ -397,4 +399,36 @@ fn an_observer_is_told_changes_of_recovery_and_changes_nothing() {
 #[test]
 fn an_endpoint_is_small() {
     assert!(size_of::<TcpEndpoint>() < 4096, "{}", size_of::<TcpEndpoint>());
+}
+
+/// The payload of a segment with data need not shrink for SACK blocks: these leave by themselves, before.
+#[test]
+fn sack_blocks_that_are_due_leave_before_data() {
+    let values = super::super::options::resolve(&fixed()).expect("a good configuration");
+    let random = RandomStream::new(1, "client");
+    let mut client = Connection::new(values.config, 0, Role::Client, random);
+    client.connect(ms(0));
+    let syn = client.next_segment(ms(0)).expect("a SYN");
+    let syn_ack = Segment { acknowledgement: 1, flags: Flags::SYN.with(Flags::ACK), ..syn.clone() };
+    client.receive(ms(20), &syn_ack);
+    assert!(client.next_segment(ms(20)).is_some_and(|ack| ack.length == 0));
+    client.write(500);
+    let flags = Flags::ACK;
+    client.receive(
+        ms(30),
+        &Segment {
+            sequence: 1449,
+            acknowledgement: 1,
+            length: 1448,
+            flags,
+            timestamp: 30,
+            options: None,
+            ..syn
+        },
+    );
+    let ack = client.next_segment(ms(30)).expect("an ACK at once: RFC 5681 section 4.2");
+    assert_eq!((ack.length, ack.sack()), (0, &[(1449, 2897)][..]));
+    let data = client.next_segment(ms(30)).expect("data");
+    assert_eq!((data.length, data.sack().len(), data.acknowledgement), (500, 0, 1));
+    assert_eq!(client.next_segment(ms(30)), None);
 }
