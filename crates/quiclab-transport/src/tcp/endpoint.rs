@@ -252,7 +252,8 @@ impl Element for TcpEndpoint {
             return; // background traffic that went astray
         };
         self.connection.receive(now, &segment);
-        if let (Some(observer), Some(outcome)) = (&mut self.observer, self.connection.take_acknowledgement()) {
+        if let (Some(observer), Some(outcome)) = (&mut self.observer, self.connection.take_acknowledgement())
+        {
             let (packets, bytes) = (outcome.acked_segments, outcome.acked_bytes);
             observer.observe(now, &TransportEvent::AckReceived { packets, bytes });
         }

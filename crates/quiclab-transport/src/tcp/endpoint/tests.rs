@@ -370,24 +370,37 @@ fn a_stray_packet_is_counted_and_a_stray_segment_is_reset() {
     assert_eq!((answer.flags.has(Flags::RST), answer.sequence), (true, 77));
 }
 
-struct Recorder(Arc<Mutex<Vec<(Time, RecoveryState)>>>);
+/// States of recovery, and bytes of acknowledgements.
+#[derive(Default)]
+struct Told {
+    states: Vec<(Time, RecoveryState)>,
+    acknowledged: Vec<u64>,
+}
+
+struct Recorder(Arc<Mutex<Told>>);
 
 impl TransportObserver for Recorder {
     fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
-        let TransportEvent::Recovery(state) = event else { panic!("only recovery is told") };
-        self.0.lock().expect("one thread").push((now, *state));
+        let mut told = self.0.lock().expect("one thread");
+        match event {
+            TransportEvent::Recovery(state) => told.states.push((now, *state)),
+            TransportEvent::AckReceived { bytes, .. } => told.acknowledged.push(*bytes),
+            other => panic!("TCP does not tell {other:?}"),
+        }
     }
 }
 
 #[test]
-fn an_observer_is_told_changes_of_recovery_and_changes_nothing() {
-    let states = Arc::new(Mutex::new(Vec::new()));
-    let recorder = Box::new(Recorder(Arc::clone(&states)));
+fn an_observer_is_told_of_recovery_and_acknowledgements_and_changes_nothing() {
+    let told = Arc::new(Mutex::new(Told::default()));
+    let recorder = Box::new(Recorder(Arc::clone(&told)));
     let mut watched = Pipe::observed(&fixed(), &fixed(), &download(20_000), Some(recorder));
     let mut alone = Pipe::new(&fixed(), &fixed(), &download(20_000));
     watched.run(ms(1000));
     alone.run(ms(1000));
-    let states = states.lock().expect("one thread");
+    let told = told.lock().expect("one thread");
+    let states = &told.states;
+    assert_eq!(told.acknowledged.iter().sum::<u64>(), 20_000 + 1, "the answer and FIN");
     assert_eq!(states.first().expect("told").0, ms(30), "the connection is open");
     assert!(states.windows(2).all(|pair| pair[0].1 != pair[1].1), "changes only");
     assert!(states.iter().any(|(_, state)| state.in_flight_bytes == Some(14_480)));
