@@ -4,13 +4,17 @@
 use super::common::*;
 use quiclab_sim::EndedBy;
 
-/// A fixed window, so that all parts of a transfer are alike; without losses.
+/// A fixed window without losses, so that all parts of a transfer are alike, and the usual delayed
+/// acknowledgements: with the short ones of [`ONE_FLOW`] segments share an instant, and hence an event, until bursts
+/// have dissolved.
 fn events_of(size: &str) -> f64 {
     let output = run_one(&[
         ("until", "workloads_done"),
         ("flows.f.workload.size", size),
         ("flows.f.sender.congestion_control", "fixed"),
         ("flows.f.sender.initial_window", "144800 B"),
+        ("flows.f.receiver.tcp.min_delayed_ack", "40 ms"),
+        ("flows.f.receiver.tcp.max_delayed_ack", "200 ms"),
     ]);
     assert_eq!(output.result.run.ended_by, EndedBy::WorkloadsDone);
     output.result.run.events as f64

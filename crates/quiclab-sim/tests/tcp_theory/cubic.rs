@@ -1,8 +1,7 @@
 //! CUBIC against RFC 9438: the window as a function of the time since a single loss.
 //!
-//! The connection starts with a window of 300 packets that leave at once; the link loses the 50th of them.
-//! 49 are acknowledged before and open the window by one each (slow start): W_max = 349 packets. The next
-//! loss never comes.
+//! In slow start the window is 10 packets and one for each that was acknowledged: when the loss of the n-th is
+//! noticed, n - 1 are, and W_max = 10 + n - 1. The next loss never comes.
 
 use super::common::*;
 use quiclab_sim::RunOutput;
@@ -11,15 +10,11 @@ use quiclab_sim::RunOutput;
 const C: f64 = 410.0 / 1024.0;
 const BETA: f64 = 717.0 / 1024.0;
 
-/// `first` packets at the start, of which number `lost` is lost (the SYN-ACK is number 0).
-fn run_one_loss(first: u64, lost: u64, more: &[(&str, &str)]) -> RunOutput {
-    let window = format!("{} B", first * 1448);
-    let loss = format!(r#"{{ kind = "listed", packets = [{lost}] }}"#);
-    let mut sets = vec![
-        ("flows.f.sender.congestion_control", "cubic"),
-        ("flows.f.sender.initial_window", window.as_str()),
-        ("links.down.loss", loss.as_str()),
-    ];
+/// The loss that ends slow start happens at a window of `w_max` packets. Number 0 on the link is the SYN-ACK.
+fn run_one_loss(w_max: u64, more: &[(&str, &str)]) -> RunOutput {
+    let loss = format!(r#"{{ kind = "listed", packets = [{}] }}"#, w_max - 9);
+    let mut sets =
+        vec![("flows.f.sender.congestion_control", "cubic"), ("links.down.loss", loss.as_str())];
     sets.extend(more);
     let output = run_one(&sets);
     assert_eq!(sender(&output, "congestion_events"), 1.0);
@@ -39,8 +34,7 @@ fn curve(w_max: f64, epoch: f64, time: f64) -> f64 {
 #[test]
 fn after_a_loss_the_window_follows_the_cubic_curve() {
     let output = run_one_loss(
-        300,
-        50,
+        349,
         &[
             ("duration", "15 s"),
             ("links.down.delay", "50 ms"),
@@ -80,8 +74,7 @@ fn after_a_loss_the_window_follows_the_cubic_curve() {
 #[test]
 fn small_windows_on_short_paths_grow_like_reno() {
     let output = run_one_loss(
-        40,
-        10,
+        49,
         &[("duration", "4 s"), ("links.down.delay", "5 ms"), ("links.up.delay", "5 ms"), ("record.series_interval", "5 ms")],
     );
     let windows = windows(&output);
@@ -105,10 +98,9 @@ fn a_cut_of_n_connections_is_that_of_one_of_them() {
     for n in [1_u32, 2, 4, 10] {
         let connections = n.to_string();
         let output = run_one_loss(
-            300,
-            50,
+            349,
             &[
-                ("duration", "200 ms"),
+                ("duration", "400 ms"),
                 ("flows.f.sender.emulated_connections", &connections),
                 ("record.series_interval", "100 us"),
             ],

@@ -1,30 +1,31 @@
 //! Spacing of packets behind the sender, for each kind of pacing.
 //!
-//! The window is fixed at W = 100 packets and the round trip 100 ms. A link of 10 Gbit/s adds a microsecond to a
-//! round trip, in which packets are acknowledged; 1 % is allowed for that. So the rates are known: f W / RTT.
+//! The window is fixed at W = 44 packets (what the 64 KiB hold that Linux announces at first) and the round
+//! trip is 44 ms. A link of 10 Gbit/s adds microseconds to it; 1 % is allowed for that. So the rates are known:
+//! f W / RTT.
 
 use super::common::*;
 use quiclab_core::{Duration, Time};
 
-const WINDOW: u32 = 100;
+const WINDOW: u32 = 44;
 /// An unpaced window each round trip, in packets per second.
 const RATE: f64 = 1000.0;
-const RTT: f64 = 0.1;
+const RTT: f64 = 0.044;
 
 /// Departures of full segments in a second, in seconds.
 fn departures_with(pacing: &str, more: &[(&str, &str)]) -> Vec<Time> {
     let mut sets = vec![
         ("duration", "1 s"),
         ("links.down.rate", "10 Gbit/s"),
-        ("links.down.delay", "50 ms"),
-        ("links.up.delay", "50 ms"),
+        ("links.down.delay", "22 ms"),
+        ("links.up.delay", "22 ms"),
         ("flows.f.sender.congestion_control", "fixed"),
-        ("flows.f.sender.initial_window", "144800 B"),
+        ("flows.f.sender.initial_window", "63712 B"),
         ("flows.f.sender.pacing", pacing),
     ];
     sets.extend(more);
     let times = departures(&run_one(&sets), 1000);
-    // the first leaves after 150 ms; a paced window takes at most a round trip and what pacing adds to it
+    // the first leaves after 66 ms; a paced window takes at most a round trip and what pacing adds to it
     assert!(times.len() > 600, "{} packets are not enough to say anything", times.len());
     times
 }
@@ -104,8 +105,8 @@ fn quantum_pacing_sends_bursts_a_millisecond_apart() {
         assert_eq!(time, start + ms(number as u64), "burst {number}");
         assert!(number == 0 || count <= 2, "{count} packets at once");
     }
-    // 90 packets at 1.25 per millisecond, the last one within a quantum
-    assert!((72..=73).contains(&(bursts.len() - 1)), "{}", bursts.len());
+    // 34 packets at 1.25 per millisecond: 27.2 ms, the last one within a quantum
+    assert!((27..=28).contains(&(bursts.len() - 1)), "{}", bursts.len());
     // later, ACKs let go what the bucket holds, and nothing exceeds the rate and 10 packets
     assert!(burst(&times, 1.25 * RATE) <= 10.01);
 }
@@ -150,7 +151,7 @@ fn fq_pacing_sends_single_segments_at_the_rate() {
         ("duration", "1 s"),
         ("links.down.rate", "10 Gbit/s"),
         ("flows.f.sender.congestion_control", "fixed"),
-        ("flows.f.sender.initial_window", "144800 B"),
+        ("flows.f.sender.initial_window", "63712 B"),
         ("flows.f.sender.pacing", &format!(r#"{{ kind = "fq", max_rate = "{limit}" }}"#)),
     ]);
     let times = departures(&output, 1000);
