@@ -6,6 +6,7 @@
 //! (quinn) or the controller (noq). Only during the handshake may a padded packet without
 //! ack-eliciting frames be missing, until the next ACK.
 
+use crate::lab_controller::LabController;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,6 +15,8 @@ use std::time::{Duration, Instant};
 /// The mirror. Atomics only because the stacks want their controllers `Sync`: one thread uses it.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
+    /// The controller, where it is one of quiclab's.
+    lab: Option<LabController>,
     in_flight: AtomicU64,
     sampled: AtomicBool,
     /// Nanoseconds; 0 before it is known.
@@ -24,6 +27,15 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
+    pub(crate) fn new(lab: Option<LabController>) -> Self {
+        Self { lab, ..Self::default() }
+    }
+
+    /// The controller, where it is one of quiclab's.
+    pub(crate) fn lab(&self) -> Option<&LabController> {
+        self.lab.as_ref()
+    }
+
     /// Bytes sent and not acknowledged or lost.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight.load(Relaxed)
@@ -47,9 +59,12 @@ impl Gauge {
 
     /// A datagram of `bytes` is sent, and `eliciting_frames` were up to now: it counts as in flight
     /// if these have grown. For quinn, which does not tell its controller what makes a packet count.
-    pub(crate) fn sent(&self, bytes: u64, eliciting_frames: u64) {
+    pub(crate) fn sent(&self, now: Instant, bytes: u64, eliciting_frames: u64) {
         if self.eliciting_frames.swap(eliciting_frames, Relaxed) != eliciting_frames {
             self.add_in_flight(bytes);
+            if let Some(lab) = &self.lab {
+                lab.sent(now, bytes);
+            }
         }
     }
 

@@ -4,7 +4,8 @@
 //! build ── options (what is allowed)
 //!   └── driver: an Endpoint of a Stack and a download (workload)
 //!         ├── stack::quinn, stack::noq ── stack::adapter (what they have in common)
-//!         │     └── controller (bytes in flight), crypto_observer (plaintext)
+//!         │     ├── controller (bytes in flight), crypto_observer (plaintext)
+//!         │     └── lab_controller (congestion control of quiclab-transport)
 //!         ├── tls ── seeded (random numbers for TLS)
 //!         └── observation (what observers are told; which packets were lost)
 //! ```
@@ -17,6 +18,7 @@ mod controller;
 mod crypto_observer;
 mod driver;
 mod frames;
+mod lab_controller;
 mod observation;
 mod options;
 mod seeded;
@@ -71,6 +73,7 @@ pub fn build(
         role: identity.role,
         remote: identity.tuple.destination(),
         random: RandomStream::new(seed, &identity.name),
+        congestion_random: RandomStream::new(seed, &format!("{}.congestion", identity.name)),
         observation: observation.clone(),
     };
     Ok(match kind {

@@ -3,7 +3,9 @@
 //! Both stacks take the same options with the same limits; an option left out keeps the default of
 //! the stack ([`crate::catalogue`]).
 
-use quiclab_core::scenario::{AckFrequency, CongestionControl, EndpointConfig, Workload};
+use quiclab_core::scenario::{
+    AckFrequency, CongestionControl, Controller, EndpointConfig, SlowStartExit, Workload,
+};
 use quiclab_core::{ByteCount, Duration, FiveTuple, StackError};
 use std::ops::RangeInclusive;
 
@@ -11,6 +13,8 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) congestion_control: Option<CongestionControl>,
+    /// Congestion control of quiclab's; `None`: the stack's own.
+    pub(crate) lab_control: Option<LabControl>,
     /// UDP payload of a full datagram in bytes.
     pub(crate) datagram_size: u16,
     pub(crate) initial_window: Option<u64>,
@@ -21,6 +25,42 @@ pub(crate) struct Options {
     pub(crate) time_threshold: Option<f32>,
     pub(crate) initial_rtt: Option<std::time::Duration>,
     pub(crate) ack_frequency: Option<AckFrequency>,
+}
+
+/// Congestion control that is not the stack's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LabControl {
+    pub(crate) control: CongestionControl,
+    pub(crate) emulated_connections: u32,
+    pub(crate) slow_start_exit: SlowStartExit,
+}
+
+impl LabControl {
+    /// What the options ask for; `None` where the stack has it itself and nothing else is asked for.
+    fn new(stack: &'static str, config: &EndpointConfig) -> Result<Option<Self>, StackError> {
+        let wanted = Self {
+            control: config.congestion_control.unwrap_or(CongestionControl::Cubic), // as both stacks
+            emulated_connections: config.emulated_connections.unwrap_or(1),
+            slow_start_exit: config.slow_start_exit.unwrap_or(SlowStartExit::None),
+        };
+        let lacking = if !matches!(wanted.control, CongestionControl::Newreno | CongestionControl::Cubic) {
+            Some(format!("`{}`", wanted.control.name()))
+        } else if wanted.emulated_connections != 1 {
+            Some("`emulated_connections`".to_owned())
+        } else if wanted.slow_start_exit != SlowStartExit::None {
+            Some(format!("`{}`", wanted.slow_start_exit.name()))
+        } else {
+            None
+        };
+        match (config.controller, lacking) {
+            (Some(Controller::Stack), Some(lacking)) => {
+                let allowed = format!("`quiclab`: stack `{stack}` has no {lacking} of its own");
+                Err(out_of_range("controller", "stack", allowed))
+            }
+            (Some(Controller::Quiclab), _) | (None, Some(_)) => Ok(Some(wanted)),
+            (Some(Controller::Stack) | None, None) => Ok(None),
+        }
+    }
 }
 
 /// UDP payload without an option: the smallest that QUIC allows (RFC 9000 section 14).
@@ -58,18 +98,9 @@ impl Options {
             ("pacing", config.pacing.is_some()),
             ("tcp", config.tcp.is_some()),
             ("tls", config.tls.is_some()),
-            ("controller", config.controller.is_some()),
-            ("emulated_connections", config.emulated_connections.is_some()),
-            ("slow_start_exit", config.slow_start_exit.is_some()),
         ];
         if let Some((field, _)) = foreign.into_iter().find(|(_, given)| *given) {
             return Err(StackError::NoOption { field, stack });
-        }
-        if let Some(control) = config
-            .congestion_control
-            .filter(|control| !matches!(control, CongestionControl::Newreno | CongestionControl::Cubic))
-        {
-            return Err(out_of_range("congestion_control", control.name(), "`newreno` or `cubic`"));
         }
         let window = |field, value: Option<ByteCount>| bytes(field, value, 1..=VARINT_MAX);
         let datagram_size = bytes("datagram_size", config.datagram_size, DATAGRAM_SIZES)?
@@ -93,6 +124,7 @@ impl Options {
         }
         Ok(Self {
             congestion_control: config.congestion_control,
+            lab_control: LabControl::new(stack, config)?,
             datagram_size,
             initial_window: config.initial_window.map(ByteCount::bytes),
             stream_receive_window: window("stream_receive_window", config.stream_receive_window)?,
@@ -108,6 +140,11 @@ impl Options {
     /// Packet threshold in effect.
     pub(crate) fn packet_threshold(&self) -> u64 {
         u64::from(self.packet_threshold.unwrap_or(DEFAULT_PACKET_THRESHOLD))
+    }
+
+    /// Initial congestion window in effect, in bytes.
+    pub(crate) fn initial_window(&self) -> u64 {
+        self.initial_window.unwrap_or(DEFAULT_INITIAL_WINDOW)
     }
 
     /// Send window in effect, in bytes.

@@ -101,6 +101,8 @@ pub(crate) struct Parts {
     pub(crate) remote: SocketAddr,
     /// Keys, connection IDs and the seed of the library's own generator come from here.
     pub(crate) random: RandomStream,
+    /// Draws of a congestion control of quiclab's.
+    pub(crate) congestion_random: RandomStream,
     pub(crate) observation: Option<crate::observation::SharedObservation>,
 }
 

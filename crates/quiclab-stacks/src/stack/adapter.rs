@@ -21,6 +21,7 @@ macro_rules! adapter {
             };
             use crate::controller::{Gauge, Mirrored};
             use crate::crypto_observer::$module::Observed;
+            use crate::lab_controller::LabController;
             use crate::options::{Options, std_duration};
             use crate::tls;
             use bytes::{Bytes, BytesMut};
@@ -60,7 +61,7 @@ macro_rules! adapter {
                     super::set_id_generator(&mut config, ids);
                     config.max_udp_payload_size(LARGEST_DATAGRAM).expect("the limit of UDP is allowed");
 
-                    let gauge = Arc::new(Gauge::default());
+                    let gauge = Arc::new(Gauge::new(LabController::new(options, parts.congestion_random)));
                     let transport = Arc::new(transport(options, &gauge));
                     let suite = "the provider has TLS_AES_128_GCM_SHA256";
                     let (mut client, mut server) = (None, None);
@@ -294,7 +295,7 @@ macro_rules! adapter {
                     .mtu_discovery_config(None);
                 config.enable_segmentation_offload(false);
                 config.congestion_controller_factory(Arc::new(Mirrored::new(
-                    controller(options),
+                    controller(options, gauge.lab()),
                     gauge.clone(),
                 )));
                 if let Some(window) = options.stream_receive_window {
@@ -326,7 +327,13 @@ macro_rules! adapter {
                 config
             }
 
-            fn controller(options: &Options) -> Arc<dyn ControllerFactory + Send + Sync> {
+            fn controller(
+                options: &Options,
+                lab: Option<&LabController>,
+            ) -> Arc<dyn ControllerFactory + Send + Sync> {
+                if let Some(lab) = lab {
+                    return Arc::new(lab.clone());
+                }
                 match options.congestion_control {
                     Some(CongestionControl::Newreno) => {
                         let mut config = NewRenoConfig::default();
@@ -339,7 +346,7 @@ macro_rules! adapter {
                         options.initial_window.map(|window| config.initial_window(window));
                         Arc::new(config)
                     }
-                    Some(other) => unreachable!("{other:?} is refused by Options::new"),
+                    Some(other) => unreachable!("{other:?} is one of quiclab's: Options::new says so"),
                 }
             }
         }

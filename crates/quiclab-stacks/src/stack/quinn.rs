@@ -49,7 +49,7 @@ fn transmit(
     gauge: &Gauge,
 ) -> Option<Transmit> {
     let transmit = connection.poll_transmit(now, 1, datagram)?;
-    gauge.sent(transmit.size as u64, eliciting_frames(&connection.stats().frame_tx));
+    gauge.sent(now, transmit.size as u64, eliciting_frames(&connection.stats().frame_tx));
     Some(transmit)
 }
 

@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 
 mod determinism;
+mod lab_controller;
 mod network;
 mod observer;
 mod options;

@@ -7,7 +7,7 @@ use quiclab_core::{ByteCount, Direction, Duration, Metrics, Time};
 use std::sync::{Arc, Mutex};
 
 /// Samples of a value of the server after each event.
-fn samples(network: &mut Network, name: &'static str) -> Arc<Mutex<Vec<(Time, f64)>>> {
+pub fn samples(network: &mut Network, name: &'static str) -> Arc<Mutex<Vec<(Time, f64)>>> {
     let samples = Arc::new(Mutex::new(Vec::new()));
     let record = samples.clone();
     network.watch = Box::new(move |now, server| {

@@ -1,0 +1,377 @@
+//! Congestion control of quiclab-transport behind the `Controller` traits of quinn and noq.
+//!
+//! The stacks tell packet by packet what is acknowledged, then that a batch is complete; a loss comes as its
+//! bytes and the send time of its last packet. This file keeps what the estimator of the delivery rate
+//! remembers of each packet, and makes one [`Ack`] of each batch and one recovery period of its losses.
+//!
+//! | contract of the controller | here |
+//! | --- | --- |
+//! | positions are packet numbers | packets that count as in flight, numbered from 0: the numbers of QUIC start anew in each packet number space |
+//! | an ACK comes after its losses were marked | the stacks look for losses after the batch: they are told with the next ACK |
+//! | smoothed RTT | that before the ACK: the stacks update it after the batch |
+//! | `on_spurious` | noq only, at the time of the last packet or ACK; quinn does not tell |
+//! | `on_idle`, `on_application_limited` | never: neither stack tells |
+//! | pacing rate and send quantum | noq's pacer follows them; quinn's paces at 1.25 cwnd per smoothed RTT |
+
+use crate::options::Options;
+use crate::time::Clock;
+use quiclab_core::{Duration, RandomStream, Time};
+use quiclab_transport::congestion::build::{Flavour, Settings, build};
+use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, RecoveryPhase};
+use quiclab_transport::recovery::delivery_rate::{DeliveryRate, SentState};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+/// A packet in flight, or one whose fate is known behind one in flight.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    time: Time,
+    bytes: u64,
+    state: SentState,
+    /// Neither acknowledged nor lost.
+    outstanding: bool,
+}
+
+/// What a batch of acknowledgements has delivered so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Batch {
+    bytes: u64,
+    packets: u32,
+    /// The packet sent last: send time and position, `None` for one that is not known.
+    latest: Option<(Time, Option<u64>)>,
+    srtt: Option<Duration>,
+}
+
+/// A controller and what it must be told from.
+pub(crate) struct Lab {
+    controller: Box<dyn Controller>,
+    clock: Clock,
+    rate: DeliveryRate,
+    sent: VecDeque<Sent>,
+    /// Position of the first packet of `sent`.
+    first_position: u64,
+    /// Bytes of the packets in `sent` that are outstanding.
+    tracked: u64,
+    /// Bytes in flight, as the stack said at the last ACK, and what was sent and lost since.
+    in_flight: u64,
+    /// Positions below this one are acknowledged, or older than one that is.
+    acked_position: u64,
+    min_rtt: Option<Duration>,
+    batch: Batch,
+    /// Bytes lost since the last ACK.
+    lost: u64,
+    /// Start of the last recovery period; `None` before the first.
+    recovery_start: Option<Time>,
+    in_recovery: bool,
+    /// Time of the last call.
+    now: Time,
+    initial_window: u64,
+}
+
+impl Lab {
+    fn new(controller: Box<dyn Controller>) -> Self {
+        Self {
+            initial_window: controller.window(),
+            controller,
+            clock: Clock::new(),
+            rate: DeliveryRate::default(),
+            sent: VecDeque::new(),
+            first_position: 0,
+            tracked: 0,
+            in_flight: 0,
+            acked_position: 0,
+            min_rtt: None,
+            batch: Batch::default(),
+            lost: 0,
+            recovery_start: None,
+            in_recovery: false,
+            now: Time::ZERO,
+        }
+    }
+
+    fn next_position(&self) -> u64 {
+        self.first_position + self.sent.len() as u64
+    }
+
+    /// A packet, or a datagram of several, that counts as in flight leaves.
+    fn on_sent(&mut self, now: Instant, bytes: u64) {
+        self.now = self.clock.deadline(now);
+        self.controller.on_sent(self.now, bytes, self.in_flight);
+        let state = self.rate.on_sent(self.now, self.in_flight == 0);
+        self.sent.push_back(Sent { time: self.now, bytes, state, outstanding: true });
+        self.tracked += bytes;
+        self.in_flight += bytes;
+    }
+
+    /// A packet of a batch is acknowledged. `srtt` means nothing before the first sample.
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
+        self.now = self.clock.deadline(now);
+        let time = self.clock.deadline(sent);
+        let found = self.find(time, bytes);
+        if let Some(index) = found {
+            let packet = self.sent[index];
+            let position = self.first_position + index as u64;
+            self.rate.on_delivered(self.now, &packet.state, bytes, time, position);
+            self.forget(index);
+        }
+        self.batch.bytes += bytes;
+        self.batch.packets += 1;
+        let latest = (time, found.map(|index| self.first_position + index as u64));
+        self.batch.latest = self.batch.latest.max(Some(latest));
+        self.batch.srtt = self.min_rtt.map(|_| Duration::from_nanos(srtt.as_nanos() as u64));
+    }
+
+    /// The outstanding packet of `bytes` that was sent at `time`. Packets of several number spaces may share a
+    /// datagram during the handshake; then it is any of that time, or none.
+    fn find(&self, time: Time, bytes: u64) -> Option<usize> {
+        let start = self.sent.partition_point(|packet| packet.time < time);
+        let mut same = (start..self.sent.len())
+            .take_while(|&index| self.sent[index].time == time)
+            .filter(|&index| self.sent[index].outstanding);
+        same.clone().find(|&index| self.sent[index].bytes == bytes).or_else(|| same.next())
+    }
+
+    /// The fate of a packet is known.
+    fn forget(&mut self, index: usize) {
+        let packet = &mut self.sent[index];
+        packet.outstanding = false;
+        self.tracked -= packet.bytes;
+    }
+
+    /// The oldest outstanding packet is gone; returns its bytes.
+    fn forget_oldest(&mut self, until: Option<Time>) -> Option<u64> {
+        let index = self.sent.iter().position(|packet| packet.outstanding)?;
+        let Sent { time, bytes, .. } = self.sent[index];
+        if until.is_some_and(|until| time > until) {
+            return None;
+        }
+        self.forget(index);
+        Some(bytes)
+    }
+
+    /// Drops packets whose fate is known from the front.
+    fn trim(&mut self) {
+        while self.sent.front().is_some_and(|packet| !packet.outstanding) {
+            self.sent.pop_front();
+            self.first_position += 1;
+        }
+    }
+
+    /// A batch of acknowledgements is complete; `in_flight` bytes are left.
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
+        self.now = self.clock.deadline(now);
+        let batch = std::mem::take(&mut self.batch);
+        // what the stack has discarded with the keys of the handshake is never acknowledged
+        while self.tracked > in_flight && self.forget_oldest(None).is_some() {}
+        self.in_flight = in_flight;
+        if app_limited {
+            self.rate.set_app_limited(in_flight);
+        }
+        let Some((sent, position)) = batch.latest else { return self.trim() };
+        // RFC 9002 section 5.1: a sample comes from the largest packet newly acknowledged only
+        let newest = position.is_none_or(|position| position >= self.acked_position);
+        let rtt = newest.then(|| self.now.since(sent));
+        if let Some(rtt) = rtt {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+        if let Some(position) = position {
+            self.acked_position = self.acked_position.max(position + 1);
+        }
+        // RFC 9002 section 7.3.2: recovery ends "when a packet sent during the recovery period is acknowledged"
+        if self.in_recovery && self.recovery_start.is_some_and(|start| sent > start) {
+            self.in_recovery = false;
+            self.controller.on_recovery_end(self.now);
+        }
+        let ack = Ack {
+            now: self.now,
+            acked_bytes: batch.bytes,
+            acked_packets: batch.packets,
+            lost_bytes: std::mem::take(&mut self.lost),
+            rtt,
+            srtt: batch.srtt.or(rtt),
+            min_rtt: self.min_rtt,
+            prior_in_flight: in_flight + batch.bytes,
+            in_flight,
+            acked_position: self.acked_position,
+            next_position: self.next_position(),
+            phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },
+            cwnd_limited: !app_limited,
+            may_grow: !self.in_recovery || self.controller.owns_recovery(),
+            // one packet alone waits for the peer's max_ack_delay
+            rate: Some(self.rate.sample(self.now, self.min_rtt, batch.packets == 1)),
+        };
+        self.controller.on_ack(&ack);
+        self.trim();
+    }
+
+    /// Packets of `lost` bytes, the last of them sent at `sent`, are lost; none of them if there is a mark.
+    fn on_congestion(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
+        (self.now, self.lost) = (self.clock.deadline(now), self.lost + lost);
+        let sent = self.clock.deadline(sent);
+        self.rate.on_lost(lost);
+        self.in_flight = self.in_flight.saturating_sub(lost);
+        // both thresholds are monotone in the packet number: those lost are the oldest (section 6.1)
+        let mut left = lost;
+        while left > 0 {
+            let Some(bytes) = self.forget_oldest(Some(sent)) else { break };
+            left = left.saturating_sub(bytes);
+        }
+        self.trim();
+        // section 7.3.2: a packet sent before the recovery period started does not start another
+        let starts = self.recovery_start.is_none_or(|start| sent > start);
+        let event = CongestionEvent {
+            now: self.now,
+            in_flight: self.in_flight,
+            next_position: self.next_position(),
+            ecn: lost == 0,
+        };
+        if starts {
+            (self.recovery_start, self.in_recovery) = (Some(self.now), true);
+        }
+        if persistent {
+            self.controller.on_timeout(&event, starts);
+        } else if starts {
+            self.controller.on_congestion(&event);
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        self.controller.on_spurious(self.now);
+    }
+}
+
+/// A controller that the stack and [`crate::controller::Gauge`] share. There is one for each connection, as
+/// each endpoint has one path and one connection. The lock is never waited for: one thread uses it.
+#[derive(Clone)]
+pub(crate) struct LabController(Arc<Mutex<Lab>>);
+
+impl LabController {
+    /// The controller that the options ask for, if it is not one of the stack's own.
+    pub(crate) fn new(options: &Options, random: RandomStream) -> Option<Self> {
+        let wanted = options.lab_control?;
+        let settings = Settings {
+            control: wanted.control,
+            initial_window: options.initial_window(),
+            mss: u64::from(options.datagram_size),
+            emulated_connections: wanted.emulated_connections,
+            slow_start_exit: wanted.slow_start_exit,
+            paced: true,
+            flavour: Flavour::Quic,
+        };
+        Some(Self(Arc::new(Mutex::new(Lab::new(build(&settings, random))))))
+    }
+
+    fn lab(&self) -> MutexGuard<'_, Lab> {
+        self.0.lock().expect("no holder panics")
+    }
+
+    /// A packet that counts as in flight leaves.
+    pub(crate) fn sent(&self, now: Instant, bytes: u64) {
+        self.lab().on_sent(now, bytes);
+    }
+}
+
+impl std::fmt::Debug for LabController {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let lab = self.lab();
+        write!(
+            f,
+            "LabController {{ window: {}, phase: {:?} }}",
+            lab.controller.window(),
+            lab.controller.phase()
+        )
+    }
+}
+
+/// The traits of a stack, which are the same but for the methods in `$own` and what `$metrics` adds.
+macro_rules! lab_controller {
+    ($proto:ident, |$lab:ident, $filled:ident| $metrics:block, $($own:tt)*) => {
+        const _: () = {
+            use $proto::RttEstimator;
+            use $proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+
+            impl ControllerFactory for LabController {
+                fn build(self: Arc<Self>, _: Instant, _: u16) -> Box<dyn Controller> {
+                    Box::new((*self).clone())
+                }
+            }
+
+            impl Controller for LabController {
+                fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
+                    self.lab().on_end_acks(now, in_flight, app_limited);
+                }
+                fn on_mtu_update(&mut self, _: u16) {} // path MTU discovery is off
+                fn window(&self) -> u64 {
+                    self.lab().controller.window()
+                }
+                fn metrics(&self) -> ControllerMetrics {
+                    let $lab = self.lab();
+                    let mut $filled = ControllerMetrics::default();
+                    $filled.congestion_window = $lab.controller.window();
+                    $filled.ssthresh = $lab.controller.ssthresh();
+                    $metrics
+                    $filled
+                }
+                fn clone_box(&self) -> Box<dyn Controller> {
+                    Box::new(self.clone()) // for a migration, which there is none of here
+                }
+                fn initial_window(&self) -> u64 {
+                    self.lab().initial_window
+                }
+                fn into_any(self: Box<Self>) -> Box<dyn Any> {
+                    self
+                }
+                $($own)*
+            }
+        };
+    };
+}
+
+lab_controller! {
+    quinn_proto,
+    // bit/s; for qlog only
+    |lab, metrics| { metrics.pacing_rate = lab.controller.pacing_rate().map(|rate| rate.bits_per_second()); },
+
+    // `on_sent` does not tell what counts as in flight: `Gauge::sent` calls `LabController::sent`
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
+        self.lab().on_ack(now, sent, bytes, rtt.get());
+    }
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
+        self.lab().on_congestion(now, sent, persistent, lost_bytes);
+    }
+}
+
+lab_controller! {
+    noq_proto,
+    // bytes/s; the pacer follows both
+    |lab, metrics| {
+        metrics.pacing_rate = lab.controller.pacing_rate().map(|rate| rate.bits_per_second() / 8);
+        metrics.send_quantum = lab.controller.send_quantum();
+    },
+
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, _: u64) {
+        self.sent(now, u64::from(bytes));
+    }
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: u64, _: bool, rtt: &RttEstimator) {
+        self.lab().on_ack(now, sent, bytes, rtt.get());
+    }
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        persistent: bool,
+        _: bool,
+        lost_bytes: u64,
+        _: u64,
+    ) {
+        self.lab().on_congestion(now, sent, persistent, lost_bytes);
+    }
+    fn on_spurious_congestion_event(&mut self) {
+        self.lab().on_spurious();
+    }
+}
+
+#[cfg(test)]
+mod tests;
