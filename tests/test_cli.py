@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quiclab import cli
+from quiclab import cli, show
 from quiclab.native import build_id, engine
 from quiclab.result import RunResult
 
@@ -271,9 +271,24 @@ def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Capture
         for profile in shown["profiles"]:
             assert f"profile {profile['name']}:" in printed
             assert all(option["default"] and option["source"] for option in profile["options"])
+        assert ("It has no options." in printed) == (not shown["options"])
     assert invoke("stack", "list") == 0
     assert invoke("study", "list") == 0
     assert "dual_connectivity/batch_size" in capsys.readouterr().out
+
+
+def test_profiles_are_printed_by_what_they_change(capsys: Captured) -> None:
+    option = {"option": "a", "meaning": "the first", "default": "1", "source": "here"}
+    fixed = {"option": None, "meaning": "the second", "default": "2", "source": "there"}
+    old = {"name": "old", "description": "as it was", "options": [option, fixed | {"default": "20"}]}
+    new = {"name": "new", "description": "as it is", "options": [option, fixed]}
+    entry = {"name": "s", "version": "1", "description": "d", "protocol": "tcp", "workloads": ["download"]}
+    show.stack({**entry, "options": [option, fixed], "profiles": [old, new]})
+    table, _, profiles = capsys.readouterr().out.partition("profile old: as it was; instead of the above:")
+    assert table.count("the first") == table.count("the second") == 1
+    assert profiles.count("20") == 1
+    assert "the first" not in profiles
+    assert "profile new: as it is: the above" in profiles
 
 
 def test_python_m_is_the_same(small: Path, capsys: Captured) -> None:

@@ -72,6 +72,12 @@ def tcp_limits(name: str, taken: list[str], refused: list[str]) -> tuple[list[di
     return taking, refusing
 
 
+def tls(certificate: str) -> dict[str, str]:
+    """Return the changes that give both ends, on lab-tcp, TLS with a certificate chain of this length."""
+    table = f'{{ version = "1.3", certificate = "{certificate}" }}'
+    return {**tcp(tls=table), "flows.main.receiver.tls": table}
+
+
 def transfer(stack: str, kind: str, **fields: str | int) -> dict[str, str]:
     """Return the changes that make another stack and workload."""
     items = [f"{name} = {json.dumps(value)}" for name, value in fields.items()]
@@ -183,8 +189,18 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         ],
     ),
     "EndpointConfig.initial_window": (
-        [{"flows.main.sender.initial_window": "1201 B"}, {"flows.main.sender.initial_window": "4294967295 B"}],
-        [{"flows.main.sender.initial_window": "1200 B"}, {"flows.main.sender.initial_window": "4 GiB"}],
+        [
+            {"flows.main.sender.initial_window": "1201 B"},
+            {"flows.main.sender.initial_window": "4294967295 B"},
+            tcp(initial_window="1448 B"),
+            tcp(initial_window="1 GiB"),
+        ],
+        [
+            {"flows.main.sender.initial_window": "1200 B"},
+            {"flows.main.sender.initial_window": "4 GiB"},
+            tcp(initial_window="1447 B"),
+            tcp(initial_window="1073741825 B"),
+        ],
     ),
     **{
         f"EndpointConfig.{window}": (
@@ -235,8 +251,8 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [tcp(pacing='{ kind = "none" }', congestion_control="bbr-linux"), {"flows.main.sender.pacing": "none"}],
     ),
     "Pacing.factor": (
-        [tcp(pacing='{ kind = "even", factor = 10 }')],
-        [tcp(pacing='{ kind = "even", factor = 0 }'), tcp(pacing='{ kind = "leaky_bucket", factor = 10.1 }')],
+        [tcp(pacing=f'{{ kind = "even", factor = {factor} }}') for factor in ("0.01", "10")],
+        [tcp(pacing='{ kind = "even", factor = 0.009 }'), tcp(pacing='{ kind = "leaky_bucket", factor = 10.1 }')],
     ),
     "Pacing.burst_packets": (
         [tcp(pacing='{ kind = "leaky_bucket", burst_packets = 1 }')],
@@ -250,23 +266,31 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [tcp(pacing='{ kind = "linux", max_rate = "1 Mbit/s" }')],
         [tcp(pacing=f'{{ kind = "{kind}", max_rate = "0 bit/s" }}') for kind in ("linux", "fq")],
     ),
-    "TcpOptions.mss": tcp_limits("mss", ["88 B", "65495 B"], ["87 B", "65496 B"]),
+    "TcpOptions.mss": tcp_limits("mss", ["88 B", "9148 B"], ["87 B", "9149 B"]),
     "TcpOptions.receive_buffer": (
-        [tcp(tcp='{ receive_buffer = "50 kB", max_receive_buffer = "50 kB" }')],
+        [
+            tcp(tcp='{ receive_buffer = "50 kB", max_receive_buffer = "50 kB" }'),
+            tcp(tcp='{ receive_buffer = "4 KiB", max_receive_buffer = "4 KiB" }'),
+        ],
         [
             tcp(tcp='{ receive_buffer = "50001 B", max_receive_buffer = "50 kB" }'),
-            tcp(tcp='{ receive_buffer = "0 B" }'),
+            tcp(tcp='{ receive_buffer = "4095 B" }'),
         ],
     ),
-    "TcpOptions.max_receive_buffer": tcp_limits("max_receive_buffer", ["10 MB"], ["0 B"]),
-    "TcpOptions.max_send_buffer": tcp_limits("max_send_buffer", ["1 MB"], ["0 B"]),
-    "TcpOptions.min_rto": tcp_limits("min_rto", ["1 ms"], ["0 s"]),
-    "TcpOptions.initial_rto": tcp_limits("initial_rto", ["3 s"], ["0 s"]),
+    "TcpOptions.max_receive_buffer": tcp_limits("max_receive_buffer", ["1048560 KiB"], ["4095 B", "1048561 KiB"]),
+    "TcpOptions.max_send_buffer": tcp_limits("max_send_buffer", ["4 KiB", "1048560 KiB"], ["4095 B", "1048561 KiB"]),
+    "TcpOptions.min_rto": tcp_limits("min_rto", ["1 ms", "2 min"], ["999 us", "121 s"]),
+    "TcpOptions.initial_rto": tcp_limits("initial_rto", ["1 ms", "2 min"], ["999 us", "121 s"]),
     "TcpOptions.min_delayed_ack": (
         [tcp(tcp='{ min_delayed_ack = "40 ms", max_delayed_ack = "40 ms" }')],
         [tcp(tcp='{ min_delayed_ack = "41 ms", max_delayed_ack = "40 ms" }'), tcp(tcp='{ min_delayed_ack = "0 s" }')],
     ),
-    "TcpOptions.max_delayed_ack": tcp_limits("max_delayed_ack", ["200 ms"], ["0 s"]),
+    "TcpOptions.max_delayed_ack": tcp_limits("max_delayed_ack", ["200 ms", "2 min"], ["0 s", "121 s"]),
+    "TcpOptions.compressed_ack_delay": tcp_limits("compressed_ack_delay", ["0 s", "2 min"], ["121 s"]),
+    "TcpOptions.dsack": (
+        [tcp(tcp="{ sack = true, dsack = true }"), tcp(tcp="{ sack = false, dsack = false }")],
+        [tcp(tcp="{ sack = false, dsack = true }")],
+    ),
     "TcpOptions.reordering": (
         [tcp(tcp="{ reordering = 3, max_reordering = 3 }")],
         [tcp(tcp="{ reordering = 4, max_reordering = 3 }"), tcp(tcp="{ reordering = 2 }")],
@@ -277,8 +301,8 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [tcp(tcp="{ gso_segments = 0 }"), tcp(tcp="{ gso_segments = 65536 }")],
     ),
     "Tls.certificate": (
-        [tcp(tls='{ version = "1.3", certificate = "1 B" }')],
-        [tcp(tls=f'{{ version = "1.3", certificate = "{size}" }}') for size in ("0 B", "16777216 B")],
+        [tls("1 B"), tls("64 KiB")],
+        [tls("0 B"), tls("65537 B")],
     ),
     "Workload.request_response.count": (
         [transfer("lab-tcp", "request_response", count=1, response="1 kB")],

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from quiclab import show
 from quiclab.native import engine
 
 Schema: TypeAlias = dict[str, Any]
@@ -78,7 +79,7 @@ ALLOWED = {
     "EndpointConfig.profile": "a profile of the stack: see `quiclab stack show`",
     "EndpointConfig.host": "a name in `hosts`",
     "EndpointConfig.datagram_size": "1200 B to 65507 B",
-    "EndpointConfig.initial_window": "more than one datagram, below 4 GiB; aioquic: ten datagrams",
+    "EndpointConfig.initial_window": "more than one datagram, below 4 GiB; aioquic: ten datagrams; lab-tcp: one segment to 1 GiB",
     "EndpointConfig.stream_receive_window": "1 B or more",
     "EndpointConfig.connection_receive_window": "1 B or more",
     "EndpointConfig.send_window": "1 B or more",
@@ -88,22 +89,24 @@ ALLOWED = {
     "EndpointConfig.emulated_connections": "1 or more; 1 without `newreno` or `cubic`",
     "EndpointConfig.slow_start_exit": "with `newreno` or `cubic` only",
     "EndpointConfig.pacing": "not `none` with BBR",
-    "Pacing.factor": "above 0, 10 at most",
+    "Pacing.factor": "0.01 to 10",
     "Pacing.burst_packets": "1 or more",
     "Pacing.quantum": "above 0",
     "Pacing.max_rate": "above 0",
-    "TcpOptions.mss": "88 B to 65495 B",
-    "TcpOptions.receive_buffer": "1 B or more, `max_receive_buffer` at most",
-    "TcpOptions.max_receive_buffer": "1 B or more",
-    "TcpOptions.max_send_buffer": "1 B or more",
-    "TcpOptions.min_rto": "above 0",
-    "TcpOptions.initial_rto": "above 0",
+    "TcpOptions.mss": "88 B to 9148 B",
+    "TcpOptions.receive_buffer": "4 KiB or more, `max_receive_buffer` at most",
+    "TcpOptions.max_receive_buffer": "4 KiB to 1048560 KiB",
+    "TcpOptions.max_send_buffer": "4 KiB to 1048560 KiB",
+    "TcpOptions.min_rto": "1 ms to 2 min",
+    "TcpOptions.initial_rto": "1 ms to 2 min",
     "TcpOptions.min_delayed_ack": "above 0, `max_delayed_ack` at most",
-    "TcpOptions.max_delayed_ack": "above 0",
+    "TcpOptions.max_delayed_ack": "above 0, 2 min at most",
+    "TcpOptions.compressed_ack_delay": "2 min at most",
+    "TcpOptions.dsack": "not `true` without `sack`",
     "TcpOptions.reordering": "3 or more, `max_reordering` at most",
     "TcpOptions.max_reordering": "3 or more",
     "TcpOptions.gso_segments": "1 to 65535",
-    "Tls.certificate": "1 B to 16777215 B",
+    "Tls.certificate": "1 B to 64 KiB",
     "AckFrequency.max_ack_delay": "1 ms to 16.383 s",
     "Workload.download.size": "1 B or more; this or `duration`",
     "Workload.download.duration": "above 0; this or `size`",
@@ -158,6 +161,8 @@ def options(stack: Schema) -> str:
     own = [item for item in stack["options"] if item.get("option")]
     fixed = [item for item in stack["options"] if not item.get("option")]
     text = f"Version {stack['version']}: {stack['description']}.\n\n"
+    if not stack["options"]:
+        return text + "It has no options.\n"
     text += rows(
         ["option", "what it is", "default", "source of the default"],
         [[f"`{item['option']}`", item["meaning"], item["default"], item["source"]] for item in own],
@@ -168,10 +173,11 @@ def options(stack: Schema) -> str:
     for profile in stack["profiles"]:
         lines = [
             [f"`{item['option']}`" if item.get("option") else "(fixed)", *(item[k] for k in VALUES)]
-            for item in profile["options"]
+            for item in show.departures(stack, profile)
         ]
-        text += f"\n**Profile `{profile['name']}`**: {profile['description']}.\n\n"
-        text += rows(["option", "what it is", "value", "source"], lines)
+        text += f"\n**Profile `{profile['name']}`**: {profile['description']}"
+        text += "; instead of the above:\n\n" if lines else ": the above.\n"
+        text += rows(["option", "what it is", "value", "source"], lines) if lines else ""
     return text
 
 

@@ -266,19 +266,40 @@ def stacks(entries: Sequence[Mapping[str, Any]]) -> None:
 
 
 def stack(entry: Mapping[str, Any]) -> None:
-    """Print the options of one engine, then the values of its profiles, each with its source."""
+    """Print the options of one engine, then in what its profiles depart from them, each value with its source."""
     out = console()
     out.print(f"{entry['name']} {entry['version']}: {entry['description']}")
     out.print(f"protocol {entry['protocol']}; workloads {', '.join(entry['workloads'])}")
-    keys = ("option", "meaning", "default", "source")
-    out.print(_options("", keys, entry["options"]))
+    if not entry["options"]:
+        out.print("It has no options.")
+        return
+    out.print(_options(("option", "meaning", "default", "source"), entry["options"]))
     for profile in entry["profiles"]:
-        title = f"profile {profile['name']}: {profile['description']}"
-        out.print(_options(title, ("option", "meaning", "value", "source"), profile["options"]))
+        departing = departures(entry, profile)
+        ending = "; instead of the above:" if departing else ": the above"
+        out.print(f"profile {profile['name']}: {profile['description']}{ending}", style="bold")
+        if departing:
+            out.print(_options(("option", "meaning", "value", "source"), departing))
 
 
-def _options(title: str, columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> Table:
-    shown = table(title, columns, left=4)
+def departures(stack: Mapping[str, Any], profile: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the options of a profile whose value is not the default of its stack.
+
+    Parameters
+    ----------
+    stack, profile
+        As `quiclab stack show --json` prints them: both list the same options.
+    """
+    defaults = {_key(option): option["default"] for option in stack["options"]}
+    return [option for option in profile["options"] if option["default"] != defaults.get(_key(option))]
+
+
+def _key(option: Mapping[str, Any]) -> tuple[Any, Any]:
+    return option["option"], option["meaning"]
+
+
+def _options(columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> Table:
+    shown = table("", columns, left=4)
     for option in options:
         shown.add_row(*(text(option[key] or "(fixed)") for key in ("option", "meaning", "default", "source")))
     return shown
