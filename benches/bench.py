@@ -8,6 +8,7 @@ measured on this machine is null, with the reason in `<key>_why`.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import statistics
 import subprocess
@@ -19,12 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import quiclab
+from quiclab.scenario import Download, RequestResponse
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = 5
 SEED = 1
 #: One flow over one link, 20 Mbit/s, 100 MB, UDP payload 1280, TLS, no logs.
 SCENARIO = Path(__file__).with_name("bulk.toml")
+#: One TCP flow over the same link.
+TCP_SCENARIO = Path(__file__).with_name("bulk_tcp.toml")
+#: Connections for `idle_connection_bytes`, each of two ends.
+IDLE_FLOWS = 2000
 
 
 def main() -> int:
@@ -50,6 +56,12 @@ def main() -> int:
     noq = base.with_value("flows.flow.stack", "noq")
     figures["noq_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(noq))))
 
+    say("lab-tcp, one flow and 1000 flows")
+    tcp = quiclab.load(TCP_SCENARIO)
+    figures["lab_tcp_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(tcp))))
+    thousand = many_flows(tcp, 1000)
+    figures["lab_1000_flows_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(thousand))))
+
     say("qlog at both ends and pcapng")
     logged = base.with_value("record.qlog", True).with_value("record.pcapng", True)
     figures["qlog_pcap_slowdown"] = round(median(lambda: run(logged)[0] / run(base)[0]), 2)
@@ -63,7 +75,8 @@ def main() -> int:
     figures["engine_events_per_cpu_second"] = round(median(lambda: engine_events(events)))
 
     say("memory")
-    figures["peak_memory_mib"] = round(peak_memory_mib(), 1)
+    figures["peak_memory_mib"] = round(peak_memory_mib(SCENARIO), 1)
+    figures["idle_connection_bytes"] = idle_connection_bytes(tcp)
 
     text = json.dumps(figures, indent=2)
     arguments.out.write_text(text + "\n")
@@ -78,8 +91,41 @@ def run(scenario: quiclab.Scenario) -> tuple[float, float]:
         start = time.process_time()
         result = quiclab.run(scenario, SEED, record_dir=Path(folder) if recorded else None)
         seconds = time.process_time() - start
-    (flow,) = result.flows.values()
-    return seconds, flow.sender["packets_sent"]
+    return seconds, sum(flow.sender["packets_sent"] for flow in result.flows.values())
+
+
+def many_flows(scenario: quiclab.Scenario, count: int) -> quiclab.Scenario:
+    """Flows of 1 MB each over a link of 1 Gbit/s, started a microsecond apart."""
+    (flow,) = scenario.flows.values()
+    one = dataclasses.replace(flow, workload=Download(size="1 MB"))
+    flows = {f"flow{index}": dataclasses.replace(one, start=f"{index} us") for index in range(count)}
+    fast = scenario.with_value("links.down.rate", "1 Gbit/s").with_value("links.up.rate", "1 Gbit/s")
+    return dataclasses.replace(fast.with_value("links.down.queue.packets", 5000), flows=flows)
+
+
+def idle_connection_bytes(scenario: quiclab.Scenario) -> int:
+    """Memory of one end of a connection that has received 100 kB and then waits.
+
+    The difference between processes in which all connections wait and in which none has started.
+    """
+    flows = many_flows(scenario, IDLE_FLOWS)
+    pause = RequestResponse(count=2, response="100 kB", pause="1000 s")
+    waiting = {
+        name: dataclasses.replace(flow, workload=pause, start=f"{index} ms")
+        for index, (name, flow) in enumerate(flows.flows.items())
+    }
+    used = []
+    for duration in ("1 us", "100 s"):
+        idle = dataclasses.replace(flows, flows=waiting, duration=duration, until="duration_over")
+        if duration == "1 us":
+            idle = dataclasses.replace(
+                idle, flows={name: dataclasses.replace(flow, start="0 ns") for name, flow in waiting.items()}
+            )
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(idle.to_json())
+            file.flush()
+            used.append(peak_memory_mib(Path(file.name)))
+    return round((used[1] - used[0]) * 2**20 / (2 * IDLE_FLOWS))
 
 
 def rate(seconds: float, packets: float) -> float:
@@ -98,14 +144,14 @@ def engine_events(program: Path) -> float:
     return float(figures["events"] / figures["cpu_seconds"])
 
 
-def peak_memory_mib() -> float:
+def peak_memory_mib(file: Path) -> float:
     """Largest resident memory of a process that runs the scenario once, in MiB."""
     code = (
         "import quiclab, resource, sys\n"
         "quiclab.run(quiclab.load(sys.argv[1]), 1)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, SCENARIO], check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code, file], check=True, capture_output=True, text=True)
     return int(done.stdout) / 1024
 
 

@@ -105,7 +105,7 @@ pub enum TransportEvent<'a> {
         /// nothing new. What was declared lost before is not outstanding any more and does not count in
         /// QUIC.
         packets: u32,
-        /// Their bytes: QUIC packets from header to tag, payloads of TCP.
+        /// Their bytes: QUIC packets from header to tag, payloads of TCP, FIN counted as one.
         bytes: u64,
     },
     /// The recovery state changed.

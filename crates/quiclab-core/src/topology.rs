@@ -3,6 +3,7 @@
 use crate::element::{Element, Port};
 use crate::endpoint::Endpoint;
 use crate::packet::{Direction, FlowId, Packet};
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// An element of a topology; endpoints are told apart because runs end by their progress.
@@ -56,14 +57,21 @@ enum Hop {
     Open,
     /// All packets go to one input.
     All(Target),
-    /// By flow and direction (index `2 * flow + direction`).
-    PerFlow(Vec<Option<Target>>),
+    /// By flow and direction (number `2 * flow + direction`), from the lowest number on: the output of an
+    /// endpoint has one entry, whatever the number of its flow.
+    PerFlow {
+        /// Number of the first entry.
+        first: usize,
+        /// One for each number.
+        targets: Vec<Option<Target>>,
+    },
 }
 
 /// Elements, their names and their wires. Elements are numbered in the order of addition.
 #[derive(Default)]
 pub struct Topology {
     names: Vec<String>,
+    indices: BTreeMap<String, usize>,
     nodes: Vec<Node>,
     hops: Vec<Vec<Hop>>,
 }
@@ -84,7 +92,9 @@ pub enum WireError {
 impl Topology {
     /// Adds an element and returns its index.
     pub fn add(&mut self, name: impl Into<String>, node: Node) -> usize {
-        self.names.push(name.into());
+        let name = name.into();
+        self.indices.insert(name.clone(), self.nodes.len());
+        self.names.push(name);
         self.nodes.push(node);
         self.hops.push(Vec::new());
         self.nodes.len() - 1
@@ -111,11 +121,16 @@ impl Topology {
         match (only, &mut *hop) {
             (None, Hop::Open) => *hop = Hop::All(target),
             (Some(only), Hop::Open) => {
-                *hop = Hop::PerFlow(Vec::new());
+                *hop = Hop::PerFlow { first: flow_number(only.0, only.1), targets: Vec::new() };
                 return self.wire(element, port, Some(only), target);
             }
-            (Some((flow, direction)), Hop::PerFlow(targets)) => {
-                let index = flow_index(flow, direction);
+            (Some((flow, direction)), Hop::PerFlow { first, targets }) => {
+                let number = flow_number(flow, direction);
+                if number < *first {
+                    targets.splice(0..0, vec![None; *first - number]);
+                    *first = number;
+                }
+                let index = number - *first;
                 if targets.len() <= index {
                     targets.resize(index + 1, None);
                 }
@@ -125,7 +140,7 @@ impl Topology {
                 targets[index] = Some(target);
             }
             (None, Hop::All(before)) if *before == target => {}
-            (None, Hop::All(_) | Hop::PerFlow(_)) | (Some(_), Hop::All(_)) => return Err(taken),
+            (None, Hop::All(_) | Hop::PerFlow { .. }) | (Some(_), Hop::All(_)) => return Err(taken),
         }
         Ok(())
     }
@@ -136,7 +151,10 @@ impl Topology {
         match self.hops[element].get(usize::from(port.0))? {
             Hop::Open => None,
             Hop::All(target) => Some(*target),
-            Hop::PerFlow(targets) => *targets.get(flow_index(packet.flow, packet.direction))?,
+            Hop::PerFlow { first, targets } => {
+                let number = flow_number(packet.flow, packet.direction);
+                *targets.get(number.wrapping_sub(*first))?
+            }
         }
     }
 
@@ -158,7 +176,7 @@ impl Topology {
     /// Index of the element with this name.
     #[must_use]
     pub fn index(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| known == name)
+        self.indices.get(name).copied()
     }
     /// An element.
     #[must_use]
@@ -171,6 +189,35 @@ impl Topology {
     }
 }
 
-const fn flow_index(flow: FlowId, direction: Direction) -> usize {
+const fn flow_number(flow: FlowId, direction: Direction) -> usize {
     flow.0 as usize * 2 + direction as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(element: usize) -> Target {
+        Target { element, port: Port(0) }
+    }
+
+    #[test]
+    fn flows_are_told_apart_whatever_the_order_of_their_wires() {
+        let mut topology = Topology::default();
+        topology.names.push("link".into());
+        topology.hops.push(Vec::new());
+        for flow in [7, 2, 9] {
+            let only = Some((FlowId(flow), Direction::Down));
+            topology.wire(0, Port(0), only, target(flow as usize)).unwrap();
+        }
+        let hop = |flow, direction| {
+            let packet = Packet { flow: FlowId(flow), direction, ..Packet::default() };
+            topology.next_hop(0, Port(0), &packet)
+        };
+        for flow in [2, 7, 9] {
+            assert_eq!(hop(flow, Direction::Down), Some(target(flow as usize)));
+            assert_eq!(hop(flow, Direction::Up), None);
+        }
+        assert_eq!((hop(0, Direction::Down), hop(100, Direction::Down)), (None, None));
+    }
 }

@@ -175,3 +175,25 @@ pub trait Controller: Send {
     /// What it does at this moment.
     fn phase(&self) -> Phase;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Phase;
+    use quiclab_core::RecoveryState;
+
+    #[test]
+    fn numbers_of_phases_are_those_of_the_schema() {
+        for (phase, name) in [
+            (Phase::SlowStart, "slow_start"),
+            (Phase::ConservativeSlowStart, "conservative_slow_start"),
+            (Phase::CongestionAvoidance, "congestion_avoidance"),
+            (Phase::Startup, "startup"),
+            (Phase::Drain, "drain"),
+            (Phase::ProbeBandwidth, "probe_bw"),
+            (Phase::ProbeRtt, "probe_rtt"),
+            (Phase::Fixed, "fixed"),
+        ] {
+            assert_eq!(RecoveryState::PHASES[phase.number() as usize], name);
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod ping;
 mod port;
 mod stream;
 
+use crate::LAB_UDP;
 use crate::error::{Error, ensure, refused, within};
 use quiclab_core::scenario::{EndpointConfig, Workload};
 use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
@@ -22,7 +23,6 @@ const SIZES: std::ops::RangeInclusive<ByteCount> =
 /// lab-udp has no options.
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     let given = [
-        ("profile", config.profile.is_some()),
         ("congestion_control", config.congestion_control.is_some()),
         ("datagram_size", config.datagram_size.is_some()),
         ("initial_window", config.initial_window.is_some()),
@@ -40,10 +40,11 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
         ("tcp", config.tcp.is_some()),
         ("tls", config.tls.is_some()),
     ];
+    if let Some(profile) = &config.profile {
+        return Err(Error::NoProfiles { stack: LAB_UDP, profile: profile.clone() });
+    }
     match given.iter().find(|(_, given)| *given) {
-        Some(&(field, _)) => {
-            Err(refused(field, "given", "nothing: lab-udp has no options but `stack` and `host`"))
-        }
+        Some(&(field, _)) => Err(Error::NoOption { field, stack: LAB_UDP }),
         None => Ok(()),
     }
 }

@@ -17,7 +17,7 @@
 use super::config::Config;
 use super::handshake::{Agreed, Expiry, Offer, Retransmission, UNSCALED_WINDOW, syn_window};
 use super::receiver::Receiver;
-use super::sender::{self, Sender, Snapshot, Transmission, timestamp};
+use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::build::{Flavour, Settings};
 use crate::{congestion, pacing};
 use quiclab_core::scenario::{CongestionControl, Pacing};
@@ -75,10 +75,10 @@ pub(super) struct Connection {
     agreed: Agreed,
     halves: Option<Halves>,
     control: Option<Control>,
-    /// Acknowledgement number sent last (Linux `rcv_wup`).
-    acknowledged: u64,
     /// When an old duplicate was acknowledged; `None`: never.
     last_duplicate: Option<Time>,
+    /// What the acknowledgement that arrived last did; taken by [`Connection::take_acknowledgement`].
+    acknowledgement: Option<AckOutcome>,
     /// Something arrived that the application has not looked at.
     readable: bool,
     closed_by_peer: bool,
@@ -99,8 +99,8 @@ impl Connection {
             agreed: Agreed::default(),
             halves: None,
             control: None,
-            acknowledged: 0,
             last_duplicate: None,
+            acknowledgement: None,
             readable: false,
             closed_by_peer: false,
             failure: None,
@@ -174,6 +174,11 @@ impl Connection {
         self.halves.as_ref().map(|halves| halves.sender.snapshot())
     }
 
+    /// What the segment just received acknowledged; `None` if nothing that counts.
+    pub(super) fn take_acknowledgement(&mut self) -> Option<AckOutcome> {
+        self.acknowledgement.take()
+    }
+
     /// Length of the TCP header of a segment of this connection, in bytes.
     pub(super) fn header_bytes(&self, segment: &Segment) -> u64 {
         segment.header_bytes(self.agreed.timestamps)
@@ -224,7 +229,6 @@ impl Connection {
         self.offer = Offer::of_peer(segment.options.as_deref());
         self.agreed = Agreed::new(&self.config, self.offer);
         self.syn_timestamp = segment.timestamp;
-        self.acknowledged = 1;
     }
 
     fn receive_syn_sent(&mut self, now: Time, segment: &Segment) {
@@ -280,7 +284,11 @@ impl Connection {
         };
         let random = self.random.take().expect("a connection opens once");
         let controller = congestion::build::build(&settings, random);
-        let pacer = pacing::build(&config.pacing);
+        // TCP itself makes chunks even where the network card does not split them (`sk_setup_caps`)
+        let pacer = match config.gso_segments {
+            1 => pacing::build(&config.pacing),
+            segments => pacing::build_with_offload(&config.pacing, segments),
+        };
         let agreed = sender::Agreed {
             payload,
             sack,
@@ -310,7 +318,8 @@ impl Connection {
             return halves.receiver.on_too_old(now, segment);
         }
         if segment.flags.has(Flags::ACK) {
-            halves.sender.on_ack(now, segment);
+            let outcome = halves.sender.on_ack(now, segment);
+            self.acknowledgement = (!outcome.ignored).then_some(outcome);
         }
         halves.receiver.on_segment(now, segment, halves.sender.srtt());
         self.readable |= segment.end() > segment.sequence;
@@ -447,7 +456,8 @@ impl Connection {
         let window = receiver.window();
         let window = if self.agreed.window_scaling { window } else { window.min(UNSCALED_WINDOW as u32) };
         let mut flags = Flags::ACK;
-        if push {
+        // Linux: a FIN without data has no PSH (`tcp_send_fin`)
+        if push && length > 0 {
             flags = flags.with(Flags::PSH);
         }
         if fin {
@@ -460,7 +470,6 @@ impl Connection {
         if !pure && !retransmission {
             receiver.on_data_sent(now);
         }
-        self.acknowledged = acknowledgement;
         Segment {
             sequence,
             acknowledgement,

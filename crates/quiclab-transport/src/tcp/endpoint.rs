@@ -221,6 +221,7 @@ impl TcpEndpoint {
             out.count("retransmitted_packets", snapshot.retransmitted_segments);
             out.count("timeouts", snapshot.timeouts);
             out.count("tail_loss_probes", snapshot.tail_loss_probes);
+            out.count("undos", snapshot.undos);
             out.count("reordering_packets", u64::from(snapshot.reordering));
         }
         out.count("packets_sent", self.counters.sent.packets);
@@ -251,6 +252,11 @@ impl Element for TcpEndpoint {
             return; // background traffic that went astray
         };
         self.connection.receive(now, &segment);
+        if let (Some(observer), Some(outcome)) = (&mut self.observer, self.connection.take_acknowledgement())
+        {
+            let (packets, bytes) = (outcome.acked_segments, outcome.acked_bytes);
+            observer.observe(now, &TransportEvent::AckReceived { packets, bytes });
+        }
         self.advance(now, out);
     }
 

@@ -4,9 +4,10 @@
 //! | --- | --- | --- | --- |
 //! | timeout | 1 s, doubled (RFC 6298 section 5) | since 6.5, the first four of a SYN are not doubled | by profile |
 //! | attempts | at least 3 min (RFC 9293 section 3.8.3) | 6 more SYN (10 since 6.5), 5 more SYN-ACK | as Linux |
-//! | window scale | any | from the largest receive buffer, `rmem_max` included | from the largest receive buffer |
+//! | window scale | any | from the largest receive buffer, `rmem_max` included | as Linux |
 
 use super::config::Config;
+use super::receiver::Receiver;
 use quiclab_core::{Duration, SegmentOptions, Time};
 
 /// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
@@ -16,8 +17,6 @@ const SYN_ACK_RETRIES: u32 = 5;
 const MAX_RTO: Duration = Duration::from_secs(120);
 /// Largest window without scaling (RFC 9293 section 3.1).
 pub(super) const UNSCALED_WINDOW: u64 = 65_535;
-/// Largest shift count (RFC 7323 section 2.3).
-const MAX_SHIFT: u32 = 14;
 /// MSS of a peer that announces none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
@@ -33,12 +32,9 @@ pub(super) struct Offer {
 impl Offer {
     /// What this end offers.
     pub(super) fn new(config: &Config) -> Self {
-        // Linux `tcp_select_initial_window`
-        let largest = config.max_receive_buffer.max(config.receive_buffer).bytes();
-        let shift = largest.max(1).ilog2().saturating_sub(15).min(MAX_SHIFT) as u8;
         Self {
             mss: u16::try_from(config.mss.bytes()).unwrap_or(u16::MAX),
-            window_scale: config.window_scaling.then_some(shift),
+            window_scale: config.window_scaling.then(|| Receiver::window_scale(config)),
             sack: config.sack,
             timestamps: config.timestamps,
         }

@@ -2,6 +2,7 @@
 
 use super::names::name;
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
+use crate::LAB_TCP;
 use crate::error::{Error, ensure, refused, within};
 use quiclab_core::scenario::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, Tls};
 use quiclab_core::{ByteCount, DataRate, Duration};
@@ -25,7 +26,8 @@ pub(super) fn resolve(options: &EndpointConfig) -> Result<Values, Error> {
     let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
     let mut values = profile::find(profile).ok_or_else(|| {
         let known: Vec<_> = profiles().map(|name| format!("`{name}`")).collect();
-        refused("profile", profile, known.join(", "))
+        let allowed = known.join(", ");
+        Error::UnknownProfile { stack: LAB_TCP, profile: profile.to_owned(), allowed }
     })?;
     check_tcp(options.tcp.as_ref(), &mut values)?;
     check_tls(options.tls.as_ref())?;
@@ -188,4 +190,157 @@ fn check_pacing(pacing: &Pacing) -> Result<(), Error> {
     ensure(max_rate != Some(DataRate::from_bits_per_second(0)), || {
         refused("pacing.max_rate", "0 bit/s", "a rate above 0")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quiclab_core::scenario::{Controller, TlsVersion};
+
+    fn sentence(change: impl FnOnce(&mut EndpointConfig)) -> String {
+        let mut config = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };
+        change(&mut config);
+        resolve(&config).expect_err("it is to be refused").to_string()
+    }
+
+    fn tcp(change: impl FnOnce(&mut TcpOptions)) -> String {
+        let mut options = TcpOptions::default();
+        change(&mut options);
+        sentence(|config| config.tcp = Some(options))
+    }
+
+    const fn bytes(bytes: u64) -> Option<ByteCount> {
+        Some(ByteCount::from_bytes(bytes))
+    }
+
+    #[test]
+    fn what_is_refused_is_named_with_what_is_allowed() {
+        use CongestionControl::{BbrLinux, Fixed};
+        let cases = [
+            (
+                sentence(|config| config.profile = Some("linux-2.4".to_owned())),
+                "profile: `linux-2.4` is not one of stack `lab-tcp`; allowed is `linux-4.15`, `linux-4.19`, \
+                 `linux-5.3`, `linux-5.15`, `linux-7`",
+            ),
+            (
+                sentence(|config| config.datagram_size = bytes(1200)),
+                "datagram_size: `1200 B` is not allowed; allowed is nothing: TCP has `tcp.mss`",
+            ),
+            (
+                sentence(|config| config.packet_threshold = Some(3)),
+                "packet_threshold: `3` is not allowed; allowed is nothing: TCP has `tcp.reordering`",
+            ),
+            (
+                sentence(|config| config.controller = Some(Controller::Quiclab)),
+                "controller: `quiclab` is not allowed; allowed is nothing: lab-tcp is no real stack",
+            ),
+            (
+                sentence(|config| {
+                    (config.congestion_control, config.pacing) = (Some(BbrLinux), Some(Pacing::None));
+                }),
+                "pacing.kind: `none` is not allowed; allowed is `leaky_bucket`, `even`, `quantum`, `linux`, \
+                 `fq`: `bbr-linux` controls its rate by pacing",
+            ),
+            (
+                sentence(|config| config.emulated_connections = Some(0)),
+                "emulated_connections: `0` is not allowed; allowed is 1 or more",
+            ),
+            (
+                sentence(|config| {
+                    (config.congestion_control, config.emulated_connections) = (Some(Fixed), Some(2));
+                }),
+                "emulated_connections: `2` is not allowed; allowed is nothing with `fixed`: only `cubic` and \
+                 `newreno` stand for several",
+            ),
+            (
+                sentence(|config| {
+                    config.congestion_control = Some(BbrLinux);
+                    config.slow_start_exit = Some(SlowStartExit::HystartPlusPlus);
+                }),
+                "slow_start_exit: `hystart-plus-plus` is not allowed; allowed is `none` with `bbr-linux`, \
+                 which has no slow start of that kind",
+            ),
+            (
+                sentence(|config| config.initial_window = bytes(1447)),
+                "initial_window: `1447 B` is not allowed; allowed is 1448 B to 1 GiB",
+            ),
+            (
+                sentence(|config| {
+                    config.pacing = Some(Pacing::LeakyBucket { factor: 1.25, burst_packets: 0 });
+                }),
+                "pacing.burst_packets: `0` is not allowed; allowed is 1 to 4294967295",
+            ),
+            (
+                sentence(|config| config.pacing = Some(Pacing::Even { factor: f64::NAN })),
+                "pacing.factor: `NaN` is not allowed; allowed is 0.01 to 1000",
+            ),
+            (
+                sentence(|config| {
+                    let certificate = ByteCount::ZERO;
+                    config.tls = Some(Tls { version: TlsVersion::Tls13, resumption: false, certificate });
+                }),
+                "tls.certificate: `0 B` is not allowed; allowed is 1 B to 64 KiB",
+            ),
+            (
+                tcp(|tcp| (tcp.sack, tcp.dsack) = (Some(false), Some(true))),
+                "tcp.dsack: `true` is not allowed; allowed is false: without `tcp.sack` nothing can be reported",
+            ),
+            (tcp(|tcp| tcp.mss = bytes(87)), "tcp.mss: `87 B` is not allowed; allowed is 88 B to 9148 B"),
+            (tcp(|tcp| tcp.mss = bytes(9149)), "tcp.mss: `9149 B` is not allowed; allowed is 88 B to 9148 B"),
+            (
+                tcp(|tcp| tcp.reordering = Some(2)),
+                "tcp.reordering: `2` is not allowed; allowed is 3 to 4294967295",
+            ),
+            (
+                tcp(|tcp| tcp.max_reordering = Some(2)),
+                "tcp.max_reordering: `2` is not allowed; allowed is at least `tcp.reordering`, 3",
+            ),
+            (
+                tcp(|tcp| tcp.receive_buffer = bytes(64 << 20)),
+                "tcp.receive_buffer: `64 MiB` is not allowed; allowed is at most `tcp.max_receive_buffer`, \
+                 32 MiB",
+            ),
+            (
+                tcp(|tcp| tcp.min_delayed_ack = Some(Duration::from_millis(300))),
+                "tcp.min_delayed_ack: `300 ms` is not allowed; allowed is at most `tcp.max_delayed_ack`, \
+                 200 ms",
+            ),
+            (
+                tcp(|tcp| tcp.min_rto = Some(Duration::ZERO)),
+                "tcp.min_rto: `0 ns` is not allowed; allowed is 1 ms to 2 min",
+            ),
+            (
+                tcp(|tcp| tcp.gso_segments = Some(0)),
+                "tcp.gso_segments: `0` is not allowed; allowed is 1 to 65535",
+            ),
+        ];
+        for (found, expected) in cases {
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn overrides_replace_fields_one_by_one() {
+        let plain = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };
+        let default = resolve(&plain).unwrap();
+        assert_eq!(default, profile::find("linux-7").unwrap());
+        let options = TcpOptions { sack: Some(false), mss: bytes(536), ..TcpOptions::default() };
+        let found = resolve(&EndpointConfig { tcp: Some(options), ..plain.clone() }).unwrap().config;
+        let expected = super::super::Config {
+            sack: false,
+            dsack: false, // there is nothing to report with
+            mss: ByteCount::from_bytes(536),
+            ..default.config.clone()
+        };
+        assert_eq!(found, expected);
+        let control = |control| {
+            let config = EndpointConfig { congestion_control: Some(control), ..plain.clone() };
+            let found = resolve(&config).unwrap().config;
+            (found.slow_start_exit, found.pacing)
+        };
+        use CongestionControl::{BbrLinux, Cubic, Newreno};
+        assert_eq!(control(Cubic), (SlowStartExit::HystartLinux, Pacing::None));
+        assert_eq!(control(Newreno), (SlowStartExit::None, Pacing::None));
+        assert_eq!(control(BbrLinux), (SlowStartExit::None, Pacing::Linux { max_rate: None }));
+    }
 }

@@ -475,8 +475,8 @@ mod tests {
         for profile in profiles() {
             let rows = rows(profile).unwrap();
             assert!(rows.iter().all(|row| !row.source.is_empty() && !row.value.is_empty()), "{profile}");
-            // 31 fields of the configuration and two properties
-            assert_eq!(rows.len(), 33);
+            // 30 fields of the configuration and two properties
+            assert_eq!(rows.len(), 32);
         }
         assert!(profiles().any(|name| name == DEFAULT_PROFILE));
         assert_eq!(rows("linux-2.4"), None);

@@ -267,6 +267,7 @@ mod tests {
         let (mut client, mut server) = (Channel::new(Role::Client, tls), Channel::new(Role::Server, tls));
         client.open();
         server.open();
+        assert_eq!(server.is_ready(), tls.is_none(), "not before the client's Finished");
         let (mut asked, mut answered, mut bytes) = (false, false, [0; 2]);
         for half in 0.. {
             assert!(half < 20, "the handshake never ends");

@@ -264,16 +264,15 @@ mod tests {
 
     #[test]
     fn an_end_before_the_answer_is_complete_is_a_failure() {
-        for end in [
-            |client: &mut Client| drop(client.peer_closed(ms(40))),
-            |client: &mut Client| {
-                client.peer_aborted(ms(40));
-            },
-        ] {
+        for closes in [true, false] {
             let mut client = Client::new(Some(KB), None, KB, ms(0));
             client.connected(ms(10));
             client.received(ms(20), 500);
-            end(&mut client);
+            if closes {
+                client.peer_closed(ms(40));
+            } else {
+                client.peer_aborted(ms(40));
+            }
             assert!(client.outcome.progress.failed);
             assert!(client.outcome.failure.as_deref().unwrap().ends_with("by the server"));
         }

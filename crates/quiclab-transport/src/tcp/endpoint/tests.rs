@@ -1,1 +1,447 @@
+//! Whole connections over an ideal pipe of 10 ms each way, by hand. The window is `fixed`: what is tested
+//! does not depend on congestion control.
 
+use super::*;
+use quiclab_core::scenario::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVersion, Workload};
+use quiclab_core::{Flags, SegmentOptions};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+const DELAY: Duration = Duration::from_millis(10);
+
+fn ms(millis: u64) -> Time {
+    Time::ZERO + Duration::from_millis(millis)
+}
+
+fn fixed() -> EndpointConfig {
+    EndpointConfig {
+        stack: Some("lab-tcp".to_owned()),
+        congestion_control: Some(CongestionControl::Fixed),
+        ..EndpointConfig::default()
+    }
+}
+
+fn download(size: u64) -> Workload {
+    let request = ByteCount::from_bytes(100);
+    Workload::Download { size: Some(ByteCount::from_bytes(size)), duration: None, request }
+}
+
+/// A packet that was sent: when, by whom, its length, its segment.
+struct Sent {
+    time: Time,
+    role: Role,
+    size: u64,
+    segment: Segment,
+}
+
+type Lost = Box<dyn Fn(usize, &Sent) -> bool>;
+
+/// A client and a server with what is on its way between them.
+struct Pipe {
+    client: Box<dyn Endpoint>,
+    server: Box<dyn Endpoint>,
+    travelling: VecDeque<(Time, Role, Packet)>,
+    sent: Vec<Sent>,
+    /// Numbers of sent packets, by both ends together, that do not arrive.
+    lost: Lost,
+}
+
+impl Pipe {
+    fn new(client: &EndpointConfig, server: &EndpointConfig, workload: &Workload) -> Self {
+        Self::observed(client, server, workload, None)
+    }
+
+    fn observed(
+        client: &EndpointConfig,
+        server: &EndpointConfig,
+        workload: &Workload,
+        observer: Option<Box<dyn TransportObserver>>,
+    ) -> Self {
+        let tuple = FiveTuple::new(
+            Protocol::Udp,
+            "10.2.0.0:50000".parse().expect("an address"),
+            "10.1.0.0:443".parse().expect("an address"),
+        );
+        let end = |role, name: &str, config, tuple, observer| {
+            let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple };
+            crate::build(identity, config, workload, Time::ZERO, 7, observer).expect("a good configuration")
+        };
+        Self {
+            client: end(Role::Client, "f.receiver", client, tuple, None),
+            server: end(Role::Server, "f.sender", server, tuple.reverse(), observer),
+            travelling: VecDeque::new(),
+            sent: Vec::new(),
+            lost: Box::new(|_, _| false),
+        }
+    }
+
+    /// Runs until nothing happens any more, or until `end`.
+    fn run(&mut self, end: Time) {
+        let mut out = Outputs::default();
+        loop {
+            let arrival = self.travelling.front().map(|packet| packet.0);
+            let (client, server) = (self.client.next_wake(), self.server.next_wake());
+            let Some(now) = [arrival, client, server].into_iter().flatten().min() else { return };
+            if now > end {
+                return;
+            }
+            let role = if arrival == Some(now) {
+                let (_, from, packet) = self.travelling.pop_front().expect("looked at");
+                if from == Role::Client {
+                    self.server.receive(now, Port(0), packet, &mut out);
+                    Role::Server
+                } else {
+                    self.client.receive(now, Port(0), packet, &mut out);
+                    Role::Client
+                }
+            } else if client == Some(now) {
+                self.client.wake(now, &mut out);
+                Role::Client
+            } else {
+                self.server.wake(now, &mut out);
+                Role::Server
+            };
+            assert_eq!(self.client.counters().balance(), (0, 0));
+            for (_, packet) in out.packets.drain(..) {
+                let Payload::Segment(segment) = &packet.payload else { panic!("not a segment") };
+                assert_eq!(packet.tuple.protocol(), Protocol::Tcp);
+                let number = self.sent.len();
+                let size = packet.size.bytes();
+                self.sent.push(Sent { time: now, role, size, segment: segment.clone() });
+                if !(self.lost)(number, &self.sent[number]) {
+                    self.travelling.push_back((now + DELAY, role, packet));
+                }
+            }
+        }
+    }
+
+    fn finished(&self) -> Option<Time> {
+        let progress = self.client.progress();
+        assert!(!progress.failed, "{:?}", self.client.failure());
+        progress.finished
+    }
+
+    fn metric(end: &mut Box<dyn Endpoint>, name: &str) -> Option<f64> {
+        let mut out = Metrics::default();
+        end.statistics(Time::ZERO, &mut out);
+        out.0.iter().find(|metric| metric.0 == name).map(|metric| metric.1)
+    }
+}
+
+/// RFC 9293 section 3.5, figure 6, with the lengths that tcpdump shows on Linux.
+#[test]
+fn a_connection_opens_transfers_and_closes() {
+    use Role::{Client, Server};
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
+    pipe.run(ms(1000));
+    let ack = Flags::ACK;
+    let (push, fin) = (ack.with(Flags::PSH), ack.with(Flags::FIN));
+    // 20 of IP and 40, or 20 and 12 of timestamps
+    let expected = [
+        (0, Client, 60, Flags::SYN),
+        (10, Server, 60, Flags::SYN.with(ack)),
+        (20, Client, 52, ack),
+        (20, Client, 152, push),
+        (30, Server, 1052, push),
+        (40, Client, 52, fin),
+        (50, Server, 52, fin),
+        (60, Client, 52, ack),
+    ];
+    let sent: Vec<_> =
+        pipe.sent.iter().map(|sent| (sent.time, sent.role, sent.size, sent.segment.flags)).collect();
+    assert_eq!(sent, expected.map(|(time, role, size, flags)| (ms(time), role, size, flags)));
+    assert_eq!(pipe.finished(), Some(ms(40)));
+    assert_eq!(pipe.client.progress().delivered_bytes, 1000);
+    assert_eq!(pipe.server.progress().started, Some(ms(30)));
+    assert_eq!(pipe.server.progress().finished, Some(ms(50)), "all it wrote is acknowledged");
+    assert_eq!((pipe.client.next_wake(), pipe.server.next_wake()), (None, None));
+    // handshake and request: both ends measure 20 ms
+    assert_eq!(Pipe::metric(&mut pipe.server, "min_rtt_ms"), Some(20.0));
+    assert_eq!(Pipe::metric(&mut pipe.client, "min_rtt_ms"), Some(20.0));
+}
+
+#[test]
+fn an_option_that_one_end_lacks_is_not_used() {
+    let tcp = TcpOptions {
+        mss: Some(ByteCount::from_bytes(1000)),
+        timestamps: Some(false),
+        sack: Some(false),
+        window_scaling: Some(false),
+        ..TcpOptions::default()
+    };
+    let mut pipe = Pipe::new(&EndpointConfig { tcp: Some(tcp), ..fixed() }, &fixed(), &download(2500));
+    pipe.run(ms(1000));
+    // SYN with the MSS alone; the answer with its own MSS and nothing that was not offered
+    let options: Vec<_> =
+        pipe.sent[..2].iter().map(|sent| sent.segment.options.as_deref().cloned()).collect();
+    let syn = |mss| Some(SegmentOptions::Syn { mss, window_scale: None, sack: false, timestamps: false });
+    assert_eq!(options, [syn(1000), syn(1460)]);
+    let sizes: Vec<_> =
+        pipe.sent.iter().filter(|sent| sent.role == Role::Server).map(|sent| sent.size).take(4).collect();
+    assert_eq!(sizes, [44, 1040, 1040, 540]);
+    assert!(pipe.sent.iter().all(|sent| sent.segment.window <= 65_535));
+    assert_eq!(pipe.finished(), Some(ms(40)));
+}
+
+/// RTT 20 ms: TCP takes one, the answer one, TLS 1.3 one more, TLS 1.2 two more, resumed one.
+#[test]
+fn tls_costs_the_round_trips_of_its_version() {
+    for (version, resumption, millis) in [
+        (TlsVersion::Tls13, false, 60),
+        (TlsVersion::Tls13, true, 60),
+        (TlsVersion::Tls12, false, 80),
+        (TlsVersion::Tls12, true, 60),
+    ] {
+        let tls = Some(Tls { version, resumption, certificate: ByteCount::from_bytes(3000) });
+        let config = EndpointConfig { tls, ..fixed() };
+        let mut pipe = Pipe::new(&config, &config, &download(1000));
+        pipe.run(ms(1000));
+        assert_eq!(pipe.finished(), Some(ms(millis)), "{version:?} {resumption}");
+        let payload = |role| {
+            let own = pipe.sent.iter().filter(|sent| sent.role == role);
+            own.map(|sent| u64::from(sent.segment.length)).sum::<u64>()
+        };
+        // the sums of tls.rs, with a request of 100 and an answer of 1000 in a record each
+        let expected = match (version, resumption) {
+            (TlsVersion::Tls13, false) => (517 + 80 + 122, 3386 + 510 + 1022),
+            (TlsVersion::Tls13, true) => (517 + 80 + 122, 250 + 510 + 1022),
+            (TlsVersion::Tls12, false) => (517 + 93 + 129, 3257 + 274 + 1029),
+            (TlsVersion::Tls12, true) => (517 + 51 + 129, 160 + 1029),
+        };
+        assert_eq!((payload(Role::Client), payload(Role::Server)), expected, "{version:?} {resumption}");
+    }
+}
+
+#[test]
+fn requests_follow_responses_and_pauses() {
+    let workload = Workload::RequestResponse {
+        count: 3,
+        request: ByteCount::from_bytes(100),
+        response: ByteCount::from_bytes(5000),
+        pause: Duration::from_millis(5),
+    };
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &workload);
+    pipe.run(ms(10_000));
+    // connected at 20, then 20 for each response and 5 for each pause
+    assert_eq!(pipe.finished(), Some(ms(20 + 3 * 20 + 2 * 5)));
+    assert_eq!(pipe.client.progress().delivered_bytes, 15_000);
+    for name in ["response_time_ms_mean", "response_time_ms_max", "response_time_ms_p95"] {
+        assert_eq!(Pipe::metric(&mut pipe.client, name), Some(20.0), "{name}");
+    }
+    assert_eq!(Pipe::metric(&mut pipe.client, "responses"), Some(3.0));
+    assert!(pipe.server.progress().finished.is_some());
+}
+
+/// A window of 10 segments of 1448 each 20 ms, until 100 ms; then what is on its way, and the RST.
+#[test]
+fn a_download_of_a_given_duration_ends_by_a_reset() {
+    let duration = Some(Duration::from_millis(100));
+    let workload = Workload::Download { size: None, duration, request: ByteCount::from_bytes(100) };
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &workload);
+    pipe.run(ms(10_000));
+    let reset = pipe.sent.iter().find(|sent| sent.segment.flags.has(Flags::RST)).expect("a reset");
+    assert_eq!((reset.time, reset.role, reset.size), (ms(100), Role::Server, 52));
+    assert_eq!(pipe.finished(), Some(ms(110)));
+    // rounds sent at 30, 50, 70, 90
+    assert_eq!(pipe.client.progress().delivered_bytes, 4 * 10 * 1448);
+    assert_eq!((pipe.client.next_wake(), pipe.server.next_wake()), (None, None));
+}
+
+#[test]
+fn a_reset_behind_a_gap_is_found_out_by_a_challenge() {
+    let duration = Some(Duration::from_millis(40));
+    let workload = Workload::Download { size: None, duration, request: ByteCount::from_bytes(100) };
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &workload);
+    // of SYN, SYN-ACK, ACK, request and data, the third of data; and what would be answered by a reset
+    pipe.lost = Box::new(|number, sent| number == 6 || sent.role == Role::Client && sent.time == ms(40));
+    pipe.run(ms(10_000));
+    // RST of 40 arrives at 50 behind the gap; challenge ACK; RST for it at 60, which arrives at 70
+    assert_eq!(pipe.finished(), Some(ms(70)));
+    assert_eq!(pipe.client.progress().delivered_bytes, 2 * 1448, "what was read in order");
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_and_gives_no_rtt() {
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
+    pipe.lost = Box::new(|number, _| number == 0);
+    pipe.run(ms(1005));
+    let syn = |sent: &Sent| (sent.time, sent.segment.flags, sent.segment.retransmission);
+    assert_eq!(syn(&pipe.sent[1]), (ms(1000), Flags::SYN, true));
+    pipe.run(ms(1025));
+    assert_eq!(Pipe::metric(&mut pipe.client, "srtt_ms"), None, "Karn: RFC 6298 section 3");
+    pipe.run(ms(5000));
+    assert_eq!(pipe.finished(), Some(ms(1040)));
+}
+
+/// Linux: more than one retransmission of SYN leaves a window of one segment (`tcp_init_transfer`).
+#[test]
+fn two_lost_syns_cost_the_initial_window() {
+    for (lost, cwnd) in [(1, 14_480.0), (2, 1448.0)] {
+        let cubic = EndpointConfig { congestion_control: None, ..fixed() };
+        let mut pipe = Pipe::new(&cubic, &cubic, &download(1000));
+        pipe.lost = Box::new(move |number, _| number < lost);
+        // linux-7: retransmissions after 1 s each
+        let syn_ack = Duration::from_secs(lost as u64) + DELAY * 2;
+        pipe.run(Time::ZERO + syn_ack);
+        assert_eq!(Pipe::metric(&mut pipe.client, "cwnd_bytes"), Some(cwnd));
+    }
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up_in_a_sentence() {
+    for (profile, seconds, syns) in [("linux-5.15", 127, 7), ("linux-7", 131, 11)] {
+        let config = EndpointConfig { profile: Some(profile.to_owned()), ..fixed() };
+        let mut pipe = Pipe::new(&config, &config, &download(1000));
+        pipe.lost = Box::new(|_, _| true);
+        pipe.run(ms(1_000_000));
+        assert_eq!(pipe.sent.len(), syns);
+        assert!(pipe.client.progress().failed);
+        let reason = pipe.client.failure().expect("a reason");
+        let time = Time::ZERO + Duration::from_secs(seconds);
+        assert_eq!(reason, format!("no answer to SYN by {time}: the connection was given up"));
+        assert_eq!(pipe.client.next_wake(), None);
+    }
+}
+
+#[test]
+fn a_lost_synack_is_sent_again_by_the_server_or_for_the_client() {
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
+    pipe.lost = Box::new(|number, _| number == 1);
+    pipe.run(ms(5000));
+    // the client's SYN of 1 s arrives at 1.01 s, the server's own timer goes off at 1.01 s: one or two
+    // answers, the connection as ever
+    assert_eq!(pipe.finished(), Some(ms(1040)));
+    assert_eq!(pipe.client.progress().delivered_bytes, 1000);
+}
+
+#[test]
+fn a_client_that_vanishes_is_given_up_with_a_reset() {
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1_000_000));
+    pipe.lost = Box::new(|number, _| number > 6);
+    pipe.run(ms(10_000_000));
+    let progress = pipe.server.progress();
+    let reason = pipe.server.failure().expect("a reason");
+    assert!(
+        progress.failed && reason.starts_with("no acknowledgement after 15 retransmissions by "),
+        "{reason}"
+    );
+    let last = pipe.sent.iter().rfind(|sent| sent.role == Role::Server).expect("the server sent");
+    assert!(last.segment.flags.has(Flags::RST));
+    // 15 led to a retransmission, the 16th to the end
+    assert_eq!(Pipe::metric(&mut pipe.server, "timeouts"), Some(16.0));
+    assert_eq!(pipe.server.next_wake(), None);
+}
+
+#[test]
+fn timestamps_count_milliseconds_and_are_echoed() {
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
+    pipe.run(ms(1000));
+    let stamps: Vec<_> =
+        pipe.sent.iter().take(5).map(|sent| (sent.segment.timestamp, sent.segment.timestamp_echo)).collect();
+    // SYN, SYN-ACK, ACK, request, answer
+    assert_eq!(stamps, [(0, 0), (10, 0), (20, 10), (20, 10), (30, 20)]);
+}
+
+#[test]
+fn a_stray_packet_is_counted_and_a_stray_segment_is_reset() {
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
+    let mut out = Outputs::default();
+    pipe.server.receive(
+        ms(0),
+        Port(0),
+        Packet { size: ByteCount::from_bytes(40), ..Packet::default() },
+        &mut out,
+    );
+    assert_eq!((pipe.server.counters().consumed.packets, out.packets.len()), (1, 0));
+    let segment = Segment {
+        sequence: 5,
+        acknowledgement: 77,
+        window: 0,
+        timestamp: 0,
+        timestamp_echo: 0,
+        length: 0,
+        flags: Flags::ACK,
+        retransmission: false,
+        options: None,
+    };
+    let payload = Payload::Segment(segment);
+    pipe.server.receive(ms(0), Port(0), Packet { payload, ..Packet::default() }, &mut out);
+    let Payload::Segment(answer) = &out.packets[0].1.payload else { panic!("not a segment") };
+    assert_eq!((answer.flags.has(Flags::RST), answer.sequence), (true, 77));
+}
+
+/// States of recovery, and bytes of acknowledgements.
+#[derive(Default)]
+struct Told {
+    states: Vec<(Time, RecoveryState)>,
+    acknowledged: Vec<u64>,
+}
+
+struct Recorder(Arc<Mutex<Told>>);
+
+impl TransportObserver for Recorder {
+    fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
+        let mut told = self.0.lock().expect("one thread");
+        match event {
+            TransportEvent::Recovery(state) => told.states.push((now, *state)),
+            TransportEvent::AckReceived { bytes, .. } => told.acknowledged.push(*bytes),
+            other => panic!("TCP does not tell {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_observer_is_told_of_recovery_and_acknowledgements_and_changes_nothing() {
+    let told = Arc::new(Mutex::new(Told::default()));
+    let recorder = Box::new(Recorder(Arc::clone(&told)));
+    let mut watched = Pipe::observed(&fixed(), &fixed(), &download(20_000), Some(recorder));
+    let mut alone = Pipe::new(&fixed(), &fixed(), &download(20_000));
+    watched.run(ms(1000));
+    alone.run(ms(1000));
+    let told = told.lock().expect("one thread");
+    let states = &told.states;
+    assert_eq!(told.acknowledged.iter().sum::<u64>(), 20_000 + 1, "the answer and FIN");
+    assert_eq!(states.first().expect("told").0, ms(30), "the connection is open");
+    assert!(states.windows(2).all(|pair| pair[0].1 != pair[1].1), "changes only");
+    assert!(states.iter().any(|(_, state)| state.in_flight_bytes == Some(14_480)));
+    let key = |pipe: &Pipe| pipe.sent.iter().map(|sent| (sent.time, sent.size)).collect::<Vec<_>>();
+    assert_eq!(key(&watched), key(&alone));
+}
+
+/// Thousands of idle connections are to fit: the target is 20 KiB with everything allocated.
+#[test]
+fn an_endpoint_is_small() {
+    assert!(size_of::<TcpEndpoint>() < 4096, "{}", size_of::<TcpEndpoint>());
+}
+
+/// The payload of a segment with data need not shrink for SACK blocks: these leave by themselves, before.
+#[test]
+fn sack_blocks_that_are_due_leave_before_data() {
+    let values = super::super::options::resolve(&fixed()).expect("a good configuration");
+    let random = RandomStream::new(1, "client");
+    let mut client = Connection::new(values.config, 0, Role::Client, random);
+    client.connect(ms(0));
+    let syn = client.next_segment(ms(0)).expect("a SYN");
+    let syn_ack = Segment { acknowledgement: 1, flags: Flags::SYN.with(Flags::ACK), ..syn.clone() };
+    client.receive(ms(20), &syn_ack);
+    assert!(client.next_segment(ms(20)).is_some_and(|ack| ack.length == 0));
+    client.write(500);
+    let flags = Flags::ACK;
+    client.receive(
+        ms(30),
+        &Segment {
+            sequence: 1449,
+            acknowledgement: 1,
+            length: 1448,
+            flags,
+            timestamp: 30,
+            options: None,
+            ..syn
+        },
+    );
+    let ack = client.next_segment(ms(30)).expect("an ACK at once: RFC 5681 section 4.2");
+    assert_eq!((ack.length, ack.sack()), (0, &[(1449, 2897)][..]));
+    let data = client.next_segment(ms(30)).expect("data");
+    assert_eq!((data.length, data.sack().len(), data.acknowledgement), (500, 0, 1));
+    assert_eq!(client.next_segment(ms(30)), None);
+}

@@ -337,11 +337,6 @@ impl Sender {
         self.blocked = self.blocked && 2 * self.free() < self.queued();
     }
 
-    /// First position not acknowledged.
-    pub(crate) const fn unacknowledged(&self) -> u64 {
-        self.acknowledged
-    }
-
     /// Position of the next new byte: the sequence number of a pure ACK.
     pub(crate) const fn next_position(&self) -> u64 {
         self.next

@@ -137,9 +137,6 @@ impl Scoreboard {
     pub(super) fn front(&self) -> Option<&Sent> {
         self.segments.front()
     }
-    pub(super) fn back(&self) -> Option<&Sent> {
-        self.segments.back()
-    }
     pub(super) fn last_index(&self) -> usize {
         self.segments.len() - 1
     }
