@@ -92,7 +92,7 @@ ALLOWED = {
     "Pacing.burst_packets": "1 or more",
     "Pacing.quantum": "above 0",
     "Pacing.max_rate": "above 0",
-    "TcpOptions.mss": "88 B to 65495 B",
+    "TcpOptions.mss": "88 B to 9148 B",
     "TcpOptions.receive_buffer": "1 B or more, `max_receive_buffer` at most",
     "TcpOptions.max_receive_buffer": "1 B or more",
     "TcpOptions.max_send_buffer": "1 B or more",
@@ -158,10 +158,11 @@ def options(stack: Schema) -> str:
     own = [item for item in stack["options"] if item.get("option")]
     fixed = [item for item in stack["options"] if not item.get("option")]
     text = f"Version {stack['version']}: {stack['description']}.\n\n"
-    text += rows(
-        ["option", "what it is", "default", "source of the default"],
-        [[f"`{item['option']}`", item["meaning"], item["default"], item["source"]] for item in own],
-    )
+    if own:
+        text += rows(
+            ["option", "what it is", "default", "source of the default"],
+            [[f"`{item['option']}`", item["meaning"], item["default"], item["source"]] for item in own],
+        )
     if fixed:
         lines = [[item["meaning"], item["default"], item["source"]] for item in fixed]
         text += "\n" + rows(["what no option changes", "value", "source"], lines)
