@@ -75,9 +75,8 @@ fn delayed_acknowledgements_cost_a_segment_per_window_at_most() {
     }
 }
 
-/// Padhye, Firoiu, Towsley, Kurose: "Modeling TCP Throughput", SIGCOMM 1998, section 2: the mean window at a
-/// loss (equation 13 with b = 1, see above), packets sent per second without timeouts (equation 19), and with
-/// them (equation 28).
+/// Padhye, Firoiu, Towsley, Kurose: "Modeling TCP Throughput", SIGCOMM 1998, sections 2.1 and 2.2: from the mean window at
+/// a loss (b = 1, see above), the packets sent per second if all losses are found by duplicates, and with timeouts.
 struct Pftk {
     without_timeouts: f64,
     with_timeouts: f64,
