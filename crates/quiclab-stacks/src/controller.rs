@@ -7,6 +7,7 @@
 //! ack-eliciting frames be missing, until the next ACK.
 
 use crate::lab_controller::LabController;
+use quiclab_core::RecoveryState;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -34,6 +35,14 @@ impl Gauge {
     /// The controller, where it is one of quiclab's.
     pub(crate) fn lab(&self) -> Option<&LabController> {
         self.lab.as_ref()
+    }
+
+    /// What the controller does: see [`RecoveryState::PHASES`]. The stacks' own tell window and threshold only.
+    pub(crate) fn phase(&self, cwnd_bytes: u64, ssthresh_bytes: Option<u64>) -> u64 {
+        match &self.lab {
+            Some(lab) => lab.phase(),
+            None => RecoveryState::phase_of_window(cwnd_bytes, ssthresh_bytes),
+        }
     }
 
     /// Bytes sent and not acknowledged or lost.

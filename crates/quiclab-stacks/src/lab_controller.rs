@@ -267,6 +267,11 @@ impl LabController {
         self.0.lock().expect("no holder panics")
     }
 
+    /// Number of what the controller does.
+    pub(crate) fn phase(&self) -> u64 {
+        self.lab().controller.phase().number()
+    }
+
     /// A packet that counts as in flight leaves.
     pub(crate) fn sent(&self, now: Instant, bytes: u64) {
         self.lab().on_sent(now, bytes);
@@ -331,8 +336,8 @@ macro_rules! lab_controller {
 
 lab_controller! {
     quinn_proto,
-    // bit/s; for qlog only
-    |lab, metrics| { metrics.pacing_rate = lab.controller.pacing_rate().map(|rate| rate.bits_per_second()); },
+    // no rate: the pacer would not follow it
+    |lab, metrics| {},
 
     // `on_sent` does not tell what counts as in flight: `Gauge::sent` calls `LabController::sent`
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {

@@ -74,7 +74,7 @@ fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
             srtt_ns,
             min_rtt_ns: gauge.min_rtt_ns().or(srtt_ns),
             pacing_rate_bps: metrics.pacing_rate.map(|bytes_per_second| bytes_per_second.saturating_mul(8)),
-            phase: Some(RecoveryState::phase_of_window(path.cwnd, ssthresh_bytes)),
+            phase: Some(gauge.phase(path.cwnd, ssthresh_bytes)),
             lost_packets: stats.lost_packets,
             spurious_losses: None, // it counts congestion events that were, not packets
             congestion_events: gauge.congestion_events(),

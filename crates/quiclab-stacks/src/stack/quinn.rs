@@ -72,7 +72,7 @@ fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
             srtt_ns: sampled(stats.path.rtt),
             min_rtt_ns: sampled(stats.path.min_rtt),
             pacing_rate_bps: metrics.pacing_rate, // bit/s here
-            phase: Some(RecoveryState::phase_of_window(cwnd_bytes, ssthresh_bytes)),
+            phase: Some(gauge.phase(cwnd_bytes, ssthresh_bytes)),
             lost_packets: stats.path.lost_packets,
             spurious_losses: None,
             congestion_events: gauge.congestion_events(),

@@ -7,14 +7,10 @@ use quiclab_core::scenario::{CongestionControl, Controller, SlowStartExit};
 use quiclab_core::{ByteCount, DataRate, Direction};
 use quiclab_stacks::validate;
 
-/// Controls that leave the pacer to the stack.
-const CONTROLS: [CongestionControl; 3] =
-    [CongestionControl::Newreno, CongestionControl::Cubic, CongestionControl::Fixed];
-
 #[test]
 fn every_control_completes_downloads_despite_losses() {
     for stack in STACKS {
-        for control in CONTROLS {
+        for control in CongestionControl::ALL {
             let mut setup = Setup::new(stack, 1_000_000).random_loss(0.02, 7);
             setup.server.controller = Some(Controller::Quiclab);
             setup.server.congestion_control = Some(control);
@@ -115,6 +111,41 @@ fn hystart_leaves_slow_start_before_a_loss() {
         };
         assert!(lost(SlowStartExit::None) > 0.0, "{stack}");
         assert!(lost(SlowStartExit::HystartPlusPlus) < lost(SlowStartExit::None), "{stack}");
+    }
+}
+
+#[test]
+fn bbr_starts_up_drains_and_probes_and_noq_paces_at_its_rate() {
+    for stack in STACKS {
+        for control in CongestionControl::ALL.into_iter().filter(|control| control.is_bbr()) {
+            let run = |value| {
+                let mut setup = Setup::new(stack, 4_000_000);
+                setup.server.congestion_control = Some(control);
+                (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 200);
+                let mut network = setup.network();
+                let samples = samples(&mut network, value);
+                network.run();
+                let samples = samples.lock().unwrap();
+                samples.clone()
+            };
+            let mut phases: Vec<_> = run("phase").into_iter().map(|(_, phase)| phase).collect();
+            phases.dedup();
+            // 3 startup, 4 drain, 5 probing for bandwidth: `RecoveryState::PHASES`
+            let from = phases.iter().position(|phase| *phase == 3.0).expect("startup comes first");
+            assert_eq!(phases[from..from + 3], [3.0, 4.0, 5.0], "{stack} {control:?}: {phases:?}");
+            let rates = run("pacing_rate_mbps");
+            // quinn's pacer does not follow: it would be a rate that nothing has
+            assert_eq!(rates.is_empty(), stack == "quinn", "{stack} {control:?}");
+            // once it probes, within its cycle's gains of 3/4 and 5/4 (draft-cardwell-iccrg-bbr-congestion-control-00
+            // section 4.3.4.2) of what the link carries of UDP payload: 1200 of 1228 bytes, and a tenth for aggregation
+            if let Some((_, last)) = rates.last() {
+                let link = 20.0 * 1200.0 / 1228.0;
+                assert!(
+                    (0.75 * 0.9 * link..=1.25 * 1.1 * link).contains(last),
+                    "{stack} {control:?}: {last}"
+                );
+            }
+        }
     }
 }
 

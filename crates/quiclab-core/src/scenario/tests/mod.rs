@@ -26,7 +26,7 @@ fn examples() -> Vec<(String, String)> {
     files
 }
 
-/// Knows `quinn`, `noq`, `lab-tcp` and `lab-udp`, and no profile.
+/// Knows `quinn`, `noq`, `lab-tcp` and `lab-udp`; profiles of `lab-tcp` alone.
 fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
@@ -43,6 +43,9 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     };
     match &end.profile {
         None => Ok(StackAbilities { protocol, workloads }),
+        Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => {
+            Ok(StackAbilities { protocol, workloads })
+        }
         Some(profile) => Err(StackProblem {
             field: "profile".into(),
             value: format!("{profile:?}"),

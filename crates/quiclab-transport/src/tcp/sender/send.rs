@@ -181,8 +181,9 @@ impl Sender {
         let new = self.next < self.end() && self.fits_window();
         let sent = if new { self.send_new(now) } else { self.send_again(now, self.board.last_index(), true) };
         self.probe = Some((self.next, !new));
-        // "then the RTO timer", counted from the head
-        self.timer = Some((Timer::Probe, now));
+        // RFC 8985 section 7.3: "MUST re-arm the RTO timer", from now on: counted from the head it could be over
+        // already, where the probe has waited as long as an RTO (SRTT above 200 ms)
+        self.timer = None;
         self.set_retransmission_timer(now);
         Some(sent)
     }

@@ -1,0 +1,109 @@
+//! What a run costs in events of the engine, which is a count and not a time: linear in what is sent, nothing for
+//! what is idle; and many flows at once.
+
+use super::common::*;
+use quiclab_sim::EndedBy;
+
+/// A fixed window without losses, so that all parts of a transfer are alike, and the usual delayed
+/// acknowledgements: with the short ones of [`ONE_FLOW`] segments share an instant, and hence an event, until bursts
+/// have dissolved.
+fn events_of(size: &str) -> f64 {
+    let output = run_one(&[
+        ("until", "workloads_done"),
+        ("flows.f.workload.size", size),
+        ("flows.f.sender.congestion_control", "fixed"),
+        ("flows.f.sender.initial_window", "144800 B"),
+        ("flows.f.receiver.tcp.min_delayed_ack", "40 ms"),
+        ("flows.f.receiver.tcp.max_delayed_ack", "200 ms"),
+    ]);
+    assert_eq!(output.result.run.ended_by, EndedBy::WorkloadsDone);
+    output.result.run.events as f64
+}
+
+#[test]
+fn four_times_the_bytes_are_four_times_the_events() {
+    let ratio = events_of("40 MB") / events_of("10 MB");
+    assert!((3.8..=4.2).contains(&ratio), "{ratio}");
+}
+
+/// The same with losses and a window that changes: nothing walks over what is long done.
+#[test]
+fn four_times_the_bytes_are_four_times_the_events_with_losses() {
+    let events = |size: &str| {
+        let output = run_one(&[
+            ("until", "workloads_done"),
+            ("flows.f.workload.size", size),
+            ("links.down.loss", "1 %"),
+        ]);
+        output.result.run.events as f64
+    };
+    let ratio = events("40 MB") / events("10 MB");
+    assert!((3.8..=4.2).contains(&ratio), "{ratio}");
+}
+
+/// All timers of TCP are over 2 minutes after the last packet (RFC 6298 section 2.5 bounds none lower, but nothing is
+/// outstanding; the delayed ACK has 200 ms): longer pauses have not one event more.
+#[test]
+fn a_pause_has_no_events() {
+    let events = |pause: &str| {
+        let workload = format!(
+            r#"{{ kind = "request_response", count = 4, response = "100 kB", pause = "{pause}" }}"#
+        );
+        let output =
+            run_one(&[("until", "workloads_done"), ("duration", "3600 s"), ("flows.f.workload", &workload)]);
+        assert_eq!(output.result.run.ended_by, EndedBy::WorkloadsDone);
+        assert!(output.result.flows["f"].completed);
+        output.result.run.events
+    };
+    let short = events("2 s");
+    assert_eq!(events("20 s"), short);
+    assert_eq!(events("200 s"), short);
+}
+
+/// A link of 1 Gbit/s, 50 ms and a queue of about a bandwidth-delay product: 8 packets for each flow, which suffices
+/// for fast recovery.
+fn thousand_flows(seed: u64) -> quiclab_sim::RunOutput {
+    let mut text = String::from(
+        r#"
+version = 1
+name = "a thousand flows"
+duration = "3 s"
+until = "duration_over"
+links.down = { rate = "1 Gbit/s", delay = "25 ms", queue = { kind = "drop_tail", packets = 4167 } }
+links.up = { delay = "25 ms" }
+"#,
+    );
+    for flow in 0..1000 {
+        // they start within a round trip
+        text += &format!(
+            r#"
+[flows.f{flow}]
+stack = "lab-tcp"
+down = ["down"]
+up = ["up"]
+start = "{} us"
+workload = {{ kind = "download", size = "1 GB" }}
+"#,
+            flow * 50
+        );
+    }
+    run_text(&text, &[], seed)
+}
+
+#[test]
+fn a_thousand_flows_share_a_link_and_repeat_exactly() {
+    let output = thousand_flows(1);
+    let flows = &output.result.flows;
+    assert!(flows.values().all(|flow| !flow.failed && flow.delivered_bytes > 0));
+    let delivered = flows.values().map(|flow| flow.delivered_bytes).sum::<u64>() as f64;
+    let most = 1e9 / 8.0 * 3.0 * PAYLOAD / PACKET;
+    assert!(delivered <= most);
+    // handshake, request and the way of the first packet: 2.5 round trips of the first flow, 125 ms of 3 s without
+    // data; then 1000 windows of 10 are more than link and queue hold at once. What was dropped is not lost
+    // for the link: the queue is before it
+    let begin = 0.125 + 0.05;
+    assert!(delivered >= most * (1.0 - begin / 3.0) * 0.95, "{delivered} of {most}");
+    let again = thousand_flows(1);
+    assert_eq!(again.result.digest, output.result.digest);
+    assert_eq!(again.result.run.events, output.result.run.events);
+}
