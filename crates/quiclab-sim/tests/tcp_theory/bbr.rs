@@ -19,9 +19,16 @@ fn explore_bbr() {
     let mut last = (0.0, -1.0, -1.0);
     for (i, &(t, r)) in rate.iter().enumerate() {
         let ph = value_at(&phase, t);
-        let g = r / (0.99*20.0*1448.0/1500.0);
-        if (g-last.1).abs() > 0.005 || ph != last.2 {
-            if t < 1.5 || ph != 5.0 || last.2 != 5.0 { eprintln!("{t:.3} after {:.3}: gain {g:.4} phase {ph} inflight {} minrtt {}", t-last.0, value_at(&fl,t)/PAYLOAD, value_at(&m, t)); }
+        let g = r / (0.99 * 20.0 * 1448.0 / 1500.0);
+        if (g - last.1).abs() > 0.005 || ph != last.2 {
+            if t < 1.5 || ph != 5.0 || last.2 != 5.0 {
+                eprintln!(
+                    "{t:.3} after {:.3}: gain {g:.4} phase {ph} inflight {} minrtt {}",
+                    t - last.0,
+                    value_at(&fl, t) / PAYLOAD,
+                    value_at(&m, t)
+                );
+            }
             last = (t, g, ph);
         }
         let _ = i;

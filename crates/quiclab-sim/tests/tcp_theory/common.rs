@@ -79,7 +79,8 @@ pub fn halves(rtt_ms: f64) -> String {
 /// Series of the sender of flow `f`: (time in seconds, value), where the value is known.
 pub fn series(output: &RunOutput, metric: &str) -> Vec<(f64, f64)> {
     let series = &output.series;
-    let metric = series.metric_names.iter().position(|known| *known == metric).expect("a known metric") as u32;
+    let metric =
+        series.metric_names.iter().position(|known| *known == metric).expect("a known metric") as u32;
     let element =
         output.element_names.iter().position(|name| name == "f.sender").expect("the sender is an element")
             as u32;

@@ -46,9 +46,8 @@ fn four_times_the_bytes_are_four_times_the_events_with_losses() {
 #[test]
 fn a_pause_has_no_events() {
     let events = |pause: &str| {
-        let workload = format!(
-            r#"{{ kind = "request_response", count = 4, response = "100 kB", pause = "{pause}" }}"#
-        );
+        let workload =
+            format!(r#"{{ kind = "request_response", count = 4, response = "100 kB", pause = "{pause}" }}"#);
         let output =
             run_one(&[("until", "workloads_done"), ("duration", "3600 s"), ("flows.f.workload", &workload)]);
         assert_eq!(output.result.run.ended_by, EndedBy::WorkloadsDone);

@@ -13,8 +13,7 @@ const BETA: f64 = 717.0 / 1024.0;
 /// The loss that ends slow start happens at a window of `w_max` packets. Number 0 on the link is the SYN-ACK.
 fn run_one_loss(w_max: u64, more: &[(&str, &str)]) -> RunOutput {
     let loss = format!(r#"{{ kind = "listed", packets = [{}] }}"#, w_max - 9);
-    let mut sets =
-        vec![("flows.f.sender.congestion_control", "cubic"), ("links.down.loss", loss.as_str())];
+    let mut sets = vec![("flows.f.sender.congestion_control", "cubic"), ("links.down.loss", loss.as_str())];
     sets.extend(more);
     let output = run_one(&sets);
     assert_eq!(sender(&output, "congestion_events"), 1.0);
@@ -75,7 +74,12 @@ fn after_a_loss_the_window_follows_the_cubic_curve() {
 fn small_windows_on_short_paths_grow_like_reno() {
     let output = run_one_loss(
         49,
-        &[("duration", "4 s"), ("links.down.delay", "5 ms"), ("links.up.delay", "5 ms"), ("record.series_interval", "5 ms")],
+        &[
+            ("duration", "4 s"),
+            ("links.down.delay", "5 ms"),
+            ("links.up.delay", "5 ms"),
+            ("record.series_interval", "5 ms"),
+        ],
     );
     let windows = windows(&output);
     let (w_max, rtt) = (49.0, 0.01);

@@ -74,7 +74,10 @@ fn without_pacing_a_window_leaves_at_once() {
 #[test]
 fn a_leaky_bucket_never_lets_more_than_its_burst_exceed_the_rate() {
     for size in [1_u32, 10, 32] {
-        let times = departures_with(&format!(r#"{{ kind = "leaky_bucket", factor = 1.25, burst_packets = {size} }}"#), &[]);
+        let times = departures_with(
+            &format!(r#"{{ kind = "leaky_bucket", factor = 1.25, burst_packets = {size} }}"#),
+            &[],
+        );
         let most = burst(&times, 1.25 * RATE);
         // the bucket is full at the start and a window empties it: the bound is reached
         let size = f64::from(size);
@@ -97,7 +100,8 @@ fn even_pacing_never_lets_two_packets_leave_within_an_interval() {
 /// burst each millisecond holds one packet or two, 1.25 on average; two quanta are never longer than needed.
 #[test]
 fn quantum_pacing_sends_bursts_a_millisecond_apart() {
-    let times = departures_with(r#"{ kind = "quantum", factor = 1.25, burst_packets = 10, quantum = "1 ms" }"#, &[]);
+    let times =
+        departures_with(r#"{ kind = "quantum", factor = 1.25, burst_packets = 10, quantum = "1 ms" }"#, &[]);
     let bursts = bursts(first_window(&times));
     assert_eq!(bursts[0].1, 10);
     let start = bursts[0].0;

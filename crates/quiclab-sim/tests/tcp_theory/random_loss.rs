@@ -62,8 +62,10 @@ fn goodput_under_random_loss_is_that_of_mathis() {
 /// segments, it would be 1 - 0.93/1.31: 29 % at any loss.
 #[test]
 fn delayed_acknowledgements_cost_a_segment_per_window_at_most() {
-    let delayed =
-        [("flows.f.receiver.tcp.min_delayed_ack", "40 ms"), ("flows.f.receiver.tcp.max_delayed_ack", "200 ms")];
+    let delayed = [
+        ("flows.f.receiver.tcp.min_delayed_ack", "40 ms"),
+        ("flows.f.receiver.tcp.max_delayed_ack", "200 ms"),
+    ];
     for (loss, rtt) in [(0.005, 0.02), (0.01, 0.02), (0.02, 0.02)] {
         let window = mathis(loss, rtt) * rtt;
         let ratio = goodput(&run_lossy(loss, rtt, &delayed)) / goodput(&run_lossy(loss, rtt, &[]));
@@ -91,8 +93,7 @@ impl Pftk {
         let doubling = (0..6).fold((1.0, p), |(sum, term), _| (sum + term, 2.0 * p * term)).0;
         Self {
             without_timeouts: packets / time,
-            with_timeouts: (packets + timeout / (1.0 - p))
-                / (time + timeout * rto * doubling / (1.0 - p)),
+            with_timeouts: (packets + timeout / (1.0 - p)) / (time + timeout * rto * doubling / (1.0 - p)),
         }
     }
 }
@@ -110,7 +111,10 @@ fn at_higher_loss_the_rate_is_that_of_pftk_less_the_timeouts_there_were() {
             let formula = Pftk::new(loss, rtt, rto);
             let (output, duration) = run_lossy(loss, rtt, &[]);
             let sent = sender(&output, "packets_sent");
-            assert!(sent / duration > formula.with_timeouts, "{loss}, {rtt} s: worse than with PFTK's timeouts");
+            assert!(
+                sent / duration > formula.with_timeouts,
+                "{loss}, {rtt} s: worse than with PFTK's timeouts"
+            );
             assert!(sent / duration < 1.1 * formula.without_timeouts, "{loss}, {rtt} s");
             let ratio = sent / (duration - sender(&output, "timeouts") * rto) / formula.without_timeouts;
             assert!((0.9..=1.1).contains(&ratio), "{ratio:.3} of PFTK at {loss}, {rtt} s");

@@ -33,10 +33,7 @@ fn losses_of_one_window_make_one_cut() {
 /// of those acknowledged before.
 #[test]
 fn five_losses_of_one_window_halve_it_once() {
-    let sets = [
-        ("duration", "200 ms"),
-        ("record.series_interval", "5 us"),
-    ];
+    let sets = [("duration", "200 ms"), ("record.series_interval", "5 us")];
     for packets in ["50", "50, 51, 52, 53, 54", "50, 57, 63, 71, 88"] {
         let output = run_listed(packets, &sets);
         let cut = rises(&series(&output, "congestion_events"))[0];
@@ -58,7 +55,10 @@ fn after_reordering_was_seen_rack_takes_no_overtaken_packet_for_lost() {
         let output = run_seeded(
             &[
                 ("duration", "10 s"),
-                ("links.down.delay", r#"{ mean = "20 ms", deviation = "1 ms", distribution = "uniform", reorder = true }"#),
+                (
+                    "links.down.delay",
+                    r#"{ mean = "20 ms", deviation = "1 ms", distribution = "uniform", reorder = true }"#,
+                ),
                 ("links.up.delay", "20 ms"),
                 ("links.down.rate", "100 Mbit/s"),
                 // the window must not overflow the link: 100 packets, 30 Mbit/s
@@ -83,7 +83,10 @@ fn after_reordering_was_seen_rack_takes_no_overtaken_packet_for_lost() {
 fn a_count_of_three_takes_overtaken_packets_for_lost_all_the_time() {
     let output = run_one(&[
         ("duration", "10 s"),
-        ("links.down.delay", r#"{ mean = "20 ms", deviation = "1 ms", distribution = "uniform", reorder = true }"#),
+        (
+            "links.down.delay",
+            r#"{ mean = "20 ms", deviation = "1 ms", distribution = "uniform", reorder = true }"#,
+        ),
         ("links.down.rate", "100 Mbit/s"),
         ("flows.f.sender.congestion_control", "fixed"),
         ("flows.f.sender.initial_window", "144800 B"),

@@ -18,7 +18,11 @@ fn slow_start_doubles_the_window_each_round_trip() {
         // 640 packets need 8 ms at 1 Gbit/s: in the middle of a round trip all are acknowledged
         for round in 0..7 {
             let expected = 10.0 * f64::from(1 << round);
-            assert_eq!(value_at(&windows, 0.2 + 0.1 * f64::from(round)), expected, "{control}, round {round}");
+            assert_eq!(
+                value_at(&windows, 0.2 + 0.1 * f64::from(round)),
+                expected,
+                "{control}, round {round}"
+            );
         }
     }
 }
