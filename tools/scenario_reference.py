@@ -79,7 +79,7 @@ ALLOWED = {
     "EndpointConfig.profile": "a profile of the stack: see `quiclab stack show`",
     "EndpointConfig.host": "a name in `hosts`",
     "EndpointConfig.datagram_size": "1200 B to 65507 B",
-    "EndpointConfig.initial_window": "more than one datagram, below 4 GiB; aioquic: ten datagrams; lab-tcp: one segment to 1 GiB",
+    "EndpointConfig.initial_window": "more than a datagram, below 4 GiB; aioquic: ten; lab-tcp: one segment to 1 GiB",
     "EndpointConfig.stream_receive_window": "1 B or more",
     "EndpointConfig.connection_receive_window": "1 B or more",
     "EndpointConfig.send_window": "1 B or more",
