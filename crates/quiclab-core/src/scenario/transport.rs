@@ -255,9 +255,9 @@ pub enum TcpLossDetection {
 pub enum RateReduction {
     /// At once, to the new threshold.
     None,
-    /// PRR of RFC 6937, as Linux before 5.13 has it.
+    /// PRR of RFC 6937, as Linux before 5.11 has it.
     Prr,
-    /// PRR of RFC 9937, as Linux since 5.13 has it.
+    /// PRR of RFC 9937, as Linux since 5.11 has it.
     PrrSafeAck,
 }
 

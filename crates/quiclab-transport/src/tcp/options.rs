@@ -185,7 +185,7 @@ fn check_pacing(pacing: &Pacing) -> Result<(), Error> {
         Pacing::Quantum { factor, burst_packets, .. } => (Some(factor), Some(burst_packets), None),
         Pacing::Linux { max_rate } | Pacing::Fq { max_rate } => (None, None, max_rate),
     };
-    within("pacing.factor", factor, 0.01..=1000.0)?;
+    within("pacing.factor", factor, 0.01..=10.0)?;
     within("pacing.burst_packets", burst, 1..=u32::MAX)?;
     ensure(max_rate != Some(DataRate::from_bits_per_second(0)), || {
         refused("pacing.max_rate", "0 bit/s", "a rate above 0")
@@ -272,7 +272,7 @@ mod tests {
             ),
             (
                 sentence(|config| config.pacing = Some(Pacing::Even { factor: f64::NAN })),
-                "pacing.factor: `NaN` is not allowed; allowed is 0.01 to 1000",
+                "pacing.factor: `NaN` is not allowed; allowed is 0.01 to 10",
             ),
             (
                 sentence(|config| {

@@ -107,8 +107,8 @@ fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionCon
         Pacing::Linux { max_rate } | Pacing::Fq { max_rate } => (None, None, None, max_rate),
     };
     if let Some(factor) = factor {
-        ensure(factor > 0.0 && factor <= LARGEST_PACING_FACTOR, || {
-            let allowed = format!("a number above 0, {LARGEST_PACING_FACTOR} at most");
+        ensure((SMALLEST_PACING_FACTOR..=LARGEST_PACING_FACTOR).contains(&factor), || {
+            let allowed = format!("{SMALLEST_PACING_FACTOR} to {LARGEST_PACING_FACTOR}");
             ScenarioError::refused(path.child("factor"), format!("{factor:?}"), allowed)
         })?;
     }
@@ -136,6 +136,8 @@ fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionCon
 
 /// Far beyond 2, the largest that is in use (Linux and Chromium in slow start).
 const LARGEST_PACING_FACTOR: f64 = 10.0;
+/// A hundred round trips for a window.
+const SMALLEST_PACING_FACTOR: f64 = 0.01;
 
 fn check_tcp(path: &FieldPath, tcp: &TcpOptions) -> Check {
     if let Some(mss) = tcp.mss {
@@ -185,8 +187,8 @@ fn check_tcp(path: &FieldPath, tcp: &TcpOptions) -> Check {
 
 /// Linux refuses smaller ones (`TCP_MIN_MSS`, include/net/tcp.h).
 const SMALLEST_MSS: ByteCount = ByteCount::from_bytes(88);
-/// The longest IPv4 packet less its header and that of TCP.
-const LARGEST_MSS: ByteCount = ByteCount::from_bytes(65_535 - 20 - 20);
+/// Jumbo frames of 9200 bytes less headers; links have no MTU, so nothing else bounds it.
+const LARGEST_MSS: ByteCount = ByteCount::from_bytes(9148);
 /// `GSO_MAX_SEGS` of Linux (include/linux/netdevice.h).
 const MOST_GSO_SEGMENTS: u32 = 65_535;
 
@@ -198,8 +200,8 @@ fn check_tls(path: &FieldPath, tls: &Tls) -> Check {
     })
 }
 
-/// RFC 8446 section 4.4.2: `certificate_list<0..2^24-1>`.
-const LONGEST_CERTIFICATES: ByteCount = ByteCount::from_bytes((1 << 24) - 1);
+/// Far beyond the chains in use; RFC 8446 section 4.4.2 allows 2^24 - 1 bytes.
+const LONGEST_CERTIFICATES: ByteCount = ByteCount::from_bytes(1 << 16);
 
 fn ordered<T: PartialOrd + ToString + Copy>(
     path: &FieldPath,

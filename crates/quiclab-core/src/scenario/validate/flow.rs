@@ -176,6 +176,15 @@ pub(super) fn check_stacks(
         )
         .because(problem)
     })?;
+    ensure(sender.1.tls == receiver.1.tls, || {
+        let value = if receiver.1.tls.is_some() { "another one than the sender's" } else { "none" };
+        ScenarioError::refused(
+            path.child(receiver.0).child("tls"),
+            value,
+            "the TLS of the sender, or none at both ends",
+        )
+        .because("the two ends do not understand each other")
+    })?;
     let kind = flow.workload.kind();
     for ((_, end), abilities) in flow.ends().into_iter().zip(abilities) {
         ensure(abilities.workloads.contains(&kind), || {
