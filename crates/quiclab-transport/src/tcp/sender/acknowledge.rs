@@ -169,7 +169,6 @@ impl Sender {
             if reordered_from < prior_high {
                 self.note_reordering(reordered_from);
             }
-            self.duplicate_acks = 0;
         } else if rtt_known && self.head_was_sent_after(work.first_sacked) {
             // the timer runs since the head was sent; a sample of something older must not extend it
             work.set_timer = true;
@@ -222,7 +221,6 @@ impl Sender {
         work: &mut Work,
     ) {
         self.rate.on_delivered(now, state, bytes, sent, end);
-        self.delivered += 1;
         work.delivered += 1;
         work.delivered_bytes += bytes;
         work.prior_delivered = work.prior_delivered.max(state.delivered);
