@@ -26,6 +26,11 @@ impl Sender {
         if std::mem::take(&mut self.tail_probe_due) {
             return self.send_tail_probe(now);
         }
+        if std::mem::take(&mut self.head_due) && !self.board.is_empty() {
+            // RFC 6298 section 5.4. Counts do not decide: retransmissions that an undo has made no losses of
+            // count as in flight until they are acknowledged, and could hold this one back for ever
+            return Some(self.retransmit(now, 0));
+        }
         let room = self.cwnd().saturating_sub(self.board.in_flight());
         if room > 0 && !self.is_paced(now) {
             if !self.new_data_first
