@@ -5,6 +5,11 @@ use quiclab_core::scenario::{
 };
 use quiclab_core::{ByteCount, Duration};
 
+/// Largest window without scaling (RFC 9293 section 3.1: 16 bits).
+pub(super) const UNSCALED_WINDOW: u64 = 65_535;
+/// Initial window where none is given, in segments (RFC 6928; Linux `TCP_INIT_CWND`).
+pub(super) const INITIAL_SEGMENTS: u64 = 10;
+
 /// A complete configuration: a profile with the overrides of a scenario. The fields are those of
 /// [`quiclab_core::scenario::TcpOptions`] and [`quiclab_core::scenario::EndpointConfig`] and mean the same.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,8 +14,8 @@
 //! | RST not at the left edge | | challenge ACK (RFC 5961 section 3.2) | as Linux |
 //! | initial window after lost SYNs | one segment | one segment, for the start only | for restarts after idling, too |
 
-use super::config::Config;
-use super::handshake::{Agreed, Expiry, Offer, Retransmission, UNSCALED_WINDOW, syn_window};
+use super::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
+use super::handshake::{Agreed, Expiry, Offer, Retransmission, syn_window};
 use super::receiver::Receiver;
 use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::build::{Flavour, Settings};
@@ -27,8 +27,6 @@ use quiclab_core::{Duration, Flags, RandomStream, Role, SackBlocks, Segment, Seg
 const DUPLICATE_ACK_INTERVAL: Duration = Duration::from_millis(500);
 /// Timeouts in a row that a connection survives (Linux `tcp_retries2`).
 const MOST_RETRIES: u32 = 15;
-/// Initial window where none is given, in segments (RFC 6928; Linux `TCP_INIT_CWND`).
-const INITIAL_SEGMENTS: u64 = 10;
 
 /// State of a connection (RFC 9293 section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,7 +250,7 @@ impl Connection {
             self.handshake = None;
         } else if segment.flags.has(Flags::SYN) {
             // the SYN-ACK was lost
-            self.handshake.iter_mut().for_each(Retransmission::repeat);
+            self.handshake.iter_mut().for_each(|handshake| handshake.repeat(now));
             self.control = Some(Control::SynAck);
         } else if segment.flags.has(Flags::ACK) && segment.acknowledgement == 1 {
             self.open(now, segment);

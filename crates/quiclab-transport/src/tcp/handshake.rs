@@ -6,17 +6,14 @@
 //! | attempts | at least 3 min (RFC 9293 section 3.8.3) | 6 more SYN (10 since 6.5), 5 more SYN-ACK | as Linux |
 //! | window scale | any | from the largest receive buffer, `rmem_max` included | as Linux |
 
-use super::config::Config;
+use super::config::{Config, UNSCALED_WINDOW};
 use super::receiver::Receiver;
+use crate::recovery::tcp_rtt::LARGEST_RTO;
 use quiclab_core::{Duration, SegmentOptions, Time};
 
 /// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
-/// Longest timeout (Linux `TCP_RTO_MAX`).
-const MAX_RTO: Duration = Duration::from_secs(120);
-/// Largest window without scaling (RFC 9293 section 3.1).
-pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 /// MSS of a peer that announces none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
@@ -114,7 +111,10 @@ pub(super) struct Retransmission {
     sent: Time,
     deadline: Time,
     rto: Duration,
-    times: u32,
+    /// Timeouts so far: they lead to giving up (`num_timeout`).
+    timeouts: u32,
+    /// It was sent again because the peer's SYN came again.
+    repeated: bool,
     linear: u32,
     most: u32,
 }
@@ -132,7 +132,7 @@ impl Retransmission {
 
     fn new(config: &Config, linear: u32, most: u32, now: Time) -> Self {
         let rto = config.initial_rto;
-        Self { sent: now, deadline: now + rto, rto, times: 0, linear, most }
+        Self { sent: now, deadline: now + rto, rto, timeouts: 0, repeated: false, linear, most }
     }
 
     pub(super) fn deadline(&self) -> Time {
@@ -143,32 +143,34 @@ impl Retransmission {
         if now < self.deadline {
             return Expiry::NotDue;
         }
-        if self.times == self.most {
+        if self.timeouts == self.most {
             return Expiry::GiveUp;
         }
-        self.times += 1;
-        if self.times > self.linear {
-            self.rto = (self.rto * 2).min(MAX_RTO);
+        self.timeouts += 1;
+        if self.timeouts > self.linear {
+            self.rto = (self.rto * 2).min(LARGEST_RTO);
         }
         self.deadline = now + self.rto;
         Expiry::Again
     }
 
-    /// It is sent again before its time, because the peer's SYN has come again.
-    pub(super) fn repeat(&mut self) {
-        self.times = (self.times + 1).min(self.most);
+    /// It is sent again before its time, because the peer's SYN has come again: the timer starts anew, and
+    /// nothing is given up for that (`tcp_check_req`, `inet_rtx_syn_ack`).
+    pub(super) fn repeat(&mut self, now: Time) {
+        self.repeated = true;
+        self.deadline = now + self.rto;
     }
 
     /// RTT of the handshake answered `now`; `None` if it was sent more than once (Karn, RFC 6298 section
     /// 3).
     pub(super) fn rtt(&self, now: Time) -> Option<Duration> {
-        (self.times == 0).then(|| now.since(self.sent))
+        (self.timeouts == 0 && !self.repeated).then(|| now.since(self.sent))
     }
 
     /// Whether the connection starts with a window of one segment. RFC 5681 section 3.1 asks for it after
     /// any lost SYN or SYN-ACK; Linux, with its RTO of 1 s, after more than one (`tcp_init_transfer`).
     pub(super) fn starts_with_one_segment(&self) -> bool {
-        self.times > 1
+        self.timeouts > 1
     }
 }
 

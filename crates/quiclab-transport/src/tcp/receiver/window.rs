@@ -13,17 +13,13 @@
 //! | cushion of the buffer | 16 segments | 16 segments | what is out of order | 16 segments |
 //! | memory pressure of the host | yes | yes | yes | none |
 
-use crate::tcp::config::Config;
+use crate::tcp::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
 use quiclab_core::{Duration, Time};
 
-/// Largest window without scaling (RFC 9293 section 3.1: 16 bits).
-const UNSCALED: u64 = 65_535;
 /// Largest shift count (RFC 7323 section 2.3).
 const MAX_SCALE: u8 = 14;
 /// `net.core.rmem_max`, which the shift count also provides for.
 const RMEM_MAX: u64 = 212_992;
-/// Initial window of the sender that right-sizing assumes (Linux `TCP_INIT_CWND`), in segments.
-const INITIAL_SEGMENTS: u64 = 10;
 /// Cushion of right-sizing, in segments.
 const CUSHION: u64 = 16;
 /// Payload from which on a segment in order lets the window grow (Linux `tcp_event_data_recv`), in bytes.
@@ -77,9 +73,9 @@ impl Window {
         let buffer = config.receive_buffer.bytes();
         let full = window_of(buffer);
         // whole segments, and what the window field of a SYN can say
-        let initial = if full > mss { full - full % mss } else { full }.min(UNSCALED);
+        let initial = if full > mss { full - full % mss } else { full }.min(UNSCALED_WINDOW);
         // one segment stays reserved (Linux tcp_init_buffer_space)
-        let clamp = full.min(UNSCALED << scale);
+        let clamp = full.min(UNSCALED_WINDOW << scale);
         let clamp = if clamp > 2 * mss && clamp + mss > full { (full - mss).max(2 * mss) } else { clamp };
         Self {
             buffer,
@@ -90,6 +86,7 @@ impl Window {
             threshold: initial.min(clamp),
             announced: initial,
             edge: 1 + initial,
+            // the sender is taken to begin with its initial window
             space: initial.min(clamp).min(INITIAL_SEGMENTS * mss).max(1),
             space_start: 1,
             space_time: Time::ZERO,
@@ -159,7 +156,7 @@ impl Window {
         let selected = self.select(held, segment);
         let unit = 1_u64 << self.scale;
         let window = if selected < current { current.next_multiple_of(unit) } else { selected };
-        self.announced = window.min(UNSCALED << self.scale);
+        self.announced = window.min(UNSCALED_WINDOW << self.scale);
         self.edge = self.edge.max(next + self.announced);
         u32::try_from(self.announced).expect("65535 shifted by at most 14 fits into 32 bits")
     }
@@ -225,7 +222,7 @@ impl Window {
             let buffer = wanted.min(self.max_buffer);
             if buffer > self.buffer {
                 self.buffer = buffer;
-                self.clamp = window_of(buffer).min(UNSCALED << self.scale);
+                self.clamp = window_of(buffer).min(UNSCALED_WINDOW << self.scale);
             }
             self.space = copied;
         }

@@ -6,12 +6,9 @@
 use super::Sender;
 use super::State;
 use super::acknowledge::Work;
-use super::timers::Timer;
+use super::timers::{TIMEOUT_MARGIN, Timer};
 use quiclab_core::scenario::TcpLossDetection;
-use quiclab_core::{Duration, Time};
-
-/// `TCP_TIMEOUT_MIN`, two ticks of 1 ms: added to the wait for reordered segments.
-const TIMEOUT_MARGIN: Duration = Duration::from_millis(2);
+use quiclab_core::Time;
 
 impl Sender {
     /// A duplicate acknowledgement without SACK says that some segment has arrived.
@@ -36,13 +33,13 @@ impl Sender {
     pub(super) fn detect_losses(&mut self, now: Time, work: &mut Work) {
         if !self.sack {
             if self.board.duplicates() >= self.reordering && self.state <= State::Disorder {
-                self.mark_head_lost(now, work);
+                self.mark_head_lost(work);
             }
             return;
         }
         let detection = self.options.loss_detection;
         if detection != TcpLossDetection::Rack {
-            self.mark_by_count(now, work);
+            self.mark_by_count(work);
         }
         if detection != TcpLossDetection::DuplicateAcks && self.rack.take_advanced() {
             let before = self.board.retransmitted();
@@ -77,7 +74,7 @@ impl Sender {
             }
             let deadline = self.rack.deadline(segment.sent, window);
             if deadline <= now {
-                lost += u32::from(self.declare_lost(now, index));
+                lost += u32::from(self.declare_lost(index));
                 self.board.unlist(index);
             } else {
                 wait = wait.max(Some(deadline));
@@ -87,7 +84,7 @@ impl Sender {
     }
 
     /// RFC 6675 section 4: `IsLost` with DupThresh segments above selectively acknowledged.
-    fn mark_by_count(&mut self, now: Time, work: &mut Work) {
+    fn mark_by_count(&mut self, work: &mut Work) {
         if self.board.sacked() < self.reordering {
             return;
         }
@@ -101,20 +98,20 @@ impl Sender {
                 break;
             }
             if !marks.sacked && !marks.lost {
-                work.lost += u32::from(self.declare_lost(now, index));
+                work.lost += u32::from(self.declare_lost(index));
             }
         }
     }
 
     /// The first segment is lost: all that one knows without SACK.
-    pub(super) fn mark_head_lost(&mut self, now: Time, work: &mut Work) {
+    pub(super) fn mark_head_lost(&mut self, work: &mut Work) {
         if !self.board.is_empty() && !self.board.get(0).marks.lost {
-            work.lost += u32::from(self.declare_lost(now, 0));
+            work.lost += u32::from(self.declare_lost(0));
         }
     }
 
     /// Declares a segment lost, or its retransmission.
-    pub(super) fn declare_lost(&mut self, _now: Time, index: usize) -> bool {
+    pub(super) fn declare_lost(&mut self, index: usize) -> bool {
         let segment = self.board.get(index);
         let bytes = segment.end - segment.start;
         let (lost, _) = self.board.mark_lost(index);

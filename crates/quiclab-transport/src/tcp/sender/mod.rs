@@ -25,7 +25,7 @@ mod send;
 mod tests;
 mod timers;
 
-use super::config::Config;
+use super::config::{Config, INITIAL_SEGMENTS};
 use crate::congestion::{Controller, Phase};
 use crate::pacing::{Pacer, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
@@ -141,8 +141,6 @@ pub(crate) struct Sender {
     rtt: TcpRtt,
     rack: Rack,
     rate: DeliveryRate,
-    /// Segments delivered.
-    delivered: u64,
     state: State,
     /// Recovery is over when this position is acknowledged (`high_seq`).
     high: u64,
@@ -160,13 +158,14 @@ pub(crate) struct Sender {
     reordering_seen: bool,
     /// Tail loss probe outstanding: `next` at its time, and whether it was a retransmission.
     probe: Option<(u64, bool)>,
-    duplicate_acks: u32,
     // timers
     timer: Option<(Timer, Time)>,
     timeouts_in_row: u32,
     window_probe_due: bool,
     window_probes: u32,
     tail_probe_due: bool,
+    /// The timeout sends the first segment again, whatever window and marks say.
+    head_due: bool,
     // how the window is used
     cwnd_limited: bool,
     most_outstanding: u32,
@@ -264,7 +263,6 @@ impl Sender {
             rtt,
             rack: Rack::default(),
             rate: DeliveryRate::default(),
-            delivered: 0,
             state: State::Open,
             high: 1,
             prr: None,
@@ -276,12 +274,12 @@ impl Sender {
             reordering: config.reordering,
             reordering_seen: false,
             probe: None,
-            duplicate_acks: 0,
             timer: None,
             timeouts_in_row: 0,
             window_probe_due: false,
             window_probes: 0,
             tail_probe_due: false,
+            head_due: false,
             cwnd_limited: false,
             most_outstanding: 0,
             usage_end: 1,
@@ -323,7 +321,7 @@ impl Sender {
     /// it in pages.
     fn free(&self) -> u64 {
         let segment = (self.payload + HEADER_ROOM + SHARED_INFO).next_power_of_two() + SK_BUFF;
-        let window = u64::from(self.cwnd().max(INITIAL_SEGMENTS)) * segment;
+        let window = u64::from(self.cwnd()).max(INITIAL_SEGMENTS) * segment;
         (2 * window).min(self.options.send_buffer).saturating_sub(self.queued())
     }
 
@@ -427,5 +425,3 @@ pub(crate) const fn timestamp(now: Time) -> u32 {
 const HEADER_ROOM: u64 = 256;
 const SHARED_INFO: u64 = 320;
 const SK_BUFF: u64 = 256;
-/// Segments that the send buffer is sized for at least (`TCP_INIT_CWND`).
-const INITIAL_SEGMENTS: u32 = 10;

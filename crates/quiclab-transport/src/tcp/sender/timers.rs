@@ -22,8 +22,8 @@ pub(super) enum Timer {
     Window,
 }
 
-/// `TCP_TIMEOUT_MIN`: two ticks of 1 ms.
-const SMALLEST_MARGIN: Duration = Duration::from_millis(2);
+/// `TCP_TIMEOUT_MIN`, two ticks of 1 ms: added to the waits of probe and reordering timer.
+pub(super) const TIMEOUT_MARGIN: Duration = Duration::from_millis(2);
 
 impl Sender {
     /// When [`Sender::on_timer`] wants to be called, or a paced segment may leave.
@@ -87,7 +87,7 @@ impl Sender {
         // "PTO = 2 * SRTT; if FlightSize is one segment, PTO += WCDelAckT"
         let wait = match self.rtt.smoothed() {
             Some(srtt) if self.board.outstanding() == 1 => srtt * 2 + self.rtt.min_rto(),
-            Some(srtt) => srtt * 2 + SMALLEST_MARGIN,
+            Some(srtt) => srtt * 2 + TIMEOUT_MARGIN,
             None => self.rtt.rto(),
         };
         let timeout = if advancing { now + self.rtt.rto() } else { self.head_timeout() };
@@ -107,11 +107,12 @@ impl Sender {
             let segment = self.board.get(index);
             let recent = index > 0 && self.rack.deadline(segment.sent, Duration::ZERO) > now && self.sack;
             if !segment.marks.sacked && !recent {
-                self.declare_lost(now, index);
+                self.declare_lost(index);
             }
         }
         self.board.forget_duplicates();
         self.enter_loss(now);
+        self.head_due = true;
         self.timeouts_in_row += 1;
         self.rtt.back_off();
         self.timer = Some((Timer::Retransmission, now + self.rtt.rto()));

@@ -1,0 +1,140 @@
+//! Two endpoints and the path between them.
+
+use crate::{Case, PATIENCE, Path};
+use quiclab_core::scenario::EndpointConfig;
+use quiclab_core::{
+    Duration, Endpoint, EndpointIdentity, FiveTuple, Flags, FlowId, Outputs, Packet, Payload, Port, Protocol,
+    RandomStream, Role, Segment, Time,
+};
+use std::collections::BTreeMap;
+
+/// Two endpoints, the server first, and what is on its way between them.
+pub(crate) struct World {
+    now: Time,
+    pub(crate) ends: [Box<dyn Endpoint>; 2],
+    path: Path,
+    random: RandomStream,
+    /// Packets by time and number, with the end they go to.
+    travelling: BTreeMap<(Time, u64), (usize, Packet)>,
+    sent: u64,
+    /// For each end as sender of data: what its peer's announcements that reached it allow (exclusive).
+    allowed: [u64; 2],
+    out: Outputs,
+}
+
+impl World {
+    pub(crate) fn new(case: &Case) -> Self {
+        let address = |last: u8, port: u16| std::net::SocketAddr::from(([10, 0, 0, last], port));
+        let tuple = FiveTuple::new(Protocol::Tcp, address(1, 443), address(2, 50_000));
+        let end = |role, name: &str, config: &EndpointConfig, tuple| {
+            let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple };
+            quiclab_transport::build(identity, config, &case.workload, Time::ZERO, case.number, None)
+                .unwrap_or_else(|error| panic!("case {} is refused: {error}; {case:?}", case.number))
+        };
+        Self {
+            now: Time::ZERO,
+            ends: [
+                end(Role::Server, "flow.sender", &case.server, tuple),
+                end(Role::Client, "flow.receiver", &case.client, tuple.reverse()),
+            ],
+            path: case.path,
+            random: RandomStream::new(case.number, "path"),
+            travelling: BTreeMap::new(),
+            sent: 0,
+            allowed: [0; 2],
+            out: Outputs::default(),
+        }
+    }
+
+    /// Runs until nothing is left to happen.
+    pub(crate) fn run(&mut self) -> Result<(), String> {
+        let mut calls_now = 0;
+        loop {
+            let arrival = self.travelling.first_key_value().map(|((time, _), _)| *time);
+            let timers = [0, 1].map(|end| self.ends[end].next_wake());
+            let Some(next) = [arrival, timers[0], timers[1]].into_iter().flatten().min() else {
+                return Ok(());
+            };
+            if next > self.now {
+                calls_now = 0;
+                self.now = next;
+            }
+            calls_now += 1;
+            if calls_now > 10_000 {
+                return Err(format!("time stands still at {}", self.now));
+            }
+            if self.now > Time::ZERO + PATIENCE {
+                return Err("the connection does not end".into());
+            }
+            if arrival == Some(next) {
+                let (_, (end, packet)) = self.travelling.pop_first().expect("looked at");
+                self.note_arrival(end, &packet);
+                self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
+                self.send(end)?;
+            } else {
+                let end = usize::from(timers[0] != Some(next));
+                self.ends[end].wake(self.now, &mut self.out);
+                self.send(end)?;
+            }
+        }
+    }
+
+    /// The end learns how far it may send.
+    fn note_arrival(&mut self, end: usize, packet: &Packet) {
+        let segment = segment(packet);
+        if segment.flags.has(Flags::ACK) {
+            let edge = segment.acknowledgement + u64::from(segment.window);
+            self.allowed[end] = self.allowed[end].max(edge);
+        }
+    }
+
+    fn send(&mut self, end: usize) -> Result<(), String> {
+        for (_, packet) in std::mem::take(&mut self.out.packets) {
+            self.check(end, &packet)?;
+            let copies = 1 + u32::from(self.random.uniform() < self.path.duplication);
+            for _ in 0..copies {
+                if self.random.uniform() < self.path.loss {
+                    continue;
+                }
+                let jitter = self.path.jitter.as_nanos() as f64 * self.random.uniform();
+                let arrival = self.now + self.path.delay + Duration::from_nanos_f64(jitter);
+                self.sent += 1;
+                self.travelling.insert((self.after_stall(arrival), self.sent), (1 - end, packet.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What arrives during a stall arrives at its end.
+    fn after_stall(&self, arrival: Time) -> Time {
+        let Some((period, length)) = self.path.stalls else { return arrival };
+        let into = arrival.as_nanos() % period.as_nanos();
+        if into < length.as_nanos() {
+            Time::from_nanos(arrival.as_nanos() - into + length.as_nanos())
+        } else {
+            arrival
+        }
+    }
+
+    /// Sizes are exact, and data stays within the peer's window (RFC 9293 section 3.8.6).
+    fn check(&self, end: usize, packet: &Packet) -> Result<(), String> {
+        let segment = segment(packet);
+        let timestamps =
+            [false, true].map(|with| 20 + segment.header_bytes(with) + u64::from(segment.length));
+        if !timestamps.contains(&packet.size.bytes()) {
+            return Err(format!("a packet of {} with {segment:?}", packet.size));
+        }
+        let data_end = segment.sequence + u64::from(segment.length);
+        if segment.length > 0 && data_end > self.allowed[end] {
+            return Err(format!("end {end} exceeds the window {}: {segment:?}", self.allowed[end]));
+        }
+        Ok(())
+    }
+}
+
+fn segment(packet: &Packet) -> &Segment {
+    match &packet.payload {
+        Payload::Segment(segment) => segment,
+        other => panic!("lab-tcp sends segments, not {other:?}"),
+    }
+}
