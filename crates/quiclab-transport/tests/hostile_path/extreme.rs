@@ -36,7 +36,7 @@ fn workload(random: &mut RandomStream) -> Workload {
 
 fn pacing(random: &mut RandomStream, bbr: bool) -> Pacing {
     let rate = Some(DataRate::from_bits_per_second(100_000));
-    let factor = pick(random, &[0.1, 1.25, 1000.0]);
+    let factor = pick(random, &[0.1, 1.25, 10.0]);
     let burst_packets = pick(random, &[1, 10, u32::MAX]);
     let kinds = [
         Pacing::LeakyBucket { factor, burst_packets },
