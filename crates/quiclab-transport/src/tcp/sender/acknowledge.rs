@@ -76,6 +76,8 @@ impl Sender {
         self.window_probes = 0;
         if self.board.is_empty() {
             self.process_sack(now, ack, segment.sack(), &mut work);
+            // the second copy of a probe is mostly reported when nothing is outstanding any more
+            self.on_probe_acked(now, ack, &mut work);
             if work.dsack && self.state <= State::Disorder {
                 self.undo_by_dsack(now);
             }
@@ -153,12 +155,17 @@ impl Sender {
                 work.original_sacked |= segment.end <= self.high;
             }
             if !marks.sacked {
-                if self.sack {
+                if self.sack && !(retransmitted && is_echo_before(work.echo, segment.sent)) {
                     self.rack.on_delivered(now, segment.sent, segment.end, retransmitted, self.rtt.min());
                 }
                 let bytes = segment.end - segment.start;
                 self.deliver(now, &segment.rate, bytes, segment.sent, segment.end, work);
             }
+        }
+        if !self.sack && work.retransmission_acked {
+            // without SACK what is acknowledged beyond a retransmission may have been there before: it does
+            // not show that the timeout was spurious
+            work.original_sacked = false;
         }
         let short = ack - work.prior_acknowledged < self.payload;
         work.maybe_delayed = segments == 1 && short && prior_sacked == 0 && !work.sacked && !work.dsack;
@@ -288,6 +295,12 @@ impl Sender {
             self.controller.ssthresh().is_none_or(|ssthresh| self.controller.window() < ssthresh);
         if slow_start { self.cwnd() < 2 * self.most_outstanding } else { self.cwnd_limited }
     }
+}
+
+/// Whether an acknowledgement echoes a time before `sent`: then it is not of what was sent at that time (RFC
+/// 8985 section 6.2 step 2; `tcp_skb_spurious_retrans`).
+fn is_echo_before(echo: Option<u32>, sent: Time) -> bool {
+    echo.is_some_and(|echo| echo != 0 && (echo.wrapping_sub(timestamp(sent)) as i32) < 0)
 }
 
 impl Work {

@@ -164,6 +164,8 @@ pub(crate) struct Sender {
     window_probe_due: bool,
     window_probes: u32,
     tail_probe_due: bool,
+    /// The timeout sends the first segment again, whatever window and marks say.
+    head_due: bool,
     // how the window is used
     cwnd_limited: bool,
     most_outstanding: u32,
@@ -277,6 +279,7 @@ impl Sender {
             window_probe_due: false,
             window_probes: 0,
             tail_probe_due: false,
+            head_due: false,
             cwnd_limited: false,
             most_outstanding: 0,
             usage_end: 1,

@@ -58,6 +58,9 @@ impl Sender {
                 self.open_or_recover(now);
             }
             State::Open | State::Disorder => {
+                if work.advanced {
+                    self.board.forget_duplicates(); // they were of another hole (tcp_reset_reno_sack)
+                }
                 self.undo_by_dsack(now);
                 self.detect_losses(now, work);
                 self.open_or_recover(now);
@@ -125,14 +128,19 @@ impl Sender {
         } else {
             self.rack.on_recovery_end();
         }
-        if !self.sack && self.acknowledged == self.high && self.first_retransmission.is_some() {
-            // without SACK one waits for new data: duplicates of the retransmissions may still come
-            // (RFC 6582 section 3.2, "avoiding multiple fast retransmits")
+        if self.must_hold_state() {
             return;
         }
         // the marker for an undo stays: a DSACK may come later (RFC 3708)
         self.state = State::Open;
         self.end_reduction(now);
+    }
+
+    /// Without SACK one waits until something beyond `high` is acknowledged: duplicates of the
+    /// retransmissions may still come (RFC 6582 section 3.2 step 2 and section 4;
+    /// `tcp_is_non_sack_preventing_reopen`).
+    fn must_hold_state(&self) -> bool {
+        !self.sack && self.acknowledged == self.high
     }
 
     /// A retransmission timeout (`tcp_enter_loss`); segments were marked lost already.
@@ -158,6 +166,7 @@ impl Sender {
         // RFC 5682 section 3.1, step 1: not if a timeout or recovery was going on, unless by a second timeout
         self.frto = self.options.frto && (fresh || self.timeouts_in_row > 0);
         self.new_data_first = false;
+        self.probe = None; // what is acknowledged from now on tells nothing about it
     }
 
     /// An acknowledgement after a timeout (`tcp_process_loss`).
@@ -191,8 +200,10 @@ impl Sender {
             } else {
                 self.rack.on_recovery_end();
             }
-            self.state = State::Open;
-            self.controller.on_recovery_end(now);
+            if !self.must_hold_state() {
+                self.state = State::Open;
+                self.controller.on_recovery_end(now);
+            }
         } else if !self.sack && work.advanced {
             self.board.forget_duplicates();
         }

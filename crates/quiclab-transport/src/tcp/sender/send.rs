@@ -5,6 +5,11 @@ use super::timers::Timer;
 use super::{Sender, State, Transmission};
 use quiclab_core::{Duration, Time};
 
+/// Windows up to this are not halved for the sake of the segment's size (`TCP_MSS_DEFAULT`), in bytes.
+const DEFAULT_PAYLOAD: u64 = 536;
+/// Smallest bound of a segment by the window: an MTU of 68 bytes less the headers of TCP and IP.
+const SMALLEST_BOUND: u64 = 28;
+
 impl Sender {
     /// The next segment that may leave now; call it until it returns `None`.
     pub(crate) fn transmit(&mut self, now: Time) -> Option<Transmission> {
@@ -20,6 +25,11 @@ impl Sender {
         }
         if std::mem::take(&mut self.tail_probe_due) {
             return self.send_tail_probe(now);
+        }
+        if std::mem::take(&mut self.head_due) && !self.board.is_empty() {
+            // RFC 6298 section 5.4. Counts do not decide: retransmissions that an undo has made no losses of
+            // count as in flight until they are acknowledged, and could hold this one back for ever
+            return Some(self.retransmit(now, 0));
         }
         let room = self.cwnd().saturating_sub(self.board.in_flight());
         if room > 0 && !self.is_paced(now) {
@@ -51,7 +61,7 @@ impl Sender {
         }
         let waiting = self.end() - self.next;
         // a short segment waits while data is outstanding (Nagle), unless it ends the stream
-        let short = waiting < self.payload;
+        let short = waiting < self.segment();
         if short && !self.finished && !self.board.is_empty() && !self.ends_write() {
             return false;
         }
@@ -93,10 +103,19 @@ impl Sender {
         self.acknowledged + self.window
     }
 
-    /// Whether the next segment lies within the peer's window (`tcp_snd_wnd_test`), FIN aside.
+    /// Whether the next segment lies within the peer's window, FIN included (`tcp_snd_wnd_test`).
     pub(super) fn fits_window(&self) -> bool {
-        let end = (self.next + self.payload).min(self.written);
-        end <= self.window_end()
+        let end = (self.next + self.segment()).min(self.written);
+        let fin = self.finished && end == self.written;
+        end + u64::from(fin) <= self.window_end()
+    }
+
+    /// Payload of a new segment at most: half of the largest window there was, or a segment larger than the
+    /// window would never fit (`tcp_bound_to_half_wnd`). It counts as one segment nevertheless.
+    fn segment(&self) -> u64 {
+        let largest = self.largest_window;
+        let bound = if largest > DEFAULT_PAYLOAD { largest / 2 } else { largest };
+        if bound == 0 { self.payload } else { self.payload.min(bound.max(SMALLEST_BOUND)) }
     }
 
     fn is_paced(&self, now: Time) -> bool {
@@ -119,7 +138,7 @@ impl Sender {
             self.restart_after_idle(now);
         }
         let start = self.next;
-        let data_end = (start + self.payload).min(self.written);
+        let data_end = (start + self.segment()).min(self.written);
         let length = data_end - start;
         let fin = self.finished && data_end == self.written;
         let mut push = fin;

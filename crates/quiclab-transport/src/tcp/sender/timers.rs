@@ -112,6 +112,7 @@ impl Sender {
         }
         self.board.forget_duplicates();
         self.enter_loss(now);
+        self.head_due = true;
         self.timeouts_in_row += 1;
         self.rtt.back_off();
         self.timer = Some((Timer::Retransmission, now + self.rtt.rto()));
