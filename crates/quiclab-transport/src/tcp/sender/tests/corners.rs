@@ -130,3 +130,16 @@ fn rack_asks_the_timestamp_which_copy_has_arrived() {
     // 3 is the newest that has arrived; 9 was sent at the same time, after it
     assert!(!bench.sender.rack.is_overtaken(first, 10_001));
 }
+
+/// RFC 3708: what counts are duplicates of retransmissions. The network has doubled segment 2, which was
+/// sent once; the retransmission of 0 was necessary.
+#[test]
+fn a_dsack_of_what_was_sent_once_undoes_nothing() {
+    let mut bench = Bench::new(10);
+    bench.sent();
+    bench.wait(100);
+    bench.ack(0, &[(1, 2)]);
+    assert_eq!(bench.ack(0, &[(1, 4)])[0], 0);
+    bench.ack(0, &[(2, 3), (1, 4)]);
+    assert_eq!((bench.sender.state, bench.sender.snapshot().undos), (State::Recovery, 0));
+}
