@@ -205,6 +205,18 @@ mod tests {
         assert_eq!(times(syn_ack), (vec![1, 3, 7, 15, 31], 63));
     }
 
+    /// Linux `tcp_check_req`: a SYN that comes again is answered, and starts the timer anew; five timeouts
+    /// are still to come, 1, 2, 4, 8 and 16 s apart, and 32 s later it is given up.
+    #[test]
+    fn a_syn_that_comes_again_uses_no_retry_up() {
+        let config = profile::find("linux-5.15").unwrap().config;
+        let mut syn_ack = Retransmission::of_syn_ack(&config, Time::ZERO);
+        let at = |half_seconds: u64| Time::from_nanos(half_seconds * 500_000_000);
+        (1..=20).for_each(|half_seconds| syn_ack.repeat(at(half_seconds)));
+        assert_eq!((syn_ack.rtt(at(21)), syn_ack.starts_with_one_segment()), (None, false));
+        assert_eq!(times(syn_ack), (vec![11, 13, 17, 25, 41], 73));
+    }
+
     #[test]
     fn only_the_second_retransmission_costs_the_initial_window() {
         let config = profile::find("linux-5.15").unwrap().config;

@@ -242,7 +242,7 @@ impl Sender {
         }
     }
 
-    fn undo(&mut self, now: Time, clear_lost: bool) {
+    pub(super) fn undo(&mut self, now: Time, clear_lost: bool) {
         if clear_lost {
             self.board.clear_lost();
         }

@@ -102,21 +102,22 @@ impl Sender {
         if self.reordering_seen && !work.dsack_of_probe {
             self.rack.on_dsack();
         }
+        let index = self.board.index_from(start);
+        let known = index < self.board.len() && self.board.get(index).start == start;
+        // of what is no longer in the queue one cannot tell; the rest must have been sent twice by this end
         if let Some(undo) = &mut self.undo
             && end > undo.marker
+            && (!known || self.board.get(index).marks.ever_retransmitted)
             && let Some(left) = &mut undo.retransmissions
         {
             *left = left.saturating_sub(duplicates);
         }
-        if within {
-            let index = self.board.index_from(start);
-            if index < self.board.len() && self.board.get(index).start == start {
-                let segment = self.board.get(index);
-                if segment.marks.sacked && segment.marks.ever_retransmitted {
-                    work.reordered_from = work.reordered_from.min(segment.start);
-                }
-                self.board.clear_retransmitted(index);
+        if within && known {
+            let segment = self.board.get(index);
+            if segment.marks.sacked && segment.marks.ever_retransmitted {
+                work.reordered_from = work.reordered_from.min(segment.start);
             }
+            self.board.clear_retransmitted(index);
         }
         true
     }

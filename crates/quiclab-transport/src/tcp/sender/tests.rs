@@ -1,6 +1,8 @@
 //! The sender against acknowledgements written by hand. Segments have 1000 bytes: segment n (from 0) is
 //! 1 + 1000 n. The path is 100 ms long unless a test says otherwise.
 
+mod corners;
+
 use super::*;
 use crate::congestion::{Ack, CongestionEvent};
 use crate::tcp::config::test_config;
