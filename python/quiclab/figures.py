@@ -16,6 +16,7 @@ import polars as pl
 import vl_convert
 
 from quiclab.errors import QuiclabError
+from quiclab.study import with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,11 +120,11 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     study = evaluation.study
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
-    y_title = f"{study.metric.label} [{study.metric.unit}]"
+    y_title = with_unit(study.metric.label, study.metric.unit)
     colour = _colours(list(study.labels.values()))
     x = alt.X(
         "x:Q",
-        title=f"{factor.label} [{factor.unit}]",
+        title=with_unit(factor.label, factor.unit),
         scale=alt.Scale(nice=False, padding=14),
         axis=alt.Axis(grid=False, labelOverlap="greedy", labelSeparation=5, **_ticks(data)),
     )
@@ -133,8 +134,8 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
         alt.Tooltip("series:N", title="Configuration"),
         alt.Tooltip("source:N", title="Source"),
         alt.Tooltip("x:Q", title=factor.label),
-        alt.Tooltip("mean:Q", title=f"Mean [{study.metric.unit}]", format=".2f"),
-        alt.Tooltip("std:Q", title=f"Standard deviation [{study.metric.unit}]", format=".2f"),
+        alt.Tooltip("mean:Q", title=with_unit("Mean", study.metric.unit), format=".2f"),
+        alt.Tooltip("std:Q", title=with_unit("Standard deviation", study.metric.unit), format=".2f"),
         alt.Tooltip("n:Q", title="Runs"),
     ]
     base = alt.Chart({"values": data.to_dicts()})
@@ -202,15 +203,15 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerC
     data = agreement_data(evaluation, figure, engine)
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.to_dicts()})
-    title = f"{metric.label}: difference from the reference [{unit}]"
+    title = with_unit(f"{metric.label}: difference from the reference", unit)
     y = alt.Y("setting:N", sort=data["setting"].to_list(), title=None, axis=alt.Axis(labelLimit=330))
     x = alt.X("difference:Q", title=title, axis=alt.Axis(tickCount=9))
     tooltip = [
         alt.Tooltip("setting:N", title="Setting"),
-        alt.Tooltip("reference:Q", title=f"Reference [{metric.unit}]", format=".4g"),
-        alt.Tooltip("measured:Q", title=f"Measured [{metric.unit}]", format=".4g"),
-        alt.Tooltip("difference:Q", title=f"Difference [{unit}]", format="+.2f"),
-        alt.Tooltip("limit:Q", title=f"Limit [{unit}]", format=".4g"),
+        alt.Tooltip("reference:Q", title=with_unit("Reference", metric.unit), format=".4g"),
+        alt.Tooltip("measured:Q", title=with_unit("Measured", metric.unit), format=".4g"),
+        alt.Tooltip("difference:Q", title=with_unit("Difference", unit), format="+.2f"),
+        alt.Tooltip("limit:Q", title=with_unit("Limit", unit), format=".4g"),
         alt.Tooltip("outcome:N", title="Outcome"),
     ]
     band = base.mark_bar(color=NEUTRAL, opacity=0.25, height=BAND).encode(

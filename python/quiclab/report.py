@@ -21,7 +21,7 @@ from quiclab.evaluate import LANE, Evaluation
 from quiclab.native import build_id
 from quiclab.show import published_decimals
 from quiclab.store import write_atomically
-from quiclab.study import BASE
+from quiclab.study import BASE, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,13 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figures": _figures, "signed": _signed, "percent": _percent, "share": _share}
+    environment.filters |= {
+        "figures": _figures,
+        "signed": _signed,
+        "percent": _percent,
+        "share": _share,
+        "with_unit": with_unit,
+    }
     study = evaluation.study
     charts = [
         {

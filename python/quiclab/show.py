@@ -8,6 +8,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from quiclab.study import with_unit
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -186,7 +188,7 @@ def _criterion(entry: Mapping[str, Any]) -> None:
     keys = [key for key in entry["lines"][0] if key not in CRITERION_COLUMNS]
     shown = table(
         f"{entry['identity']}: {entry['statement']}",
-        [*keys, f"reference [{entry['unit']}]", "measured", "difference", "limit", "outcome"],
+        [*keys, with_unit("reference", entry["unit"]), "measured", "difference", "limit", "outcome"],
         left=len(keys),
     )
     for line in entry["lines"]:

@@ -28,6 +28,11 @@ BASE = ""
 """Name of the reading of the published description that is compared and scored; variants have names."""
 
 
+def with_unit(label: str, unit: str) -> str:
+    """Return a title with its unit in brackets; shares and counts have none, and no brackets either."""
+    return f"{label} [{unit}]" if unit else label
+
+
 @dataclass(frozen=True)
 class Configuration:
     """One series of a study: a setting that the figures show in a colour of its own."""
