@@ -181,6 +181,15 @@ impl Case {
         let mut world = World::new(self);
         world.run()?;
         let progress = world.ends[1].progress();
+        // 15 retransmissions or all SYNs in a row are lost once in 10^5 cases of 30 % loss each way: giving up
+        // is right then
+        let gave_up = |reason: &str| reason.contains("retransmissions") || reason.contains("no answer");
+        if progress.failed
+            && self.path.loss > 0.2
+            && world.ends.iter().any(|end| end.failure().is_some_and(gave_up))
+        {
+            return Ok(());
+        }
         if progress.failed {
             return Err(format!("the client failed: {:?}; {self:?}", world.ends[1].failure()));
         }

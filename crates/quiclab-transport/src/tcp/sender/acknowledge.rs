@@ -168,7 +168,8 @@ impl Sender {
             work.original_sacked = false;
         }
         let short = ack - work.prior_acknowledged < self.payload;
-        work.maybe_delayed = segments == 1 && short && prior_sacked == 0 && !work.sacked && !work.dsack;
+        let plain = !work.sacked && !work.dsack && !work.retransmission_acked;
+        work.maybe_delayed = segments == 1 && short && prior_sacked == 0 && plain;
         let rtt_known = self.take_rtt(now, work);
         if work.advanced {
             work.set_timer = true;
