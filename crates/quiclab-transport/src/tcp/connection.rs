@@ -46,8 +46,10 @@ enum Control {
     Syn,
     SynAck,
     Ack,
-    /// Sequence number and, outside a connection, what to acknowledge.
+    /// Aborts the connection; the sequence number.
     Reset(u64),
+    /// Answers a segment of no connection; the sequence number.
+    Refuse(u64),
 }
 
 /// Both halves of an open connection.
@@ -169,7 +171,10 @@ impl Connection {
 
     /// State for results; `None` before the connection is open.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
-        self.halves.as_ref().map(|halves| halves.sender.snapshot())
+        let snapshot = self.halves.as_ref()?.sender.snapshot();
+        // what a connection that is over has sent is nobody's concern any more
+        let over = self.state != State::Open;
+        Some(if over { Snapshot { in_flight_bytes: 0, ..snapshot } } else { snapshot })
     }
 
     /// What the segment just received acknowledged; `None` if nothing that counts.
@@ -209,7 +214,7 @@ impl Connection {
     /// response" (RFC 9293 section 3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         if !segment.flags.has(Flags::RST) && segment.flags.has(Flags::ACK) {
-            self.control = Some(Control::Reset(segment.acknowledgement));
+            self.control = Some(Control::Refuse(segment.acknowledgement));
         }
     }
 
@@ -425,6 +430,11 @@ impl Connection {
                 segment.timestamp_echo = if self.agreed.timestamps { self.syn_timestamp } else { 0 };
                 let answer = Offer::new(&self.config).answer(self.offer);
                 segment.options = Some(Box::new(answer.options()));
+            }
+            Control::Refuse(sequence) => {
+                // "<SEQ=SEG.ACK><CTL=RST>" (RFC 9293 section 3.10.7.1)
+                segment.flags = Flags::RST;
+                segment.sequence = sequence;
             }
             Control::Reset(sequence) => {
                 let next = self.halves.as_ref().map_or(0, |halves| halves.receiver.next_expected());

@@ -367,7 +367,7 @@ fn a_stray_packet_is_counted_and_a_stray_segment_is_reset() {
     let payload = Payload::Segment(segment);
     pipe.server.receive(ms(0), Port(0), Packet { payload, ..Packet::default() }, &mut out);
     let Payload::Segment(answer) = &out.packets[0].1.payload else { panic!("not a segment") };
-    assert_eq!((answer.flags.has(Flags::RST), answer.sequence), (true, 77));
+    assert_eq!((answer.flags, answer.sequence), (Flags::RST, 77));
 }
 
 /// States of recovery, and bytes of acknowledgements.
