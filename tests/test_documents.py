@@ -207,8 +207,6 @@ def test_commands_and_examples_run(document: Path, folder: Path) -> None:
     for program, package in (("tshark", "tshark"),):
         if re.search(rf"\b{program}\b", text) and shutil.which(program) is None:
             pytest.skip(f"{program} is not installed (apt-get install {package})")
-    if "linux_tcp" in text and not has_stack("lab-tcp"):
-        pytest.skip("this build has no lab-tcp")
     if "aioquic" in text and not has_stack("aioquic"):
         pytest.skip("the extra aioquic is not installed")
     # one shell, so that what a document exports holds for what follows
@@ -241,8 +239,6 @@ def test_links_to_files_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda path: path.stem)
 def test_scenarios_run_and_complete(file: Path) -> None:
-    if '"lab-tcp"' in file.read_text(encoding="utf-8") and not has_stack("lab-tcp"):
-        pytest.skip("this build has no lab-tcp")
     result = quiclab.run(load(file), 1, base_dir=file.parent)
     assert result.flows
     assert all(flow.completed and flow.delivered_bytes > 0 for flow in result.flows.values())

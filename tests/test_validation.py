@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT, has_stack
+from conftest import ROOT
 from quiclab.claims import Sample, Verdict, judge
 from quiclab.criteria import Assessment, Criterion, Outcome
 from quiclab.errors import RequestError
@@ -157,7 +157,6 @@ def test_frames_over_dual_connectivity_have_1336_bytes() -> None:
     assert flow["workload"]["size"] == "100 MB"
 
 
-@pytest.mark.skipif(not has_stack("lab-tcp"), reason="this build has no lab-tcp")
 @pytest.mark.parametrize("name", PARTS)
 def test_every_setting_is_a_valid_scenario(name: str) -> None:
     study = find(name)

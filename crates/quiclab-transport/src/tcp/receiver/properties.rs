@@ -1,8 +1,9 @@
 //! Random segments: lost, duplicated, reordered, overlapping, beyond the window. Whatever arrives, the
 //! stream is delivered once and in order, and the acknowledgements tell the truth.
 
-use super::tests::{linux, segment};
+use super::tests::segment;
 use super::*;
+use crate::tcp::config::test_config;
 use proptest::prelude::*;
 use quiclab_core::ByteCount;
 
@@ -33,7 +34,7 @@ impl Model {
 fn receiver(buffer: u64, sack: bool, timestamps: bool, window_scaling: bool) -> Receiver {
     let receive_buffer = ByteCount::from_bytes(buffer);
     let max_receive_buffer = ByteCount::from_bytes(2 * buffer);
-    let config = Config { receive_buffer, max_receive_buffer, window_scaling, ..linux() };
+    let config = Config { receive_buffer, max_receive_buffer, window_scaling, ..test_config() };
     Receiver::new(&config, PAYLOAD, sack, timestamps)
 }
 
