@@ -1,5 +1,6 @@
 //! What travels: a packet with its identity, its size on the wire and its payload.
 
+use crate::quic::QuicDatagram;
 use crate::segment::Segment;
 use crate::time::Time;
 use crate::units::ByteCount;
@@ -110,6 +111,8 @@ pub enum Payload {
     Bytes(BytesMut),
     /// A segment of `lab-tcp`: the header as values, the payload as a length.
     Segment(Segment),
+    /// A datagram of `lab-quic`: headers and frames as values, the data as lengths.
+    Quic(Box<QuicDatagram>),
     /// A datagram of `lab-udp`: what its payload says; the rest of the payload is padding.
     Datagram {
         /// Number in the order of sending, from 0.

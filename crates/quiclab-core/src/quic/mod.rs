@@ -1,13 +1,19 @@
-//! QUIC as bytes: the frames of a packet's plaintext, and what they are read with.
+//! QUIC as bytes and as values.
 //!
-//! What traces and observers understand of packets that some stack made; no endpoint needs it.
+//! *Bytes*: the frames of a packet's plaintext, and what they are read with: what traces and observers
+//! understand of packets that some stack made. *Values*: the packets of lab-quic ([`QuicPacket`]), whose
+//! sizes are exact and which can be written as bytes.
 
 mod ack;
 mod cursor;
+mod encode;
 mod frame;
+mod model;
 #[cfg(test)]
 mod tests;
 
 pub use ack::{Ack, AckRanges, EcnCounts};
 pub use cursor::{Cursor, VARINT_MAX};
+pub use encode::varint_length;
 pub use frame::{Frame, FrameError, FrameFault, Frames};
+pub use model::{AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire};

@@ -1,5 +1,6 @@
 //! Flows: two endpoints, their routes and what is transferred.
 
+use super::quic::QuicOptions;
 use super::transport::{CongestionControl, Controller, Pacing, SlowStartExit, TcpOptions, Tls};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate};
@@ -25,11 +26,24 @@ pub struct Flow {
     /// Links, bearers and taps from receiver to sender, in order.
     #[serde(default)]
     pub up: Vec<String>,
+    /// Further paths beside `down` and `up`, which are the first (Multipath QUIC).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathRoutes>,
     /// What is transferred.
     pub workload: Workload,
     /// When the client starts.
     #[serde(default)]
     pub start: Duration,
+}
+
+/// Routes of a further path of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathRoutes {
+    /// Links, bearers and taps from sender to receiver, in order.
+    pub down: Vec<String>,
+    /// Links, bearers and taps from receiver to sender, in order.
+    pub up: Vec<String>,
 }
 
 impl Flow {
@@ -103,9 +117,33 @@ pub struct EndpointConfig {
     /// Options of TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpOptions>,
-    /// TLS above TCP; without it, none.
+    /// Options of QUIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicOptions>,
+    /// Options of HTTP/2, which a page over TCP uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2Options>,
+    /// TLS: above TCP, without it none; in QUIC, without it that of the profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
+}
+
+/// Options of an end of HTTP/2 (RFC 9113); what is left out has the value of the deployed programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Http2Options {
+    /// Receive window that this end offers for each stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_window: Option<ByteCount>,
+    /// Receive window that this end offers for the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_window: Option<ByteCount>,
+    /// Streams that the peer may have open at one time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_streams: Option<u32>,
+    /// Largest payload of a DATA frame that this end sends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<ByteCount>,
 }
 
 /// What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).
@@ -170,6 +208,30 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         off: Option<Duration>,
     },
+    /// The client loads a page: HTML first, then the objects that it names, over HTTP/3 on QUIC or HTTP/2
+    /// on TCP.
+    Page {
+        /// Length of the HTML.
+        html: ByteCount,
+        /// What the HTML names, in its order.
+        objects: Vec<PageObjects>,
+        /// Time from the end of a request to the first byte of the answer that the server needs for the
+        /// HTML.
+        #[serde(default)]
+        html_think_time: Duration,
+        /// The same for each object.
+        #[serde(default)]
+        think_time: Duration,
+        /// In which order the server sends the objects.
+        #[serde(default)]
+        priorities: Priorities,
+        /// Length of the header section of each request, compressed.
+        #[serde(default = "default_header_section")]
+        request: ByteCount,
+        /// Length of the header section of each response, compressed.
+        #[serde(default = "default_header_section")]
+        response: ByteCount,
+    },
     /// The receiver sends probes that the sender sends back.
     Ping {
         /// Payload of each probe.
@@ -193,6 +255,10 @@ impl Workload {
                 Some(ByteCount::from_bytes(u64::from(*count) * response.bytes()))
             }
             Self::Ping { size, count, .. } => Some(ByteCount::from_bytes(u64::from(*count) * size.bytes())),
+            Self::Page { html, objects, .. } => {
+                let sizes = objects.iter().map(|group| group.size.bytes().saturating_mul(u64::from(group.count)));
+                Some(ByteCount::from_bytes(sizes.fold(html.bytes(), u64::saturating_add)))
+            }
             Self::Datagrams { .. } => None,
         }
     }
@@ -204,9 +270,53 @@ impl Workload {
             Self::Download { .. } => "download",
             Self::RequestResponse { .. } => "request_response",
             Self::Datagrams { .. } => "datagrams",
+            Self::Page { .. } => "page",
             Self::Ping { .. } => "ping",
         }
     }
+}
+
+/// Objects of a page that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageObjects {
+    /// How many.
+    pub count: u32,
+    /// Length of each.
+    pub size: ByteCount,
+    /// What they are: a browser's priorities depend on it.
+    #[serde(default)]
+    pub kind: ObjectKind,
+}
+
+/// What an object of a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// An image.
+    #[default]
+    Image,
+    /// A style sheet.
+    Style,
+    /// A script.
+    Script,
+    /// A font.
+    Font,
+}
+
+/// In which order a server sends what was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Priorities {
+    /// As browsers ask.
+    #[default]
+    Browser,
+    /// All objects in turn.
+    RoundRobin,
+}
+
+fn default_header_section() -> ByteCount {
+    ByteCount::from_bytes(100)
 }
 
 fn default_request() -> ByteCount {

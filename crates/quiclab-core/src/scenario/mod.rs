@@ -8,6 +8,7 @@ mod graph;
 mod host;
 mod load;
 mod network;
+mod quic;
 mod resolve;
 mod shorthand;
 mod transport;
@@ -19,15 +20,20 @@ mod wiring;
 mod tests;
 
 pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
-pub use flow::{AckFrequency, EndpointConfig, Flow, Workload};
+pub use flow::{
+    AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, Priorities, Workload,
+};
 pub use host::Host;
 pub use load::Document;
 pub use network::{
     Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, ShapedRate, TraceEnd,
     TraceFormat,
 };
+pub use quic::{
+    Acknowledgement, FlowControl, PathSchedulerKind, QuicOptions, QuicVersion, RttVariation, StreamScheduler,
+};
 pub use transport::{
-    CongestionControl, Controller, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions, Tls,
+    CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions, Tls,
     TlsVersion,
 };
 pub use validate::StackProblem;

@@ -21,12 +21,27 @@ pub enum CongestionControl {
     BbrPicoquic,
     /// A window that stays what `initial_window` says.
     Fixed,
+    /// Coupled over several paths: linked increases (RFC 6356).
+    Lia,
+    /// Coupled over several paths: opportunistic linked increases.
+    Olia,
+    /// Coupled over several paths: balanced linked adaptation.
+    Balia,
 }
 
 impl CongestionControl {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Newreno, Self::Cubic, Self::BbrLinux, Self::BbrChromium, Self::BbrPicoquic, Self::Fixed];
+    pub const ALL: [Self; 9] = [
+        Self::Newreno,
+        Self::Cubic,
+        Self::BbrLinux,
+        Self::BbrChromium,
+        Self::BbrPicoquic,
+        Self::Fixed,
+        Self::Lia,
+        Self::Olia,
+        Self::Balia,
+    ];
 
     /// Name in scenarios.
     #[must_use]
@@ -38,6 +53,9 @@ impl CongestionControl {
             Self::BbrChromium => "bbr-chromium",
             Self::BbrPicoquic => "bbr-picoquic",
             Self::Fixed => "fixed",
+            Self::Lia => "lia",
+            Self::Olia => "olia",
+            Self::Balia => "balia",
         }
     }
 
@@ -60,11 +78,14 @@ pub enum SlowStartExit {
     HystartChromium,
     /// HyStart++ (RFC 9406).
     HystartPlusPlus,
+    /// aioquic's: five RTT samples a quarter above the smallest.
+    Aioquic,
 }
 
 impl SlowStartExit {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::None, Self::HystartLinux, Self::HystartChromium, Self::HystartPlusPlus];
+    pub const ALL: [Self; 5] =
+        [Self::None, Self::HystartLinux, Self::HystartChromium, Self::HystartPlusPlus, Self::Aioquic];
 
     /// Name in scenarios.
     #[must_use]
@@ -74,6 +95,7 @@ impl SlowStartExit {
             Self::HystartLinux => "hystart-linux",
             Self::HystartChromium => "hystart-chromium",
             Self::HystartPlusPlus => "hystart-plus-plus",
+            Self::Aioquic => "aioquic",
         }
     }
 }
@@ -93,6 +115,12 @@ pub enum Pacing {
         /// Packets that may leave at once after a pause.
         #[serde(default = "default_burst")]
         burst_packets: u32,
+        /// A burst is at most this part of the window, too; two packets at least (aioquic: a quarter).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        burst_share: Option<f64>,
+        /// A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        burst_time: Option<Duration>,
     },
     /// One packet each srtt / (`factor` · cwnd in packets), without any burst.
     Even {
@@ -273,10 +301,24 @@ pub struct Tls {
     /// Length of the server's certificate chain.
     #[serde(default = "default_certificate")]
     pub certificate: ByteCount,
+    /// What becomes of data in the client's first flight (0-RTT, RFC 8446 section 2.3); without it, there
+    /// are none. Needs `resumption`; QUIC only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early_data: Option<EarlyData>,
 }
 
 fn default_certificate() -> ByteCount {
     ByteCount::from_bytes(3000)
+}
+
+/// What becomes of 0-RTT data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EarlyData {
+    /// The server takes them.
+    Accepted,
+    /// The server does not: the client sends them again after the handshake.
+    Rejected,
 }
 
 /// Version of TLS.

@@ -44,6 +44,9 @@ pub fn build(settings: &Settings, random: RandomStream) -> Box<dyn Controller> {
         CongestionControl::Newreno => Box::new(NewReno::new(&window, policy(settings))),
         CongestionControl::Cubic => Box::new(Cubic::new(&window, policy(settings))),
         CongestionControl::Fixed => Box::new(Fixed::new(initial_window)),
+        CongestionControl::Lia | CongestionControl::Olia | CongestionControl::Balia => {
+            todo!("coupled over paths")
+        }
         CongestionControl::BbrLinux => Box::new(bbr::BbrLinux::new(mss, initial_window, random)),
         CongestionControl::BbrChromium => Box::new(bbr::BbrChromium::new(mss, initial_window, random)),
         CongestionControl::BbrPicoquic => Box::new(bbr::BbrPicoquic::new(mss, initial_window, random)),
@@ -57,6 +60,7 @@ fn policy(settings: &Settings) -> Box<dyn SlowStartPolicy> {
         SlowStartExit::None => Box::new(Never),
         SlowStartExit::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
         SlowStartExit::HystartChromium => Box::new(HystartChromium::default()),
+        SlowStartExit::Aioquic => todo!("notes on aioquic"),
         SlowStartExit::HystartPlusPlus => Box::new(HystartPlusPlus::new(paced)),
     }
 }

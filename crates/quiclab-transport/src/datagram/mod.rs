@@ -87,7 +87,7 @@ pub(crate) fn build(
                 Role::Server => Box::new(ping::Echo::new(identity, count)),
             })
         }
-        Workload::Download { .. } | Workload::RequestResponse { .. } => {
+        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
             Err(refused("workload.kind", workload.kind(), "`datagrams`, `ping`"))
         }
     }

@@ -9,7 +9,9 @@ use quiclab_core::scenario::Pacing;
 pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> {
     match *pacing {
         Pacing::None => Box::new(Unpaced),
-        Pacing::LeakyBucket { factor, burst_packets } => Box::new(LeakyBucket::new(factor, burst_packets)),
+        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time } => {
+            Box::new(LeakyBucket::new(factor, burst_packets).with_burst(burst_share, burst_time))
+        }
         Pacing::Even { factor } => Box::new(Even::new(factor)),
         Pacing::Quantum { factor, burst_packets, quantum } => {
             Box::new(Quantum::new(factor, burst_packets, quantum))
@@ -40,7 +42,7 @@ mod tests {
         let max_rate = Some(DataRate::from_bits_per_second(500_000));
         for (pacing, kbps, burst) in [
             (Pacing::None, 0, 40),
-            (Pacing::LeakyBucket { factor: 1.25, burst_packets: 16 }, 1200, 16),
+            (Pacing::LeakyBucket { factor: 1.25, burst_packets: 16, burst_share: None, burst_time: None }, 1200, 16),
             (Pacing::Even { factor: 1.0 }, 960, 1),
             (Pacing::Quantum { factor: 1.25, burst_packets: 12, quantum }, 1200, 12),
             (Pacing::Linux { max_rate: None }, 1920, 10),

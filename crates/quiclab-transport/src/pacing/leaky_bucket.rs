@@ -13,13 +13,17 @@
 use super::bucket::Bucket;
 use super::rate::Factor;
 use super::{Pacer, PacingInput};
-use quiclab_core::{DataRate, Time};
+use quiclab_core::{DataRate, Duration, Time};
 
 /// A pacer with a bucket of `burst_packets` full packets.
 #[derive(Clone, Debug)]
 pub struct LeakyBucket {
     factor: Factor,
     burst_packets: u32,
+    /// A burst is at most this part of the window.
+    burst_share: Option<f64>,
+    /// A burst may last as long at the rate.
+    burst_time: Option<Duration>,
     /// `None`: no RTT sample yet, packets are not paced. It starts full: at its own rate it would have
     /// been filled in the round trip that gave the first sample.
     bucket: Option<Bucket>,
@@ -30,14 +34,39 @@ impl LeakyBucket {
     /// least.
     #[must_use]
     pub fn new(factor: f64, burst_packets: u32) -> Self {
-        Self { factor: Factor::new(factor), burst_packets: burst_packets.max(1), bucket: None }
+        Self {
+            factor: Factor::new(factor),
+            burst_packets: burst_packets.max(1),
+            burst_share: None,
+            burst_time: None,
+            bucket: None,
+        }
+    }
+
+    /// The same with a burst of at most `share` of the window, two packets at least, and of as much as the
+    /// rate gives in `time`, if that is more than its packets.
+    #[must_use]
+    pub fn with_burst(self, share: Option<f64>, time: Option<Duration>) -> Self {
+        Self { burst_share: share, burst_time: time, ..self }
+    }
+
+    /// Bytes that may leave at once after a pause.
+    fn capacity(&self, rate: DataRate, input: &PacingInput) -> u64 {
+        let mut capacity = u64::from(self.burst_packets) * input.mss;
+        if let Some(time) = self.burst_time {
+            capacity = capacity.max(rate.bytes_in(time).bytes());
+        }
+        if let Some(share) = self.burst_share {
+            capacity = capacity.min((input.window as f64 * share) as u64).max(2 * input.mss);
+        }
+        capacity
     }
 }
 
 impl Pacer for LeakyBucket {
     fn update(&mut self, now: Time, input: &PacingInput) {
         let Some(rate) = self.factor.rate(input) else { return };
-        let capacity = u64::from(self.burst_packets) * input.mss;
+        let capacity = self.capacity(rate, input);
         match &mut self.bucket {
             Some(bucket) => bucket.set(now, rate, capacity),
             None => self.bucket = Some(Bucket::new(now, rate, capacity)),

@@ -104,11 +104,12 @@ enum Status {
     Absent,
 }
 
-/// The packets of one packet number space.
+/// The packets of one packet number space, each with what the caller wants to know of it when its fate is
+/// decided (`T`).
 #[derive(Clone, Debug)]
-pub struct LossDetection {
+pub struct LossDetection<T = ()> {
     /// Packets from number `base` on.
-    packets: VecDeque<(SentPacket, Status)>,
+    packets: VecDeque<(SentPacket, Status, T)>,
     base: u64,
     /// No packet below this number is outstanding.
     open: u64,
@@ -132,7 +133,7 @@ pub struct LossDetection {
 
 const MILLION: u64 = 1_000_000;
 
-impl LossDetection {
+impl<T: Default> LossDetection<T> {
     /// An empty space.
     #[must_use]
     pub fn new(thresholds: Thresholds) -> Self {
@@ -154,21 +155,21 @@ impl LossDetection {
         }
     }
 
-    /// Packet `number` was sent, not before those with smaller numbers. Numbers may be skipped.
+    /// Packet `number` was sent with `content`, not before those with smaller numbers. Numbers may be skipped.
     ///
     /// # Panics
     /// If `number` or a larger one has been sent: packet numbers grow (RFC 9000 section 12.3).
-    pub fn on_sent(&mut self, number: u64, packet: SentPacket) {
+    pub fn on_sent(&mut self, number: u64, packet: SentPacket, content: T) {
         let next = self.next();
         assert!(number >= next, "packet numbers grow: {number} after {next} - 1");
         if self.packets.is_empty() {
             (self.base, self.open) = (number, number);
         } else {
             for _ in next..number {
-                self.packets.push_back((SentPacket::default(), Status::Absent));
+                self.packets.push_back((SentPacket::default(), Status::Absent, T::default()));
             }
         }
-        self.packets.push_back((packet, Status::Outstanding));
+        self.packets.push_back((packet, Status::Outstanding, content));
         self.in_flight += packet.bytes;
         if packet.ack_eliciting {
             self.ack_eliciting += 1;
@@ -187,7 +188,7 @@ impl LossDetection {
         now: Time,
         ranges: impl Iterator<Item = RangeInclusive<u64>> + Clone,
         rtt: Duration,
-        mut each: impl FnMut(&Acked),
+        mut each: impl FnMut(&Acked, &T),
     ) -> Result<AckSummary, NeverSent> {
         let next = self.next();
         let Some(largest) = ranges.clone().map(|range| *range.end()).max() else {
@@ -200,7 +201,8 @@ impl LossDetection {
         let (mut sent, mut ack_eliciting) = (None, false);
         for range in ranges {
             for number in (*range.start()).max(self.base)..=*range.end() {
-                let (packet, status) = &mut self.packets[(number - self.base) as usize];
+                let index = (number - self.base) as usize;
+                let (packet, status, _) = &mut self.packets[index];
                 let spurious = *status == Status::Lost;
                 if !spurious && *status != Status::Outstanding {
                     continue;
@@ -218,7 +220,7 @@ impl LossDetection {
                 if number == largest {
                     sent = Some(acked.packet.time);
                 }
-                each(&acked);
+                each(&acked, &self.packets[index].2);
             }
         }
         summary.rtt_sample_of = sent.filter(|_| ack_eliciting);
@@ -229,14 +231,16 @@ impl LossDetection {
 
     /// Declares lost what is lost now; `each` is told in the order of packet numbers. Sets the
     /// [`loss_time`](Self::loss_time); `rtt` is max(smoothed, latest).
-    pub fn detect_lost(&mut self, now: Time, rtt: Duration, mut each: impl FnMut(&Lost)) {
+    pub fn detect_lost(&mut self, now: Time, rtt: Duration, mut each: impl FnMut(&Lost, &T)) {
         self.loss_time = None;
         let Some(largest) = self.largest_acked else { return };
         let delay = self.loss_delay(rtt);
         let mut number = self.open;
         // only packets before the largest acknowledged can be lost
         while number < largest.min(self.next()) {
-            let (packet, status) = self.packets[(number - self.base) as usize];
+            let index = (number - self.base) as usize;
+            let (packet, status, _) = &self.packets[index];
+            let (packet, status) = (*packet, *status);
             if status == Status::Outstanding {
                 let deadline = packet.time + delay;
                 if largest - number < self.packet_threshold && deadline > now {
@@ -245,10 +249,10 @@ impl LossDetection {
                     break;
                 }
                 let follows = !self.acked_between(number);
-                self.packets[(number - self.base) as usize].1 = Status::Lost;
+                self.packets[index].1 = Status::Lost;
                 self.remove_from_flight(&packet);
                 (self.last_lost, self.acked_since_lost) = (Some(number), false);
-                each(&Lost { number, packet, follows });
+                each(&Lost { number, packet, follows }, &self.packets[index].2);
             }
             number += 1;
         }
@@ -258,7 +262,7 @@ impl LossDetection {
     /// Forgets the packets declared lost that were sent before `before`: their acknowledgements are no
     /// longer recognised as spurious losses.
     pub fn forget_lost(&mut self, before: Time) {
-        for (packet, status) in &mut self.packets {
+        for (packet, status, _) in &mut self.packets {
             if packet.time >= before && *status != Status::Absent {
                 break;
             }
@@ -317,8 +321,15 @@ impl LossDetection {
         self.largest_acked
     }
 
+    /// The outstanding packets with their contents, in the order of packet numbers.
+    pub fn outstanding(&self) -> impl Iterator<Item = (&SentPacket, &T)> {
+        let packets = self.packets.iter();
+        packets.filter(|(_, status, _)| *status == Status::Outstanding).map(|(packet, _, content)| (packet, content))
+    }
+
     /// The smallest number that may be sent next.
-    fn next(&self) -> u64 {
+    #[must_use]
+    pub fn next(&self) -> u64 {
         self.base + self.packets.len() as u64
     }
 
@@ -343,12 +354,12 @@ impl LossDetection {
         let Some(last) = self.last_lost else { return false };
         let start = (last + 1).max(self.base) - self.base;
         let range = start as usize..(number - self.base) as usize;
-        self.acked_since_lost || self.packets.range(range).any(|(_, status)| *status == Status::Acked)
+        self.acked_since_lost || self.packets.range(range).any(|(_, status, _)| *status == Status::Acked)
     }
 
     /// Drops from the front what neither can be acknowledged nor lost any more.
     fn trim(&mut self) {
-        while let Some((_, status @ (Status::Acked | Status::Absent))) = self.packets.front() {
+        while let Some((_, status @ (Status::Acked | Status::Absent), _)) = self.packets.front() {
             let acked = *status == Status::Acked;
             self.acked_since_lost |= acked && self.last_lost.is_some_and(|last| self.base > last);
             self.packets.pop_front();

@@ -14,22 +14,22 @@ fn packet(millis: u64) -> SentPacket {
 
 /// Packets 0 to `count` - 1, one each millisecond.
 fn sent(count: u64, thresholds: Thresholds) -> LossDetection {
-    let mut space = LossDetection::new(thresholds);
+    let mut space = LossDetection::<()>::new(thresholds);
     for number in 0..count {
-        space.on_sent(number, packet(number));
+        space.on_sent(number, packet(number), ());
     }
     space
 }
 
 fn ack(space: &mut LossDetection, now: u64, ranges: &[RangeInclusive<u64>]) -> (AckSummary, Vec<u64>) {
     let mut numbers = Vec::new();
-    let summary = space.on_ack(at(now), ranges.iter().cloned(), RTT, |acked| numbers.push(acked.number));
+    let summary = space.on_ack(at(now), ranges.iter().cloned(), RTT, |acked, ()| numbers.push(acked.number));
     (summary.expect("all were sent"), numbers)
 }
 
 fn detect(space: &mut LossDetection, now: u64) -> Vec<u64> {
     let mut numbers = Vec::new();
-    space.detect_lost(at(now), RTT, |lost| numbers.push(lost.number));
+    space.detect_lost(at(now), RTT, |lost, ()| numbers.push(lost.number));
     numbers
 }
 
@@ -53,7 +53,7 @@ fn packets_are_lost_by_number_then_by_time() {
 #[test]
 fn the_loss_delay_is_a_multiple_of_the_rtt_and_a_millisecond_at_least() {
     let delay = |time, rtt| {
-        LossDetection::new(Thresholds { time, ..Thresholds::default() }).loss_delay(Duration::from_nanos(rtt))
+        LossDetection::<()>::new(Thresholds { time, ..Thresholds::default() }).loss_delay(Duration::from_nanos(rtt))
     };
     assert_eq!(delay(1.125, 80_000_000), Duration::from_millis(90));
     assert_eq!(delay(1.25, 80_000_000), Duration::from_millis(100));
@@ -75,8 +75,8 @@ fn an_acknowledgement_counts_once_and_gives_a_sample_of_its_largest_packet() {
 
 #[test]
 fn what_is_not_ack_eliciting_gives_no_sample() {
-    let mut space = LossDetection::new(Thresholds::default());
-    space.on_sent(0, SentPacket { ack_eliciting: false, bytes: 0, ..packet(0) });
+    let mut space = LossDetection::<()>::new(Thresholds::default());
+    space.on_sent(0, SentPacket { ack_eliciting: false, bytes: 0, ..packet(0) }, ());
     assert_eq!(space.last_ack_eliciting(), None);
     assert_eq!(ack(&mut space, 80, &[0..=0]).0.rtt_sample_of, None);
 }
@@ -84,16 +84,16 @@ fn what_is_not_ack_eliciting_gives_no_sample() {
 #[test]
 fn what_was_never_sent_cannot_be_acknowledged() {
     let mut space = sent(3, Thresholds::default());
-    let result = space.on_ack(at(9), [0..=3].into_iter(), RTT, |_| panic!("nothing is taken in"));
+    let result = space.on_ack(at(9), [0..=3].into_iter(), RTT, |_, ()| panic!("nothing is taken in"));
     assert_eq!(result, Err(NeverSent { number: 3, next: 3 }));
     assert_eq!(space.in_flight(), 3600);
 }
 
 #[test]
 fn skipped_numbers_are_neither_acknowledged_nor_lost() {
-    let mut space = LossDetection::new(Thresholds::default());
+    let mut space = LossDetection::<()>::new(Thresholds::default());
     for number in [0, 1, 5, 9] {
-        space.on_sent(number, packet(number));
+        space.on_sent(number, packet(number), ());
     }
     assert_eq!(ack(&mut space, 90, &[0..=0, 2..=4, 9..=9]).1, [0, 9]);
     assert_eq!(detect(&mut space, 90), [1, 5]);
@@ -156,13 +156,13 @@ fn forgotten_losses_are_not_recognised() {
 fn a_loss_follows_another_unless_something_between_was_acknowledged() {
     fn follows(space: &mut LossDetection, now: u64) -> Vec<(u64, bool)> {
         let mut result = Vec::new();
-        space.detect_lost(at(now), RTT, |lost| result.push((lost.number, lost.follows)));
+        space.detect_lost(at(now), RTT, |lost, ()| result.push((lost.number, lost.follows)));
         result
     }
-    let mut space = LossDetection::new(Thresholds::default());
+    let mut space = LossDetection::<()>::new(Thresholds::default());
     // 4 is skipped
     for number in (0..4).chain(5..16) {
-        space.on_sent(number, packet(number));
+        space.on_sent(number, packet(number), ());
     }
     ack(&mut space, 80, &[0..=0, 6..=6]);
     assert_eq!(follows(&mut space, 80), [(1, true), (2, true), (3, true)]);
@@ -189,9 +189,9 @@ fn discarding_returns_what_was_in_flight() {
 #[test]
 fn the_example_of_persistent_congestion() {
     use crate::recovery::persistent::PersistentCongestion;
-    let mut space = LossDetection::new(Thresholds::default());
+    let mut space = LossDetection::<()>::new(Thresholds::default());
     let send =
-        |space: &mut LossDetection, number, seconds: u64| space.on_sent(number, packet(seconds * 1000));
+        |space: &mut LossDetection, number, seconds: u64| space.on_sent(number, packet(seconds * 1000), ());
     send(&mut space, 1, 0);
     send(&mut space, 2, 1);
     ack(&mut space, 1200, &[1..=1]);
@@ -204,7 +204,7 @@ fn the_example_of_persistent_congestion() {
     let rtt = Duration::from_millis(200); // 8 was sent more than 9/8 of it ago
     // the example takes a sample from before packet 2 for granted: packet 1 gives one only at 1.2
     let first_sample = Some(at(0));
-    space.detect_lost(at(12_200), rtt, |loss| {
+    space.detect_lost(at(12_200), rtt, |loss, ()| {
         lost.push(loss.number);
         let sent = loss.packet.time;
         if run.on_lost(sent, true, loss.follows, first_sample, Duration::from_secs(6)) {
@@ -260,7 +260,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..150),
     ) {
         let thresholds = Thresholds { adaptive_packets: adaptive, adaptive_time: adaptive, ..Thresholds::default() };
-        let mut space = LossDetection::new(thresholds);
+        let mut space = LossDetection::<()>::new(thresholds);
         let mut model = BTreeMap::<u64, (SentPacket, Fate)>::new();
         let (mut now, mut next, mut largest) = (Time::ZERO, 0, None::<u64>);
         let mut forgotten_before = Time::ZERO;
@@ -268,7 +268,7 @@ proptest! {
             match step {
                 Step::Send { skip, bytes, ack_eliciting } => {
                     let packet = SentPacket { time: now, bytes, ack_eliciting, ..SentPacket::default() };
-                    space.on_sent(next + skip, packet);
+                    space.on_sent(next + skip, packet, ());
                     model.insert(next + skip, (packet, Fate::Outstanding));
                     next += skip + 1;
                 }
@@ -279,7 +279,7 @@ proptest! {
                         .collect();
                     let ranges = numbers.iter().rev().map(|number| *number..=*number);
                     let mut seen = Vec::new();
-                    let summary = space.on_ack(now, ranges, RTT, |acked| seen.push(*acked)).unwrap();
+                    let summary = space.on_ack(now, ranges, RTT, |acked, ()| seen.push(*acked)).unwrap();
                     prop_assert_eq!(summary.packets as usize, seen.len());
                     for acked in &seen {
                         let (packet, fate) = model.get_mut(&acked.number).unwrap();
@@ -314,7 +314,7 @@ proptest! {
                 .map(|(number, _)| *number)
                 .collect();
             let mut lost = Vec::new();
-            space.detect_lost(now, RTT, |loss| lost.push(loss.number));
+            space.detect_lost(now, RTT, |loss, ()| lost.push(loss.number));
             prop_assert_eq!(&lost, &due);
             for number in lost {
                 model.get_mut(&number).unwrap().1 = Fate::Lost;

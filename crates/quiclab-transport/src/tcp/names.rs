@@ -32,12 +32,16 @@ names! {
         Self::BbrChromium => "bbr-chromium",
         Self::BbrPicoquic => "bbr-picoquic",
         Self::Fixed => "fixed",
+        Self::Lia => "lia",
+        Self::Olia => "olia",
+        Self::Balia => "balia",
     }
     SlowStartExit {
         Self::None => "none",
         Self::HystartLinux => "hystart-linux",
         Self::HystartChromium => "hystart-chromium",
         Self::HystartPlusPlus => "hystart-plus-plus",
+        Self::Aioquic => "aioquic",
     }
     Pacing {
         Self::None => "none",

@@ -127,7 +127,7 @@ fn check_tls(tls: Option<&Tls>) -> Result<(), Error> {
 
 /// Congestion control and pacing, and which of them go together.
 fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Error> {
-    use CongestionControl::{BbrChromium, BbrLinux, BbrPicoquic, Cubic, Fixed, Newreno};
+    use CongestionControl::{Balia, BbrChromium, BbrLinux, BbrPicoquic, Cubic, Fixed, Lia, Newreno, Olia};
     let config = &mut values.config;
     if let Some(control) = options.congestion_control {
         config.congestion_control = control;
@@ -138,6 +138,10 @@ fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Er
             BbrLinux | BbrChromium | BbrPicoquic => {
                 config.slow_start_exit = SlowStartExit::None;
                 config.pacing = Pacing::Linux { max_rate: None };
+            }
+            Lia | Olia | Balia => {
+                let allowed = "a control of one path: lab-tcp has no others";
+                return Err(refused("congestion_control", control.name(), allowed));
             }
         }
     }
@@ -180,7 +184,7 @@ fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Er
 fn check_pacing(pacing: &Pacing) -> Result<(), Error> {
     let (factor, burst, max_rate) = match *pacing {
         Pacing::None => (None, None, None),
-        Pacing::LeakyBucket { factor, burst_packets } => (Some(factor), Some(burst_packets), None),
+        Pacing::LeakyBucket { factor, burst_packets, .. } => (Some(factor), Some(burst_packets), None),
         Pacing::Even { factor } => (Some(factor), None, None),
         Pacing::Quantum { factor, burst_packets, .. } => (Some(factor), Some(burst_packets), None),
         Pacing::Linux { max_rate } | Pacing::Fq { max_rate } => (None, None, max_rate),
@@ -266,7 +270,7 @@ mod tests {
             ),
             (
                 sentence(|config| {
-                    config.pacing = Some(Pacing::LeakyBucket { factor: 1.25, burst_packets: 0 });
+                    config.pacing = Some(Pacing::LeakyBucket { factor: 1.25, burst_packets: 0, burst_share: None, burst_time: None });
                 }),
                 "pacing.burst_packets: `0` is not allowed; allowed is 1 to 4294967295",
             ),

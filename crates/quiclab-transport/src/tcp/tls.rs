@@ -239,7 +239,7 @@ mod tests {
     use quiclab_core::ByteCount;
 
     fn tls(version: TlsVersion, resumption: bool) -> Tls {
-        Tls { version, resumption, certificate: ByteCount::from_bytes(3000) }
+        Tls { version, resumption, certificate: ByteCount::from_bytes(3000), early_data: None }
     }
 
     /// Sums by hand from the messages' structures; the chain is 3000 B.

@@ -7,8 +7,10 @@
 mod download;
 mod request_response;
 mod samples;
+mod streams;
 
 pub(crate) use samples::Samples;
+pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
 use crate::error::{Error, ensure, refused};
 use quiclab_core::scenario::Workload;
@@ -106,7 +108,7 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
                 Role::Server => Box::new(request_response::Server::new(count, request, response)),
             })
         }
-        Workload::Datagrams { .. } | Workload::Ping { .. } => {
+        Workload::Datagrams { .. } | Workload::Ping { .. } | Workload::Page { .. } => {
             Err(refused("workload.kind", workload.kind(), "`download`, `request_response`"))
         }
     }

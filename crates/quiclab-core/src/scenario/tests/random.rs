@@ -172,7 +172,12 @@ fn pacing() -> impl Strategy<Value = Pacing> {
     prop_oneof![
         Just(Pacing::None),
         (factor(), any::<u32>())
-            .prop_map(|(factor, burst_packets)| Pacing::LeakyBucket { factor, burst_packets }),
+            .prop_map(|(factor, burst_packets)| Pacing::LeakyBucket {
+                factor,
+                burst_packets,
+                burst_share: None,
+                burst_time: None,
+            }),
         factor().prop_map(|factor| Pacing::Even { factor }),
         (factor(), any::<u32>(), time()).prop_map(|(factor, burst_packets, quantum)| Pacing::Quantum {
             factor,

@@ -99,7 +99,21 @@ fn check_control(path: &FieldPath, end: &EndpointConfig) -> Check {
 fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionControl>) -> Check {
     let (factor, burst, quantum, rate) = match *pacing {
         Pacing::None => (None, None, None, None),
-        Pacing::LeakyBucket { factor, burst_packets } => (Some(factor), Some(burst_packets), None, None),
+        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time } => {
+            if let Some(share) = burst_share {
+                ensure(share > 0.0 && share <= 1.0, || {
+                    ScenarioError::refused(
+                        path.child("burst_share"),
+                        format!("{share:?}"),
+                        "above 0, at most 1: a part of the window",
+                    )
+                })?;
+            }
+            if let Some(time) = burst_time {
+                positive_time(&path.child("burst_time"), time)?;
+            }
+            (Some(factor), Some(burst_packets), None, None)
+        }
         Pacing::Even { factor } => (Some(factor), None, None, None),
         Pacing::Quantum { factor, burst_packets, quantum } => {
             (Some(factor), Some(burst_packets), Some(quantum), None)

@@ -40,6 +40,7 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
         Workload::Datagrams { rate, size, duration, on, off } => {
             check_datagrams(path, *rate, *size, *duration, *on, *off)
         }
+        Workload::Page { .. } => Ok(()),
         Workload::Ping { size, count, interval } => {
             at_least_one(&path.child("count"), *count)?;
             datagram_payload(&path.child("size"), *size)?;

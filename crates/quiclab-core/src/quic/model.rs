@@ -1,0 +1,157 @@
+//! Modelled QUIC packets: headers and frames as values, payloads as lengths.
+//!
+//! What lab-quic sends. Sizes on the wire are exact, because each packet can be written as bytes
+//! ([`encode`](super::encode)); connection IDs, tokens and data are then zeros.
+
+use crate::endpoint::PacketSpace;
+use crate::time::{Duration, Time};
+use smallvec::SmallVec;
+use std::ops::RangeInclusive;
+
+/// The QUIC packets of one UDP datagram (RFC 9000 section 12.2).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QuicDatagram {
+    /// In their order; most datagrams have one.
+    pub packets: SmallVec<[QuicPacket; 1]>,
+}
+
+/// A QUIC packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuicPacket {
+    /// Its type, and so its packet number space.
+    pub space: PacketSpace,
+    /// Path whose packet numbers it uses (Multipath QUIC); 0 otherwise.
+    pub path: u8,
+    /// Full packet number.
+    pub number: u64,
+    /// How it is written.
+    pub format: PacketFormat,
+    /// Its frames, in their order.
+    pub frames: SmallVec<[QuicFrame; 2]>,
+}
+
+/// What the size of a packet depends on beside its frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketFormat {
+    /// Version.
+    pub wire: Wire,
+    /// Length of the destination connection ID in bytes.
+    pub destination_id: u8,
+    /// Length of the source connection ID in bytes; long headers have it.
+    pub source_id: u8,
+    /// Length of the packet number in bytes, 1 to 4 (gQUIC: 1, 2, 4 or 6).
+    pub number_length: u8,
+}
+
+/// Wire format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wire {
+    /// RFC 9000; the tag has 16 bytes (RFC 9001 section 5.3).
+    #[default]
+    V1,
+    /// Google QUIC 37; the tag has 12 bytes.
+    Gquic37,
+}
+
+/// A frame; fields as in RFC 9000 section 19.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "fields are named as in the RFC's section of the variant")]
+pub enum QuicFrame {
+    /// This many PADDING frames.
+    Padding { length: u16 },
+    Ping,
+    /// Boxed: packets with data are smaller without.
+    Ack(Box<AckFrame>),
+    /// `parameters` are those of the message that the data are part of, so that each end learns what the
+    /// other has configured; they take no bytes of their own.
+    Crypto { offset: u64, length: u16, parameters: Option<Box<TransportParameters>> },
+    /// `last`: the frame has no Length field, it takes the rest of the packet.
+    Stream { stream_id: u64, offset: u64, length: u16, fin: bool, last: bool },
+    ResetStream { stream_id: u64, error_code: u64, final_size: u64 },
+    StopSending { stream_id: u64, error_code: u64 },
+    MaxData { maximum: u64 },
+    MaxStreamData { stream_id: u64, maximum: u64 },
+    MaxStreams { bidirectional: bool, maximum: u64 },
+    DataBlocked { limit: u64 },
+    StreamDataBlocked { stream_id: u64, limit: u64 },
+    StreamsBlocked { bidirectional: bool, limit: u64 },
+    NewConnectionId { sequence_number: u64 },
+    RetireConnectionId { sequence_number: u64 },
+    PathChallenge,
+    PathResponse,
+    ConnectionClose { application: bool, error_code: u64 },
+    HandshakeDone,
+    /// RFC 9221; what a workload says in it, as in `Payload::Datagram`.
+    Datagram { length: u16, number: u64, sent: Time, echo: bool },
+    /// draft-ietf-quic-ack-frequency-11.
+    AckFrequency {
+        sequence_number: u64,
+        ack_eliciting_threshold: u64,
+        request_max_ack_delay: Duration,
+        reordering_threshold: u64,
+    },
+    ImmediateAck,
+    /// gQUIC only: no acknowledgement below `least` is awaited.
+    StopWaiting { least: u64 },
+}
+
+/// An ACK frame (RFC 9000 section 19.3; with a path it is PATH_ACK of Multipath QUIC).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AckFrame {
+    /// Path whose packets it acknowledges; 0 otherwise.
+    pub path: u8,
+    /// Time from the arrival of the largest packet to the sending of the frame.
+    pub delay: Duration,
+    /// Ranges of packet numbers, the largest first; not empty.
+    pub ranges: SmallVec<[RangeInclusive<u64>; 4]>,
+    /// Packets that arrived with a CE mark, if ECN is in use.
+    pub ce: Option<u64>,
+}
+
+impl QuicFrame {
+    /// Whether a packet with this frame asks for an acknowledgement (RFC 9002 section 2).
+    #[must_use]
+    pub const fn is_ack_eliciting(&self) -> bool {
+        !matches!(
+            self,
+            Self::Padding { .. } | Self::Ack(_) | Self::ConnectionClose { .. } | Self::StopWaiting { .. }
+        )
+    }
+}
+
+impl QuicPacket {
+    /// Whether it asks for an acknowledgement.
+    #[must_use]
+    pub fn is_ack_eliciting(&self) -> bool {
+        self.frames.iter().any(QuicFrame::is_ack_eliciting)
+    }
+}
+
+/// What an end tells the other in the handshake (RFC 9000 section 18.2), as far as anything depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TransportParameters {
+    /// `initial_max_data` in bytes.
+    pub max_data: u64,
+    /// `initial_max_stream_data_bidi_local`: for streams that its sender opens.
+    pub max_stream_data_bidi_local: u64,
+    /// `initial_max_stream_data_bidi_remote`: for streams that its receiver opens.
+    pub max_stream_data_bidi_remote: u64,
+    /// `initial_max_stream_data_uni`.
+    pub max_stream_data_uni: u64,
+    /// `initial_max_streams_bidi`.
+    pub max_streams_bidi: u64,
+    /// `initial_max_streams_uni`.
+    pub max_streams_uni: u64,
+    /// `max_ack_delay`.
+    pub max_ack_delay: Duration,
+    /// `max_idle_timeout`; `None`: none.
+    pub idle_timeout: Option<Duration>,
+    /// `max_datagram_frame_size` in bytes; 0: DATAGRAM is not supported.
+    pub max_datagram_frame_size: u64,
+    /// `min_ack_delay`; `None`: ACK_FREQUENCY is not supported.
+    pub min_ack_delay: Option<Duration>,
+    /// Length of the connection ID that packets to its sender carry, in bytes.
+    pub connection_id_length: u8,
+    /// Paths that its sender uses (Multipath QUIC); 1: only one.
+    pub paths: u8,
+}

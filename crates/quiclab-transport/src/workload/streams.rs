@@ -1,0 +1,104 @@
+//! What an application does with the streams of QUIC.
+
+use super::Outcome;
+use quiclab_core::{Metrics, Time};
+
+/// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
+/// one way only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct StreamId(pub(crate) u64);
+
+impl StreamId {
+    /// The `index`-th stream of its kind, from 0.
+    pub(crate) const fn new(index: u64, server: bool, bidirectional: bool) -> Self {
+        Self(index << 2 | (!bidirectional as u64) << 1 | server as u64)
+    }
+    /// Which of its kind it is, from 0.
+    pub(crate) const fn index(self) -> u64 {
+        self.0 >> 2
+    }
+    /// Whether the server has opened it.
+    pub(crate) const fn is_of_server(self) -> bool {
+        self.0 & 1 != 0
+    }
+    /// Whether data flow both ways.
+    pub(crate) const fn is_bidirectional(self) -> bool {
+        self.0 & 2 == 0
+    }
+}
+
+/// When a stream is sent (RFC 9218 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Priority {
+    /// 0 (first) to 7.
+    pub(crate) urgency: u8,
+    /// Whether it makes sense to send it in turn with others of the same urgency.
+    pub(crate) incremental: bool,
+}
+
+impl Default for Priority {
+    fn default() -> Self {
+        Self { urgency: 3, incremental: false }
+    }
+}
+
+/// What an application can do with its connection.
+pub(crate) trait Streams {
+    /// Opens a stream; `None`: the peer's limit does not allow it now,
+    /// [`StreamApplication::available`] will be called.
+    fn open(&mut self, bidirectional: bool) -> Option<StreamId>;
+    /// Sends `bytes`, as soon as there is room; `u64::MAX`: without end.
+    fn write(&mut self, stream: StreamId, bytes: u64);
+    /// Nothing more will be written.
+    fn finish(&mut self, stream: StreamId);
+    /// What was written and is not sent must not follow.
+    fn reset(&mut self, stream: StreamId);
+    /// When it is sent.
+    fn set_priority(&mut self, stream: StreamId, priority: Priority);
+    /// Sends an unreliable datagram of `length` bytes.
+    fn send_datagram(&mut self, length: u16, number: u64, sent: Time, echo: bool);
+    /// Ends the connection.
+    fn close(&mut self);
+}
+
+/// One side of a workload on the streams of QUIC.
+pub(crate) trait StreamApplication: Send {
+    /// The client asks for a connection.
+    fn start(&mut self, now: Time);
+    /// Streams may be opened: the handshake is complete, or a client sends 0-RTT.
+    fn connected(&mut self, now: Time, streams: &mut dyn Streams);
+    /// `bytes` more of `stream` have been read in order; `end`: and nothing more comes. A stream that the
+    /// peer opened appears here for the first time.
+    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, end: bool, streams: &mut dyn Streams);
+    /// The peer has reset `stream`.
+    fn reset_by_peer(&mut self, now: Time, stream: StreamId, streams: &mut dyn Streams);
+    /// Everything written to `stream`, its end included, is acknowledged.
+    fn acknowledged(&mut self, now: Time, stream: StreamId);
+    /// More streams may be opened than before.
+    fn available(&mut self, _now: Time, _streams: &mut dyn Streams) {}
+    /// An unreliable datagram has arrived.
+    fn datagram(
+        &mut self,
+        _now: Time,
+        _length: u16,
+        _number: u64,
+        _sent: Time,
+        _echo: bool,
+        _streams: &mut dyn Streams,
+    ) {
+    }
+    /// The peer's application has ended the connection.
+    fn closed_by_peer(&mut self, now: Time);
+    /// The connection has failed.
+    fn failed(&mut self, reason: String);
+    /// When [`StreamApplication::wake`] wants to be called.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+    /// The deadline is due.
+    fn wake(&mut self, _now: Time, _streams: &mut dyn Streams) {}
+    /// State of the transfer.
+    fn outcome(&self) -> &Outcome;
+    /// Results of its own.
+    fn statistics(&self, _out: &mut Metrics) {}
+}
