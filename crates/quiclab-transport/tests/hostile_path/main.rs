@@ -147,6 +147,7 @@ impl Case {
                 version,
                 resumption: false,
                 certificate: ByteCount::from_bytes(2000),
+                early_data: None,
             });
             EndpointConfig { tls, ..config }
         };
