@@ -58,31 +58,78 @@ pub enum Wire {
 #[allow(missing_docs, reason = "fields are named as in the RFC's section of the variant")]
 pub enum QuicFrame {
     /// This many PADDING frames.
-    Padding { length: u16 },
+    Padding {
+        length: u16,
+    },
     Ping,
     /// Boxed: packets with data are smaller without.
     Ack(Box<AckFrame>),
     /// `parameters` are those of the message that the data are part of, so that each end learns what the
     /// other has configured; they take no bytes of their own.
-    Crypto { offset: u64, length: u16, parameters: Option<Box<TransportParameters>> },
+    Crypto {
+        offset: u64,
+        length: u16,
+        parameters: Option<Box<TransportParameters>>,
+    },
     /// `last`: the frame has no Length field, it takes the rest of the packet.
-    Stream { stream_id: u64, offset: u64, length: u16, fin: bool, last: bool },
-    ResetStream { stream_id: u64, error_code: u64, final_size: u64 },
-    StopSending { stream_id: u64, error_code: u64 },
-    MaxData { maximum: u64 },
-    MaxStreamData { stream_id: u64, maximum: u64 },
-    MaxStreams { bidirectional: bool, maximum: u64 },
-    DataBlocked { limit: u64 },
-    StreamDataBlocked { stream_id: u64, limit: u64 },
-    StreamsBlocked { bidirectional: bool, limit: u64 },
-    NewConnectionId { sequence_number: u64 },
-    RetireConnectionId { sequence_number: u64 },
+    Stream {
+        stream_id: u64,
+        offset: u64,
+        length: u16,
+        fin: bool,
+        last: bool,
+    },
+    ResetStream {
+        stream_id: u64,
+        error_code: u64,
+        final_size: u64,
+    },
+    StopSending {
+        stream_id: u64,
+        error_code: u64,
+    },
+    MaxData {
+        maximum: u64,
+    },
+    MaxStreamData {
+        stream_id: u64,
+        maximum: u64,
+    },
+    MaxStreams {
+        bidirectional: bool,
+        maximum: u64,
+    },
+    DataBlocked {
+        limit: u64,
+    },
+    StreamDataBlocked {
+        stream_id: u64,
+        limit: u64,
+    },
+    StreamsBlocked {
+        bidirectional: bool,
+        limit: u64,
+    },
+    NewConnectionId {
+        sequence_number: u64,
+    },
+    RetireConnectionId {
+        sequence_number: u64,
+    },
     PathChallenge,
     PathResponse,
-    ConnectionClose { application: bool, error_code: u64 },
+    ConnectionClose {
+        application: bool,
+        error_code: u64,
+    },
     HandshakeDone,
     /// RFC 9221; what a workload says in it, as in `Payload::Datagram`.
-    Datagram { length: u16, number: u64, sent: Time, echo: bool },
+    Datagram {
+        length: u16,
+        number: u64,
+        sent: Time,
+        echo: bool,
+    },
     /// draft-ietf-quic-ack-frequency-11.
     AckFrequency {
         sequence_number: u64,
@@ -92,7 +139,9 @@ pub enum QuicFrame {
     },
     ImmediateAck,
     /// gQUIC only: no acknowledgement below `least` is awaited.
-    StopWaiting { least: u64 },
+    StopWaiting {
+        least: u64,
+    },
 }
 
 /// An ACK frame (RFC 9000 section 19.3; with a path it is PATH_ACK of Multipath QUIC).

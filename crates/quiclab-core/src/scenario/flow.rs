@@ -256,7 +256,8 @@ impl Workload {
             }
             Self::Ping { size, count, .. } => Some(ByteCount::from_bytes(u64::from(*count) * size.bytes())),
             Self::Page { html, objects, .. } => {
-                let sizes = objects.iter().map(|group| group.size.bytes().saturating_mul(u64::from(group.count)));
+                let sizes =
+                    objects.iter().map(|group| group.size.bytes().saturating_mul(u64::from(group.count)));
                 Some(ByteCount::from_bytes(sizes.fold(html.bytes(), u64::saturating_add)))
             }
             Self::Datagrams { .. } => None,

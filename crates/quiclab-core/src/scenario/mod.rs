@@ -21,7 +21,8 @@ mod tests;
 
 pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
 pub use flow::{
-    AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, Priorities, Workload,
+    AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, Priorities,
+    Workload,
 };
 pub use host::Host;
 pub use load::Document;
@@ -33,8 +34,8 @@ pub use quic::{
     Acknowledgement, FlowControl, PathSchedulerKind, QuicOptions, QuicVersion, RttVariation, StreamScheduler,
 };
 pub use transport::{
-    CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions, Tls,
-    TlsVersion,
+    CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection,
+    TcpOptions, Tls, TlsVersion,
 };
 pub use validate::StackProblem;
 pub use wiring::{Ports, ResolvedWire};

@@ -42,7 +42,11 @@ mod tests {
         let max_rate = Some(DataRate::from_bits_per_second(500_000));
         for (pacing, kbps, burst) in [
             (Pacing::None, 0, 40),
-            (Pacing::LeakyBucket { factor: 1.25, burst_packets: 16, burst_share: None, burst_time: None }, 1200, 16),
+            (
+                Pacing::LeakyBucket { factor: 1.25, burst_packets: 16, burst_share: None, burst_time: None },
+                1200,
+                16,
+            ),
             (Pacing::Even { factor: 1.0 }, 960, 1),
             (Pacing::Quantum { factor: 1.25, burst_packets: 12, quantum }, 1200, 12),
             (Pacing::Linux { max_rate: None }, 1920, 10),

@@ -10,23 +10,54 @@ pub(crate) type Content = SmallVec<[SentFrame; 1]>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SentFrame {
     /// Data of a stream.
-    Stream { id: StreamId, offset: u64, length: u16, fin: bool },
+    Stream {
+        id: StreamId,
+        offset: u64,
+        length: u16,
+        fin: bool,
+    },
     /// Data of the handshake, at the level of the packet's space.
-    Crypto { offset: u64, length: u16 },
+    Crypto {
+        offset: u64,
+        length: u16,
+    },
     /// An acknowledgement of everything up to `largest`: once it has arrived, older ranges may be forgotten.
-    Ack { path: u8, largest: u64 },
-    ResetStream { id: StreamId },
-    StopSending { id: StreamId },
-    MaxData { maximum: u64 },
-    MaxStreamData { id: StreamId, maximum: u64 },
-    MaxStreams { bidirectional: bool, maximum: u64 },
+    Ack {
+        path: u8,
+        largest: u64,
+    },
+    ResetStream {
+        id: StreamId,
+    },
+    StopSending {
+        id: StreamId,
+    },
+    MaxData {
+        maximum: u64,
+    },
+    MaxStreamData {
+        id: StreamId,
+        maximum: u64,
+    },
+    MaxStreams {
+        bidirectional: bool,
+        maximum: u64,
+    },
     DataBlocked,
-    StreamDataBlocked { id: StreamId },
-    StreamsBlocked { bidirectional: bool },
+    StreamDataBlocked {
+        id: StreamId,
+    },
+    StreamsBlocked {
+        bidirectional: bool,
+    },
     HandshakeDone,
-    AckFrequency { sequence: u64 },
+    AckFrequency {
+        sequence: u64,
+    },
     /// A DATAGRAM frame: not sent again (RFC 9221 section 5.2).
-    Datagram { number: u64 },
+    Datagram {
+        number: u64,
+    },
     PathChallenge,
     PathResponse,
 }

@@ -324,7 +324,9 @@ impl<T: Default> LossDetection<T> {
     /// The outstanding packets with their contents, in the order of packet numbers.
     pub fn outstanding(&self) -> impl Iterator<Item = (&SentPacket, &T)> {
         let packets = self.packets.iter();
-        packets.filter(|(_, status, _)| *status == Status::Outstanding).map(|(packet, _, content)| (packet, content))
+        packets
+            .filter(|(_, status, _)| *status == Status::Outstanding)
+            .map(|(packet, _, content)| (packet, content))
     }
 
     /// The smallest number that may be sent next.

@@ -53,7 +53,8 @@ fn packets_are_lost_by_number_then_by_time() {
 #[test]
 fn the_loss_delay_is_a_multiple_of_the_rtt_and_a_millisecond_at_least() {
     let delay = |time, rtt| {
-        LossDetection::<()>::new(Thresholds { time, ..Thresholds::default() }).loss_delay(Duration::from_nanos(rtt))
+        LossDetection::<()>::new(Thresholds { time, ..Thresholds::default() })
+            .loss_delay(Duration::from_nanos(rtt))
     };
     assert_eq!(delay(1.125, 80_000_000), Duration::from_millis(90));
     assert_eq!(delay(1.25, 80_000_000), Duration::from_millis(100));

@@ -270,7 +270,12 @@ mod tests {
             ),
             (
                 sentence(|config| {
-                    config.pacing = Some(Pacing::LeakyBucket { factor: 1.25, burst_packets: 0, burst_share: None, burst_time: None });
+                    config.pacing = Some(Pacing::LeakyBucket {
+                        factor: 1.25,
+                        burst_packets: 0,
+                        burst_share: None,
+                        burst_time: None,
+                    });
                 }),
                 "pacing.burst_packets: `0` is not allowed; allowed is 1 to 4294967295",
             ),
@@ -281,7 +286,12 @@ mod tests {
             (
                 sentence(|config| {
                     let certificate = ByteCount::ZERO;
-                    config.tls = Some(Tls { version: TlsVersion::Tls13, resumption: false, certificate });
+                    config.tls = Some(Tls {
+                        version: TlsVersion::Tls13,
+                        resumption: false,
+                        certificate,
+                        early_data: None,
+                    });
                 }),
                 "tls.certificate: `0 B` is not allowed; allowed is 1 B to 64 KiB",
             ),

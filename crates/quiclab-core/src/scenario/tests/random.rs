@@ -144,6 +144,8 @@ fn end() -> impl Strategy<Value = EndpointConfig> {
     let layers = (of(tcp()), of(tls()));
     (of(name()), of(name()), of(name()), control, windows, recovery, layers).prop_map(
         |(stack, profile, host, control, windows, recovery, layers)| EndpointConfig {
+            quic: None,
+            http2: None,
             stack,
             profile,
             host,
@@ -171,13 +173,12 @@ fn pacing() -> impl Strategy<Value = Pacing> {
     let factor = || prop::num::f64::NORMAL;
     prop_oneof![
         Just(Pacing::None),
-        (factor(), any::<u32>())
-            .prop_map(|(factor, burst_packets)| Pacing::LeakyBucket {
-                factor,
-                burst_packets,
-                burst_share: None,
-                burst_time: None,
-            }),
+        (factor(), any::<u32>()).prop_map(|(factor, burst_packets)| Pacing::LeakyBucket {
+            factor,
+            burst_packets,
+            burst_share: None,
+            burst_time: None,
+        }),
         factor().prop_map(|factor| Pacing::Even { factor }),
         (factor(), any::<u32>(), time()).prop_map(|(factor, burst_packets, quantum)| Pacing::Quantum {
             factor,
@@ -231,8 +232,9 @@ fn tcp() -> impl Strategy<Value = TcpOptions> {
 }
 
 fn tls() -> impl Strategy<Value = Tls> {
-    (select(vec![TlsVersion::Tls12, TlsVersion::Tls13]), any::<bool>(), size())
-        .prop_map(|(version, resumption, certificate)| Tls { version, resumption, certificate })
+    (select(vec![TlsVersion::Tls12, TlsVersion::Tls13]), any::<bool>(), size()).prop_map(
+        |(version, resumption, certificate)| Tls { version, resumption, certificate, early_data: None },
+    )
 }
 
 fn workload() -> impl Strategy<Value = Workload> {
@@ -259,6 +261,7 @@ fn workload() -> impl Strategy<Value = Workload> {
 fn flow() -> impl Strategy<Value = Flow> {
     (of(name()), end(), end(), names(), names(), workload(), time()).prop_map(
         |(stack, sender, receiver, down, up, workload, start)| Flow {
+            paths: Vec::new(),
             stack,
             sender,
             receiver,

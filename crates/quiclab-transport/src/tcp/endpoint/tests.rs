@@ -192,7 +192,8 @@ fn tls_costs_the_round_trips_of_its_version() {
         (TlsVersion::Tls12, false, 80),
         (TlsVersion::Tls12, true, 60),
     ] {
-        let tls = Some(Tls { version, resumption, certificate: ByteCount::from_bytes(3000) });
+        let tls =
+            Some(Tls { version, resumption, certificate: ByteCount::from_bytes(3000), early_data: None });
         let config = EndpointConfig { tls, ..fixed() };
         let mut pipe = Pipe::new(&config, &config, &download(1000));
         pipe.run(ms(1000));
