@@ -32,6 +32,13 @@ pub enum Operation {
 pub struct Operations {}
 
 impl Operations {
+    /// Whether a plugin replaces or wraps `operation`.
+    #[inline]
+    #[must_use]
+    pub fn replaces(&self, _operation: Operation) -> bool {
+        false
+    }
+
     /// The result of `operation`: that of `native`, unless a plugin replaces or wraps it. `inputs` are named
     /// numbers that plugins see.
     #[inline]

@@ -61,8 +61,27 @@ pub(crate) struct Fixed {
     pub(crate) client_hello: ByteCount,
     /// A probe timeout during the handshake counts as a congestion event (aioquic 0.9.25).
     pub(crate) handshake_timeout_is_congestion: bool,
+    /// When the window lets another datagram leave.
+    pub(crate) window_check: WindowCheck,
+    /// An acknowledgement lets the window grow before the losses that it shows cut it (quinn, aioquic); RFC
+    /// 9002 appendix A.7 has it the other way round.
+    pub(crate) growth_before_losses: bool,
+    /// Acknowledgements ride with other packets only once they are due (aioquic).
+    pub(crate) acks_only_when_due: bool,
     /// Most packets sent in one go before timers and arrivals are looked at again; `None`: no limit.
     pub(crate) burst: Option<u32>,
+}
+
+/// When a congestion window lets another datagram leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WindowCheck {
+    /// It fits: RFC 9002 section 7 ("MUST NOT send a packet if it would cause bytes_in_flight [...] to be
+    /// larger than the congestion window").
+    Fits,
+    /// Something is left of the window afterwards (quinn).
+    Below,
+    /// Something is left of it before: the last datagram may exceed it (aioquic).
+    Started,
 }
 
 /// Values of RFC 9000 and RFC 9002, for tests of the parts.
@@ -114,6 +133,9 @@ pub(crate) fn test_config() -> Config {
         fixed: Fixed {
             client_hello: ByteCount::from_bytes(300),
             handshake_timeout_is_congestion: false,
+            window_check: WindowCheck::Fits,
+            growth_before_losses: false,
+            acks_only_when_due: false,
             burst: None,
         },
     }

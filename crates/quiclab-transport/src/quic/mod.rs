@@ -12,9 +12,14 @@
 //! ```
 
 mod config;
+mod connection;
+mod crypto;
+mod endpoint;
 mod handshake;
+mod path;
 mod received;
 mod sent;
+mod space;
 mod stream;
 
 pub use config::Config;

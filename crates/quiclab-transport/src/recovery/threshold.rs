@@ -26,6 +26,8 @@ pub struct SentPacket {
     pub bytes: u64,
     /// Whether it asks for an acknowledgement.
     pub ack_eliciting: bool,
+    /// How many packets in flight were sent before it on its path, in all packet number spaces.
+    pub position: u64,
     /// What the estimator of the delivery rate remembers of it.
     pub state: SentState,
 }
@@ -301,6 +303,11 @@ impl<T: Default> LossDetection<T> {
     #[must_use]
     pub fn packet_threshold(&self) -> u64 {
         self.packet_threshold
+    }
+
+    /// Another packet threshold is in effect from now on; at least 1.
+    pub fn set_packet_threshold(&mut self, packets: u64) {
+        self.packet_threshold = packets.max(1);
     }
 
     /// Bytes in flight.

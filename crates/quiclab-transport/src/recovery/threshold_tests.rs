@@ -9,7 +9,13 @@ fn at(millis: u64) -> Time {
 }
 
 fn packet(millis: u64) -> SentPacket {
-    SentPacket { time: at(millis), bytes: 1200, ack_eliciting: true, state: SentState::default() }
+    SentPacket {
+        time: at(millis),
+        bytes: 1200,
+        ack_eliciting: true,
+        position: 0,
+        state: SentState::default(),
+    }
 }
 
 /// Packets 0 to `count` - 1, one each millisecond.

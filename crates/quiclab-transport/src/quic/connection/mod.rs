@@ -1,0 +1,404 @@
+//! A QUIC connection: its state, and what its endpoint may ask and do.
+//!
+//! | file | |
+//! | --- | --- |
+//! | `receive` | packets that arrive: keys, duplicates, frames |
+//! | `acknowledge` | ACK frames: RTT, losses, congestion |
+//! | `send` | what the next datagram is, and whether it may leave |
+//! | `assemble` | the frames of a packet |
+//! | `timers` | loss detection, probes, pacing, delayed acknowledgements, idling |
+//!
+//! | | RFC 9000, 9001, 9002 | here |
+//! | --- | --- | --- |
+//! | keys | discarded as the handshake goes on (RFC 9001 section 4.9) | as there |
+//! | packets without keys | may be buffered (RFC 9001 section 5.7) | up to 10, as Chromium |
+//! | closing | CONNECTION_CLOSE, answered to what still arrives (RFC 9000 section 10.2) | after 1, 2, 4, ... packets |
+//! | key update, Retry, version negotiation, migration | yes | not modelled |
+//! | connection IDs | issued, retired | of constant length, never changed |
+//! | ECN | sections 13.4, 7.1 of RFC 9002 | not used |
+
+mod acknowledge;
+mod assemble;
+mod receive;
+mod send;
+mod timers;
+
+use super::Config;
+use super::crypto::CryptoStream;
+use super::handshake::{EarlyState, Handshake, Level};
+use super::path::Path;
+use super::space::Space;
+use super::stream::{StreamError, StreamEvent, Streams};
+use crate::operations::Operations;
+use crate::workload::{Priority, StreamId};
+use quiclab_core::quic::{QuicFrame, QuicPacket, TransportParameters};
+use quiclab_core::scenario::QuicVersion;
+use quiclab_core::{
+    Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
+};
+use std::collections::VecDeque;
+
+/// Packets that are kept until their keys are there (Chromium `kDefaultMaxUndecryptablePackets`).
+const MOST_EARLY_PACKETS: usize = 10;
+
+/// State of a connection (RFC 9000 section 10).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// A client before it connects, a server before the first packet.
+    Idle,
+    /// Packets are exchanged.
+    Open,
+    /// This end has closed the connection; CONNECTION_CLOSE is still to be sent if `pending`.
+    Closing { pending: bool, received: u32 },
+    /// The peer has closed it, or it has timed out.
+    Over,
+}
+
+/// Which packet number space of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SpaceId {
+    Initial,
+    Handshake,
+    /// Application data of this path.
+    Path(usize),
+}
+
+impl SpaceId {
+    /// The path that its packets belong to.
+    pub(super) const fn path(self) -> usize {
+        match self {
+            Self::Initial | Self::Handshake => 0,
+            Self::Path(path) => path,
+        }
+    }
+
+    /// The level of its CRYPTO frames.
+    pub(super) const fn level(self) -> Level {
+        match self {
+            Self::Initial => Level::Initial,
+            Self::Handshake => Level::Handshake,
+            Self::Path(_) => Level::Application,
+        }
+    }
+}
+
+/// A DATAGRAM frame that waits.
+#[derive(Clone, Copy, Debug)]
+struct QueuedDatagram {
+    length: u16,
+    number: u64,
+    sent: Time,
+    echo: bool,
+}
+
+/// Something the application must be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Stream(StreamEvent),
+    Datagram { length: u16, number: u64, sent: Time, echo: bool },
+}
+
+/// One end of a connection.
+pub(super) struct Connection {
+    config: Config,
+    role: Role,
+    pub(super) state: State,
+    handshake: Handshake,
+    /// Crypto streams by level.
+    crypto: [CryptoStream; 3],
+    /// Initial and Handshake; `None` once their keys are discarded.
+    handshake_spaces: [Option<Space>; 2],
+    paths: Vec<Path>,
+    streams: Streams,
+    operations: Operations,
+    /// Parameters of the peer; those of this end's configuration until they are known.
+    peer: TransportParameters,
+    /// 0-RTT that was sent is still to be accepted.
+    early_data: EarlyState,
+    confirmed: bool,
+    /// HANDSHAKE_DONE is to be sent.
+    handshake_done_pending: bool,
+    /// ACK_FREQUENCY is to be sent, with this sequence number.
+    ack_frequency_pending: Option<u64>,
+    path_responses: Vec<usize>,
+    path_challenges: Vec<usize>,
+    datagrams: VecDeque<QueuedDatagram>,
+    arrived_datagrams: VecDeque<QueuedDatagram>,
+    dropped_datagrams: u64,
+    /// A client's address is validated (RFC 9000 section 8.1); clients count servers as validated.
+    validated: bool,
+    received_bytes: u64,
+    sent_bytes: u64,
+    /// Packets whose keys are not there yet.
+    early_packets: Vec<QuicPacket>,
+    /// When something was received, or the first ack-eliciting packet after it sent.
+    active: Time,
+    sent_since_received: bool,
+    failure: Option<String>,
+    closed_by_peer: bool,
+    close_error: Option<StreamError>,
+    observer: Option<Box<dyn TransportObserver>>,
+    header_buffer: Vec<u8>,
+    payload_buffer: Vec<u8>,
+    lost_numbers: Vec<u64>,
+    loss_timer: Option<(Time, timers::LossTimer)>,
+    /// When the pacer lets the next packet leave; `None`: it stops nothing.
+    pacing_due: Option<Time>,
+    /// Path that took the last packet, for round robin.
+    last_path: usize,
+    pub(super) handshake_complete_at: Option<Time>,
+    data_packets_sent: u64,
+    ack_frames_received: u64,
+}
+
+impl Connection {
+    pub(super) fn new(
+        config: Config,
+        role: Role,
+        paths: usize,
+        mut random: impl FnMut(usize) -> RandomStream,
+        operations: Operations,
+        observer: Option<Box<dyn TransportObserver>>,
+    ) -> Self {
+        let remembered = config.tls.early_data.is_some().then(|| parameters_of(&config, paths));
+        let streams = Streams::new(&config, role, remembered.as_ref().filter(|_| role == Role::Client));
+        let mut own = parameters_of(&config, paths);
+        streams.parameters(&mut own);
+        let single = config.version == QuicVersion::Gquic37;
+        let space = || (!single).then(|| Space::of_handshake(&config));
+        Self {
+            role,
+            state: State::Idle,
+            handshake: Handshake::new(&config, role, own.clone()),
+            crypto: Default::default(),
+            handshake_spaces: [space(), space()],
+            paths: (0..paths).map(|path| Path::new(&config, random(path))).collect(),
+            streams,
+            operations,
+            peer: own,
+            early_data: EarlyState::None,
+            confirmed: false,
+            handshake_done_pending: false,
+            ack_frequency_pending: None,
+            path_responses: Vec::new(),
+            path_challenges: Vec::new(),
+            datagrams: VecDeque::new(),
+            arrived_datagrams: VecDeque::new(),
+            dropped_datagrams: 0,
+            validated: role == Role::Client,
+            received_bytes: 0,
+            sent_bytes: 0,
+            early_packets: Vec::new(),
+            active: Time::ZERO,
+            sent_since_received: false,
+            failure: None,
+            closed_by_peer: false,
+            close_error: None,
+            observer,
+            header_buffer: Vec::new(),
+            payload_buffer: Vec::new(),
+            lost_numbers: Vec::new(),
+            loss_timer: None,
+            pacing_due: None,
+            last_path: 0,
+            handshake_complete_at: None,
+            data_packets_sent: 0,
+            ack_frames_received: 0,
+            config,
+        }
+    }
+
+    /// The client connects.
+    pub(super) fn connect(&mut self, now: Time) {
+        self.state = State::Open;
+        self.active = now;
+        self.paths[0].usable = true;
+        self.early_data = self.handshake.early_data();
+    }
+
+    /// Streams may be opened and data sent: the handshake is complete, or 0-RTT is tried.
+    pub(super) fn is_ready(&self) -> bool {
+        self.state == State::Open
+            && (self.handshake.is_complete() || self.role == Role::Client && self.can_send_application())
+    }
+
+    /// Whether application data can be protected, with whatever keys.
+    fn can_send_application(&self) -> bool {
+        self.handshake.can_send(PacketSpace::OneRtt) || self.handshake.can_send(PacketSpace::ZeroRtt)
+    }
+
+    /// Why the connection failed.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// The peer's application has closed the connection.
+    pub(super) fn is_closed_by_peer(&self) -> bool {
+        self.closed_by_peer
+    }
+
+    /// The next thing to tell the application.
+    pub(super) fn next_event(&mut self) -> Option<Event> {
+        if let Some(event) = self.streams.next_event() {
+            return Some(Event::Stream(event));
+        }
+        let QueuedDatagram { length, number, sent, echo } = self.arrived_datagrams.pop_front()?;
+        Some(Event::Datagram { length, number, sent, echo })
+    }
+
+    fn fail(&mut self, reason: String) {
+        self.failure.get_or_insert(reason);
+        self.state = State::Over;
+    }
+
+    /// The peer has violated the protocol: the connection is closed with an error.
+    fn violate(&mut self, error: impl std::fmt::Display) {
+        self.failure.get_or_insert_with(|| error.to_string());
+        self.state = State::Closing { pending: true, received: 0 };
+    }
+
+    fn space(&mut self, id: SpaceId) -> Option<&mut Space> {
+        match id {
+            SpaceId::Initial => self.handshake_spaces[0].as_mut(),
+            SpaceId::Handshake => self.handshake_spaces[1].as_mut(),
+            SpaceId::Path(path) => Some(&mut self.paths[path].space),
+        }
+    }
+
+    /// All packet number spaces that there are.
+    fn space_ids(&self) -> impl Iterator<Item = SpaceId> + use<> {
+        let [initial, handshake] =
+            [&self.handshake_spaces[0], &self.handshake_spaces[1]].map(Option::is_some);
+        let early = [initial.then_some(SpaceId::Initial), handshake.then_some(SpaceId::Handshake)];
+        early.into_iter().flatten().chain((0..self.paths.len()).map(SpaceId::Path))
+    }
+
+    /// Keys of Initial or Handshake packets are discarded (RFC 9001 section 4.9, RFC 9002 section 6.4).
+    fn discard(&mut self, id: SpaceId) {
+        let slot = match id {
+            SpaceId::Initial => &mut self.handshake_spaces[0],
+            SpaceId::Handshake => &mut self.handshake_spaces[1],
+            SpaceId::Path(_) => return,
+        };
+        if let Some(mut space) = slot.take() {
+            let path = &mut self.paths[0];
+            path.in_flight -= space.sent.discard();
+            path.pto.on_keys_discarded();
+        }
+    }
+
+    /// The handshake is confirmed (RFC 9001 section 4.1.2).
+    fn confirm(&mut self) {
+        if !self.confirmed {
+            self.confirmed = true;
+            self.discard(SpaceId::Initial);
+            self.discard(SpaceId::Handshake);
+        }
+    }
+
+    /// State for results and observers: that of the first path, counts of all.
+    pub(super) fn recovery_state(&self) -> RecoveryState {
+        let mut state = self.paths[0].recovery_state();
+        for path in &self.paths[1..] {
+            let other = path.recovery_state();
+            state.lost_packets += other.lost_packets;
+            state.congestion_events += other.congestion_events;
+            state.spurious_losses = state.spurious_losses.zip(other.spurious_losses).map(|(a, b)| a + b);
+        }
+        state
+    }
+
+    /// Probe timeouts on all paths.
+    pub(super) fn timeouts(&self) -> u64 {
+        self.paths.iter().map(|path| path.timeouts).sum()
+    }
+
+    /// Packets with stream data that were sent, ACK frames that arrived.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.data_packets_sent, self.ack_frames_received)
+    }
+
+    /// Somebody wants to know what happens.
+    pub(super) fn is_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
+    /// Tells whoever wants to know.
+    pub(super) fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
+        if let Some(observer) = &mut self.observer {
+            observer.observe(now, event);
+        }
+    }
+
+    /// The peer's max_ack_delay.
+    fn peer_max_ack_delay(&self) -> Duration {
+        match self.config.ack_frequency.and_then(|frequency| frequency.max_ack_delay) {
+            Some(asked) if self.peer.min_ack_delay.is_some() => asked,
+            _ => self.peer.max_ack_delay,
+        }
+    }
+}
+
+/// What an end tells its peer, but for what its streams add.
+fn parameters_of(config: &Config, paths: usize) -> TransportParameters {
+    use quiclab_core::scenario::Acknowledgement;
+    let window = config.stream_receive_window.bytes();
+    TransportParameters {
+        max_data: config.connection_receive_window.bytes(),
+        max_stream_data_bidi_local: window,
+        max_stream_data_bidi_remote: window,
+        max_stream_data_uni: window,
+        max_streams_bidi: config.max_streams,
+        max_streams_uni: config.max_streams,
+        max_ack_delay: config.max_ack_delay,
+        idle_timeout: Some(config.idle_timeout),
+        max_datagram_frame_size: 65_535,
+        min_ack_delay: matches!(config.acknowledgement, Acknowledgement::AsAsked { .. })
+            .then_some(Duration::from_millis(1)),
+        connection_id_length: config.connection_id.bytes() as u8,
+        paths: paths as u8,
+    }
+}
+
+/// The application's view of its connection.
+impl crate::workload::Streams for Connection {
+    fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
+        self.streams.open(bidirectional)
+    }
+    fn write(&mut self, stream: StreamId, bytes: u64) {
+        self.streams.write(stream, bytes);
+    }
+    fn finish(&mut self, stream: StreamId) {
+        self.streams.finish(stream);
+    }
+    fn reset(&mut self, stream: StreamId) {
+        self.streams.reset(stream);
+    }
+    fn set_priority(&mut self, stream: StreamId, priority: Priority) {
+        self.streams.set_priority(stream, priority);
+    }
+    fn send_datagram(&mut self, length: u16, number: u64, sent: Time, echo: bool) {
+        self.datagrams.push_back(QueuedDatagram { length, number, sent, echo });
+    }
+    fn close(&mut self) {
+        if self.state == State::Open {
+            self.state = State::Closing { pending: true, received: 0 };
+        }
+    }
+}
+
+/// Whether a frame may appear in a packet of `space` (RFC 9000 section 12.4, table 3).
+fn is_permitted(frame: &QuicFrame, space: PacketSpace) -> bool {
+    match space {
+        PacketSpace::OneRtt => true,
+        PacketSpace::ZeroRtt => !matches!(frame, QuicFrame::Ack(_) | QuicFrame::HandshakeDone),
+        PacketSpace::Initial | PacketSpace::Handshake => matches!(
+            frame,
+            QuicFrame::Padding { .. }
+                | QuicFrame::Ping
+                | QuicFrame::Ack(_)
+                | QuicFrame::Crypto { .. }
+                | QuicFrame::ConnectionClose { .. }
+        ),
+    }
+}

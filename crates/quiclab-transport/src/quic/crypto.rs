@@ -1,0 +1,65 @@
+//! The crypto stream of an encryption level: what of the handshake was sent, acknowledged, received (RFC 9000
+//! section 19.6). Data are counted, not stored.
+
+use crate::range_set::RangeSet;
+use std::ops::Range;
+
+/// Both directions of a crypto stream.
+#[derive(Debug, Default)]
+pub(super) struct CryptoStream {
+    /// Bytes sent for the first time so far.
+    sent: u64,
+    /// Bytes to be sent again.
+    lost: RangeSet,
+    acked: RangeSet,
+    received: RangeSet,
+}
+
+impl CryptoStream {
+    /// Whether something of `queued` bytes is to be sent.
+    pub(super) fn wants_to_send(&self, queued: u64) -> bool {
+        self.sent < queued || !self.lost.is_empty()
+    }
+
+    /// The next bytes to send, `most` of them, out of `queued`: lost ones first.
+    pub(super) fn next(&mut self, queued: u64, most: u64) -> Option<Range<u64>> {
+        if most == 0 {
+            return None;
+        }
+        if let Some(lost) = self.lost.first() {
+            let range = lost.start..lost.end.min(lost.start + most);
+            self.lost.remove(range.clone());
+            return Some(range);
+        }
+        let range = self.sent..queued.min(self.sent + most);
+        self.sent = range.end;
+        (!range.is_empty()).then_some(range)
+    }
+
+    pub(super) fn on_acked(&mut self, range: Range<u64>) {
+        self.lost.remove(range.clone());
+        self.acked.insert(range);
+    }
+
+    pub(super) fn on_lost(&mut self, range: Range<u64>) {
+        self.lost.insert(range);
+        for acked in self.acked.iter() {
+            self.lost.remove(acked);
+        }
+    }
+
+    /// Everything sent and not acknowledged is sent again, as a probe (RFC 9002 section 6.2.4).
+    pub(super) fn probe(&mut self) -> bool {
+        if self.sent == 0 {
+            return false;
+        }
+        self.on_lost(0..self.sent);
+        !self.lost.is_empty()
+    }
+
+    /// Bytes arrived; returns how many have arrived in order from the start.
+    pub(super) fn on_received(&mut self, range: Range<u64>) -> u64 {
+        self.received.insert(range);
+        self.received.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
+    }
+}

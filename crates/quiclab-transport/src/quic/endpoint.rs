@@ -1,0 +1,225 @@
+//! One end of a flow on lab-quic: a connection and an application on its streams.
+//!
+//! Each call from the simulation passes on a datagram or the due timers, tells the application what has
+//! happened, and sends until there is nothing more to send now. The application reads at once what has
+//! arrived; a host that takes time is an element of its own. Input and output `n` are those of path `n`.
+
+use super::Config;
+use super::connection::{Connection, Event, State};
+use super::stream::StreamEvent;
+use crate::operations::Operations;
+use crate::workload::StreamApplication;
+use quiclab_core::quic::QuicDatagram;
+use quiclab_core::{
+    ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics,
+    Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, Role, Time,
+    TransportEvent, TransportObserver,
+};
+
+/// IP headers in bytes (RFC 791, RFC 8200).
+const IPV4_HEADER: u64 = 20;
+const IPV6_HEADER: u64 = 40;
+const UDP_HEADER: u64 = 8;
+
+/// One end of a flow.
+pub(super) struct QuicEndpoint {
+    connection: Connection,
+    application: Box<dyn StreamApplication>,
+    /// When the client connects; `None` once it has, and for servers.
+    start: Option<Time>,
+    /// The application knows that streams may be opened.
+    told_ready: bool,
+    /// The application knows that the connection is over.
+    told_over: bool,
+    /// What the observer was told last.
+    observed: Option<RecoveryState>,
+    flow: FlowId,
+    direction: Direction,
+    tuple: FiveTuple,
+    headers: u64,
+    next_id: u64,
+    wake: Option<Time>,
+    counters: Counters,
+}
+
+impl QuicEndpoint {
+    pub(super) fn new(
+        identity: &EndpointIdentity,
+        config: Config,
+        paths: usize,
+        application: Box<dyn StreamApplication>,
+        start: Time,
+        random: impl FnMut(usize) -> RandomStream,
+        operations: Operations,
+        observer: Option<Box<dyn TransportObserver>>,
+    ) -> Self {
+        let (source, destination) = (identity.tuple.source(), identity.tuple.destination());
+        let start = (identity.role == Role::Client).then_some(start);
+        let ip_header = if source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
+        Self {
+            connection: Connection::new(config, identity.role, paths, random, operations, observer),
+            application,
+            start,
+            told_ready: false,
+            told_over: false,
+            observed: None,
+            flow: identity.flow,
+            direction: match identity.role {
+                Role::Client => Direction::Up,
+                Role::Server => Direction::Down,
+            },
+            tuple: FiveTuple::new(Protocol::Udp, source, destination),
+            headers: ip_header + UDP_HEADER,
+            next_id: identity.first_packet_id(),
+            wake: start,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Lets the application act and sends what can be sent now, then asks for the next deadline.
+    fn advance(&mut self, now: Time, out: &mut Outputs) {
+        self.act(now);
+        while let Some((path, datagram)) = self.connection.next_datagram(now) {
+            self.send(now, path, datagram, out);
+        }
+        self.observe(now);
+        let application = self.application.deadline().filter(|_| !self.told_over);
+        let timer = self.connection.next_timer(now);
+        self.wake = [timer, self.start, application].into_iter().flatten().min();
+    }
+
+    /// Tells the application what has happened; what it wants, it does to the connection.
+    fn act(&mut self, now: Time) {
+        let Self { connection, application, .. } = self;
+        if !self.told_ready && connection.is_ready() {
+            self.told_ready = true;
+            application.connected(now, connection);
+        }
+        while let Some(event) = connection.next_event() {
+            match event {
+                Event::Stream(StreamEvent::Received { id, bytes, end }) => {
+                    application.received(now, id, bytes, end, connection);
+                }
+                Event::Stream(StreamEvent::Reset { id }) => application.reset_by_peer(now, id, connection),
+                Event::Stream(StreamEvent::Acknowledged { id }) => application.acknowledged(now, id),
+                Event::Stream(StreamEvent::Available) => application.available(now, connection),
+                // the connection has answered with a reset
+                Event::Stream(StreamEvent::Stopped { .. }) => {}
+                Event::Datagram { length, number, sent, echo } => {
+                    application.datagram(now, length, number, sent, echo, connection);
+                }
+            }
+        }
+        if !self.told_over && application.deadline().is_some_and(|deadline| deadline <= now) {
+            application.wake(now, connection);
+        }
+        if !self.told_over {
+            if connection.is_closed_by_peer() {
+                self.told_over = true;
+                application.closed_by_peer(now);
+            } else if let Some(reason) = connection.failure() {
+                self.told_over = true;
+                application.failed(reason.to_owned());
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, path: usize, datagram: QuicDatagram, out: &mut Outputs) {
+        let size = ByteCount::from_bytes(self.headers + datagram.length() as u64);
+        self.counters.created.add(size);
+        self.counters.sent.add(size);
+        let packet = Packet {
+            id: self.next_id,
+            flow: self.flow,
+            direction: self.direction,
+            size,
+            encapsulation: ByteCount::ZERO,
+            sequence: 0,
+            tuple: self.tuple,
+            ecn: Ecn::NotEct,
+            created: now,
+            payload: Payload::Quic(Box::new(datagram)),
+        };
+        self.next_id += 1;
+        out.send(Port(path as u16), packet);
+    }
+
+    /// Tells the observer the state of recovery, if it has changed.
+    fn observe(&mut self, now: Time) {
+        if !self.connection.is_observed() || self.connection.state == State::Idle {
+            return;
+        }
+        let state = self.connection.recovery_state();
+        if self.observed != Some(state) {
+            self.observed = Some(state);
+            self.connection.observe(now, &TransportEvent::Recovery(state));
+        }
+    }
+
+    /// Values that are worth a time series; names are those of the other stacks, where these have the same.
+    fn report(&self, out: &mut Metrics) {
+        if self.connection.state != State::Idle {
+            self.connection.recovery_state().report(out);
+            out.count("timeouts", self.connection.timeouts());
+        }
+        out.count("packets_sent", self.counters.sent.packets);
+        out.count("packets_received", self.counters.received.packets);
+    }
+}
+
+impl Element for QuicEndpoint {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+        self.counters.received.add(packet.size);
+        self.counters.consumed.add(packet.size);
+        let Payload::Quic(datagram) = packet.payload else {
+            return; // background traffic that went astray
+        };
+        let size = packet.size.bytes().saturating_sub(self.headers);
+        let ce = packet.ecn == Ecn::Ce;
+        self.connection.receive(now, usize::from(port.0), *datagram, size, ce);
+        self.advance(now, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        if self.start.is_some_and(|start| start <= now) {
+            self.start = None;
+            self.application.start(now);
+            self.connection.connect(now);
+        }
+        self.connection.on_timer(now);
+        self.advance(now, out);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.wake
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
+        self.report(out);
+        let (data, acks) = self.connection.counts();
+        out.count("data_packets_sent", data);
+        out.count("acks_received", acks);
+        if let Some(time) = self.connection.handshake_complete_at {
+            out.set("handshake_complete_ms", time.as_ms_f64());
+        }
+        self.application.statistics(out);
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        self.report(out);
+    }
+}
+
+impl Endpoint for QuicEndpoint {
+    fn progress(&self) -> Progress {
+        self.application.outcome().progress
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.application.outcome().failure.as_deref()
+    }
+}

@@ -1,0 +1,249 @@
+//! A path: its RTT, congestion control, pacer, and the packet numbers that are sent on it.
+//!
+//! Without Multipath QUIC there is one. Initial and Handshake packets are those of path 0.
+
+use super::Config;
+use super::config::WindowCheck;
+use super::space::Space;
+use crate::congestion::build::{Flavour, Settings, build};
+use crate::congestion::{Ack, CongestionEvent, Controller, RecoveryPhase};
+use crate::operations::{Operation, Operations};
+use crate::pacing::{self, Pacer, PacingInput};
+use crate::recovery::delivery_rate::DeliveryRate;
+use crate::recovery::pto::Pto;
+use crate::recovery::rtt::RttEstimator;
+use quiclab_core::scenario::Pacing;
+use quiclab_core::{DataRate, RandomStream, RecoveryState, Time};
+
+/// What an acknowledgement has newly delivered, gathered packet by packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delivered {
+    pub(super) bytes: u64,
+    pub(super) packets: u32,
+    /// Bytes of packets that were sent after recovery had begun: those that may grow the window.
+    pub(super) growing_bytes: u64,
+    pub(super) growing_packets: u32,
+    /// Bytes that were in flight: without those declared lost before.
+    pub(super) outstanding_bytes: u64,
+    /// When the newest of them was sent, and its position.
+    pub(super) newest: Option<(Time, u64)>,
+}
+
+/// One path of a connection.
+pub(super) struct Path {
+    /// Application data packets of this path.
+    pub(super) space: Space,
+    pub(super) rtt: RttEstimator,
+    pub(super) pto: Pto,
+    pub(super) rate: DeliveryRate,
+    pub(super) controller: Box<dyn Controller>,
+    pacer: Box<dyn Pacer>,
+    /// Bytes in flight in all packet number spaces of the path.
+    pub(super) in_flight: u64,
+    /// The last send pass on this path ended because of the window or the pacer, not for want of data.
+    pub(super) limited: bool,
+    /// `None` before the first recovery period.
+    recovery_start: Option<Time>,
+    in_recovery: bool,
+    /// Packets sent on the path that counted as in flight, in all spaces: positions of the controller.
+    pub(super) sent_packets: u64,
+    /// The path is validated: it carries data.
+    pub(super) usable: bool,
+    datagram: u64,
+    window_check: WindowCheck,
+    pub(super) lost_packets: u64,
+    pub(super) spurious_losses: u64,
+    pub(super) congestion_events: u64,
+    pub(super) timeouts: u64,
+}
+
+impl Path {
+    pub(super) fn new(config: &Config, random: RandomStream) -> Self {
+        let settings = Settings {
+            control: config.congestion_control,
+            initial_window: config.initial_window.bytes(),
+            mss: config.datagram_size.bytes(),
+            emulated_connections: config.emulated_connections,
+            slow_start_exit: config.slow_start_exit,
+            paced: config.pacing != Pacing::None,
+            flavour: Flavour::Quic,
+        };
+        Self {
+            space: Space::of_application(config),
+            rtt: RttEstimator::new(config.initial_rtt).with_variation(config.rtt_variation),
+            pto: Pto::default(),
+            rate: DeliveryRate::default(),
+            controller: build(&settings, random),
+            pacer: pacing::build(&config.pacing),
+            in_flight: 0,
+            limited: false,
+            recovery_start: None,
+            in_recovery: false,
+            sent_packets: 0,
+            usable: false,
+            datagram: config.datagram_size.bytes(),
+            window_check: config.fixed.window_check,
+            lost_packets: 0,
+            spurious_losses: 0,
+            congestion_events: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Whether the window lets another full datagram leave.
+    pub(super) fn has_window(&self, operations: &mut Operations) -> bool {
+        let window = self.window(operations);
+        match self.window_check {
+            WindowCheck::Fits => self.in_flight + self.datagram <= window,
+            WindowCheck::Below => self.in_flight + self.datagram < window,
+            WindowCheck::Started => self.in_flight < window,
+        }
+    }
+
+    fn window(&self, operations: &mut Operations) -> u64 {
+        let native = self.controller.window();
+        let inputs = || {
+            [
+                ("cwnd_bytes", native as f64),
+                ("in_flight_bytes", self.in_flight as f64),
+                ("srtt_ms", self.rtt.smoothed_or_initial().as_ms_f64()),
+            ]
+        };
+        operations.run(Operation::CongestionWindow, inputs, || native as f64) as u64
+    }
+
+    /// When the pacer lets a full datagram leave; not after `now`: at once.
+    pub(super) fn release(&self, now: Time) -> Time {
+        self.pacer.release(now, self.datagram)
+    }
+
+    /// A packet that counts as in flight leaves.
+    pub(super) fn on_sent(&mut self, now: Time, bytes: u64) {
+        self.controller.on_sent(now, bytes, self.in_flight);
+        self.pacer.on_sent(now, bytes);
+        self.in_flight += bytes;
+        self.sent_packets += 1;
+    }
+
+    /// When the present or last recovery period began; `None` before the first.
+    pub(super) fn recovery_start(&self) -> Option<Time> {
+        self.recovery_start
+    }
+
+    /// Whether a packet sent at `sent` belongs to a recovery period that has begun: it neither starts another
+    /// nor lets the window grow (RFC 9002 sections 7.3.2 and B.5).
+    pub(super) fn is_before_recovery(&self, sent: Time) -> bool {
+        self.recovery_start.is_some_and(|start| sent <= start)
+    }
+
+    /// Packets of `bytes` are lost, the newest sent at `newest`.
+    pub(super) fn on_lost(&mut self, now: Time, packets: u64, bytes: u64, newest: Time, persistent: bool) {
+        self.lost_packets += packets;
+        self.rate.on_lost(bytes);
+        self.in_flight -= bytes;
+        let starts = !self.is_before_recovery(newest);
+        let event = self.congestion_event(now);
+        if starts {
+            (self.recovery_start, self.in_recovery) = (Some(now), true);
+            self.congestion_events += 1;
+        }
+        if persistent {
+            self.rtt.on_persistent_congestion();
+            self.controller.on_timeout(&event, starts);
+        } else if starts {
+            self.controller.on_congestion(&event);
+        }
+    }
+
+    /// A congestion event without a loss.
+    pub(super) fn on_congestion(&mut self, now: Time) {
+        (self.recovery_start, self.in_recovery) = (Some(now), true);
+        self.congestion_events += 1;
+        let event = self.congestion_event(now);
+        self.controller.on_congestion(&event);
+    }
+
+    fn congestion_event(&self, now: Time) -> CongestionEvent {
+        CongestionEvent { now, in_flight: self.in_flight, next_position: self.sent_packets, ecn: false }
+    }
+
+    /// Tells the controller what an acknowledgement has delivered; `lost_bytes` were found lost by it,
+    /// `has_rtt_sample` says whether the latest RTT is of this acknowledgement.
+    pub(super) fn on_delivered(
+        &mut self,
+        now: Time,
+        delivered: &Delivered,
+        prior_in_flight: u64,
+        lost_bytes: u64,
+        has_rtt_sample: bool,
+        validate_window: bool,
+    ) {
+        let Some((newest, position)) = delivered.newest else { return };
+        if self.in_recovery && !self.is_before_recovery(newest) {
+            self.in_recovery = false;
+            self.controller.on_recovery_end(now);
+        }
+        let owns = self.controller.owns_recovery();
+        let (bytes, packets) = if owns {
+            (delivered.bytes, delivered.packets)
+        } else {
+            (delivered.growing_bytes, delivered.growing_packets)
+        };
+        let ack = Ack {
+            now,
+            acked_bytes: bytes,
+            acked_packets: packets,
+            lost_bytes,
+            rtt: self.rtt.latest().filter(|_| has_rtt_sample),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            prior_in_flight,
+            in_flight: self.in_flight,
+            acked_position: position + 1,
+            next_position: self.sent_packets,
+            phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },
+            cwnd_limited: !validate_window || self.limited,
+            may_grow: owns || packets > 0,
+            rate: Some(self.rate.sample(now, self.rtt.min(), delivered.packets == 1)),
+        };
+        self.controller.on_ack(&ack);
+    }
+
+    /// Window, RTT or the controller's rate may have changed: the pacer learns them.
+    pub(super) fn update_pacer(&mut self, now: Time, operations: &mut Operations) {
+        let rate = self.controller.pacing_rate();
+        let input = PacingInput {
+            window: self.controller.window(),
+            srtt: self.rtt.smoothed(),
+            ssthresh: self.controller.ssthresh(),
+            rate,
+            quantum: self.controller.send_quantum(),
+            mss: self.datagram,
+        };
+        self.pacer.update(now, &input);
+        if operations.replaces(Operation::PacingRate) {
+            let native = self.pacer.rate().map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64);
+            let inputs = || [("cwnd_bytes", input.window as f64), ("pacing_rate_bps", native)];
+            let wanted = operations.run(Operation::PacingRate, inputs, || native);
+            if wanted.is_finite() {
+                let rate = Some(DataRate::from_bits_per_second(wanted as u64));
+                self.pacer.update(now, &PacingInput { rate, ..input });
+            }
+        }
+    }
+
+    pub(super) fn recovery_state(&self) -> RecoveryState {
+        RecoveryState {
+            cwnd_bytes: self.controller.window(),
+            ssthresh_bytes: self.controller.ssthresh(),
+            in_flight_bytes: Some(self.in_flight),
+            srtt_ns: self.rtt.smoothed().map(quiclab_core::Duration::as_nanos),
+            min_rtt_ns: self.rtt.min().map(quiclab_core::Duration::as_nanos),
+            pacing_rate_bps: self.pacer.rate().map(DataRate::bits_per_second),
+            phase: Some(self.controller.phase().number()),
+            lost_packets: self.lost_packets,
+            spurious_losses: Some(self.spurious_losses),
+            congestion_events: self.congestion_events,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A packet number space: what was sent and what became of it, what arrived (RFC 9000 section 12.3).
+
+use super::Config;
+use super::received::Received;
+use super::sent::Content;
+use crate::acknowledgement::{self, Every};
+use crate::recovery::persistent::PersistentCongestion;
+use crate::recovery::threshold::{LossDetection, Thresholds};
+use quiclab_core::Time;
+use quiclab_core::quic::PacketFormat;
+
+/// One space of a connection, or of a path of it.
+pub(super) struct Space {
+    pub(super) sent: LossDetection<Content>,
+    pub(super) received: Received,
+    pub(super) persistent: PersistentCongestion,
+    /// Packets to send although the window is full: a probe timeout expired.
+    pub(super) probes: u32,
+    next_number: u64,
+}
+
+impl Space {
+    /// The space of Initial or Handshake packets: every packet is acknowledged at once (RFC 9000 section
+    /// 13.2.1).
+    pub(super) fn of_handshake(config: &Config) -> Self {
+        Self::new(config, Received::new(Box::new(Every::packet()), config.ack_ranges))
+    }
+
+    /// The space of a path for application data.
+    pub(super) fn of_application(config: &Config) -> Self {
+        let policy = acknowledgement::build(&config.acknowledgement);
+        Self::new(config, Received::new(policy, config.ack_ranges))
+    }
+
+    fn new(config: &Config, received: Received) -> Self {
+        let thresholds = Thresholds {
+            packets: u64::from(config.packet_threshold),
+            adaptive_packets: config.adaptive_packet_threshold,
+            time: config.time_threshold,
+            adaptive_time: config.adaptive_time_threshold,
+        };
+        Self {
+            sent: LossDetection::new(thresholds),
+            received,
+            persistent: PersistentCongestion::default(),
+            probes: 0,
+            next_number: 0,
+        }
+    }
+
+    /// Number of the next packet.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next_number
+    }
+
+    /// The number of the next packet is used.
+    pub(super) fn take_number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    /// Whether an acknowledgement must leave now.
+    pub(super) fn must_acknowledge(&self, now: Time) -> bool {
+        self.received.due().is_some_and(|due| due <= now)
+    }
+
+    /// Bytes of the packet number of the next packet: the fewest from which the peer can restore it, with
+    /// twice as many numbers as are in flight (RFC 9000 section 17.1), or as configured.
+    pub(super) fn number_length(&self, config: &Config) -> u8 {
+        if let Some(length) = config.packet_number {
+            return length.bytes() as u8;
+        }
+        let unacked = match self.sent.largest_acked() {
+            Some(largest) => self.next_number - largest,
+            None => self.next_number + 1,
+        };
+        match unacked {
+            0..0x80 => 1,
+            0x80..0x8000 => 2,
+            0x8000..0x80_0000 => 3,
+            _ => 4,
+        }
+    }
+}
+
+/// How packets of an end are written, but for the length of the number.
+pub(super) fn format(config: &Config, peer_id: u8, number_length: u8) -> PacketFormat {
+    use quiclab_core::quic::Wire;
+    use quiclab_core::scenario::QuicVersion;
+    let (wire, source_id) = match config.version {
+        QuicVersion::V1 => (Wire::V1, config.connection_id.bytes() as u8),
+        QuicVersion::Gquic37 => (Wire::Gquic37, 0),
+    };
+    PacketFormat { wire, destination_id: peer_id, source_id, number_length }
+}
