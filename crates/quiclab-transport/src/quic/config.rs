@@ -54,13 +54,11 @@ pub struct Config {
     pub(crate) fixed: Fixed,
 }
 
-/// Properties of a profile that no option changes.
+/// Properties of a profile that no option changes: what published stacks do each in its own way.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fixed {
     /// Length of the ClientHello (gQUIC: of the inchoate CHLO before padding) in bytes.
     pub(crate) client_hello: ByteCount,
-    /// A probe timeout during the handshake counts as a congestion event (aioquic 0.9.25).
-    pub(crate) handshake_timeout_is_congestion: bool,
     /// When the window lets another datagram leave.
     pub(crate) window_check: WindowCheck,
     /// An acknowledgement lets the window grow before the losses that it shows cut it (quinn, aioquic); RFC
@@ -68,8 +66,36 @@ pub(crate) struct Fixed {
     pub(crate) growth_before_losses: bool,
     /// Acknowledgements ride with other packets only once they are due (aioquic).
     pub(crate) acks_only_when_due: bool,
-    /// Most packets sent in one go before timers and arrivals are looked at again; `None`: no limit.
-    pub(crate) burst: Option<u32>,
+    /// What makes the peer acknowledge packets that carry nothing but an acknowledgement.
+    pub(crate) ack_ping: AckPing,
+    /// STREAM frames always have a Length field (aioquic).
+    pub(crate) stream_length_always: bool,
+    /// A packet holds one STREAM frame: what a lost one leaves free stays free (aioquic).
+    pub(crate) one_stream_frame: bool,
+    /// NEW_CONNECTION_ID frames that each end sends once the handshake is complete.
+    pub(crate) new_connection_ids: u8,
+    /// Packets that are kept until their keys are there; the others are dropped (RFC 9001 section 5.7).
+    pub(crate) kept_packets: usize,
+    /// Crypto data in flight are taken for lost, with a congestion event, when a probe timeout expires during
+    /// the handshake, and once when a packet arrives before its keys or crypto data for the second time
+    /// (aioquic).
+    pub(crate) restarts_handshake: bool,
+    /// Ack-eliciting Initial packets of servers are padded, too (RFC 9000 section 14.1); aioquic does not.
+    pub(crate) pads_server: bool,
+    /// Clients pad Initial packets to the full datagram, not to 1200 bytes (aioquic).
+    pub(crate) pads_to_full: bool,
+}
+
+/// What makes the peer acknowledge packets that carry nothing but an acknowledgement: a PING now and then, so
+/// that old ranges can be forgotten (RFC 9000 section 13.2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckPing {
+    /// Nothing.
+    Never,
+    /// A PING after this many such packets in a row.
+    After(u32),
+    /// A PING in every eighth packet number, if there is more than one range (aioquic).
+    EighthWithGaps,
 }
 
 /// When a congestion window lets another datagram leave.
@@ -80,8 +106,8 @@ pub(crate) enum WindowCheck {
     Fits,
     /// Something is left of the window afterwards (quinn).
     Below,
-    /// Something is left of it before: the last datagram may exceed it (aioquic).
-    Started,
+    /// Something is left of it: the last datagram is as short as what is left (aioquic).
+    Filled,
 }
 
 /// Values of RFC 9000 and RFC 9002, for tests of the parts.
@@ -132,11 +158,17 @@ pub(crate) fn test_config() -> Config {
         },
         fixed: Fixed {
             client_hello: ByteCount::from_bytes(300),
-            handshake_timeout_is_congestion: false,
             window_check: WindowCheck::Fits,
             growth_before_losses: false,
             acks_only_when_due: false,
-            burst: None,
+            ack_ping: AckPing::After(20),
+            stream_length_always: false,
+            one_stream_frame: false,
+            new_connection_ids: 0,
+            kept_packets: 10,
+            restarts_handshake: false,
+            pads_server: true,
+            pads_to_full: false,
         },
     }
 }

@@ -60,6 +60,11 @@ impl CryptoStream {
     /// Bytes arrived; returns how many have arrived in order from the start.
     pub(super) fn on_received(&mut self, range: Range<u64>) -> u64 {
         self.received.insert(range);
+        self.received_in_order()
+    }
+
+    /// Bytes that have arrived in order from the start.
+    pub(super) fn received_in_order(&self) -> u64 {
         self.received.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
     }
 }

@@ -90,14 +90,15 @@ impl Path {
         }
     }
 
-    /// Whether the window lets another full datagram leave.
-    pub(super) fn has_window(&self, operations: &mut Operations) -> bool {
-        let window = self.window(operations);
-        match self.window_check {
-            WindowCheck::Fits => self.in_flight + self.datagram <= window,
-            WindowCheck::Below => self.in_flight + self.datagram < window,
-            WindowCheck::Started => self.in_flight < window,
-        }
+    /// Bytes that the window lets the next datagram have; 0: it must wait.
+    pub(super) fn window_room(&self, operations: &mut Operations) -> u64 {
+        let (window, next) = (self.window(operations), self.in_flight + self.datagram);
+        let open = match self.window_check {
+            WindowCheck::Fits => next <= window,
+            WindowCheck::Below => next < window,
+            WindowCheck::Filled => return window.saturating_sub(self.in_flight).min(self.datagram),
+        };
+        if open { self.datagram } else { 0 }
     }
 
     fn window(&self, operations: &mut Operations) -> u64 {

@@ -51,6 +51,7 @@ pub(crate) enum SentFrame {
         bidirectional: bool,
     },
     HandshakeDone,
+    NewConnectionId,
     AckFrequency {
         sequence: u64,
     },

@@ -16,6 +16,8 @@ pub(super) struct Space {
     pub(super) persistent: PersistentCongestion,
     /// Packets to send although the window is full: a probe timeout expired.
     pub(super) probes: u32,
+    /// Packets sent in a row that asked for no acknowledgement.
+    pub(super) lone_acks: u32,
     next_number: u64,
 }
 
@@ -44,6 +46,7 @@ impl Space {
             received,
             persistent: PersistentCongestion::default(),
             probes: 0,
+            lone_acks: 0,
             next_number: 0,
         }
     }

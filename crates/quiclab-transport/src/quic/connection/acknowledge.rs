@@ -187,7 +187,7 @@ impl Connection {
         }
         let mut losses = Losses::default();
         let mut handshake_done = false;
-        let mut frequency = None;
+        let (mut frequency, mut connection_ids) = (None, 0);
         lost_numbers.clear();
         let mut challenges = false;
         sent.detect_lost(now, conservative, |lost: &Lost, content: &Content| {
@@ -210,6 +210,7 @@ impl Connection {
                         crypto[level as usize].on_lost(*offset..*offset + u64::from(*length));
                     }
                     SentFrame::HandshakeDone => handshake_done = true,
+                    SentFrame::NewConnectionId => connection_ids += 1,
                     SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
                     SentFrame::PathChallenge => challenges = true,
                     SentFrame::Ack { .. } | SentFrame::Datagram { .. } | SentFrame::PathResponse => {}
@@ -221,6 +222,7 @@ impl Connection {
             return 0;
         }
         self.handshake_done_pending |= handshake_done;
+        self.new_connection_ids += connection_ids;
         self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
         if challenges && !path.usable {
             self.path_challenges.push(path_index);

@@ -4,6 +4,7 @@
 use super::send::Assembled;
 use super::{Connection, QueuedDatagram, SpaceId};
 use crate::operations::Operation;
+use crate::quic::config::{AckPing, Fixed};
 use crate::quic::handshake::Level;
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space;
@@ -12,6 +13,8 @@ use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{PacketSpace, Time};
 use smallvec::SmallVec;
 
+/// Bytes of a NEW_CONNECTION_ID frame with an ID of 8 bytes.
+const ID_FRAME: usize = 28;
 /// Fewer bytes than this hold no frame with data.
 const SMALLEST_DATA: usize = 8;
 
@@ -59,6 +62,7 @@ impl Connection {
             && (self.streams.wants_to_send()
                 || !self.datagrams.is_empty()
                 || self.handshake_done_pending
+                || self.new_connection_ids > 0
                 || self.ack_frequency_pending.is_some());
         application || self.space_ids().any(|id| self.wants_crypto(id))
     }
@@ -69,8 +73,9 @@ impl Connection {
         first_path && self.crypto[level as usize].wants_to_send(self.handshake.queued(level))
     }
 
-    /// A packet of at most `room` bytes with what waits in a space; `None`: nothing that may leave.
-    pub(super) fn packet(&mut self, now: Time, id: SpaceId, room: usize, permit: bool) -> Option<Assembled> {
+    /// A packet of at most `room` bytes with what waits in a space, of at most `permit` if it needs window and
+    /// pacer; `None`: nothing that may leave.
+    pub(super) fn packet(&mut self, now: Time, id: SpaceId, room: usize, permit: usize) -> Option<Assembled> {
         let packet_space = self.packet_space(id)?;
         let peer_id = self.peer.connection_id_length;
         let (must_acknowledge, probes, number, number_length) = {
@@ -82,13 +87,16 @@ impl Connection {
             };
             (space.must_acknowledge(now), space.probes, space.next_number(), space.number_length(config))
         };
-        let free_datagrams = !self.datagrams.is_empty() && !permit && self.datagrams_are_free();
-        let permit = permit || probes > 0;
+        let format = space::format(&self.config, peer_id, number_length);
+        let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
+        let free_datagrams = !self.datagrams.is_empty() && self.datagrams_are_free();
+        // a probe leaves whatever window and pacer say
+        let permit = if probes > 0 { room } else { permit };
+        let room = if permit > overhead + SMALLEST_DATA { room.min(permit) } else { room };
+        let permit = permit > overhead + SMALLEST_DATA;
         if !permit && !must_acknowledge && !free_datagrams {
             return None;
         }
-        let format = space::format(&self.config, peer_id, number_length);
-        let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
         let mut frames = Frames {
             frames: SmallVec::new(),
             content: Content::new(),
@@ -112,7 +120,8 @@ impl Connection {
                 self.put_data(&mut frames);
             }
         }
-        if probes > 0 && frames.frames.len() == before {
+        let alone = frames.frames.len() == before;
+        if alone && (probes > 0 || acknowledged && self.wants_ack_ping(id, number, &frames)) {
             frames.frames.push(QuicFrame::Ping);
             frames.reliable = true;
         }
@@ -126,7 +135,9 @@ impl Connection {
         if acknowledged {
             self.space(id)?.received.on_ack_sent(now);
         }
-        self.space(id)?.take_number();
+        let space = self.space(id)?;
+        space.take_number();
+        space.lone_acks = if eliciting { 0 } else { space.lone_acks + 1 };
         let Frames { frames, content, reliable, .. } = frames;
         let path = id.path() as u8;
         let packet = QuicPacket { space: packet_space, path, number, format, frames };
@@ -153,6 +164,20 @@ impl Connection {
         let (path, largest) = (ack.path, *ack.ranges[0].end());
         frames.push(QuicFrame::Ack(Box::new(ack)), SentFrame::Ack { path, largest });
         true
+    }
+
+    /// Whether a packet with nothing but an acknowledgement asks for one itself.
+    fn wants_ack_ping(&mut self, id: SpaceId, number: u64, frames: &Frames) -> bool {
+        let rule = self.config.fixed.ack_ping;
+        let Some(space) = self.space(id) else { return false };
+        match (rule, frames.frames.first()) {
+            _ if !matches!(id, SpaceId::Path(_)) => false,
+            (AckPing::After(packets), _) => space.lone_acks + 1 >= packets,
+            (AckPing::EighthWithGaps, Some(QuicFrame::Ack(ack))) => {
+                ack.ranges.len() > 1 && number.is_multiple_of(8)
+            }
+            _ => false,
+        }
     }
 
     fn put_crypto(&mut self, id: SpaceId, frames: &mut Frames) {
@@ -202,6 +227,11 @@ impl Connection {
                 self.paths[path].usable |= sent == SentFrame::PathResponse;
             }
         }
+        while self.new_connection_ids > 0 && packet_space == PacketSpace::OneRtt && frames.left >= ID_FRAME {
+            self.new_connection_ids -= 1;
+            let sequence_number = u64::from(self.new_connection_ids) + 1;
+            frames.push(QuicFrame::NewConnectionId { sequence_number }, SentFrame::NewConnectionId);
+        }
         while let Some((frame, sent)) = self.streams.next_control(now, frames.left) {
             frames.push(frame, sent);
         }
@@ -239,10 +269,19 @@ impl Connection {
 
     fn put_data(&mut self, frames: &mut Frames) {
         let mut any = false;
+        let Fixed { stream_length_always, one_stream_frame, .. } = self.config.fixed;
         while frames.left >= SMALLEST_DATA {
-            let Some((frame, sent)) = self.streams.next_data(frames.left) else { break };
+            // the Length field of a frame that fills a packet has two bytes
+            let room = frames.left - if stream_length_always { 2 } else { 0 };
+            let Some((mut frame, sent)) = self.streams.next_data(room) else { break };
+            if let (QuicFrame::Stream { last, .. }, true) = (&mut frame, stream_length_always) {
+                *last = false;
+            }
             frames.push(frame, sent);
             any = true;
+            if one_stream_frame {
+                break;
+            }
         }
         self.data_packets_sent += u64::from(any);
     }

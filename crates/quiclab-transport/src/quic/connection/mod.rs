@@ -11,10 +11,10 @@
 //! | | RFC 9000, 9001, 9002 | here |
 //! | --- | --- | --- |
 //! | keys | discarded as the handshake goes on (RFC 9001 section 4.9) | as there |
-//! | packets without keys | may be buffered (RFC 9001 section 5.7) | up to 10, as Chromium |
+//! | packets without keys | may be buffered (RFC 9001 section 5.7) | as many as the profile says |
 //! | closing | CONNECTION_CLOSE, answered to what still arrives (RFC 9000 section 10.2) | after 1, 2, 4, ... packets |
 //! | key update, Retry, version negotiation, migration | yes | not modelled |
-//! | connection IDs | issued, retired | of constant length, never changed |
+//! | connection IDs | issued, retired | issued as the profile says, never changed |
 //! | ECN | sections 13.4, 7.1 of RFC 9002 | not used |
 
 mod acknowledge;
@@ -37,9 +37,6 @@ use quiclab_core::{
     Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
 };
 use std::collections::VecDeque;
-
-/// Packets that are kept until their keys are there (Chromium `kDefaultMaxUndecryptablePackets`).
-const MOST_EARLY_PACKETS: usize = 10;
 
 /// State of a connection (RFC 9000 section 10).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +115,10 @@ pub(super) struct Connection {
     confirmed: bool,
     /// HANDSHAKE_DONE is to be sent.
     handshake_done_pending: bool,
+    /// NEW_CONNECTION_ID frames to be sent.
+    new_connection_ids: u8,
+    /// Crypto data were taken for lost because of what arrived (aioquic, once).
+    restarted: bool,
     /// ACK_FREQUENCY is to be sent, with this sequence number.
     ack_frequency_pending: Option<u64>,
     path_responses: Vec<usize>,
@@ -179,6 +180,8 @@ impl Connection {
             early_data: EarlyState::None,
             confirmed: false,
             handshake_done_pending: false,
+            new_connection_ids: 0,
+            restarted: false,
             ack_frequency_pending: None,
             path_responses: Vec::new(),
             path_challenges: Vec::new(),

@@ -1,6 +1,6 @@
 //! Packets that arrive: keys, duplicates, frames (RFC 9000 sections 12 and 13.1, RFC 9001 section 5.7).
 
-use super::{Connection, MOST_EARLY_PACKETS, QueuedDatagram, SpaceId, State, is_permitted};
+use super::{Connection, QueuedDatagram, SpaceId, State, is_permitted};
 use crate::acknowledgement::AckRequest;
 use crate::quic::handshake::EarlyState;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
@@ -50,8 +50,11 @@ impl Connection {
         if !self.handshake.can_receive(packet.space) {
             let rejected = packet.space == PacketSpace::ZeroRtt
                 && matches!(self.handshake.early_data(), EarlyState::Rejected);
-            if !rejected && self.early_packets.len() < MOST_EARLY_PACKETS {
+            if !rejected && self.early_packets.len() < self.config.fixed.kept_packets {
                 self.early_packets.push(packet);
+            }
+            if self.role == Role::Client {
+                self.restart_handshake(now);
             }
             return;
         }
@@ -105,7 +108,11 @@ impl Connection {
             QuicFrame::Crypto { offset, length, parameters } => {
                 let level = self.crypto_level(id);
                 let range = *offset..*offset + u64::from(*length);
+                let before = self.crypto[level as usize].received_in_order();
                 let in_order = self.crypto[level as usize].on_received(range);
+                if in_order == before && self.role == Role::Server && id == SpaceId::Initial {
+                    self.restart_handshake(now);
+                }
                 self.handshake.on_received(level, in_order, parameters.as_deref());
             }
             QuicFrame::HandshakeDone => self.confirm(),
@@ -167,6 +174,7 @@ impl Connection {
         }
         if self.handshake_complete_at.is_none() && self.handshake.is_complete() {
             self.handshake_complete_at = Some(now);
+            self.new_connection_ids = self.config.fixed.new_connection_ids;
             match (self.config.version, self.role) {
                 // no HANDSHAKE_DONE: the SHLO confirms
                 (QuicVersion::Gquic37, _) => self.confirm(),
@@ -187,6 +195,28 @@ impl Connection {
             for packet in ready {
                 self.receive_packet(now, 0, packet, false);
             }
+        }
+    }
+
+    /// Something arrived that shows that the handshake is in trouble: what is in flight of it is sent again
+    /// (aioquic `reschedule_data`).
+    fn restart_handshake(&mut self, now: Time) {
+        if !self.config.fixed.restarts_handshake || self.restarted {
+            return;
+        }
+        self.restarted = true;
+        self.lose_crypto(now);
+    }
+
+    /// Crypto data in flight are taken for lost, with a congestion event; a probe is sent.
+    pub(super) fn lose_crypto(&mut self, now: Time) {
+        let outstanding = self.crypto.iter_mut().fold(false, |any, crypto| crypto.probe() || any);
+        if outstanding {
+            self.paths[0].on_congestion(now);
+        }
+        let id = [SpaceId::Initial, SpaceId::Handshake].into_iter().find(|id| self.space(*id).is_some());
+        if let Some(space) = id.and_then(|id| self.space(id)) {
+            space.probes = space.probes.max(1);
         }
     }
 

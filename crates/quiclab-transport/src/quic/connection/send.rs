@@ -9,6 +9,7 @@
 
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
+use crate::quic::config::Fixed;
 use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
@@ -71,8 +72,8 @@ impl Connection {
         self.amplification_room() < SMALLEST_ROOM
     }
 
-    /// The path that the next datagram takes, and whether it may carry what needs window and pacer.
-    fn choose_path(&mut self, now: Time) -> (usize, bool) {
+    /// The path that the next datagram takes, and how many bytes it may have of what needs window and pacer.
+    fn choose_path(&mut self, now: Time) -> (usize, usize) {
         if self.paths.len() == 1 {
             return (0, self.may_send(now, 0));
         }
@@ -84,13 +85,14 @@ impl Connection {
         let urgent = urgent.or_else(|| self.path_challenges.first().copied());
         let urgent = urgent.or_else(|| self.path_responses.first().copied());
         if let Some(path) = urgent {
-            return (path, self.may_send(now, path) && self.paths[path].usable);
+            let permit = if self.paths[path].usable { self.may_send(now, path) } else { 0 };
+            return (path, permit);
         }
         let open: SmallVec<[usize; 4]> = (0..self.paths.len())
-            .filter(|&path| self.paths[path].usable && self.may_send(now, path))
+            .filter(|&path| self.paths[path].usable && self.may_send(now, path) > 0)
             .collect();
         let native = match self.config.path_scheduler {
-            _ if open.is_empty() => return (0, false),
+            _ if open.is_empty() => return (0, 0),
             PathSchedulerKind::RoundRobin => {
                 *open.iter().find(|path| **path > self.last_path).unwrap_or(&open[0])
             }
@@ -99,7 +101,8 @@ impl Connection {
                 *open.iter().min_by_key(|path| rtt(path)).expect("some path is open")
             }
         };
-        (self.asked_path(&open, native), true)
+        let path = self.asked_path(&open, native);
+        (path, self.may_send(now, path))
     }
 
     /// The path that a plugin chooses among those that are open, or `native`.
@@ -113,10 +116,13 @@ impl Connection {
         open.iter().copied().find(|path| *path as f64 == wanted).unwrap_or(native)
     }
 
-    /// Whether window and pacer of a path let a full datagram leave.
-    fn may_send(&mut self, now: Time, path: usize) -> bool {
+    /// Bytes that window and pacer of a path let the next datagram have.
+    fn may_send(&mut self, now: Time, path: usize) -> usize {
         let Self { paths, operations, .. } = self;
-        paths[path].has_window(operations) && paths[path].release(now) <= now
+        if paths[path].release(now) > now {
+            return 0;
+        }
+        paths[path].window_room(operations) as usize
     }
 
     /// Nothing more leaves now: why, and until when.
@@ -124,10 +130,10 @@ impl Connection {
         let wants = self.wants_to_send();
         self.pacing_due = None;
         for path in 0..self.paths.len() {
-            let limited = wants && !self.may_send(now, path);
+            let limited = wants && self.may_send(now, path) < SMALLEST_ROOM;
             self.paths[path].limited = limited;
             let Self { paths, operations, .. } = self;
-            if limited && paths[path].has_window(operations) {
+            if limited && paths[path].window_room(operations) >= SMALLEST_ROOM as u64 {
                 let release = paths[path].release(now);
                 self.pacing_due = Some(self.pacing_due.map_or(release, |due| due.min(release)));
             }
@@ -138,20 +144,23 @@ impl Connection {
         }
     }
 
-    /// Assembles what fits into a datagram; `permit` says whether it may carry what needs window and pacer.
-    fn assemble(&mut self, now: Time, path: usize, permit: bool, room: usize) -> Option<QuicDatagram> {
+    /// Assembles what fits into a datagram; `permit` says how many bytes it may have of what needs window and
+    /// pacer.
+    fn assemble(&mut self, now: Time, path: usize, permit: usize, room: usize) -> Option<QuicDatagram> {
         let mut packets: SmallVec<[Assembled; 1]> = SmallVec::new();
-        let mut left = room;
+        let (mut left, mut permit) = (room, permit);
         for id in self.space_ids().filter(|id| id.path() == path) {
             if left < SMALLEST_ROOM {
                 break;
             }
             // a server that cannot pad its Initial packet waits for more bytes of the client
-            if id == SpaceId::Initial && room < SMALLEST_INITIAL {
+            if id == SpaceId::Initial && room < SMALLEST_INITIAL && self.config.fixed.pads_server {
                 continue;
             }
             if let Some(packet) = self.packet(now, id, left, permit) {
-                left -= packet.packet.length();
+                let length = packet.packet.length();
+                left -= length;
+                permit = permit.saturating_sub(length);
                 packets.push(packet);
             }
         }
@@ -172,12 +181,15 @@ impl Connection {
         let Some(first) = packets.first().filter(|first| first.packet.space == PacketSpace::Initial) else {
             return;
         };
-        if self.role == Role::Server && !first.packet.is_ack_eliciting() {
+        let Fixed { pads_server, pads_to_full, .. } = self.config.fixed;
+        if self.role == Role::Server && !(pads_server && first.packet.is_ack_eliciting()) {
             return;
         }
+        let full = self.config.datagram_size.bytes() as usize;
+        let wanted = if pads_to_full && first.packet.is_ack_eliciting() { full } else { SMALLEST_INITIAL };
         let length: usize = packets.iter().map(|packet| packet.packet.length()).sum();
-        if length < SMALLEST_INITIAL {
-            let padding = QuicFrame::Padding { length: (SMALLEST_INITIAL - length) as u16 };
+        if length < wanted {
+            let padding = QuicFrame::Padding { length: (wanted - length) as u16 };
             packets[0].packet.frames.push(padding);
             packets[0].in_flight = true;
         }

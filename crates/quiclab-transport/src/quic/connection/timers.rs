@@ -136,8 +136,8 @@ impl Connection {
         path.timeouts += 1;
         path.pto.on_expired();
         let in_flight = path.in_flight > 0;
-        if !self.confirmed && in_flight && self.config.fixed.handshake_timeout_is_congestion {
-            path.on_congestion(now);
+        if !self.confirmed && in_flight && self.config.fixed.restarts_handshake {
+            return self.lose_crypto(now);
         }
         let crypto = !matches!(id, SpaceId::Path(_)) || level == super::Level::Initial;
         if crypto {
