@@ -121,6 +121,10 @@ pub enum Pacing {
         /// A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         burst_time: Option<Duration>,
+        /// Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still
+        /// leaves when something else, such as an acknowledgement, wakes the sender and there is room for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole_bursts: bool,
     },
     /// One packet each srtt / (`factor` · cwnd in packets), without any burst.
     Even {

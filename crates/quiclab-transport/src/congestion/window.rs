@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | unit | packets (`tcp_sock.snd_cwnd`) | bytes (RFC 9002 section 7) |
 //! | growth | by packets acknowledged | by bytes acknowledged |
+//! | credit towards the next packet at a reduction | lost (`tcp_reno_cong_avoid`: `snd_cwnd_cnt = 0`) | kept (quinn `bytes_acked`, aioquic `_congestion_stash`) |
 //! | all lost | RTO: what is in flight and 1 packet (RFC 5681 section 3.1 "loss window", `tcp_enter_loss`) | persistent congestion: 2 packets (RFC 9002 section 7.6.2) |
 //! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | as it was |
 //! | after a pause | halved each RTO down to the restart window (`tcp_cwnd_restart`) | the same (RFC 9002 section 7.8 names RFC 5681) |
@@ -158,8 +159,8 @@ impl Window {
     /// A packet for each `per_packet` bytes of `acked` (`tcp_cong_avoid_ai`; appropriate byte counting, RFC
     /// 9002 section 7.3.3: at most one packet "for each congestion window that is acknowledged").
     pub(crate) fn grow_per(&mut self, per_packet: u64, acked: u64) {
-        // credit gathered at a larger window is worth one packet, not several
-        if self.credit >= per_packet {
+        // Linux: credit gathered at a larger window is worth one packet, not several
+        if self.flavour == Flavour::LinuxTcp && self.credit >= per_packet {
             self.credit = 0;
             self.window = self.window.saturating_add(self.mss);
         }
@@ -210,7 +211,10 @@ impl Window {
 
     fn reduce(&mut self, ssthresh: u64) {
         self.ssthresh = Some(self.threshold(ssthresh));
-        (self.credit, self.carry, self.conservative) = (0, 0, false);
+        (self.carry, self.conservative) = (0, false);
+        if self.flavour == Flavour::LinuxTcp {
+            self.credit = 0;
+        }
     }
 
     /// The last reduction was spurious (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`): whether there

@@ -9,8 +9,9 @@ use quiclab_core::scenario::Pacing;
 pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> {
     match *pacing {
         Pacing::None => Box::new(Unpaced),
-        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time } => {
-            Box::new(LeakyBucket::new(factor, burst_packets).with_burst(burst_share, burst_time))
+        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time, whole_bursts } => {
+            let bucket = LeakyBucket::new(factor, burst_packets).with_burst(burst_share, burst_time);
+            Box::new(if whole_bursts { bucket.with_whole_bursts() } else { bucket })
         }
         Pacing::Even { factor } => Box::new(Even::new(factor)),
         Pacing::Quantum { factor, burst_packets, quantum } => {
@@ -43,7 +44,13 @@ mod tests {
         for (pacing, kbps, burst) in [
             (Pacing::None, 0, 40),
             (
-                Pacing::LeakyBucket { factor: 1.25, burst_packets: 16, burst_share: None, burst_time: None },
+                Pacing::LeakyBucket {
+                    factor: 1.25,
+                    burst_packets: 16,
+                    burst_share: None,
+                    burst_time: None,
+                    whole_bursts: false,
+                },
                 1200,
                 16,
             ),

@@ -24,6 +24,8 @@ pub struct LeakyBucket {
     burst_share: Option<f64>,
     /// A burst may last as long at the rate.
     burst_time: Option<Duration>,
+    /// A packet that does not find room waits until the bucket is full.
+    whole_bursts: bool,
     /// `None`: no RTT sample yet, packets are not paced. It starts full: at its own rate it would have
     /// been filled in the round trip that gave the first sample.
     bucket: Option<Bucket>,
@@ -39,6 +41,7 @@ impl LeakyBucket {
             burst_packets: burst_packets.max(1),
             burst_share: None,
             burst_time: None,
+            whole_bursts: false,
             bucket: None,
         }
     }
@@ -48,6 +51,12 @@ impl LeakyBucket {
     #[must_use]
     pub fn with_burst(self, share: Option<f64>, time: Option<Duration>) -> Self {
         Self { burst_share: share, burst_time: time, ..self }
+    }
+
+    /// The same, but a packet that does not find room waits until the bucket is full (quinn's pacer).
+    #[must_use]
+    pub fn with_whole_bursts(self) -> Self {
+        Self { whole_bursts: true, ..self }
     }
 
     /// Bytes that may leave at once after a pause.
@@ -74,7 +83,12 @@ impl Pacer for LeakyBucket {
     }
 
     fn release(&self, now: Time, bytes: u64) -> Time {
-        self.bucket.as_ref().map_or(now, |bucket| now + bucket.wait(now, bytes))
+        let Some(bucket) = &self.bucket else { return now };
+        match bucket.wait(now, bytes) {
+            Duration::ZERO => now,
+            _ if self.whole_bursts => now + bucket.wait(now, u64::MAX),
+            wait => now + wait,
+        }
     }
 
     fn on_sent(&mut self, now: Time, bytes: u64) {
@@ -110,6 +124,36 @@ mod tests {
             pacer.on_sent(Time::ZERO, MSS);
         }
         assert_eq!(pacer.rate(), None);
+    }
+
+    /// The bucket of three packets is empty after three, full 3 x 8 ms later; a sender that is woken after
+    /// 9 ms finds room for one.
+    #[test]
+    fn with_whole_bursts_the_timer_waits_for_a_full_bucket() {
+        let mut pacer = pacer(3).with_whole_bursts();
+        let sent = greedy(&mut pacer, Time::ZERO, MSS, 9);
+        assert_eq!(sent, [0, 0, 0, 24_000, 24_000, 24_000, 48_000, 48_000, 48_000].map(at_us));
+        assert_eq!(pacer.release(at_us(57_000), MSS), at_us(57_000));
+        pacer.on_sent(at_us(57_000), MSS);
+        assert!(pacer.release(at_us(57_000), MSS) > at_us(58_000));
+    }
+
+    #[test]
+    fn a_burst_is_a_share_of_the_window_or_what_the_rate_gives_in_a_time() {
+        // 12 packets: a quarter is 3; the rate of 1.2 Mbit/s gives 5 packets in 40 ms
+        for (share, time, burst) in [
+            (Some(0.25), None, 3),
+            (Some(0.01), None, 2),
+            (None, Some(Duration::from_millis(40)), 5),
+            (None, Some(Duration::from_millis(8)), 4),
+        ] {
+            let packets = if share.is_some() { 16 } else { 4 };
+            let mut pacer = LeakyBucket::new(1.25, packets).with_burst(share, time);
+            pacer.update(Time::ZERO, &input(12 * MSS, 120));
+            let sent = greedy(&mut pacer, Time::ZERO, MSS, 20);
+            let at_once = sent.iter().filter(|time| **time == Time::ZERO).count();
+            assert_eq!(at_once, burst, "{share:?} {time:?}");
+        }
     }
 
     #[test]

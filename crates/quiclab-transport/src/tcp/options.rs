@@ -275,6 +275,7 @@ mod tests {
                         burst_packets: 0,
                         burst_share: None,
                         burst_time: None,
+                        whole_bursts: false,
                     });
                 }),
                 "pacing.burst_packets: `0` is not allowed; allowed is 1 to 4294967295",

@@ -39,7 +39,13 @@ fn pacing(random: &mut RandomStream, bbr: bool) -> Pacing {
     let factor = pick(random, &[0.1, 1.25, 10.0]);
     let burst_packets = pick(random, &[1, 10, u32::MAX]);
     let kinds = [
-        Pacing::LeakyBucket { factor, burst_packets, burst_share: None, burst_time: None },
+        Pacing::LeakyBucket {
+            factor,
+            burst_packets,
+            burst_share: None,
+            burst_time: None,
+            whole_bursts: false,
+        },
         Pacing::Even { factor },
         Pacing::Quantum { factor, burst_packets, quantum: Duration::from_millis(2) },
         Pacing::Linux { max_rate: None },

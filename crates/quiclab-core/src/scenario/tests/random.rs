@@ -178,6 +178,7 @@ fn pacing() -> impl Strategy<Value = Pacing> {
             burst_packets,
             burst_share: None,
             burst_time: None,
+            whole_bursts: false,
         }),
         factor().prop_map(|factor| Pacing::Even { factor }),
         (factor(), any::<u32>(), time()).prop_map(|(factor, burst_packets, quantum)| Pacing::Quantum {

@@ -99,7 +99,7 @@ fn check_control(path: &FieldPath, end: &EndpointConfig) -> Check {
 fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionControl>) -> Check {
     let (factor, burst, quantum, rate) = match *pacing {
         Pacing::None => (None, None, None, None),
-        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time } => {
+        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time, whole_bursts: _ } => {
             if let Some(share) = burst_share {
                 ensure(share > 0.0 && share <= 1.0, || {
                     ScenarioError::refused(
