@@ -52,6 +52,12 @@ impl Flow {
         [("sender", &self.sender), ("receiver", &self.receiver)]
     }
 
+    /// The routes down and up of each path.
+    pub(super) fn routes(&self) -> impl Iterator<Item = (&[String], &[String])> {
+        let further = self.paths.iter().map(|path| (&path.down[..], &path.up[..]));
+        std::iter::once((&self.down[..], &self.up[..])).chain(further)
+    }
+
     /// Stack and options of an end of this flow, with the stack of the flow where it names none.
     #[must_use]
     pub fn inherited(&self, end: &EndpointConfig) -> EndpointConfig {

@@ -5,7 +5,7 @@
 //! | link, tap | its name | 0 | 0 |
 //! | sending end of a bearer | `<bearer>.sender` | 0 | one for each link |
 //! | receiving end of a bearer | `<bearer>.receiver` | one for each link | 0 |
-//! | ends of a flow | `<flow>.sender`, `<flow>.receiver` | 0 | 0 |
+//! | ends of a flow | `<flow>.sender`, `<flow>.receiver` | one for each path | one for each path |
 //!
 //! Where a flow and a bearer have one name, the ends of the flow are `flows.<flow>.sender` and
 //! `flows.<flow>.receiver`.
@@ -69,9 +69,10 @@ impl Scenario {
             elements.insert(Self::bearer_sender(name), Ports { inputs: 1, outputs: links });
             elements.insert(Self::bearer_receiver(name), Ports { inputs: links, outputs: 1 });
         }
-        for flow in self.flows.keys() {
+        for (name, flow) in &self.flows {
+            let paths = 1 + flow.paths.len();
             for role in [Role::Server, Role::Client] {
-                elements.insert(self.endpoint_name(flow, role), one);
+                elements.insert(self.endpoint_name(name, role), Ports { inputs: paths, outputs: paths });
             }
         }
         elements
@@ -110,7 +111,7 @@ impl Scenario {
     fn derived_wires(&self) -> Vec<ResolvedWire> {
         let mut wires = Vec::new();
         for (name, bearer) in &self.bearers {
-            let used = |flow: &Flow| flow.down.contains(name) || flow.up.contains(name);
+            let used = |flow: &Flow| flow.routes().any(|(down, up)| down.contains(name) || up.contains(name));
             if self.flows.values().any(used) {
                 for (port, link) in (0..).map(Port).zip(&bearer.links) {
                     let from = (Self::bearer_sender(name), port);
@@ -121,8 +122,11 @@ impl Scenario {
         for (id, (name, flow)) in (0..).map(FlowId).zip(&self.flows) {
             let server = self.endpoint_name(name, Role::Server);
             let client = self.endpoint_name(name, Role::Client);
-            self.lay_route(&mut wires, &server, &flow.down, &client, (id, Direction::Down));
-            self.lay_route(&mut wires, &client, &flow.up, &server, (id, Direction::Up));
+            for (port, (down, up)) in (0..).map(Port).zip(flow.routes()) {
+                let (server, client) = ((server.clone(), port), (client.clone(), port));
+                self.lay_route(&mut wires, &server, down, &client, (id, Direction::Down));
+                self.lay_route(&mut wires, &client, up, &server, (id, Direction::Up));
+            }
         }
         wires
     }
@@ -130,28 +134,29 @@ impl Scenario {
     fn lay_route(
         &self,
         wires: &mut Vec<ResolvedWire>,
-        first: &str,
+        first: &(String, Port),
         route: &[String],
-        last: &str,
+        last: &(String, Port),
         only: (FlowId, Direction),
     ) {
         let mut lay = |from: (String, Port), to: (String, Port)| {
             wires.push(ResolvedWire { from, to, only: Some(only) })
         };
-        let mut at = first.to_owned();
+        let mut at = first.clone();
         for name in route {
             if let Some(bearer) = self.bearers.get(name) {
-                lay((at, Port(0)), (Self::bearer_sender(name), Port(0)));
-                at = Self::bearer_receiver(name);
+                lay(at, (Self::bearer_sender(name), Port(0)));
+                let receiver = Self::bearer_receiver(name);
                 for (port, link) in (0..).map(Port).zip(&bearer.links) {
-                    lay((link.clone(), Port(0)), (at.clone(), port));
+                    lay((link.clone(), Port(0)), (receiver.clone(), port));
                 }
+                at = (receiver, Port(0));
             } else {
-                lay((at, Port(0)), (name.clone(), Port(0)));
-                at = name.clone();
+                lay(at, (name.clone(), Port(0)));
+                at = (name.clone(), Port(0));
             }
         }
-        lay((at, Port(0)), (last.to_owned(), Port(0)));
+        lay(at, last.clone());
     }
 
     fn stated_wires(&self) -> Vec<ResolvedWire> {

@@ -2,7 +2,8 @@
 //!
 //! Each call from the simulation passes on a datagram or the due timers, tells the application what has
 //! happened, and sends until there is nothing more to send now. The application reads at once what has
-//! arrived; a host that takes time is an element of its own. Input and output `n` are those of path `n`.
+//! arrived; a host that takes time is an element of its own. Output `n` is that of path `n`; on which path a
+//! packet arrives, its packet number space tells.
 
 use super::Config;
 use super::connection::{Connection, Event, State};
@@ -168,7 +169,7 @@ impl QuicEndpoint {
 }
 
 impl Element for QuicEndpoint {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
         self.counters.received.add(packet.size);
         self.counters.consumed.add(packet.size);
         let Payload::Quic(datagram) = packet.payload else {
@@ -176,7 +177,7 @@ impl Element for QuicEndpoint {
         };
         let size = packet.size.bytes().saturating_sub(self.headers);
         let ce = packet.ecn == Ecn::Ce;
-        self.connection.receive(now, usize::from(port.0), *datagram, size, ce);
+        self.connection.receive(now, *datagram, size, ce);
         self.advance(now, out);
     }
 

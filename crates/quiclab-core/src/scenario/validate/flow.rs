@@ -26,6 +26,34 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
     for (name, route) in [("down", &flow.down), ("up", &flow.up)] {
         check_route(&path.child(name), route, scenario)?;
     }
+    for (index, further) in flow.paths.iter().enumerate() {
+        let path = path.child("paths").child(index);
+        for (name, route) in [("down", &further.down), ("up", &further.up)] {
+            check_route(&path.child(name), route, scenario)?;
+        }
+    }
+    check_disjoint(path, flow, scenario)
+}
+
+/// Paths share nothing: an element sends all packets of a flow and direction the same way.
+fn check_disjoint(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
+    for (direction, down) in [("down", true), ("up", false)] {
+        let mut used: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, (downwards, upwards)) in flow.routes().enumerate() {
+            let route = if down { downwards } else { upwards };
+            for name in route {
+                let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
+                for element in links.iter().chain([name]) {
+                    if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
+                        let path = path.child("paths").child(index - 1).child(direction);
+                        let problem = format!("path {before} of the flow passes `{element}`, too");
+                        return Err(ScenarioError::refused(path, quoted(name), "elements of this path alone")
+                            .because(problem));
+                    }
+                }
+            }
+        }
+    }
     Ok(())
 }
 

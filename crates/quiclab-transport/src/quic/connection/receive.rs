@@ -8,15 +8,8 @@ use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{PacketSpace, Role, Time, TransportEvent};
 
 impl Connection {
-    /// A datagram of `size` bytes of UDP payload has arrived on `path`; `ce` says whether it is marked.
-    pub(in crate::quic) fn receive(
-        &mut self,
-        now: Time,
-        path: usize,
-        datagram: QuicDatagram,
-        size: u64,
-        ce: bool,
-    ) {
+    /// A datagram of `size` bytes of UDP payload has arrived; `ce` says whether it is marked.
+    pub(in crate::quic) fn receive(&mut self, now: Time, datagram: QuicDatagram, size: u64, ce: bool) {
         match &mut self.state {
             State::Over => return,
             State::Idle if self.role == Role::Client => return,
@@ -35,11 +28,11 @@ impl Connection {
         self.active = now;
         self.sent_since_received = false;
         for packet in datagram.packets {
-            self.receive_packet(now, path, packet, ce);
+            self.receive_packet(now, packet, ce);
         }
     }
 
-    fn receive_packet(&mut self, now: Time, path: usize, packet: QuicPacket, ce: bool) {
+    fn receive_packet(&mut self, now: Time, packet: QuicPacket, ce: bool) {
         if matches!(self.state, State::Over) {
             return;
         }
@@ -74,7 +67,7 @@ impl Connection {
                 self.violate(format_args!("a frame is not allowed in {:?} packets: {frame:?}", packet.space));
                 return;
             }
-            self.receive_frame(now, path, id, frame);
+            self.receive_frame(now, id, frame);
             if self.state == State::Over {
                 return;
             }
@@ -97,7 +90,8 @@ impl Connection {
         }
     }
 
-    fn receive_frame(&mut self, now: Time, path: usize, id: SpaceId, frame: &QuicFrame) {
+    fn receive_frame(&mut self, now: Time, id: SpaceId, frame: &QuicFrame) {
+        let path = id.path();
         match frame {
             QuicFrame::Padding { .. }
             | QuicFrame::Ping
@@ -193,7 +187,7 @@ impl Connection {
             let able = |packet: &mut QuicPacket| self.handshake.can_receive(packet.space);
             let ready: Vec<_> = self.early_packets.extract_if(.., able).collect();
             for packet in ready {
-                self.receive_packet(now, 0, packet, false);
+                self.receive_packet(now, packet, false);
             }
         }
     }
