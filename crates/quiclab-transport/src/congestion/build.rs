@@ -2,6 +2,7 @@
 
 use super::Controller;
 use super::bbr;
+use super::coupled::{Coupled, Coupling};
 use super::cubic::Cubic;
 use super::fixed::Fixed;
 use super::hystart_chromium::HystartChromium;
@@ -44,9 +45,9 @@ pub fn build(settings: &Settings, random: RandomStream) -> Box<dyn Controller> {
         CongestionControl::Newreno => Box::new(NewReno::new(&window, policy(settings))),
         CongestionControl::Cubic => Box::new(Cubic::new(&window, policy(settings))),
         CongestionControl::Fixed => Box::new(Fixed::new(initial_window)),
-        CongestionControl::Lia | CongestionControl::Olia | CongestionControl::Balia => {
-            todo!("coupled over paths")
-        }
+        CongestionControl::Lia => Box::new(Coupled::new(Coupling::Lia, &window, policy(settings))),
+        CongestionControl::Olia => Box::new(Coupled::new(Coupling::Olia, &window, policy(settings))),
+        CongestionControl::Balia => Box::new(Coupled::new(Coupling::Balia, &window, policy(settings))),
         CongestionControl::BbrLinux => Box::new(bbr::BbrLinux::new(mss, initial_window, random)),
         CongestionControl::BbrChromium => Box::new(bbr::BbrChromium::new(mss, initial_window, random)),
         CongestionControl::BbrPicoquic => Box::new(bbr::BbrPicoquic::new(mss, initial_window, random)),

@@ -10,6 +10,7 @@
 
 pub mod bbr;
 pub mod build;
+pub mod coupled;
 pub mod cubic;
 pub mod fixed;
 pub mod hystart_chromium;
@@ -115,6 +116,17 @@ pub struct CongestionEvent {
     pub ecn: bool,
 }
 
+/// A path of a connection with several, as its siblings' controllers see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathView {
+    /// Congestion window in bytes.
+    pub window: u64,
+    /// Smoothed RTT; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// [`Controller::losses_apart`].
+    pub losses_apart: u64,
+}
+
 /// A congestion control.
 ///
 /// The sender calls [`on_congestion`](Self::on_congestion) once per recovery period ("one window cut
@@ -123,6 +135,10 @@ pub struct CongestionEvent {
 pub trait Controller: Send {
     /// A packet of `bytes` leaves; `in_flight` are the bytes in flight before it.
     fn on_sent(&mut self, _now: Time, _bytes: u64, _in_flight: u64) {}
+
+    /// All paths of the connection, of which this one is `own`; before [`Controller::on_ack`] and
+    /// [`Controller::on_congestion`] of a connection with several.
+    fn on_paths(&mut self, _paths: &[PathView], _own: usize) {}
 
     /// Something was delivered.
     fn on_ack(&mut self, ack: &Ack);
@@ -164,6 +180,12 @@ pub trait Controller: Send {
     /// decides.
     fn send_quantum(&self) -> Option<u64> {
         None
+    }
+
+    /// Bytes delivered between the last two losses or since the last, whichever is more: how good the path is
+    /// for a control that couples several. 0 where it does not matter.
+    fn losses_apart(&self) -> u64 {
+        0
     }
 
     /// Whether the controller sets the window during recovery, too; otherwise the sender reduces it

@@ -175,6 +175,11 @@ impl Window {
         self.window = self.window.max(self.whole(window));
     }
 
+    /// Shrinks by `bytes`, down to two packets.
+    pub(crate) fn lower(&mut self, bytes: u64) {
+        self.window = self.window.saturating_sub(bytes).max(MIN_PACKETS * self.mss);
+    }
+
     /// What a threshold becomes: whole, and at least two packets.
     fn threshold(&self, ssthresh: u64) -> u64 {
         self.whole(ssthresh).max(MIN_PACKETS * self.mss)

@@ -6,7 +6,7 @@ use super::Config;
 use super::config::WindowCheck;
 use super::space::Space;
 use crate::congestion::build::{Flavour, Settings, build};
-use crate::congestion::{Ack, CongestionEvent, Controller, RecoveryPhase};
+use crate::congestion::{Ack, CongestionEvent, Controller, PathView, RecoveryPhase};
 use crate::operations::{Operation, Operations};
 use crate::pacing::{self, Pacer, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
@@ -230,6 +230,15 @@ impl Path {
                 let rate = Some(DataRate::from_bits_per_second(wanted as u64));
                 self.pacer.update(now, &PacingInput { rate, ..input });
             }
+        }
+    }
+
+    /// The path as the controllers of the others see it.
+    pub(super) fn view(&self) -> PathView {
+        PathView {
+            window: self.controller.window(),
+            srtt: self.rtt.smoothed(),
+            losses_apart: self.controller.losses_apart(),
         }
     }
 

@@ -47,8 +47,12 @@ fn check_disjoint(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
                     if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
                         let path = path.child("paths").child(index - 1).child(direction);
                         let problem = format!("path {before} of the flow passes `{element}`, too");
-                        return Err(ScenarioError::refused(path, quoted(name), "elements of this path alone")
-                            .because(problem));
+                        return Err(ScenarioError::refused(
+                            path,
+                            quoted(name),
+                            "elements of this path alone",
+                        )
+                        .because(problem));
                     }
                 }
             }

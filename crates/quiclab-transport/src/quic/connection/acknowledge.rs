@@ -8,14 +8,16 @@
 //! | 4 | PTO backoff is reset | the same |
 
 use super::{Connection, SpaceId};
+use crate::congestion::PathView;
 use crate::operations::Operation;
-use crate::quic::path::Delivered;
+use crate::quic::path::{Delivered, Path};
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space::Space;
 use crate::recovery::persistent::persistent_duration;
 use crate::recovery::threshold::{Acked, Lost};
 use quiclab_core::quic::AckFrame;
 use quiclab_core::{Duration, PacketSpace, Time, TransportEvent};
+use smallvec::SmallVec;
 
 /// A packet declared lost is known for so many PTO: its acknowledgement shows that the loss was spurious.
 const FORGOTTEN_AFTER_PTOS: u64 = 3;
@@ -104,6 +106,7 @@ impl Connection {
         if summary.packets == 0 {
             return;
         }
+        self.couple(path_index);
         let has_sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
         let validate = self.config.window_validation;
         if self.config.fixed.growth_before_losses {
@@ -127,6 +130,14 @@ impl Connection {
         }
         let path = &mut self.paths[path_index];
         path.update_pacer(now, &mut self.operations);
+    }
+
+    /// The controller of a path learns of its siblings.
+    fn couple(&mut self, own: usize) {
+        if self.paths.len() > 1 {
+            let views: SmallVec<[PathView; 4]> = self.paths.iter().map(Path::view).collect();
+            self.paths[own].controller.on_paths(&views, own);
+        }
     }
 
     /// The delay that the peer states; that of Initial packets is ignored (RFC 9002 section 5.3).
