@@ -22,6 +22,7 @@ pub mod quic;
 mod range_set;
 pub mod recovery;
 pub mod tcp;
+mod tls_messages;
 mod workload;
 
 pub use catalogue::stacks;

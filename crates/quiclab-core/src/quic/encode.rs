@@ -1,6 +1,12 @@
 //! Sizes of modelled packets on the wire, and their bytes.
 //!
-//! The bytes are for whoever looks at a run: observers, traces. Sizes are what the network sees.
+//! The bytes are for whoever looks at a run: observers, traces. Sizes are what the network sees; a test
+//! keeps the two equal. [`v1`] is QUIC version 1, [`gquic`] is Google QUIC 37.
+
+mod gquic;
+#[cfg(test)]
+mod tests;
+mod v1;
 
 use super::model::{AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, Wire};
 use crate::endpoint::PacketSpace;
@@ -20,6 +26,11 @@ pub const fn varint_length(value: u64) -> usize {
     }
 }
 
+/// Appends `length` zeros: what stands for data, tokens and connection IDs.
+fn zeros(out: &mut Vec<u8>, length: usize) {
+    out.resize(out.len() + length, 0);
+}
+
 impl Wire {
     /// Bytes of the AEAD tag.
     #[must_use]
@@ -34,29 +45,46 @@ impl Wire {
 impl PacketFormat {
     /// Bytes of the header of a packet with `payload` bytes of frames, packet number included.
     #[must_use]
-    pub fn header_length(&self, _space: PacketSpace, _payload: usize) -> usize {
-        todo!("RFC 9000 section 17")
+    pub fn header_length(&self, space: PacketSpace, payload: usize) -> usize {
+        match self.wire {
+            Wire::V1 => v1::header_length(self, space, payload),
+            Wire::Gquic37 => gquic::header_length(self, space),
+        }
     }
 }
 
 impl QuicFrame {
-    /// Bytes of the frame.
+    /// Bytes of the frame. STOP_WAITING is as long as its packet's number is; alone, it counts with the
+    /// longest.
+    ///
+    /// # Panics
+    /// If the version has no such frame.
     #[must_use]
-    pub fn length(&self, _wire: Wire) -> usize {
-        todo!("RFC 9000 section 19")
-    }
-
-    /// Appends the frame; data are zeros.
-    pub fn encode(&self, _wire: Wire, _out: &mut Vec<u8>) {
-        todo!("RFC 9000 section 19")
+    pub fn length(&self, wire: Wire) -> usize {
+        match wire {
+            Wire::V1 => v1::frame_length(self),
+            Wire::Gquic37 => gquic::frame_length(self, gquic::LONGEST_NUMBER),
+        }
     }
 }
 
 impl AckFrame {
-    /// Bytes of the frame with its `ranges` first ranges.
+    /// Bytes of the frame.
     #[must_use]
-    pub fn length(&self, _wire: Wire) -> usize {
-        todo!("RFC 9000 section 19.3")
+    pub fn length(&self, wire: Wire) -> usize {
+        match wire {
+            Wire::V1 => v1::ack_length(self),
+            Wire::Gquic37 => gquic::ack_length(self),
+        }
+    }
+
+    /// How many of its first ranges fit into a frame of `room` bytes; 0: not even one.
+    #[must_use]
+    pub fn fit(&self, wire: Wire, room: usize) -> usize {
+        match wire {
+            Wire::V1 => v1::ack_fit(self, room),
+            Wire::Gquic37 => gquic::ack_fit(self, room),
+        }
     }
 }
 
@@ -64,7 +92,13 @@ impl QuicPacket {
     /// Bytes of its frames.
     #[must_use]
     pub fn payload_length(&self) -> usize {
-        self.frames.iter().map(|frame| frame.length(self.format.wire)).sum()
+        match self.format.wire {
+            Wire::V1 => self.frames.iter().map(v1::frame_length).sum(),
+            Wire::Gquic37 => {
+                let number = usize::from(self.format.number_length);
+                self.frames.iter().map(|frame| gquic::frame_length(frame, number)).sum()
+            }
+        }
     }
 
     /// Bytes from the header to the tag.
@@ -75,13 +109,19 @@ impl QuicPacket {
     }
 
     /// Appends the header without protection.
-    pub fn encode_header(&self, _out: &mut Vec<u8>) {
-        todo!("RFC 9000 section 17")
+    pub fn encode_header(&self, out: &mut Vec<u8>) {
+        match self.format.wire {
+            Wire::V1 => v1::encode_header(self, out),
+            Wire::Gquic37 => gquic::encode_header(self, out),
+        }
     }
 
     /// Appends the frames in plaintext.
     pub fn encode_payload(&self, out: &mut Vec<u8>) {
-        self.frames.iter().for_each(|frame| frame.encode(self.format.wire, out));
+        match self.format.wire {
+            Wire::V1 => self.frames.iter().for_each(|frame| v1::encode_frame(frame, out)),
+            Wire::Gquic37 => self.frames.iter().for_each(|frame| gquic::encode_frame(frame, self, out)),
+        }
     }
 }
 

@@ -203,4 +203,7 @@ pub struct TransportParameters {
     pub connection_id_length: u8,
     /// Paths that its sender uses (Multipath QUIC); 1: only one.
     pub paths: u8,
+    /// No parameter: bytes of the crypto stream up to the end of the message that holds them. Lengths of
+    /// messages depend on the profile of their sender, and data are zeros.
+    pub message_end: u64,
 }

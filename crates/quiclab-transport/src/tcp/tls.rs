@@ -19,6 +19,7 @@
 //! resumed ClientHello is not longer than the padding; a record is written as soon as there is room for a
 //! part of it.
 
+use crate::tls_messages::{self, ALPN, MESSAGE, PRE_SHARED_KEY, SIGNATURE, TICKET};
 use quiclab_core::Role;
 use quiclab_core::scenario::{Tls, TlsVersion};
 
@@ -35,31 +36,15 @@ const OVERHEAD_12: u64 = HEADER + 8 + 16;
 const CLIENT_HELLO: u64 = HEADER + 512;
 /// ChangeCipherSpec record; TLS 1.3 sends it for middleboxes (RFC 8446 appendix D.4).
 const CHANGE_CIPHER_SPEC: u64 = HEADER + 1;
-/// Header of a handshake message: type and length.
-const MESSAGE: u64 = 4;
-/// ECDSA signature of P-256 in DER, the longest there is; with algorithm and length in front.
-const SIGNATURE: u64 = 2 + 2 + 72;
-/// ALPN extension for "h2": type, length, list length, name length, name (RFC 7301).
-const ALPN: u64 = 4 + 2 + 1 + 2;
-/// A session ticket of OpenSSL: key name 16, IV 16, session 144, MAC 32 (RFC 5077 section 4).
-const TICKET: u64 = 208;
-
-/// TLS 1.3 (RFC 8446 section 4.1.3): version 2, random 32, session id 1 + 32, suite 2, compression 1,
-/// extensions 2: supported_versions 6, key_share of X25519 4 + 2 + 2 + 32.
-const SERVER_HELLO_13: u64 = HEADER + MESSAGE + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 40;
-/// pre_shared_key with the identity selected (RFC 8446 section 4.2.11).
-const PRE_SHARED_KEY: u64 = 4 + 2;
-/// EncryptedExtensions with ALPN (RFC 8446 section 4.3.1).
-const ENCRYPTED_EXTENSIONS: u64 = OVERHEAD_13 + MESSAGE + 2 + ALPN;
-/// Certificate without the chain: context 1, list 3, two entries of 3 + 2 (RFC 8446 section 4.4.2).
-const CERTIFICATE_13: u64 = OVERHEAD_13 + MESSAGE + 1 + 3 + 2 * (3 + 2);
-/// CertificateVerify (RFC 8446 section 4.4.3).
-const CERTIFICATE_VERIFY: u64 = OVERHEAD_13 + MESSAGE + SIGNATURE;
-/// Finished of a suite with SHA-384 (RFC 8446 section 4.4.4).
-const FINISHED_13: u64 = OVERHEAD_13 + MESSAGE + 48;
-/// NewSessionTicket: lifetime 4, age_add 4, nonce 1 + 8, ticket 2 + 208, extensions 2 (RFC 8446 section
-/// 4.6.1); OpenSSL sends two.
-const TICKETS_13: u64 = 2 * (OVERHEAD_13 + MESSAGE + 4 + 4 + 9 + 2 + TICKET + 2);
+/// The ServerHello echoes a session ID of 32 B, for middleboxes (RFC 8446 appendix D.4).
+const SERVER_HELLO_13: u64 = HEADER + tls_messages::server_hello(32);
+const ENCRYPTED_EXTENSIONS: u64 = OVERHEAD_13 + tls_messages::ENCRYPTED_EXTENSIONS;
+/// Without the chain.
+const CERTIFICATE_13: u64 = OVERHEAD_13 + tls_messages::CERTIFICATE;
+const CERTIFICATE_VERIFY: u64 = OVERHEAD_13 + tls_messages::CERTIFICATE_VERIFY;
+const FINISHED_13: u64 = OVERHEAD_13 + tls_messages::FINISHED;
+/// OpenSSL sends two.
+const TICKETS_13: u64 = 2 * (OVERHEAD_13 + tls_messages::NEW_SESSION_TICKET);
 
 /// TLS 1.2 (RFC 5246 section 7.4.1.3): as above, with renegotiation_info 5, extended_master_secret 4,
 /// session_ticket 4, ec_point_formats 6, ALPN.

@@ -1,13 +1,36 @@
 //! The handshake as flights of exact size: which keys there are, and when (RFC 9001 section 4; QUIC Crypto).
 //!
 //! Nothing is encrypted: a message is its length. What an end knows follows from how many bytes of each
-//! level have arrived in order.
+//! level have arrived in order. Where a message ends its sender says beside the bytes
+//! ([`TransportParameters::message_end`]): the profiles of the two ends may differ. Their `tls` must not.
+//!
+//! Round trips until the first byte of the answer, the request's own included:
+//!
+//! | | full | resumed | 0-RTT | 0-RTT rejected |
+//! | --- | --- | --- | --- | --- |
+//! | [`tls`] | 2 | 2 | 1 | 2 |
+//! | [`gquic`] | 2; 3 if the certificate is too long for a REJ | 2 | 1 | 2 |
+//!
+//! What [`Handshake::can_send`] and [`Handshake::can_receive`] answer for:
+//!
+//! | space | TLS | gQUIC: all in one packet number space |
+//! | --- | --- | --- |
+//! | `Initial` | Initial keys: always | crypto stream of a client that has not heard from the server: always |
+//! | `Handshake` | Handshake keys | every other part of the crypto stream: always |
+//! | `ZeroRtt` | 0-RTT keys | data after a hello made of a cached server config |
+//! | `OneRtt` | 1-RTT keys | data after a hello made of a fresh REJ, and all after the server hello |
+
+mod gquic;
+#[cfg(test)]
+mod tests;
+mod tls;
 
 use super::Config;
 use quiclab_core::quic::TransportParameters;
+use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{PacketSpace, Role};
 
-/// Encryption levels that carry CRYPTO frames.
+/// Encryption levels that carry CRYPTO frames; gQUIC has only `Initial`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     Initial,
@@ -26,56 +49,145 @@ pub(crate) enum EarlyState {
     Rejected,
 }
 
+/// Crypto streams of both directions, by [`Level`].
+#[derive(Clone, Debug)]
+struct Streams {
+    /// Parameters of this end; `message_end` is what is queued.
+    own: [TransportParameters; 3],
+    /// Bytes that have arrived in order.
+    arrived: [u64; 3],
+    /// What came with the newest message, part of which has arrived; `None`: nothing has.
+    peer: [Option<TransportParameters>; 3],
+}
+
+impl Streams {
+    fn queued(&self, level: Level) -> u64 {
+        self.own[level as usize].message_end
+    }
+
+    fn queue(&mut self, level: Level, bytes: u64) {
+        self.own[level as usize].message_end += bytes;
+    }
+
+    fn arrived(&self, level: Level) -> u64 {
+        self.arrived[level as usize]
+    }
+
+    /// What came with the newest message, complete or not.
+    fn peer(&self, level: Level) -> Option<&TransportParameters> {
+        self.peer[level as usize].as_ref()
+    }
+
+    /// Where the newest message ends, if it is complete.
+    fn complete(&self, level: Level) -> Option<u64> {
+        self.peer(level).map(|peer| peer.message_end).filter(|&end| end > 0 && self.arrived(level) >= end)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Script {
+    Tls(tls::Tls),
+    Gquic(gquic::Gquic),
+}
+
+/// Calls a method of the script, whichever it is.
+macro_rules! script {
+    ($self:ident, $script:ident => $call:expr) => {
+        match &$self.script {
+            Script::Tls($script) => $call,
+            Script::Gquic($script) => $call,
+        }
+    };
+}
+
 /// One end of a handshake.
 #[derive(Clone, Debug)]
-pub(crate) struct Handshake {}
+pub(crate) struct Handshake {
+    streams: Streams,
+    script: Script,
+    /// The peer's parameters have been taken.
+    taken: bool,
+}
 
 impl Handshake {
     /// Nothing has been sent; the client's first flight is queued at once. `parameters` are those of this
     /// end.
-    pub(crate) fn new(_config: &Config, _role: Role, _parameters: TransportParameters) -> Self {
-        todo!()
+    pub(crate) fn new(config: &Config, role: Role, parameters: TransportParameters) -> Self {
+        let own = TransportParameters { message_end: 0, ..parameters };
+        let mut streams =
+            Streams { own: [own.clone(), own.clone(), own], arrived: [0; 3], peer: [const { None }; 3] };
+        let script = match config.version {
+            QuicVersion::V1 => Script::Tls(tls::Tls::new(config, role, &mut streams)),
+            QuicVersion::Gquic37 => Script::Gquic(gquic::Gquic::new(config, role, &mut streams)),
+        };
+        Self { streams, script, taken: false }
     }
 
     /// Bytes of the crypto stream of `level` that are to be sent, from its start; grows.
-    pub(crate) fn queued(&self, _level: Level) -> u64 {
-        todo!()
+    pub(crate) fn queued(&self, level: Level) -> u64 {
+        self.streams.queued(level)
     }
 
-    /// The parameters that CRYPTO frames of `level` carry for the peer; `None`: none.
-    pub(crate) fn parameters(&self, _level: Level) -> Option<&TransportParameters> {
-        todo!()
+    /// The space of packets that carry CRYPTO frames of `level` now.
+    pub(crate) fn space(&self, level: Level) -> PacketSpace {
+        match (&self.script, level) {
+            (Script::Gquic(gquic), _) => gquic.space(),
+            (_, Level::Initial) => PacketSpace::Initial,
+            (_, Level::Handshake) => PacketSpace::Handshake,
+            (_, Level::Application) => PacketSpace::OneRtt,
+        }
     }
 
-    /// The crypto stream of `level` has arrived in order up to `bytes`; `peer`: the parameters that came
-    /// with it, if any.
-    pub(crate) fn on_received(&mut self, _level: Level, _bytes: u64, _peer: Option<&TransportParameters>) {
-        todo!()
+    /// What every CRYPTO frame of `level` carries for the peer; `None`: nothing is queued.
+    pub(crate) fn parameters(&self, level: Level) -> Option<&TransportParameters> {
+        Some(&self.streams.own[level as usize]).filter(|own| own.message_end > 0)
+    }
+
+    /// The crypto stream of `level` has arrived in order up to `bytes`; `peer`: what came with the frame that
+    /// has just arrived.
+    pub(crate) fn on_received(&mut self, level: Level, bytes: u64, peer: Option<&TransportParameters>) {
+        let index = level as usize;
+        self.streams.arrived[index] = self.streams.arrived[index].max(bytes);
+        if let Some(peer) = peer {
+            let known = self.streams.peer[index].as_ref().map_or(0, |known| known.message_end);
+            if peer.message_end > known {
+                self.streams.peer[index] = Some(peer.clone());
+            }
+        }
+        match &mut self.script {
+            Script::Tls(tls) => tls.advance(&mut self.streams),
+            Script::Gquic(gquic) => gquic.advance(&mut self.streams),
+        }
     }
 
     /// Whether this end can protect packets of `space` now: keys come with the handshake. (That keys are
     /// discarded, RFC 9001 section 4.9, is the connection's business.)
-    pub(crate) fn can_send(&self, _space: PacketSpace) -> bool {
-        todo!()
+    pub(crate) fn can_send(&self, space: PacketSpace) -> bool {
+        script!(self, script => script.can_send(space, &self.streams))
     }
 
     /// Whether this end can read packets of `space` now.
-    pub(crate) fn can_receive(&self, _space: PacketSpace) -> bool {
-        todo!()
+    pub(crate) fn can_receive(&self, space: PacketSpace) -> bool {
+        script!(self, script => script.can_receive(space, &self.streams))
     }
 
     /// The peer's parameters, once the message that holds them is complete; taken once.
     pub(crate) fn take_peer_parameters(&mut self) -> Option<TransportParameters> {
-        todo!()
+        if self.taken {
+            return None;
+        }
+        let parameters = script!(self, script => script.peer_parameters(&self.streams)).cloned();
+        self.taken = parameters.is_some();
+        parameters
     }
 
     /// Complete at this end (RFC 9001 section 4.1.1).
     pub(crate) fn is_complete(&self) -> bool {
-        todo!()
+        script!(self, script => script.is_complete(&self.streams))
     }
 
     /// What became of 0-RTT, as far as this end knows.
     pub(crate) fn early_data(&self) -> EarlyState {
-        todo!()
+        script!(self, script => script.early_data(&self.streams))
     }
 }
