@@ -61,8 +61,12 @@ mod tests {
 
     #[test]
     fn decimation_has_a_shortest_delay() {
-        let option =
-            |from_packet| Acknowledgement::RttFraction { fraction: 0.25, packets: 4, delay: DELAY, from_packet };
+        let option = |from_packet| Acknowledgement::RttFraction {
+            fraction: 0.25,
+            packets: 4,
+            delay: DELAY,
+            from_packet,
+        };
         for (from_packet, due_us) in [(0, 500), (50, 1000)] {
             let mut policy = build(&option(from_packet));
             policy.on_arrival(&Arrival { srtt: Some(Duration::from_millis(2)), ..arrival(0, 70) });
