@@ -327,7 +327,7 @@ impl Streams {
         let is_resend = send.is_some_and(SendHalf::has_resend);
         let is_fresh = send.is_some_and(SendHalf::has_fresh);
         let is_blocked = send.is_some_and(SendHalf::is_blocked);
-        let is_control = stream.has_control(is_allowed && self.peer.is_some());
+        let is_control = is_allowed && stream.has_control(self.peer.is_some());
         let is_over = stream.is_over();
 
         let (age, priority, listed) = (stream.age, stream.priority, &mut stream.listed);

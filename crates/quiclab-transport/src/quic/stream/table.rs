@@ -32,7 +32,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Whether frames about it are to be sent; `may_send`: also those about its sending half.
+    /// Whether frames about it are to be sent; `may_send`: the peer's limits for its sending half are known.
     pub(super) fn has_control(&self, may_send: bool) -> bool {
         let send = self.send.as_ref().filter(|_| may_send);
         send.is_some_and(|send| send.is_reset_due() || send.is_blocked() && send.credit.is_report_due())
