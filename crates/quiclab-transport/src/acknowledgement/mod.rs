@@ -1,15 +1,19 @@
 //! Acknowledgement policies: when a receiver acknowledges what has arrived.
 
+mod build;
 pub mod delayed;
 mod every;
 mod frequency;
 mod rtt_fraction;
 #[cfg(test)]
 pub(crate) mod testing;
+mod timer;
 
+pub use build::build;
 pub use every::Every;
 pub use frequency::Frequency;
 pub use rtt_fraction::RttFraction;
+pub use timer::Timer;
 
 use quiclab_core::{Duration, Time};
 

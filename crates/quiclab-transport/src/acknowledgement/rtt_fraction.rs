@@ -59,12 +59,14 @@ impl RttFraction {
     /// As Chromium's QUIC; its `max_ack_delay` is 25 ms.
     #[must_use]
     pub fn chromium(max_ack_delay: Duration) -> Self {
-        Self {
-            min_ack_delay: Duration::from_millis(1),
-            from_number: 100,
-            after_gap: 4,
-            ..Self::new(0.25, 10, max_ack_delay)
-        }
+        Self::new(0.25, 10, max_ack_delay).decimating_from(100)
+    }
+
+    /// As Chromium does it: from packet `number` on, after 1 ms at least, and four packets at once after a
+    /// new gap.
+    #[must_use]
+    pub fn decimating_from(self, number: u64) -> Self {
+        Self { min_ack_delay: Duration::from_millis(1), from_number: number, after_gap: 4, ..self }
     }
 
     fn delay(&self, srtt: Option<Duration>) -> Duration {

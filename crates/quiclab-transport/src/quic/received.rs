@@ -1,36 +1,82 @@
 //! What has arrived in a packet number space, and when to acknowledge it (RFC 9000 section 13.2).
+//!
+//! | What | Here | RFC 9000 |
+//! | --- | --- | --- |
+//! | ranges kept | the newest `most_ranges` | section 13.2.3: "limits the number of ACK Ranges" |
+//! | packets in or below a forgotten range | count as duplicates | "MUST retain an ACK Range unless it can ensure that it will not subsequently accept packets with numbers in that range" |
+//! | ranges in a frame | the largest that fit | "A receiver SHOULD include an ACK Range containing the largest received packet number in every ACK frame" |
+//! | a packet out of order | any but the one after the largest; the first never is | section 13.2.1 |
+//! | a CE count | of all packets of the space, once there is one | section 13.4.1 |
 
-use crate::acknowledgement::AckPolicy;
-use quiclab_core::quic::AckFrame;
+#[cfg(test)]
+mod tests;
+
+use crate::acknowledgement::{AckPolicy, Arrival};
+use crate::range_set::RangeSet;
+use quiclab_core::quic::{AckFrame, varint_length};
 use quiclab_core::{Duration, Time};
+
+/// ACK Delay is counted in 2^3 microseconds (RFC 9000 section 18.2, ack_delay_exponent).
+const DELAY_UNIT_NS: u64 = 8_000;
 
 /// Packets that arrived in one space.
 pub(crate) struct Received {
     policy: Box<dyn AckPolicy>,
+    ranges: RangeSet,
+    most_ranges: usize,
+    /// What is below it counts as arrived.
+    forgotten: u64,
+    /// Largest number that arrived, and when; `None`: nothing has arrived.
+    largest: Option<(u64, Time)>,
+    /// Packets with a CE mark.
+    ce: u64,
 }
 
 impl Received {
-    /// Nothing has arrived; at most `most_ranges` ranges are kept, the newest ones.
-    pub(crate) fn new(_policy: Box<dyn AckPolicy>, _most_ranges: u32) -> Self {
-        todo!()
+    /// Nothing has arrived; at most `most_ranges` ranges are kept (0 counts as 1), the newest ones.
+    pub(crate) fn new(policy: Box<dyn AckPolicy>, most_ranges: u32) -> Self {
+        Self {
+            policy,
+            ranges: RangeSet::default(),
+            most_ranges: most_ranges.max(1) as usize,
+            forgotten: 0,
+            largest: None,
+            ce: 0,
+        }
     }
 
     /// Whether packet `number` has arrived before, or is too old to tell: it must be ignored (RFC 9000
     /// section 12.3).
-    pub(crate) fn is_duplicate(&self, _number: u64) -> bool {
-        todo!()
+    pub(crate) fn is_duplicate(&self, number: u64) -> bool {
+        // the next packet in order needs no search
+        self.largest.is_some_and(|(largest, _)| number <= largest)
+            && (number < self.forgotten || self.ranges.contains(number))
     }
 
     /// Packet `number`, not a duplicate, has arrived; `srtt` as this end knows it.
     pub(crate) fn on_packet(
         &mut self,
-        _now: Time,
-        _number: u64,
-        _ack_eliciting: bool,
-        _ce: bool,
-        _srtt: Option<Duration>,
+        now: Time,
+        number: u64,
+        ack_eliciting: bool,
+        ce: bool,
+        srtt: Option<Duration>,
     ) {
-        todo!()
+        self.ranges.insert(number..number + 1);
+        if self.ranges.len() > self.most_ranges {
+            self.forget_first();
+        }
+        let largest = self.largest.map(|(largest, _)| largest);
+        if largest.is_none_or(|largest| number > largest) {
+            self.largest = Some((number, now));
+        }
+        self.ce += u64::from(ce);
+        if ack_eliciting {
+            let out_of_order = largest.is_some_and(|largest| number != largest + 1);
+            self.policy.on_arrival(&Arrival { now, number, largest, out_of_order, ce, srtt });
+        } else {
+            self.policy.on_other(number);
+        }
     }
 
     /// The policy, for ACK_FREQUENCY and IMMEDIATE_ACK.
@@ -49,10 +95,36 @@ impl Received {
         self.policy.due().is_some()
     }
 
-    /// The frame that acknowledges everything, with as many ranges as fit into `room` bytes; `None`:
-    /// nothing has arrived, or it does not fit. The caller tells [`Received::on_ack_sent`] when it has left.
-    pub(crate) fn ack_frame(&self, _now: Time, _room: usize) -> Option<AckFrame> {
-        todo!()
+    /// The frame that acknowledges everything, with as many ranges as fit into `room` bytes (RFC 9000
+    /// section 19.3); `None`: nothing has arrived that is not forgotten, or it does not fit. The caller
+    /// tells [`Received::on_ack_sent`] when it has left.
+    pub(crate) fn ack_frame(&self, now: Time, room: usize) -> Option<AckFrame> {
+        let (largest, arrived) = self.largest?;
+        let mut ranges = self.ranges.iter().rev().map(|range| range.start..=range.end - 1);
+        let first = ranges.next()?;
+        let mut frame = AckFrame { delay: now.since(arrived), ..AckFrame::default() };
+        frame.ce = (self.ce > 0).then_some(self.ce);
+        // all but the count of further ranges, which may itself grow: type, Largest Acknowledged, ACK
+        // Delay, First ACK Range, and the counts of ECT(0), ECT(1), CE
+        let mut length = 1
+            + varint_length(largest)
+            + varint_length(frame.delay.as_nanos() / DELAY_UNIT_NS)
+            + varint_length(first.end() - first.start())
+            + frame.ce.map_or(0, |ce| 2 + varint_length(ce));
+        if length + varint_length(0) > room {
+            return None;
+        }
+        let mut above = *first.start();
+        frame.ranges.push(first);
+        for range in ranges {
+            length += varint_length(above - range.end() - 2) + varint_length(range.end() - range.start());
+            if length + varint_length(frame.ranges.len() as u64) > room {
+                break;
+            }
+            above = *range.start();
+            frame.ranges.push(range);
+        }
+        Some(frame)
     }
 
     /// An acknowledgement has left.
@@ -61,8 +133,16 @@ impl Received {
     }
 
     /// The peer has received an acknowledgement of everything up to `largest`: what it said need not be
-    /// said again (RFC 9000 section 13.2.4).
-    pub(crate) fn forget_up_to(&mut self, _largest: u64) {
-        todo!()
+    /// said again (RFC 9000 section 13.2.4). Ranges that end there or before are forgotten.
+    pub(crate) fn forget_up_to(&mut self, largest: u64) {
+        while self.ranges.first().is_some_and(|range| range.end - 1 <= largest) {
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some(range) = self.ranges.pop_first() {
+            self.forgotten = range.end;
+        }
     }
 }

@@ -1,13 +1,46 @@
-//! Streams: what was written, sent, acknowledged and received, flow control, and which stream sends next.
+//! Streams: what was written, sent, acknowledged and received, flow control, and which stream sends next
+//! (RFC 9000 sections 2 to 4).
 //!
-//! Data are counted, not stored. ([`Streams`] is the whole; `send` and `receive` are the halves of one
-//! stream, `flow_control` the windows, `scheduler` the choice, `limits` how many there may be.)
+//! Data are counted, not stored. [`Streams`] is the whole: `arrive` and `transmit` are its frames in and
+//! out, `send` and `receive` the halves of one stream, `flow_control` the windows, `scheduler` the choice,
+//! `limits` how many there may be, `table` where they are, `size` the sizes of frames.
+//!
+//! | What | Here |
+//! | --- | --- |
+//! | reading | the application reads at once what arrives in order |
+//! | send window | bytes of all streams that are sent and not acknowledged; what is written waits without limit (quinn-proto bounds what is written: the same for who always writes) |
+//! | a stream of the peer | exists once a frame of it or of a higher one arrives (section 2.1) |
+//! | a stream that is over in both directions | is forgotten; late frames of it are ignored |
+//! | unidirectional streams of the peer | 100 at one time |
+//! | what is written to a stream, FIN included | is sent even if connection credit is used up, once it had some: lost data need no credit |
+
+mod arrive;
+mod flow_control;
+mod limits;
+mod receive;
+mod scheduler;
+mod send;
+mod size;
+mod table;
+#[cfg(test)]
+mod tests;
+mod transmit;
 
 use super::Config;
-use super::sent::SentFrame;
 use crate::workload::{Priority, StreamId};
-use quiclab_core::quic::{QuicFrame, TransportParameters};
-use quiclab_core::{Duration, Role, Time};
+use flow_control::{Credit, ReceiveWindow};
+use limits::{Accepting, Opening};
+use quiclab_core::Role;
+use quiclab_core::quic::{TransportParameters, Wire};
+use quiclab_core::scenario::{FlowControl, QuicVersion};
+use receive::ReceiveHalf;
+use scheduler::Scheduler;
+use send::SendHalf;
+use std::collections::{BTreeSet, VecDeque};
+use table::{Handle, Listed, Stream, Table};
+
+/// Unidirectional streams that the peer may have open at one time (quinn-proto's default; HTTP/3 needs 3).
+const UNIDIRECTIONAL_STREAMS: u64 = 100;
 
 /// A violation by the peer (RFC 9000 section 20.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,119 +89,283 @@ pub(crate) enum StreamEvent {
 }
 
 /// All streams of a connection, at one end.
-pub(crate) struct Streams {}
+pub(crate) struct Streams {
+    is_server: bool,
+    wire: Wire,
+    flow_control: FlowControl,
+    connection_receive_window: u64,
+    stream_receive_window: u64,
+    max_stream_receive_window: u64,
+    send_window: u64,
+    /// Bytes that a probe sends again.
+    probe_bytes: u64,
+    max_streams: [u64; 2],
+
+    table: Table,
+    /// Streams known so far: the age of the next.
+    ages: u64,
+    /// Streams that have anything to send. While only credit of the connection is missing they stay here,
+    /// and `resend` is looked at instead.
+    ready: Scheduler,
+    /// Those of them that have something to send that needs no credit.
+    resend: Scheduler,
+    /// Streams about which there are frames to send, by age.
+    control: BTreeSet<(u64, Handle)>,
+    /// Streams with new data that their own limits let go, and those with new data that they stop.
+    fresh: usize,
+    blocked: usize,
+
+    /// The peer's limit for the connection.
+    credit: Credit,
+    /// Bytes sent and not acknowledged, each counted once, without those of streams that were reset.
+    unacked: u64,
+    window: ReceiveWindow,
+    /// Bidirectional and unidirectional streams that this end opens.
+    opening: [Opening; 2],
+    /// And those that the peer opens.
+    accepting: [Accepting; 2],
+    /// The peer's parameters, or those remembered; `None`: nothing may be sent yet.
+    peer: Option<TransportParameters>,
+    /// They are those of this connection.
+    has_arrived: bool,
+    events: VecDeque<StreamEvent>,
+}
 
 impl Streams {
     /// No streams; `remembered` are the peer's parameters from an earlier connection (0-RTT).
-    pub(crate) fn new(_config: &Config, _role: Role, _remembered: Option<&TransportParameters>) -> Self {
-        todo!()
+    pub(crate) fn new(config: &Config, role: Role, remembered: Option<&TransportParameters>) -> Self {
+        let connection_receive_window = config.connection_receive_window.bytes();
+        let max_streams = [config.max_streams, UNIDIRECTIONAL_STREAMS];
+        let mut streams = Self {
+            is_server: role == Role::Server,
+            wire: match config.version {
+                QuicVersion::V1 => Wire::V1,
+                QuicVersion::Gquic37 => Wire::Gquic37,
+            },
+            flow_control: config.flow_control,
+            connection_receive_window,
+            stream_receive_window: config.stream_receive_window.bytes(),
+            max_stream_receive_window: config.max_stream_receive_window.bytes(),
+            send_window: config.send_window.bytes(),
+            probe_bytes: config.datagram_size.bytes().max(1),
+            max_streams,
+            table: Table::default(),
+            ages: 0,
+            ready: Scheduler::new(config.stream_scheduler),
+            resend: Scheduler::new(config.stream_scheduler),
+            control: BTreeSet::new(),
+            fresh: 0,
+            blocked: 0,
+            credit: Credit::default(),
+            unacked: 0,
+            window: ReceiveWindow::new(
+                config.flow_control,
+                connection_receive_window,
+                config.max_connection_receive_window.bytes(),
+            ),
+            opening: [Opening::default(); 2],
+            accepting: max_streams.map(Accepting::new),
+            peer: None,
+            has_arrived: false,
+            events: VecDeque::new(),
+        };
+        if let Some(remembered) = remembered {
+            streams.adopt(remembered);
+        }
+        streams
     }
 
     /// What this end tells its peer; the fields about streams and data.
-    pub(crate) fn parameters(&self, _parameters: &mut TransportParameters) {
-        todo!()
+    pub(crate) fn parameters(&self, parameters: &mut TransportParameters) {
+        let stream = self.new_window().limit();
+        parameters.max_data =
+            ReceiveWindow::new(self.flow_control, self.connection_receive_window, 0).limit();
+        parameters.max_stream_data_bidi_local = stream;
+        parameters.max_stream_data_bidi_remote = stream;
+        parameters.max_stream_data_uni = stream;
+        [parameters.max_streams_bidi, parameters.max_streams_uni] =
+            self.max_streams.map(|most| Accepting::new(most).limit());
     }
 
-    /// The peer's parameters have arrived.
-    pub(crate) fn on_parameters(&mut self, _peer: &TransportParameters) {
-        todo!()
+    /// The peer's parameters have arrived. Where parameters were remembered, limits only grow (RFC 9000
+    /// section 7.4.1) unless [`Streams::on_early_data_rejected`] is called, before or after this.
+    pub(crate) fn on_parameters(&mut self, peer: &TransportParameters) {
+        self.has_arrived = true;
+        self.adopt(peer);
+    }
+
+    fn adopt(&mut self, peer: &TransportParameters) {
+        self.peer = Some(peer.clone());
+        self.credit.raise(peer.max_data);
+        let mut is_available = false;
+        for (opening, limit) in self.opening.iter_mut().zip([peer.max_streams_bidi, peer.max_streams_uni]) {
+            is_available |= opening.raise(limit);
+        }
+        if is_available {
+            self.events.push_back(StreamEvent::Available);
+        }
+        for handle in self.table.handles() {
+            let limit = self.stream_limit(self.table.get(handle).id);
+            if let Some(send) = &mut self.table.get_mut(handle).send {
+                send.credit.raise(limit);
+            }
+            self.refresh(handle);
+        }
     }
 
     // the application
 
     /// Opens a stream; `None`: the peer's limit does not allow it now.
-    pub(crate) fn open(&mut self, _bidirectional: bool) -> Option<StreamId> {
-        todo!()
+    pub(crate) fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
+        let index = self.opening[usize::from(!bidirectional)].open()?;
+        let id = StreamId::new(index, self.is_server, bidirectional);
+        self.add(id);
+        Some(id)
     }
 
-    /// The application writes `bytes`; `u64::MAX`: without end.
-    pub(crate) fn write(&mut self, _id: StreamId, _bytes: u64) {
-        todo!()
+    /// The application writes `bytes`; `u64::MAX`: without end. Like all that follows, without effect on a
+    /// stream that is over.
+    pub(crate) fn write(&mut self, id: StreamId, bytes: u64) {
+        self.with_send(id, |send| send.write(bytes));
     }
 
     /// The application has written everything.
-    pub(crate) fn finish(&mut self, _id: StreamId) {
-        todo!()
+    pub(crate) fn finish(&mut self, id: StreamId) {
+        self.with_send(id, SendHalf::finish);
     }
 
-    /// The application gives its sending half up: RESET_STREAM.
-    pub(crate) fn reset(&mut self, _id: StreamId) {
-        todo!()
+    /// The application gives its sending half up: RESET_STREAM. No [`StreamEvent::Acknowledged`] follows.
+    pub(crate) fn reset(&mut self, id: StreamId) {
+        let given_up = self.with_send(id, SendHalf::reset).flatten();
+        self.unacked -= given_up.unwrap_or(0);
     }
 
-    /// The application does not want to read: STOP_SENDING.
-    pub(crate) fn stop(&mut self, _id: StreamId) {
-        todo!()
+    /// The application does not want to read: STOP_SENDING. It is told nothing more of what it receives.
+    pub(crate) fn stop(&mut self, id: StreamId) {
+        let Some(handle) = self.table.find(id) else { return };
+        let Some(receive) = &mut self.table.get_mut(handle).receive else { return };
+        let read = receive.stop();
+        // without time and RTT no window grows; a fixed one gives its credit back
+        self.window.on_read_by_nobody(read);
+        self.refresh(handle);
     }
 
     /// When it is sent ([`quiclab_core::scenario::StreamScheduler::Priority`]).
-    pub(crate) fn set_priority(&mut self, _id: StreamId, _priority: Priority) {
-        todo!()
+    pub(crate) fn set_priority(&mut self, id: StreamId, priority: Priority) {
+        let Some(handle) = self.table.find(id) else { return };
+        let listed = &mut self.table.get_mut(handle).listed;
+        let (ready, resend) = (listed.ready.take(), listed.resend.take());
+        ready.into_iter().for_each(|place| self.ready.remove(place));
+        resend.into_iter().for_each(|place| self.resend.remove(place));
+        self.table.get_mut(handle).priority = priority;
+        self.refresh(handle);
     }
 
     /// The next thing to tell the application.
     pub(crate) fn next_event(&mut self) -> Option<StreamEvent> {
-        todo!()
+        self.events.pop_front()
     }
 
-    // frames that arrive
+    // what all parts need
 
-    /// Takes a frame about streams or flow control; others are none of its business. `srtt` is what the
-    /// growth of windows depends on.
-    ///
-    /// # Errors
-    /// If the peer violates the protocol: the connection ends.
-    pub(crate) fn on_frame(
-        &mut self,
-        _now: Time,
-        _frame: &QuicFrame,
-        _srtt: Option<Duration>,
-    ) -> Result<(), StreamError> {
-        todo!()
+    /// Something with the sending half of a stream, if it has one.
+    fn with_send<T>(&mut self, id: StreamId, change: impl FnOnce(&mut SendHalf) -> T) -> Option<T> {
+        let handle = self.table.find(id)?;
+        let result = self.table.get_mut(handle).send.as_mut().map(change);
+        self.refresh(handle);
+        result
     }
 
-    /// A frame of a sent packet is acknowledged.
-    pub(crate) fn on_acked(&mut self, _frame: &SentFrame) {
-        todo!()
+    /// The next stream of its kind exists.
+    fn add(&mut self, id: StreamId) -> Handle {
+        let is_mine = self.is_mine(id);
+        let (sends, receives) = (is_mine || id.is_bidirectional(), !is_mine || id.is_bidirectional());
+        let stream = Stream {
+            id,
+            age: self.ages,
+            priority: Priority::default(),
+            send: sends.then(|| SendHalf::new(self.stream_limit(id))),
+            receive: receives.then(|| ReceiveHalf::new(self.new_window())),
+            listed: Listed::default(),
+        };
+        self.ages += 1;
+        self.table.add(stream)
     }
 
-    /// A frame of a sent packet is lost: what still matters of it is sent again.
-    pub(crate) fn on_lost(&mut self, _frame: &SentFrame) {
-        todo!()
+    fn new_window(&self) -> ReceiveWindow {
+        ReceiveWindow::new(self.flow_control, self.stream_receive_window, self.max_stream_receive_window)
     }
 
-    /// 0-RTT was rejected: everything sent so far is to be sent again, within the peer's new limits.
-    pub(crate) fn on_early_data_rejected(&mut self) {
-        todo!()
+    /// Whether this end opens streams of this kind.
+    fn is_mine(&self, id: StreamId) -> bool {
+        id.is_of_server() == self.is_server
     }
 
-    // frames to send
-
-    /// Whether [`Streams::next_control`] or [`Streams::next_data`] would give a frame.
-    pub(crate) fn wants_to_send(&self) -> bool {
-        todo!()
+    /// The peer's first limit for what this end sends on a stream.
+    fn stream_limit(&self, id: StreamId) -> u64 {
+        self.peer.as_ref().map_or(0, |peer| match (id.is_bidirectional(), self.is_mine(id)) {
+            (true, true) => peer.max_stream_data_bidi_remote,
+            (true, false) => peer.max_stream_data_bidi_local,
+            (false, _) => peer.max_stream_data_uni,
+        })
     }
 
-    /// The next frame about limits, resets and the like that fits into `room` bytes.
-    pub(crate) fn next_control(&mut self, _now: Time, _room: usize) -> Option<(QuicFrame, SentFrame)> {
-        todo!()
+    /// Bytes that may be sent for the first time: the connection's credit, and the room in the send window.
+    fn new_credit(&self) -> u64 {
+        self.credit.remaining().min(self.send_window.saturating_sub(self.unacked))
     }
 
-    /// The next STREAM frame that fits into `room` bytes: lost data before new ones, within the windows; it
-    /// takes all the room, without Length field, if the stream has enough to send.
-    pub(crate) fn next_data(&mut self, _room: usize) -> Option<(QuicFrame, SentFrame)> {
-        todo!()
-    }
+    /// Lists a stream anew after any change of it; a stream that is over is forgotten.
+    fn refresh(&mut self, handle: Handle) {
+        let is_server = self.is_server;
+        let stream = self.table.get_mut(handle);
+        let is_mine = stream.id.is_of_server() == is_server;
+        let direction = usize::from(!stream.id.is_bidirectional());
+        // after a rejection of 0-RTT there may be more streams than the peer allows
+        let is_allowed = !is_mine || stream.id.index() < self.opening[direction].limit;
+        let send = stream.send.as_ref().filter(|_| is_allowed && self.peer.is_some());
+        let is_resend = send.is_some_and(SendHalf::has_resend);
+        let is_fresh = send.is_some_and(SendHalf::has_fresh);
+        let is_blocked = send.is_some_and(SendHalf::is_blocked);
+        let is_control = is_allowed && stream.has_control(self.peer.is_some());
+        let is_over = stream.is_over();
 
-    /// Bytes of stream data sent for the first time that the peer's windows still allow, whatever is
-    /// written; 0: flow control stops everything.
-    pub(crate) fn credit(&self) -> u64 {
-        todo!()
+        let (age, priority, listed) = (stream.age, stream.priority, &mut stream.listed);
+        list(&mut self.ready, &mut listed.ready, is_resend || is_fresh, (handle, age, priority));
+        list(&mut self.resend, &mut listed.resend, is_resend, (handle, age, priority));
+        if is_control != listed.control {
+            listed.control = is_control;
+            if is_control {
+                self.control.insert((age, handle));
+            } else {
+                self.control.remove(&(age, handle));
+            }
+        }
+        self.fresh = self.fresh + usize::from(is_fresh) - usize::from(listed.fresh);
+        self.blocked = self.blocked + usize::from(is_blocked) - usize::from(listed.blocked);
+        (listed.fresh, listed.blocked) = (is_fresh, is_blocked);
+        if is_over {
+            self.table.remove(handle);
+            if !is_mine {
+                self.accepting[direction].on_over();
+            }
+        }
     }
+}
 
-    /// Data to send again, for a probe that has nothing new to send: the oldest data in flight are marked
-    /// as if they were lost; false: there are none.
-    pub(crate) fn probe(&mut self) -> bool {
-        todo!()
+/// Puts a stream on a list or takes it off.
+fn list(
+    scheduler: &mut Scheduler,
+    place: &mut Option<scheduler::Place>,
+    is_listed: bool,
+    (handle, age, priority): (Handle, u64, Priority),
+) {
+    match (*place, is_listed) {
+        (None, true) => *place = Some(scheduler.add(handle, age, priority)),
+        (Some(old), false) => {
+            scheduler.remove(old);
+            *place = None;
+        }
+        _ => {}
     }
 }

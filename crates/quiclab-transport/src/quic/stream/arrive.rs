@@ -1,0 +1,205 @@
+//! Frames that arrive, and what became of those that were sent (RFC 9000 sections 13.3 and 19).
+
+use super::receive::{Arrived, ReceiveHalf};
+use super::send::SendHalf;
+use super::table::Handle;
+use super::{StreamError, StreamEvent, Streams};
+use crate::quic::sent::SentFrame;
+use crate::workload::StreamId;
+use quiclab_core::quic::QuicFrame;
+use quiclab_core::{Duration, Time};
+
+impl Streams {
+    /// Takes a frame about streams or flow control; others are none of its business. `srtt` is what the
+    /// growth of windows depends on.
+    ///
+    /// # Errors
+    /// If the peer violates the protocol: the connection ends.
+    pub(crate) fn on_frame(
+        &mut self,
+        now: Time,
+        frame: &QuicFrame,
+        srtt: Option<Duration>,
+    ) -> Result<(), StreamError> {
+        match *frame {
+            QuicFrame::Stream { stream_id, offset, length, fin, .. } => {
+                let id = StreamId(stream_id);
+                let Some(handle) = self.find_receiving(id)? else { return Ok(()) };
+                let Some(receive) = &mut self.table.get_mut(handle).receive else { return Ok(()) };
+                let arrived = receive.on_data(id, (offset, length, fin), &self.window, now, srtt)?;
+                self.on_arrived(handle, id, &arrived, now, srtt);
+            }
+            QuicFrame::ResetStream { stream_id, final_size, .. } => {
+                let id = StreamId(stream_id);
+                let Some(handle) = self.find_receiving(id)? else { return Ok(()) };
+                let Some(receive) = &mut self.table.get_mut(handle).receive else { return Ok(()) };
+                let arrived = receive.on_reset(id, final_size, &self.window, now)?;
+                self.on_arrived(handle, id, &arrived, now, srtt);
+            }
+            QuicFrame::StreamDataBlocked { stream_id, .. } => {
+                self.find_receiving(StreamId(stream_id))?;
+            }
+            QuicFrame::StopSending { stream_id, .. } => {
+                let id = StreamId(stream_id);
+                let Some(handle) = self.find_sending(id)? else { return Ok(()) };
+                // "an endpoint that receives a STOP_SENDING frame MUST send a RESET_STREAM frame if the
+                // stream is in the Ready or Send state" (section 3.5); Data Sent is answered alike
+                let given_up = self.table.get_mut(handle).send.as_mut().and_then(SendHalf::reset);
+                if let Some(given_up) = given_up {
+                    self.unacked -= given_up;
+                    self.events.push_back(StreamEvent::Stopped { id });
+                    self.refresh(handle);
+                }
+            }
+            QuicFrame::MaxStreamData { stream_id, maximum } => {
+                let Some(handle) = self.find_sending(StreamId(stream_id))? else { return Ok(()) };
+                if let Some(send) = &mut self.table.get_mut(handle).send {
+                    send.credit.raise(maximum);
+                }
+                self.refresh(handle);
+            }
+            QuicFrame::MaxData { maximum } => self.credit.raise(maximum),
+            QuicFrame::MaxStreams { bidirectional, maximum } => self.on_max_streams(bidirectional, maximum),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Data or a reset have arrived: the connection's window, and what the application is told.
+    fn on_arrived(
+        &mut self,
+        handle: Handle,
+        id: StreamId,
+        arrived: &Arrived,
+        now: Time,
+        srtt: Option<Duration>,
+    ) {
+        self.window.on_data(arrived.used, arrived.read, now, srtt);
+        if let Some(window) = arrived.window {
+            self.window.keep_above(window, now);
+        }
+        if arrived.bytes > 0 || arrived.end {
+            self.events.push_back(StreamEvent::Received { id, bytes: arrived.bytes, end: arrived.end });
+        }
+        if arrived.reset {
+            self.events.push_back(StreamEvent::Reset { id });
+        }
+        self.refresh(handle);
+    }
+
+    fn on_max_streams(&mut self, bidirectional: bool, maximum: u64) {
+        let opening = &mut self.opening[usize::from(!bidirectional)];
+        let before = opening.limit;
+        if opening.raise(maximum) {
+            self.events.push_back(StreamEvent::Available);
+        }
+        // streams that a rejection of 0-RTT left without permission
+        let now_allowed = before..opening.limit.min(opening.next);
+        for index in now_allowed {
+            let id = StreamId::new(index, self.is_server, bidirectional);
+            self.table.find(id).into_iter().for_each(|handle| self.refresh(handle));
+        }
+    }
+
+    /// The stream of a frame about what the peer sends; `None`: it is over.
+    fn find_receiving(&mut self, id: StreamId) -> Result<Option<Handle>, StreamError> {
+        if self.is_mine(id) && !id.is_bidirectional() {
+            return Err(StreamError::StreamState { id: id.0 });
+        }
+        self.find_or_accept(id)
+    }
+
+    /// The stream of a frame about what this end sends; `None`: it is over.
+    fn find_sending(&mut self, id: StreamId) -> Result<Option<Handle>, StreamError> {
+        if !self.is_mine(id) && !id.is_bidirectional() {
+            return Err(StreamError::StreamState { id: id.0 });
+        }
+        self.find_or_accept(id)
+    }
+
+    /// "Before a stream is created, all streams of the same type that were initiated by the same endpoint
+    /// with lower-numbered stream IDs MUST be created" (section 3.2).
+    fn find_or_accept(&mut self, id: StreamId) -> Result<Option<Handle>, StreamError> {
+        let direction = usize::from(!id.is_bidirectional());
+        if self.is_mine(id) {
+            // only this end can have opened it
+            let is_known = id.index() < self.opening[direction].next;
+            return if is_known {
+                Ok(self.table.find(id))
+            } else {
+                Err(StreamError::StreamState { id: id.0 })
+            };
+        }
+        let accepting = &self.accepting[direction];
+        if id.index() >= accepting.limit() {
+            return Err(StreamError::StreamLimit { id: id.0, limit: accepting.limit() });
+        }
+        while self.accepting[direction].next <= id.index() {
+            let index = self.accepting[direction].next;
+            self.accepting[direction].next += 1;
+            self.add(StreamId::new(index, !self.is_server, id.is_bidirectional()));
+        }
+        Ok(self.table.find(id))
+    }
+
+    /// A frame of a sent packet is acknowledged.
+    pub(crate) fn on_acked(&mut self, frame: &SentFrame) {
+        match *frame {
+            SentFrame::Stream { id, offset, length, fin } => {
+                let Some(handle) = self.table.find(id) else { return };
+                let Some(send) = &mut self.table.get_mut(handle).send else { return };
+                let was_over = send.is_over();
+                let new = send.on_acked(offset..offset + u64::from(length), fin);
+                let is_over = send.is_over();
+                self.unacked -= new;
+                if is_over && !was_over {
+                    self.events.push_back(StreamEvent::Acknowledged { id });
+                }
+                self.refresh(handle);
+            }
+            SentFrame::ResetStream { id } => {
+                self.with_send(id, SendHalf::on_reset_acked);
+            }
+            SentFrame::StopSending { id } => self.with_receive(id, |receive| receive.on_stop_acked()),
+            _ => {}
+        }
+    }
+
+    /// A frame of a sent packet is lost: what still matters of it is sent again. It may be acknowledged all
+    /// the same, later.
+    pub(crate) fn on_lost(&mut self, frame: &SentFrame) {
+        let direction = |bidirectional: bool| usize::from(!bidirectional);
+        match *frame {
+            SentFrame::Stream { id, offset, length, fin } => {
+                self.with_send(id, |send| send.on_lost(offset..offset + u64::from(length), fin));
+            }
+            SentFrame::ResetStream { id } => {
+                self.with_send(id, SendHalf::on_reset_lost);
+            }
+            SentFrame::StopSending { id } => self.with_receive(id, |receive| receive.on_stop_lost()),
+            SentFrame::MaxData { maximum } => self.window.on_announcement_lost(maximum),
+            SentFrame::MaxStreamData { id, maximum } => {
+                self.with_receive(id, |receive| receive.on_window_lost(maximum));
+            }
+            SentFrame::MaxStreams { bidirectional, maximum } => {
+                self.accepting[direction(bidirectional)].on_announcement_lost(maximum);
+            }
+            SentFrame::DataBlocked => self.credit.on_report_lost(),
+            SentFrame::StreamDataBlocked { id } => {
+                self.with_send(id, |send| send.credit.on_report_lost());
+            }
+            SentFrame::StreamsBlocked { bidirectional } => {
+                self.opening[direction(bidirectional)].on_report_lost();
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn with_receive(&mut self, id: StreamId, change: impl FnOnce(&mut ReceiveHalf)) {
+        let Some(handle) = self.table.find(id) else { return };
+        if let Some(receive) = &mut self.table.get_mut(handle).receive {
+            change(receive);
+        }
+        self.refresh(handle);
+    }
+}

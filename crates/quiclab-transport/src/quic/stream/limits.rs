@@ -1,0 +1,148 @@
+//! How many streams there may be (RFC 9000 section 4.6): those that this end opens, and those of its peer.
+//!
+//! The peer may open another stream for each of its streams that is over in both directions. It is told so
+//! once more than an eighth of the allowed number has accumulated (quinn-proto 0.11
+//! `StreamsState::queue_max_stream_id`).
+
+/// Largest number of streams of a kind (RFC 9000 section 4.6: 2^60).
+pub(super) const MOST_STREAMS: u64 = 1 << 60;
+
+/// Streams of one kind that this end opens.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opening {
+    /// Streams opened.
+    pub(super) next: u64,
+    /// Streams that the peer allows.
+    pub(super) limit: u64,
+    /// The limit has refused a stream since it last grew.
+    refused: bool,
+    /// The peer has been told so.
+    reported: bool,
+}
+
+impl Opening {
+    /// Index of a new stream, if one is allowed.
+    pub(super) fn open(&mut self) -> Option<u64> {
+        if self.next >= self.limit {
+            self.refused = true;
+            return None;
+        }
+        self.next += 1;
+        Some(self.next - 1)
+    }
+
+    /// The peer allows more; whether one that was refused may be opened now.
+    pub(super) fn raise(&mut self, limit: u64) -> bool {
+        let limit = limit.min(MOST_STREAMS);
+        if limit <= self.limit {
+            return false;
+        }
+        self.limit = limit;
+        self.reported = false;
+        std::mem::take(&mut self.refused)
+    }
+
+    /// The limit was that of an earlier connection; this is what holds.
+    pub(super) fn replace(&mut self, limit: u64) {
+        self.limit = limit.min(MOST_STREAMS);
+        self.reported = false;
+    }
+
+    /// STREAMS_BLOCKED is to be sent.
+    pub(super) fn is_report_due(&self) -> bool {
+        self.refused && !self.reported
+    }
+    pub(super) fn on_reported(&mut self) {
+        self.reported = true;
+    }
+    pub(super) fn on_report_lost(&mut self) {
+        self.reported = false;
+    }
+}
+
+/// Streams of one kind that the peer opens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accepting {
+    /// Streams opened.
+    pub(super) next: u64,
+    /// Most that may be open at one time.
+    most: u64,
+    /// Streams that are over.
+    over: u64,
+    /// Streams that the peer has been told it may open.
+    limit: u64,
+    /// The last announcement is lost.
+    lost: bool,
+}
+
+impl Accepting {
+    pub(super) fn new(most: u64) -> Self {
+        let most = most.min(MOST_STREAMS);
+        Self { next: 0, most, over: 0, limit: most, lost: false }
+    }
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+    pub(super) fn on_over(&mut self) {
+        self.over += 1;
+    }
+    /// The number to tell the peer, now.
+    pub(super) fn announcement(&self) -> u64 {
+        (self.most + self.over).min(MOST_STREAMS)
+    }
+    /// Whether the peer is to be told.
+    pub(super) fn is_due(&self) -> bool {
+        self.lost || self.announcement() - self.limit > self.most / 8
+    }
+    pub(super) fn on_announced(&mut self) {
+        self.limit = self.announcement();
+        self.lost = false;
+    }
+    /// An announcement is lost; one after it makes it obsolete.
+    pub(super) fn on_announcement_lost(&mut self, maximum: u64) {
+        self.lost |= maximum == self.limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_stream_is_announced_when_the_limit_grows() {
+        let mut opening = Opening::default();
+        assert!(!opening.raise(2) && !opening.is_report_due());
+        assert_eq!([opening.open(), opening.open(), opening.open()], [Some(0), Some(1), None]);
+        assert!(opening.is_report_due());
+        opening.on_reported();
+        assert_eq!((opening.open(), opening.is_report_due()), (None, false));
+        opening.on_report_lost();
+        assert!(opening.is_report_due());
+        assert!(!opening.raise(1));
+        assert!(opening.raise(3) && !opening.is_report_due());
+        assert_eq!(opening.open(), Some(2));
+        assert!(!opening.raise(10), "none was refused");
+        opening.raise(u64::MAX);
+        assert_eq!(opening.limit, MOST_STREAMS);
+    }
+
+    /// An eighth of 16 is 2.
+    #[test]
+    fn streams_are_given_back_by_eighths() {
+        let mut accepting = Accepting::new(16);
+        accepting.on_over();
+        accepting.on_over();
+        assert!(!accepting.is_due());
+        accepting.on_over();
+        assert_eq!((accepting.is_due(), accepting.announcement()), (true, 19));
+        accepting.on_announced();
+        assert_eq!((accepting.is_due(), accepting.limit()), (false, 19));
+        accepting.on_announcement_lost(16);
+        assert!(!accepting.is_due());
+        accepting.on_announcement_lost(19);
+        assert!(accepting.is_due());
+        let mut single = Accepting::new(1);
+        single.on_over();
+        assert!(single.is_due());
+    }
+}

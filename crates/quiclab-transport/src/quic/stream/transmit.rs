@@ -1,0 +1,173 @@
+//! Frames to send: about limits, resets and the like, and data.
+//!
+//! Frames about streams are sent in this order: credit for the peer, resets and requests of streams from
+//! the oldest on, what blocks this end. What blocks is reported once for each limit (RFC 9000 section 4.1).
+
+use super::flow_control::Credit;
+use super::{Stream, Streams, size};
+use crate::quic::sent::SentFrame;
+use quiclab_core::Time;
+use quiclab_core::quic::QuicFrame;
+
+impl Streams {
+    /// Whether [`Streams::next_control`] or [`Streams::next_data`] would give a frame, if there is room.
+    pub(crate) fn wants_to_send(&self) -> bool {
+        self.has_data() || self.peek_control().is_some()
+    }
+
+    fn has_data(&self) -> bool {
+        !self.resend.is_empty() || (self.fresh > 0 && self.new_credit() > 0)
+    }
+
+    /// The next frame about limits, resets and the like that fits into `room` bytes.
+    pub(crate) fn next_control(&mut self, _now: Time, room: usize) -> Option<(QuicFrame, SentFrame)> {
+        let (frame, sent) = self.peek_control()?;
+        if size::control(self.wire, &frame) > room {
+            return None;
+        }
+        self.on_control_sent(&sent);
+        Some((frame, sent))
+    }
+
+    fn peek_control(&self) -> Option<(QuicFrame, SentFrame)> {
+        if self.window.is_due() {
+            let maximum = self.window.announcement();
+            return Some((QuicFrame::MaxData { maximum }, SentFrame::MaxData { maximum }));
+        }
+        for (accepting, bidirectional) in self.accepting.iter().zip([true, false]) {
+            if accepting.is_due() {
+                let maximum = accepting.announcement();
+                let sent = SentFrame::MaxStreams { bidirectional, maximum };
+                return Some((QuicFrame::MaxStreams { bidirectional, maximum }, sent));
+            }
+        }
+        if let Some((_, handle)) = self.control.first() {
+            return Some(control_of(self.table.get(*handle)));
+        }
+        self.peer.as_ref()?;
+        if self.fresh > 0 && self.credit.is_report_due() {
+            let limit = self.credit.limit();
+            return Some((QuicFrame::DataBlocked { limit }, SentFrame::DataBlocked));
+        }
+        for (opening, bidirectional) in self.opening.iter().zip([true, false]) {
+            if opening.is_report_due() {
+                let frame = QuicFrame::StreamsBlocked { bidirectional, limit: opening.limit };
+                return Some((frame, SentFrame::StreamsBlocked { bidirectional }));
+            }
+        }
+        None
+    }
+
+    fn on_control_sent(&mut self, sent: &SentFrame) {
+        match *sent {
+            SentFrame::MaxData { .. } => self.window.on_announced(),
+            SentFrame::MaxStreams { bidirectional, .. } => {
+                self.accepting[usize::from(!bidirectional)].on_announced();
+            }
+            SentFrame::DataBlocked => self.credit.on_reported(),
+            SentFrame::StreamsBlocked { bidirectional } => {
+                self.opening[usize::from(!bidirectional)].on_reported();
+            }
+            SentFrame::ResetStream { id } => {
+                self.with_send(id, |send| send.on_reset_sent());
+            }
+            SentFrame::StreamDataBlocked { id } => {
+                self.with_send(id, |send| send.credit.on_reported());
+            }
+            SentFrame::StopSending { id } => self.with_receive(id, |receive| receive.on_stop_sent()),
+            SentFrame::MaxStreamData { id, .. } => {
+                self.with_receive(id, |receive| receive.on_window_announced());
+            }
+            _ => unreachable!("no other frame is about streams"),
+        }
+    }
+
+    /// The next STREAM frame that fits into `room` bytes: lost data before new ones, within the windows; it
+    /// takes all the room, without Length field, if the stream has enough to send. After a frame without
+    /// Length field nothing more fits into the packet, even where it leaves a byte of room.
+    pub(crate) fn next_data(&mut self, room: usize) -> Option<(QuicFrame, SentFrame)> {
+        let credit = self.new_credit();
+        let handle = if credit > 0 { self.ready.first() } else { self.resend.first() }?;
+        let stream = self.table.get_mut(handle);
+        let id = stream.id;
+        let chunk = stream.send.as_mut()?.next(id, room, credit, self.wire)?;
+        self.credit.spend(chunk.new);
+        self.unacked += chunk.new;
+        self.refresh(handle);
+        let listed = &mut self.table.get_mut(handle).listed;
+        if let Some(place) = &mut listed.ready {
+            *place = self.ready.requeue(*place);
+        }
+        if let Some(place) = &mut listed.resend {
+            *place = self.resend.requeue(*place);
+        }
+        let (offset, length, fin) = (chunk.offset, chunk.length, chunk.fin);
+        let frame = QuicFrame::Stream { stream_id: id.0, offset, length, fin, last: chunk.last };
+        Some((frame, SentFrame::Stream { id, offset, length, fin }))
+    }
+
+    /// Bytes of stream data sent for the first time that the peer's windows still allow, whatever is
+    /// written; 0: flow control stops everything. It is the connection's credit, or 0 if everything that
+    /// waits is stopped by limits of its streams.
+    pub(crate) fn credit(&self) -> u64 {
+        if self.fresh == 0 && self.blocked > 0 { 0 } else { self.credit.remaining() }
+    }
+
+    /// Data to send again, for a probe that has nothing new to send: the oldest data in flight, a datagram
+    /// full of them or FIN alone, are marked as if they were lost; false: there are none. Between streams,
+    /// those of the oldest stream are taken.
+    pub(crate) fn probe(&mut self) -> bool {
+        // once in a probe timeout: the search may take its time
+        let mut streams: Vec<_> = self.table.iter().map(|(handle, stream)| (stream.age, handle)).collect();
+        streams.sort_unstable();
+        for (_, handle) in streams {
+            let most = self.probe_bytes;
+            if self.table.get_mut(handle).send.as_mut().is_some_and(|send| send.probe(most)) {
+                self.refresh(handle);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// 0-RTT was rejected: everything sent so far is to be sent again, within the peer's new limits. Streams
+    /// beyond its limit wait.
+    pub(crate) fn on_early_data_rejected(&mut self) {
+        if !self.has_arrived {
+            self.peer = None;
+        }
+        let peer = self.peer.clone().unwrap_or_default();
+        self.credit = Credit::new(peer.max_data);
+        self.unacked = 0;
+        self.opening[0].replace(peer.max_streams_bidi);
+        self.opening[1].replace(peer.max_streams_uni);
+        for handle in self.table.handles() {
+            let limit = self.stream_limit(self.table.get(handle).id);
+            let stream = self.table.get_mut(handle);
+            stream.send.iter_mut().for_each(|send| send.restart(limit));
+            stream.receive.iter_mut().for_each(|receive| receive.restart());
+            self.refresh(handle);
+        }
+    }
+}
+
+/// The first frame about a stream that has one to send.
+fn control_of(stream: &Stream) -> (QuicFrame, SentFrame) {
+    let (id, stream_id) = (stream.id, stream.id.0);
+    if let Some(send) = stream.send.as_ref().filter(|send| send.is_reset_due()) {
+        let frame = QuicFrame::ResetStream { stream_id, error_code: 0, final_size: send.reset_size() };
+        return (frame, SentFrame::ResetStream { id });
+    }
+    if let Some(receive) = &stream.receive {
+        if receive.is_stop_due() {
+            return (QuicFrame::StopSending { stream_id, error_code: 0 }, SentFrame::StopSending { id });
+        }
+        if receive.is_window_due() {
+            let maximum = receive.window_announcement();
+            let sent = SentFrame::MaxStreamData { id, maximum };
+            return (QuicFrame::MaxStreamData { stream_id, maximum }, sent);
+        }
+    }
+    let limit = stream.send.as_ref().map_or(0, |send| send.credit.limit());
+    (QuicFrame::StreamDataBlocked { stream_id, limit }, SentFrame::StreamDataBlocked { id })
+}
