@@ -4,6 +4,7 @@ use super::Controller;
 use super::bbr;
 use super::cubic::Cubic;
 use super::fixed::Fixed;
+use super::hystart_aioquic::RttRise;
 use super::hystart_chromium::HystartChromium;
 use super::hystart_linux::{AckTrain, HystartLinux};
 use super::hystart_plus_plus::HystartPlusPlus;
@@ -60,7 +61,7 @@ fn policy(settings: &Settings) -> Box<dyn SlowStartPolicy> {
         SlowStartExit::None => Box::new(Never),
         SlowStartExit::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
         SlowStartExit::HystartChromium => Box::new(HystartChromium::default()),
-        SlowStartExit::Aioquic => todo!("notes on aioquic"),
+        SlowStartExit::Aioquic => Box::new(RttRise::default()),
         SlowStartExit::HystartPlusPlus => Box::new(HystartPlusPlus::new(paced)),
     }
 }
@@ -108,6 +109,7 @@ mod tests {
             (SlowStartExit::None, false, 20),
             (SlowStartExit::HystartLinux, false, 20),
             (SlowStartExit::HystartChromium, false, 20),
+            (SlowStartExit::Aioquic, false, 20),
             (SlowStartExit::HystartPlusPlus, false, 8),
             (SlowStartExit::HystartPlusPlus, true, 20),
         ] {
