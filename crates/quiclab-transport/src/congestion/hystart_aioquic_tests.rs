@@ -53,7 +53,13 @@ fn at_most_one_sample_counts_each_millisecond() {
     let mut taken = 0;
     let risen = (0..100u64).find(|millis| {
         let counts = millis % 2 == 0;
-        let rtt = if !counts { 1 } else if taken < 5 { 40 } else { 50 };
+        let rtt = if !counts {
+            1
+        } else if taken < 5 {
+            40
+        } else {
+            50
+        };
         taken += u64::from(counts);
         policy.has_risen(Time::from_nanos(millis * 1_000_000), Duration::from_millis(rtt))
     });
