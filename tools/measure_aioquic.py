@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean, stdev
+from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,9 +30,14 @@ QLOG = ROOT / "tests" / "data" / "aioquic-0.9.25.qlog"
 PATH, DUAL_CONNECTIVITY = ROOT / "scenarios" / "quic_path.toml", ROOT / "scenarios" / "dual_connectivity.toml"
 VERSION = "0.9.25"
 DATAGRAM_BYTES, FRAME_BYTES = 1280, 1322
+PATH_KEYS = ("rate_mbps", "rtt_ms", "queue_packets", "loss_percent", "jitter", "seed")
+BATCH_KEYS = ("batch_packets", "seed")
+MEANS = ("first_byte_ms", "mean_srtt_ms", "mean_cwnd_packets")
+SUMS = ("data_datagrams", "client_acks", "lost_packets", "spurious_losses", "congestion_events", "probe_timeouts")
 JITTER = "normal 1ms down"
 BATCHES = (2, *range(50, 501, 50))
 BATCH_SEEDS = (1, 2)
+QLOG_WORKLOAD, QLOG_LOSS_PERCENT, QLOG_SEED = '{ kind = "download", size = "60 kB", request = "16 B" }', 5, 1
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Chain:
         return round(1e3 * self.rate_mbps * self.rtt_ms / (8 * FRAME_BYTES))
 
     def changes(self, loss_percent: float, jitter: str) -> list[tuple[str, str]]:
-        """What makes the scenario this chain."""
+        """Return what makes the scenario this chain."""
         half = f'"{self.rtt_ms / 2:g} ms"'
         far = f'{{ mean = {half}, deviation = "1 ms", distribution = "normal", reorder = true }}'
         changes = [
@@ -89,10 +96,11 @@ def main() -> None:
     for name, part in parts.items():
         if options.only in (None, name):
             part(options.most_seconds)
+    summarise()
 
 
 def measure_path(most_seconds: float) -> None:
-    """Downloads through one bottleneck: `path.csv`."""
+    """Measure downloads through one bottleneck: `path.csv`."""
     settings = [
         (chain, loss, jitter, seed)
         for seed in range(1, 1 + max(max(counts) for counts in SEEDS.values()))
@@ -100,9 +108,7 @@ def measure_path(most_seconds: float) -> None:
         for chain, count in zip(CHAINS, counts, strict=True)
         if seed <= count
     ]
-    with Table(
-        FOLDER / "path.csv", ("rate_mbps", "rtt_ms", "queue_packets", "loss_percent", "jitter", "seed")
-    ) as table:
+    with Table(FOLDER / "path.csv", PATH_KEYS) as table:
         for chain, loss, jitter, seed in settings:
             if time.process_time() > most_seconds:
                 return
@@ -125,8 +131,8 @@ def measure_path(most_seconds: float) -> None:
 
 
 def measure_dual_connectivity(most_seconds: float) -> None:
-    """100 MB over a split bearer, by batch size: `dual_connectivity_batch.csv`."""
-    with Table(FOLDER / "dual_connectivity_batch.csv", ("batch_packets", "seed")) as table:
+    """Measure 100 MB over a split bearer, by batch size: `dual_connectivity_batch.csv`."""
+    with Table(FOLDER / "dual_connectivity_batch.csv", BATCH_KEYS) as table:
         for seed in BATCH_SEEDS:
             for batch in BATCHES:
                 if time.process_time() > most_seconds:
@@ -147,34 +153,61 @@ def measure_dual_connectivity(most_seconds: float) -> None:
                 table.append((batch, seed), values)
 
 
+def summarise() -> None:
+    """Write means over the seeds: `path_summary.csv`, `dual_connectivity_summary.csv`."""
+    for stored, name, keys, rate in (
+        ("path", "path_summary", PATH_KEYS[:-1], "goodput_mbps"),
+        ("dual_connectivity_batch", "dual_connectivity_summary", BATCH_KEYS[:-1], "throughput_mbps"),
+    ):
+        cells: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for row in read(FOLDER / f"{stored}.csv"):
+            cells.setdefault(tuple(row[key] for key in keys), []).append(row)
+        (FOLDER / f"{name}.csv").unlink(missing_ok=True)
+        with Table(FOLDER / f"{name}.csv", keys) as table:
+            for cell, rows in cells.items():
+                columns = {metric: [float(row[metric]) for row in rows] for metric in (rate, *MEANS, *SUMS)}
+                deviation = stdev(columns[rate]) if len(rows) > 1 else math.nan
+                values = {"runs": len(rows), f"{rate}_mean": fmean(columns[rate]), f"{rate}_stdev": deviation}
+                values |= {f"{metric}_mean": fmean(columns[metric]) for metric in MEANS}
+                values |= {f"{metric}_sum": int(sum(columns[metric])) for metric in SUMS}
+                table.append(cell, values)
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a table."""
+    with file.open(encoding="utf-8", newline="") as stored:
+        return list(csv.DictReader(stored))
+
+
 def drops(result: Any, cause: str) -> int:
-    """Packets that the bottleneck dropped for this cause."""
+    """Return the packets that the bottleneck dropped for this cause."""
     return int(result.elements["bottleneck"]["statistics"][f"dropped_{cause}_packets"])
 
 
 def write_qlog(_: float) -> None:
     """Write the qlog of the server's end of a short download with a loss: for tests of its readers."""
-    from aioquic.quic.logger import QuicLogger  # noqa: PLC0415 - of the installation that is measured
+    from aioquic.quic import logger as module  # noqa: PLC0415 - of the installation that is measured
 
-    logger = QuicLogger()
-    chain = Chain(10, 40, 10)
-    changes = [*chain.changes(1, "none"), ("until", "flows_done"), ("flows.main.workload", QLOG_WORKLOAD)]
-    measured(PATH, "main", changes, 1, logger)
+    logger = module.QuicLogger()
+    changes = [*Chain(10, 40, 10).changes(QLOG_LOSS_PERCENT, "none"), ("flows.main.workload", QLOG_WORKLOAD)]
+    _, ends = measured(PATH, "main", changes, QLOG_SEED, logger)
+    print(f"qlog with {ends.values()['lost_packets']} lost packets")
     QLOG.parent.mkdir(exist_ok=True)
     QLOG.write_text(json.dumps(logger.to_dict(), separators=(",", ":")), encoding="utf-8")
-
-
-QLOG_WORKLOAD = '{ kind = "download", size = "60 kB", request = "16 B" }'
 
 
 def measured(
     file: Path, flow: str, changes: Sequence[tuple[str, str]], seed: int, logger: Any = None
 ) -> tuple[Any, Ends]:
     """Run a scenario with aioquic at both ends; return the result and what the ends saw."""
-    import quiclab  # noqa: PLC0415 - these import aioquic
+    from aioquic.quic import logger as logging  # noqa: PLC0415 - of the installation that is measured
+
+    import quiclab  # noqa: PLC0415
     from quiclab.stacks import aioquic as adapter  # noqa: PLC0415
 
     ends = Ends()
+    # the logger takes its times from the clock of the host
+    clock = SimpleNamespace(time=lambda: adapter.VIRTUAL_DATE.timestamp() + ends.now_ns / 1e9)
 
     class Endpoint(adapter.AioquicEndpoint):
         def __init__(self, **arguments: Any) -> None:
@@ -182,6 +215,14 @@ def measured(
             if self._server:
                 self._configuration.quic_logger = logger
             ends.add(self)
+
+        def receive(self, now_ns: int, datagram: bytes) -> None:
+            ends.now_ns = now_ns
+            super().receive(now_ns, datagram)
+
+        def wake(self, now_ns: int) -> None:
+            ends.now_ns = now_ns
+            super().wake(now_ns)
 
         def _counted(self, connection: Any) -> Any:
             counted = super()._counted(connection)
@@ -194,13 +235,16 @@ def measured(
                 ends.first_byte_ns = now_ns
 
     stack = [(f"flows.{flow}.stack", "aioquic")]
-    unmodified = adapter.AioquicEndpoint
-    adapter.AioquicEndpoint = Endpoint
+    replaced = ((adapter, "AioquicEndpoint", Endpoint), (logging, "time", clock))
+    unmodified = [getattr(owner, name) for owner, name, _ in replaced]
+    for owner, name, replacement in replaced:
+        setattr(owner, name, replacement)
     try:
         with numbers_kept():
             result = quiclab.run(quiclab.load(file, [*stack, *changes]), seed)
     finally:
-        adapter.AioquicEndpoint = unmodified
+        for (owner, name, _), original in zip(replaced, unmodified, strict=True):
+            setattr(owner, name, original)
     return result, ends
 
 
@@ -211,6 +255,7 @@ class Ends:
         self.server: Any = None
         self.client: Any = None
         self.first_byte_ns: int | None = None
+        self.now_ns = 0
         self._lost: list[int] = []
         self._acks = {True: 0, False: 0}
         self._probe_timeouts = {True: 0, False: 0}
@@ -273,20 +318,21 @@ def numbers(pair: Any) -> list[int]:
 @contextmanager
 def numbers_kept() -> Iterator[None]:
     """Keep the numbers of all packets that are decrypted."""
-    from aioquic.quic.crypto import CryptoPair  # noqa: PLC0415 - of the installation that is measured
+    from aioquic.quic import crypto  # noqa: PLC0415 - of the installation that is measured
 
-    decrypt = CryptoPair.decrypt_packet
+    pair: Any = crypto.CryptoPair
+    decrypt = pair.decrypt_packet
 
     def decrypt_packet(self: Any, *arguments: Any, **named: Any) -> tuple[bytes, bytes, int]:
         header, payload, number = decrypt(self, *arguments, **named)
         numbers(self).append(number)
         return header, payload, number
 
-    CryptoPair.decrypt_packet = decrypt_packet
+    pair.decrypt_packet = decrypt_packet
     try:
         yield
     finally:
-        CryptoPair.decrypt_packet = decrypt
+        pair.decrypt_packet = decrypt
 
 
 class Table:
@@ -295,10 +341,7 @@ class Table:
     def __init__(self, file: Path, keys: Sequence[str]) -> None:
         self._file, self._keys = file, keys
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._rows: list[dict[str, str]] = []
-        if file.exists():
-            with file.open(encoding="utf-8", newline="") as stored:
-                self._rows = list(csv.DictReader(stored))
+        self._rows = read(file) if file.exists() else []
 
     def __enter__(self) -> Table:
         return self
