@@ -37,7 +37,7 @@ SUMS = ("data_datagrams", "client_acks", "lost_packets", "spurious_losses", "con
 JITTER = "normal 1ms down"
 BATCHES = (2, *range(50, 501, 50))
 BATCH_SEEDS = (1, 2)
-QLOG_WORKLOAD, QLOG_LOSS_PERCENT, QLOG_SEED = '{ kind = "download", size = "60 kB", request = "16 B" }', 5, 1
+QLOG_WORKLOAD, QLOG_LOSS_PERCENT, QLOG_SEED = '{ kind = "download", size = "45 kB", request = "16 B" }', 5, 1
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,9 @@ def summarise() -> None:
 
 
 def read(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a table."""
+    """Return the rows of a table; none before its first run."""
+    if not file.exists():
+        return []
     with file.open(encoding="utf-8", newline="") as stored:
         return list(csv.DictReader(stored))
 
@@ -341,7 +343,7 @@ class Table:
     def __init__(self, file: Path, keys: Sequence[str]) -> None:
         self._file, self._keys = file, keys
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._rows = read(file) if file.exists() else []
+        self._rows = read(file)
 
     def __enter__(self) -> Table:
         return self
