@@ -185,6 +185,16 @@ class Quantum:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimeBucket:
+    """A bucket of time; whatever it holds pays for a packet."""
+
+    factor: float | None = None
+    burst_packets: int | None = None
+    burst_share: float | None = None
+    kind: Literal["time_bucket"] = "time_bucket"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinuxPacing:
     """Internal pacing of Linux TCP."""
 
@@ -200,7 +210,7 @@ class FqPacing:
     kind: Literal["fq"] = "fq"
 
 
-Pacing: TypeAlias = NoPacing | LeakyBucket | Even | Quantum | LinuxPacing | FqPacing
+Pacing: TypeAlias = NoPacing | LeakyBucket | Even | Quantum | TimeBucket | LinuxPacing | FqPacing
 
 
 @dataclass(frozen=True, kw_only=True)

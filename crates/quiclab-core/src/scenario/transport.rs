@@ -145,6 +145,19 @@ pub enum Pacing {
         #[serde(default = "default_quantum")]
         quantum: Duration,
     },
+    /// A bucket of time that fills by the clock; whatever it holds pays for a packet, so that the pace is up
+    /// to twice the rate (aioquic).
+    TimeBucket {
+        /// Rate as a multiple of cwnd / srtt.
+        #[serde(default = "default_time_factor")]
+        factor: f64,
+        /// Packets that may leave at once after a pause.
+        #[serde(default = "default_time_burst")]
+        burst_packets: u32,
+        /// A burst is at most this part of the window, too; two packets at least.
+        #[serde(default = "default_share")]
+        burst_share: f64,
+    },
     /// Linux TCP's internal pacing: 2 · cwnd / srtt in slow start, 1.2 · cwnd / srtt after it, or what
     /// the congestion control asks for; each release is worth about a millisecond, two segments at least.
     Linux {
@@ -175,6 +188,18 @@ fn default_factor() -> f64 {
 
 fn default_burst() -> u32 {
     10
+}
+
+fn default_time_factor() -> f64 {
+    1.0
+}
+
+fn default_time_burst() -> u32 {
+    16
+}
+
+fn default_share() -> f64 {
+    0.25
 }
 
 fn default_quantum() -> Duration {

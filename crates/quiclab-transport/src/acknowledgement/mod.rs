@@ -67,9 +67,3 @@ pub trait AckPolicy: Send {
     /// An acknowledgement of everything has left.
     fn on_ack_sent(&mut self, now: Time);
 }
-
-/// The policy that a scenario names.
-#[must_use]
-pub fn build(_config: &quiclab_core::scenario::Acknowledgement) -> Box<dyn AckPolicy> {
-    todo!()
-}

@@ -5,6 +5,7 @@ use super::bbr;
 use super::coupled::{Coupled, Coupling};
 use super::cubic::Cubic;
 use super::fixed::Fixed;
+use super::hystart_aioquic::RttRise;
 use super::hystart_chromium::HystartChromium;
 use super::hystart_linux::{AckTrain, HystartLinux};
 use super::hystart_plus_plus::HystartPlusPlus;
@@ -61,7 +62,7 @@ fn policy(settings: &Settings) -> Box<dyn SlowStartPolicy> {
         SlowStartExit::None => Box::new(Never),
         SlowStartExit::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
         SlowStartExit::HystartChromium => Box::new(HystartChromium::default()),
-        SlowStartExit::Aioquic => todo!("notes on aioquic"),
+        SlowStartExit::Aioquic => Box::new(RttRise::default()),
         SlowStartExit::HystartPlusPlus => Box::new(HystartPlusPlus::new(paced)),
     }
 }
@@ -109,6 +110,7 @@ mod tests {
             (SlowStartExit::None, false, 20),
             (SlowStartExit::HystartLinux, false, 20),
             (SlowStartExit::HystartChromium, false, 20),
+            (SlowStartExit::Aioquic, false, 20),
             (SlowStartExit::HystartPlusPlus, false, 8),
             (SlowStartExit::HystartPlusPlus, true, 20),
         ] {

@@ -13,6 +13,7 @@ pub mod build;
 pub mod coupled;
 pub mod cubic;
 pub mod fixed;
+pub mod hystart_aioquic;
 pub mod hystart_chromium;
 pub mod hystart_linux;
 pub mod hystart_plus_plus;

@@ -1,6 +1,6 @@
 //! From a scenario's option to a pacer.
 
-use super::{Even, Fq, LeakyBucket, Linux, Pacer, Quantum, Unpaced};
+use super::{Even, Fq, LeakyBucket, Linux, Pacer, Quantum, TimeBucket, Unpaced};
 use quiclab_core::scenario::Pacing;
 
 /// The pacer that `pacing` describes; chunks of segmentation offload (`linux`) have at most
@@ -16,6 +16,9 @@ pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> 
         Pacing::Even { factor } => Box::new(Even::new(factor)),
         Pacing::Quantum { factor, burst_packets, quantum } => {
             Box::new(Quantum::new(factor, burst_packets, quantum))
+        }
+        Pacing::TimeBucket { factor, burst_packets, burst_share } => {
+            Box::new(TimeBucket::new(factor, burst_packets, burst_share))
         }
         Pacing::Linux { max_rate } => Box::new(Linux::new(max_rate, gso_segments)),
         Pacing::Fq { max_rate } => Box::new(Fq::new(max_rate)),
@@ -56,6 +59,7 @@ mod tests {
             ),
             (Pacing::Even { factor: 1.0 }, 960, 1),
             (Pacing::Quantum { factor: 1.25, burst_packets: 12, quantum }, 1200, 12),
+            (Pacing::TimeBucket { factor: 1.0, burst_packets: 16, burst_share: 0.25 }, 960, 3),
             (Pacing::Linux { max_rate: None }, 1920, 10),
             (Pacing::Linux { max_rate }, 500, 10),
             (Pacing::Fq { max_rate: None }, 1920, 10),

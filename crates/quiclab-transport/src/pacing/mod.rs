@@ -12,6 +12,7 @@ mod quantum;
 mod rate;
 #[cfg(test)]
 pub(crate) mod testing;
+mod time_bucket;
 
 pub use build::{build, build_with_offload};
 pub use even::Even;
@@ -20,6 +21,7 @@ pub use leaky_bucket::LeakyBucket;
 pub use linux::Linux;
 pub use none::Unpaced;
 pub use quantum::Quantum;
+pub use time_bucket::TimeBucket;
 
 use quiclab_core::{DataRate, Duration, Time};
 

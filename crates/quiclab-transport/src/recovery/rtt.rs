@@ -6,7 +6,19 @@
 //! | ACK delay in Initial packets | the caller passes 0 | section 5.3: "MAY ignore" |
 //! | limit on the ACK delay | the caller passes it once the handshake is confirmed | section 5.3: max_ack_delay, "SHOULD ignore [it] until the handshake is confirmed" |
 //! | persistent congestion | the next sample is the new minimum | section 5.2: "SHOULD set the min_rtt to the newest RTT sample" |
+//!
+//! With [`RttVariation::FromMinimum`] it follows aioquic 0.9.25 (`quic/recovery.py`, `on_ack_received` and
+//! `get_probe_timeout`):
+//!
+//! | What | RFC 9002 | aioquic |
+//! | --- | --- | --- |
+//! | rttvar | mean of abs(smoothed - adjusted) | mean of abs(min - adjusted), which grows with a standing queue |
+//! | a sample below 1 ms | as it is | counts as 1 ms, except for the first smoothed RTT and rttvar |
+//! | the ACK delay is subtracted | if at least min_rtt is left | if more than min_rtt is left |
+//! | latest | the sample | the adjusted one: time thresholds are multiples of it |
+//! | PTO before the first sample | 3 initial RTTs | 2 |
 
+use quiclab_core::scenario::RttVariation;
 use quiclab_core::{Duration, Time};
 
 /// kGranularity (RFC 9002 section 6.1.2).
@@ -19,10 +31,13 @@ pub struct RttEstimator {
     sampled: Option<Sampled>,
     /// RTT assumed before it.
     initial: Duration,
+    /// Whose rules.
+    variation: RttVariation,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Sampled {
+    /// As [`RttEstimator::latest`].
     latest: Duration,
     /// `None` after persistent congestion, until the next sample.
     min: Option<Duration>,
@@ -36,7 +51,13 @@ impl RttEstimator {
     /// `initial` is assumed before the first sample: 333 ms (RFC 9002 section 6.2.2).
     #[must_use]
     pub fn new(initial: Duration) -> Self {
-        Self { sampled: None, initial }
+        Self { sampled: None, initial, variation: RttVariation::Rfc9002 }
+    }
+
+    /// The same with the rules of `variation`.
+    #[must_use]
+    pub fn with_variation(self, variation: RttVariation) -> Self {
+        Self { variation, ..self }
     }
 
     /// The same with another rule for the variation.
@@ -55,19 +76,24 @@ impl RttEstimator {
         ack_delay: Duration,
         max_ack_delay: Option<Duration>,
     ) {
+        let from_minimum = self.variation == RttVariation::FromMinimum;
+        // aioquic: "RTT estimate, which cannot be < 1 ms"
+        let sample = if from_minimum { latest.max(GRANULARITY) } else { latest };
         let Some(sampled) = &mut self.sampled else {
-            let (min, variation) = (Some(latest), latest / 2);
-            self.sampled = Some(Sampled { latest, min, smoothed: latest, variation, first: now });
+            let (min, variation) = (Some(sample), latest / 2);
+            self.sampled = Some(Sampled { latest: sample, min, smoothed: latest, variation, first: now });
             return;
         };
-        sampled.latest = latest;
         // the minimum is of unadjusted samples: the peer's word does not make it smaller (section 5.2)
-        let min = sampled.min.map_or(latest, |min| min.min(latest));
+        let min = sampled.min.map_or(sample, |min| min.min(sample));
         sampled.min = Some(min);
         let delay = max_ack_delay.map_or(ack_delay, |max| ack_delay.min(max));
         // "MUST NOT subtract [...] if the resulting value is smaller than the min_rtt" (section 5.3)
-        let adjusted = if latest >= min + delay { latest.saturating_sub(delay) } else { latest };
-        let (low, high) = (sampled.smoothed.min(adjusted), sampled.smoothed.max(adjusted));
+        let subtract = if from_minimum { sample > min + delay } else { sample >= min + delay };
+        let adjusted = if subtract { sample.saturating_sub(delay) } else { sample };
+        let mean = if from_minimum { min } else { sampled.smoothed };
+        let (low, high) = (mean.min(adjusted), mean.max(adjusted));
+        sampled.latest = if from_minimum { adjusted } else { latest };
         sampled.variation = (sampled.variation * 3 + (high - low)) / 4;
         sampled.smoothed = (sampled.smoothed * 7 + adjusted) / 8;
     }
@@ -79,7 +105,7 @@ impl RttEstimator {
         }
     }
 
-    /// The latest sample; `None` before the first.
+    /// The latest sample, in aioquic less the ACK delay; `None` before the first.
     #[must_use]
     pub fn latest(&self) -> Option<Duration> {
         self.sampled.map(|sampled| sampled.latest)
@@ -124,6 +150,9 @@ impl RttEstimator {
     /// smoothed + max(4 rttvar, granularity): the PTO without ACK delay and backoff (section 6.2.1).
     #[must_use]
     pub fn pto_base(&self) -> Duration {
+        if self.sampled.is_none() && self.variation == RttVariation::FromMinimum {
+            return self.initial * 2;
+        }
         self.smoothed_or_initial() + (self.variation() * 4).max(GRANULARITY)
     }
 }
@@ -200,6 +229,64 @@ mod tests {
         rtt.on_sample(Time::ZERO, ms(400), ms(0), Some(ms(25)));
         rtt.on_sample(Time::ZERO, ms(410), ms(0), Some(ms(25)));
         assert_eq!(rtt.min(), Some(ms(400)));
+    }
+
+    fn from_minimum(first: u64) -> RttEstimator {
+        let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum);
+        rtt.on_sample(Time::ZERO, ms(first), ms(20), Some(ms(25)));
+        rtt
+    }
+
+    /// A queue of 60 ms over 100 ms: rttvar = (3 x 50 + 60) / 4 = 52.5, then (3 x 52.5 + 60) / 4 = 54.375, towards 60.
+    /// By RFC 9002 it falls towards 0, as the smoothed RTT comes near 160 ms.
+    #[test]
+    fn a_standing_queue_is_variation_from_the_minimum() {
+        let mut rtt = from_minimum(100);
+        let mut rfc = sampled(100);
+        for variation_us in [52_500, 54_375] {
+            rtt.on_sample(Time::ZERO, ms(160), ms(0), Some(ms(25)));
+            assert_eq!(rtt.variation(), Duration::from_micros(variation_us));
+        }
+        // (700 + 160) / 8 = 107.5; (752.5 + 160) / 8 = 114.0625
+        assert_eq!(rtt.smoothed(), Some(Duration::from_nanos(114_062_500)));
+        for _ in 0..100 {
+            rtt.on_sample(Time::ZERO, ms(160), ms(0), Some(ms(25)));
+            rfc.on_sample(Time::ZERO, ms(160), ms(0), Some(ms(25)));
+        }
+        assert!(rtt.pto_base() > ms(160 + 4 * 59), "{}", rtt.pto_base());
+        assert!(rfc.pto_base() < ms(165), "{}", rfc.pto_base());
+    }
+
+    /// 140 less 24 ms are 116: rttvar = (150 + 16) / 4 = 41.5, smoothed = (700 + 116) / 8 = 102 ms, and the time
+    /// threshold is of 116 ms. 110 less 10 would be the minimum itself: not subtracted, (714 + 110) / 8 = 103 ms.
+    #[test]
+    fn aioquic_adjusts_the_latest_sample_and_leaves_more_than_the_minimum() {
+        let mut rtt = from_minimum(100);
+        rtt.on_sample(Time::ZERO, ms(140), ms(24), Some(ms(25)));
+        assert_eq!((rtt.smoothed(), rtt.variation()), (Some(ms(102)), Duration::from_micros(41_500)));
+        assert_eq!((rtt.latest(), rtt.min(), rtt.conservative()), (Some(ms(116)), Some(ms(100)), ms(116)));
+        rtt.on_sample(Time::ZERO, ms(110), ms(10), Some(ms(25)));
+        assert_eq!((rtt.latest(), rtt.smoothed()), (Some(ms(110)), Some(ms(103))));
+    }
+
+    /// 0.4 ms at first: smoothed 0.4, rttvar 0.2, but the minimum is 1 ms. The next 0.4 ms count as 1:
+    /// rttvar = (3 x 0.2 + 0) / 4 = 0.15, smoothed = (7 x 0.4 + 1) / 8 = 0.475 ms.
+    #[test]
+    fn aioquic_takes_no_sample_below_a_millisecond() {
+        let us = Duration::from_micros;
+        let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum);
+        rtt.on_sample(Time::ZERO, us(400), ms(0), Some(ms(25)));
+        assert_eq!((rtt.smoothed(), rtt.variation(), rtt.min()), (Some(us(400)), us(200), Some(ms(1))));
+        rtt.on_sample(Time::ZERO, us(400), ms(0), Some(ms(25)));
+        assert_eq!((rtt.smoothed(), rtt.variation(), rtt.latest()), (Some(us(475)), us(150), Some(ms(1))));
+    }
+
+    /// `2 * self._rtt_initial`: 200 ms. With the first sample of 100 ms: 100 + 4 x 50 ms.
+    #[test]
+    fn aioquic_waits_two_initial_rtts_before_a_sample() {
+        let rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum);
+        assert_eq!((rtt.pto_base(), rtt.conservative()), (ms(200), ms(100)));
+        assert_eq!(from_minimum(100).pto_base(), ms(300));
     }
 
     proptest! {

@@ -48,6 +48,7 @@ names! {
         Self::LeakyBucket { .. } => "leaky_bucket",
         Self::Even { .. } => "even",
         Self::Quantum { .. } => "quantum",
+        Self::TimeBucket { .. } => "time_bucket",
         Self::Linux { .. } => "linux",
         Self::Fq { .. } => "fq",
     }

@@ -167,7 +167,7 @@ fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Er
         check_pacing(&pacing)?;
         ensure(!bbr || pacing != Pacing::None, || {
             let allowed = format!(
-                "`leaky_bucket`, `even`, `quantum`, `linux`, `fq`: `{control}` controls its rate by pacing"
+                "`leaky_bucket`, `even`, `quantum`, `time_bucket`, `linux`, `fq`: `{control}` controls its rate by pacing"
             );
             refused("pacing.kind", "none", allowed)
         })?;
@@ -186,7 +186,9 @@ fn check_pacing(pacing: &Pacing) -> Result<(), Error> {
         Pacing::None => (None, None, None),
         Pacing::LeakyBucket { factor, burst_packets, .. } => (Some(factor), Some(burst_packets), None),
         Pacing::Even { factor } => (Some(factor), None, None),
-        Pacing::Quantum { factor, burst_packets, .. } => (Some(factor), Some(burst_packets), None),
+        Pacing::Quantum { factor, burst_packets, .. } | Pacing::TimeBucket { factor, burst_packets, .. } => {
+            (Some(factor), Some(burst_packets), None)
+        }
         Pacing::Linux { max_rate } | Pacing::Fq { max_rate } => (None, None, max_rate),
     };
     within("pacing.factor", factor, 0.01..=10.0)?;
@@ -242,8 +244,8 @@ mod tests {
                 sentence(|config| {
                     (config.congestion_control, config.pacing) = (Some(BbrLinux), Some(Pacing::None));
                 }),
-                "pacing.kind: `none` is not allowed; allowed is `leaky_bucket`, `even`, `quantum`, `linux`, \
-                 `fq`: `bbr-linux` controls its rate by pacing",
+                "pacing.kind: `none` is not allowed; allowed is `leaky_bucket`, `even`, `quantum`, `time_bucket`, \
+                 `linux`, `fq`: `bbr-linux` controls its rate by pacing",
             ),
             (
                 sentence(|config| config.emulated_connections = Some(0)),

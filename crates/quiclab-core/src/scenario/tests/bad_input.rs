@@ -154,7 +154,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"datagram_size = "1280 B""#, r#"slow_start_exit = "hystart""#, r#"s.toml:24: flows.f.sender.slow_start_exit = "hystart": allowed is `none`, `hystart-linux`, `hystart-chromium` or `hystart-plus-plus`"#),
     (r#"datagram_size = "1280 B""#, r#"controller = "lab""#, r#"s.toml:24: flows.f.sender.controller = "lab": allowed is `stack` or `quiclab`"#),
     (r#"datagram_size = "1280 B""#, r#"pacing = "none""#, r#"s.toml:24: flows.f.sender.pacing = "none": allowed is a table"#),
-    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "slow" }"#, r#"s.toml:24: flows.f.sender.pacing.kind = "slow": allowed is `none`, `leaky_bucket`, `even`, `quantum`, `linux` or `fq`"#),
+    (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "slow" }"#, r#"s.toml:24: flows.f.sender.pacing.kind = "slow": allowed is `none`, `leaky_bucket`, `even`, `quantum`, `time_bucket`, `linux` or `fq`"#),
     (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "none", factor = 2 }"#, "s.toml:24: flows.f.sender.pacing.factor = 2: unknown field, allowed is none: there is none"),
     (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "even", factor = 0 }"#, "s.toml:24: flows.f.sender.pacing.factor = 0: allowed is 0.01 to 10"),
     (r#"datagram_size = "1280 B""#, r#"pacing = { kind = "even", factor = 10.1 }"#, "s.toml:24: flows.f.sender.pacing.factor = 10.1: allowed is 0.01 to 10"),

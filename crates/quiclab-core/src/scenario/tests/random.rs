@@ -186,6 +186,9 @@ fn pacing() -> impl Strategy<Value = Pacing> {
             burst_packets,
             quantum
         }),
+        (factor(), any::<u32>(), factor()).prop_map(|(factor, burst_packets, burst_share)| {
+            Pacing::TimeBucket { factor, burst_packets, burst_share }
+        }),
         of(bit_rate()).prop_map(|max_rate| Pacing::Linux { max_rate }),
         of(bit_rate()).prop_map(|max_rate| Pacing::Fq { max_rate }),
     ]

@@ -96,19 +96,18 @@ fn check_control(path: &FieldPath, end: &EndpointConfig) -> Check {
     Ok(())
 }
 
+fn check_share(path: &FieldPath, share: f64) -> Check {
+    ensure(share > 0.0 && share <= 1.0, || {
+        let path = path.child("burst_share");
+        ScenarioError::refused(path, format!("{share:?}"), "above 0, at most 1: a part of the window")
+    })
+}
+
 fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionControl>) -> Check {
     let (factor, burst, quantum, rate) = match *pacing {
         Pacing::None => (None, None, None, None),
         Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time, whole_bursts: _ } => {
-            if let Some(share) = burst_share {
-                ensure(share > 0.0 && share <= 1.0, || {
-                    ScenarioError::refused(
-                        path.child("burst_share"),
-                        format!("{share:?}"),
-                        "above 0, at most 1: a part of the window",
-                    )
-                })?;
-            }
+            check_share(path, burst_share.unwrap_or(1.0))?;
             if let Some(time) = burst_time {
                 positive_time(&path.child("burst_time"), time)?;
             }
@@ -117,6 +116,10 @@ fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionCon
         Pacing::Even { factor } => (Some(factor), None, None, None),
         Pacing::Quantum { factor, burst_packets, quantum } => {
             (Some(factor), Some(burst_packets), Some(quantum), None)
+        }
+        Pacing::TimeBucket { factor, burst_packets, burst_share } => {
+            check_share(path, burst_share)?;
+            (Some(factor), Some(burst_packets), None, None)
         }
         Pacing::Linux { max_rate } | Pacing::Fq { max_rate } => (None, None, None, max_rate),
     };

@@ -360,6 +360,7 @@ fn parameters_of(config: &Config, paths: usize) -> TransportParameters {
             .then_some(Duration::from_millis(1)),
         connection_id_length: config.connection_id.bytes() as u8,
         paths: paths as u8,
+        message_end: 0,
     }
 }
 

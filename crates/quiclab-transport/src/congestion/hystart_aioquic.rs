@@ -1,0 +1,82 @@
+//! The exit from slow start of aioquic: the RTT has risen by a quarter, five times
+//! (aioquic 0.9.25, `quic/congestion/base.py`, `QuicRttMonitor`, and `RenoCongestionControl.on_rtt_measurement`; the
+//! same in 0.8.8 and 0.9.0, `quic/recovery.py`).
+//!
+//! | | aioquic | here |
+//! |---|---|---|
+//! | samples | raw RTTs, at most one each millisecond, the last five are kept | the same |
+//! | baseline | the smallest maximum of five so far | the same |
+//! | a rise | the minimum of the five is above the baseline by a quarter of it | the same |
+//! | no rise | a smaller one sets the count back to 0, none at all leaves it | the same |
+//! | exit | after the fifth, the threshold is the window *after* this acknowledgement has let it grow | the same: slow start ends when the next acknowledgement comes, before it counts |
+//! | later slow starts | none: it looks only while the threshold is unlimited | the same |
+
+use super::slow_start::{Answer, Question, SlowStartPolicy};
+use quiclab_core::{Duration, Time};
+
+/// Samples that are kept, and rises that end slow start (`_size`).
+const SIZE: usize = 5;
+/// No two samples are closer than this (`K_GRANULARITY`).
+const SPACING: Duration = Duration::from_millis(1);
+
+/// aioquic's RTT monitor.
+#[derive(Clone, Debug, Default)]
+pub struct RttRise {
+    samples: [Duration; SIZE],
+    /// Where the next sample goes; the oldest is there.
+    next: usize,
+    /// Whether there have been as many samples as are kept.
+    ready: bool,
+    /// When the last sample was taken; `None`: there was none.
+    sampled: Option<Time>,
+    /// The smallest maximum of all kept samples so far; `None` before there are enough.
+    baseline: Option<Duration>,
+    rises: usize,
+}
+
+impl RttRise {
+    /// Whether the RTT has risen often enough, with this sample; also asked again after it.
+    fn has_risen(&mut self, now: Time, rtt: Duration) -> bool {
+        if self.sampled.is_some_and(|last| now.since(last) <= SPACING) {
+            return false;
+        }
+        self.sampled = Some(now);
+        self.samples[self.next] = rtt;
+        self.next = (self.next + 1) % SIZE;
+        self.ready |= self.next == 0;
+        if !self.ready {
+            return false;
+        }
+        let least = self.samples.into_iter().min().expect("five samples");
+        let largest = self.samples.into_iter().max().expect("five samples");
+        let baseline = self.baseline.map_or(largest, |known| known.min(largest));
+        self.baseline = Some(baseline);
+        let rise = least.saturating_sub(baseline);
+        if rise * 4 >= baseline {
+            self.rises += 1;
+        } else if rise > Duration::ZERO {
+            self.rises = 0;
+        }
+        self.rises >= SIZE
+    }
+}
+
+impl SlowStartPolicy for RttRise {
+    fn on_ack(&mut self, question: &Question<'_>) -> Answer {
+        if !question.initial {
+            return Answer::GO_ON;
+        }
+        // the acknowledgement that showed the last rise has let the window grow
+        if self.rises >= SIZE {
+            return Answer::Leave;
+        }
+        if let Some(rtt) = question.rtt {
+            self.has_risen(question.ack.now, rtt);
+        }
+        Answer::GO_ON
+    }
+}
+
+#[cfg(test)]
+#[path = "hystart_aioquic_tests.rs"]
+mod tests;
