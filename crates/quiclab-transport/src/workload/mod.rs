@@ -5,13 +5,18 @@
 //! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
 
 mod download;
+mod on_datagrams;
+mod on_streams;
 mod request_response;
 mod samples;
 mod streams;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub(crate) use samples::Samples;
 pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
+use crate::datagram::{self, Probes, Schedule};
 use crate::error::{Error, ensure, refused};
 use quiclab_core::scenario::Workload;
 use quiclab_core::{ByteCount, Duration, Metrics, Progress, Role, Time};
@@ -70,14 +75,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    fn finish(&mut self, now: Time) {
+    pub(crate) fn finish(&mut self, now: Time) {
         if !self.progress.failed {
             self.progress.finished.get_or_insert(now);
         }
     }
 
     /// The transfer will not be completed, unless it already is.
-    fn fail(&mut self, reason: String) {
+    pub(crate) fn fail(&mut self, reason: String) {
         if self.progress.finished.is_none() {
             self.progress.failed = true;
             self.failure.get_or_insert(reason);
@@ -112,6 +117,34 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
             Err(refused("workload.kind", workload.kind(), "`download`, `request_response`"))
         }
     }
+}
+
+/// One side of `workload` on the streams and datagrams of QUIC; a page is built by [`crate::http`].
+///
+/// # Errors
+/// If a value of the workload is not allowed.
+pub(crate) fn build_on_streams(
+    role: Role,
+    workload: &Workload,
+    start: Time,
+) -> Result<Box<dyn StreamApplication>, Error> {
+    datagram::check(workload)?;
+    Ok(match *workload {
+        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
+            Box::new(on_streams::OnStreams::new(role, build(role, workload, start)?))
+        }
+        Workload::Datagrams { rate, size, duration, on, off } => {
+            let schedule = Schedule::new(rate, size, duration, on.zip(off), start);
+            match role {
+                Role::Server => Box::new(on_datagrams::Source::new(schedule)),
+                Role::Client => Box::new(on_datagrams::Sink::new(schedule)),
+            }
+        }
+        Workload::Ping { size, count, interval } => match role {
+            Role::Client => Box::new(on_datagrams::Prober::new(size, Probes::new(count, interval, start))),
+            Role::Server => Box::new(on_datagrams::Echo::new(count)),
+        },
+    })
 }
 
 fn positive(field: &'static str, size: ByteCount) -> Result<(), Error> {
