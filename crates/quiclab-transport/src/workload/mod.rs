@@ -18,8 +18,8 @@ pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
 use crate::datagram::{self, Probes, Schedule};
 use crate::error::{Error, ensure, refused};
-use quiclab_core::scenario::Workload;
-use quiclab_core::{ByteCount, Duration, Metrics, Progress, Role, Time};
+use quiclab_core::scenario::{QuicVersion, Workload};
+use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,20 @@ pub(crate) trait Application: Send {
     fn wake(&mut self, _now: Time) -> Command {
         Command::Wait
     }
+    /// Whether it sends and receives records of frames ([`Application::pull`], [`Application::read`]), many
+    /// messages at a time, and not one after the other.
+    fn uses_records(&self) -> bool {
+        false
+    }
+    /// The next record, if there is something to send now: its length, `most` at most, and the frames that
+    /// begin in it. Asked for when there is room, so that what is sent is chosen late.
+    fn pull(&mut self, _now: Time, _most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+        None
+    }
+    /// The application has read `bytes` of a record, in which these frames begin.
+    fn read(&mut self, _now: Time, _bytes: u64, _frames: &[Http2Frame]) -> Command {
+        Command::Wait
+    }
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
@@ -93,7 +107,7 @@ impl Outcome {
 /// One side of `workload` on a byte stream.
 ///
 /// # Errors
-/// If the workload needs datagrams, or is not one.
+/// If the workload needs datagrams or HTTP ([`crate::http`]), or a value is not allowed.
 pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
     match *workload {
         Workload::Download { size, duration, request } => {
@@ -119,7 +133,8 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
     }
 }
 
-/// One side of `workload` on the streams and datagrams of QUIC; a page is built by [`crate::http`].
+/// One side of `workload` on the streams and datagrams of QUIC, a page over HTTP/3; see
+/// [`crate::http::build_streams`] for one over Google QUIC.
 ///
 /// # Errors
 /// If a value of the workload is not allowed.
@@ -130,7 +145,8 @@ pub(crate) fn build_on_streams(
 ) -> Result<Box<dyn StreamApplication>, Error> {
     datagram::check(workload)?;
     Ok(match *workload {
-        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
+        Workload::Page { .. } => crate::http::build_streams(role, workload, QuicVersion::V1)?,
+        Workload::Download { .. } | Workload::RequestResponse { .. } => {
             Box::new(on_streams::OnStreams::new(role, build(role, workload, start)?))
         }
         Workload::Datagrams { rate, size, duration, on, off } => {
