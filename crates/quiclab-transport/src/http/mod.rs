@@ -19,6 +19,8 @@ mod h3;
 mod page;
 
 pub(crate) use h2::{build as build_http2, check as check_http2};
+#[cfg(test)]
+pub(crate) use page::testing;
 
 use crate::error::Error;
 use crate::workload::StreamApplication;

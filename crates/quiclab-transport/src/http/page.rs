@@ -259,7 +259,7 @@ impl WebServer {
 
 /// Pages for tests.
 #[cfg(test)]
-pub(super) mod testing {
+pub(crate) mod testing {
     use super::*;
     use quiclab_core::scenario::PageObjects;
 
