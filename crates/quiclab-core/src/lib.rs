@@ -7,6 +7,7 @@ mod bearer;
 mod element;
 mod endpoint;
 mod host;
+mod http2;
 mod link;
 mod packet;
 mod quantity;
@@ -28,6 +29,7 @@ pub use endpoint::{
     TransportObserver,
 };
 pub use host::Host;
+pub use http2::{Http2Frame, Record};
 pub use link::{Link, LinkError, Trace, TraceError};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;

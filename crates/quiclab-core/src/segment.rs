@@ -3,6 +3,8 @@
 //! Sequence numbers are positions in the stream and do not wrap (the wire's are the lowest 32
 //! bits); the SYN has position 0, so the first byte of data has 1 (RFC 9293 section 3.4).
 
+use crate::http2::Record;
+
 /// A TCP segment (RFC 9293 section 3.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -23,11 +25,12 @@ pub struct Segment {
     pub flags: Flags,
     /// Whether it was sent before; not on the wire, for whoever looks at a run.
     pub retransmission: bool,
-    /// Options beside timestamps; boxed, because most segments have none.
+    /// Options beside timestamps, or what the payload says; boxed, because most segments have neither.
     pub options: Option<Box<SegmentOptions>>,
 }
 
-/// Options of a segment beside timestamps.
+/// Options of a segment beside timestamps. A segment with data never has any, but may say what its payload
+/// is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SegmentOptions {
     /// Options of a SYN.
@@ -44,6 +47,8 @@ pub enum SegmentOptions {
     /// Selective acknowledgements, the first block that of the latest arrival, or a duplicate
     /// (RFC 2018 section 4, RFC 2883).
     Sack(SackBlocks),
+    /// No option: the records of the application that begin in the payload, in order.
+    Records(Vec<Record>),
 }
 
 /// Blocks of a SACK option: at most four fit into the option space, three with timestamps.
@@ -139,7 +144,7 @@ impl Segment {
     pub fn header_bytes(&self, timestamps: bool) -> u64 {
         let stamps = if timestamps { TIMESTAMPS } else { 0 };
         let options = match self.options.as_deref() {
-            None => stamps,
+            None | Some(SegmentOptions::Records(_)) => stamps,
             Some(SegmentOptions::Sack(blocks)) => {
                 stamps + SACK_HEAD + SACK_BLOCK * blocks.as_slice().len() as u64
             }
@@ -162,6 +167,15 @@ impl Segment {
     pub fn end(&self) -> u64 {
         let control = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
         self.sequence + u64::from(self.length) + control
+    }
+
+    /// The records that begin in the payload, where the application says; empty without any.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        match self.options.as_deref() {
+            Some(SegmentOptions::Records(records)) => records,
+            _ => &[],
+        }
     }
 
     /// The selective acknowledgements; empty without any.

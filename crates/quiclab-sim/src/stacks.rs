@@ -89,7 +89,10 @@ mod tests {
         for info in stacks() {
             assert!(!info.workloads.is_empty(), "{}", info.name);
             for kind in info.workloads {
-                assert!(["download", "request_response", "datagrams", "ping"].contains(kind), "{kind}");
+                assert!(
+                    ["download", "request_response", "datagrams", "ping", "page"].contains(kind),
+                    "{kind}"
+                );
             }
         }
     }

@@ -14,7 +14,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 version: env!("CARGO_PKG_VERSION"),
                 description: "TCP as Linux speaks it, a model of exact sizes on the wire; every part can be exchanged",
                 protocol: StackProtocol::Tcp,
-                workloads: &["download", "request_response"],
+                workloads: &["download", "request_response", "page"],
                 options: options(tcp::DEFAULT_PROFILE),
                 profiles: profiles(),
             },

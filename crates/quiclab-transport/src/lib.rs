@@ -4,7 +4,8 @@
 //! ```text
 //! tcp            lab-tcp: connection, sender, receiver, TLS flights, profiles
 //! datagram       lab-udp: constant-rate and on-off datagrams, ping
-//! workload       what an application does with a byte stream
+//! workload       what an application does with a byte stream, or with the streams of QUIC
+//! http           a web page: browser and server, HTTP/2 and HTTP/3
 //! congestion     windows and rates: NewReno, CUBIC, BBR, fixed; what ends slow start
 //! recovery       RTT, RACK-TLP, QUIC's thresholds and PTO, PRR, delivery rate
 //! pacing         when the next packet may leave
@@ -16,6 +17,7 @@ mod catalogue;
 pub mod congestion;
 mod datagram;
 mod error;
+mod http;
 pub mod operations;
 pub mod pacing;
 pub mod quic;

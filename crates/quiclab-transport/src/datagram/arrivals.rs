@@ -5,17 +5,17 @@ const WINDOW: u64 = 4096;
 const WORDS: usize = (WINDOW / 64) as usize;
 
 /// Numbers that have arrived, in 512 bytes.
-pub(super) struct Arrivals {
+pub(crate) struct Arrivals {
     /// Bit `number % WINDOW` of the numbers within the window below `next`.
     seen: [u64; WORDS],
     /// The largest number that arrived, and one; 0: none.
     next: u64,
     /// Different numbers that arrived.
-    pub(super) distinct: u64,
+    pub(crate) distinct: u64,
     /// Arrivals with a number below one that had arrived.
-    pub(super) reordered: u64,
+    pub(crate) reordered: u64,
     /// Arrivals of a number that had arrived.
-    pub(super) duplicates: u64,
+    pub(crate) duplicates: u64,
 }
 
 impl Default for Arrivals {

@@ -8,6 +8,9 @@ mod ping;
 mod port;
 mod stream;
 
+pub(crate) use ping::Probes;
+pub(crate) use stream::{Reception, Schedule};
+
 use crate::LAB_UDP;
 use crate::error::{Error, ensure, refused, within};
 use quiclab_core::scenario::{EndpointConfig, Workload};
@@ -38,6 +41,7 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
         ("slow_start_exit", config.slow_start_exit.is_some()),
         ("pacing", config.pacing.is_some()),
         ("tcp", config.tcp.is_some()),
+        ("http2", config.http2.is_some()),
         ("tls", config.tls.is_some()),
     ];
     if let Some(profile) = &config.profile {
@@ -56,6 +60,30 @@ pub(crate) fn build(
     start: Time,
 ) -> Result<Box<dyn Endpoint>, Error> {
     validate(config)?;
+    check(workload)?;
+    match *workload {
+        Workload::Datagrams { rate, size, duration, on, off } => {
+            let schedule = Schedule::new(rate, size, duration, on.zip(off), start);
+            Ok(match identity.role {
+                Role::Server => Box::new(stream::Source::new(identity, schedule)),
+                Role::Client => Box::new(stream::Sink::new(identity, schedule, start)),
+            })
+        }
+        Workload::Ping { size, count, interval } => Ok(match identity.role {
+            Role::Client => Box::new(ping::Prober::new(identity, size, count, interval, start)),
+            Role::Server => Box::new(ping::Echo::new(identity, count)),
+        }),
+        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
+            Err(refused("workload.kind", workload.kind(), "`datagrams`, `ping`"))
+        }
+    }
+}
+
+/// Checks the values of a workload of datagrams.
+///
+/// # Errors
+/// If one is not allowed.
+pub(crate) fn check(workload: &Workload) -> Result<(), Error> {
     match *workload {
         Workload::Datagrams { rate, size, duration, on, off } => {
             within("workload.size", Some(size), SIZES)?;
@@ -63,33 +91,21 @@ pub(crate) fn build(
                 refused("workload.rate", rate, "a rate above 0")
             })?;
             positive("workload.duration", duration)?;
-            let pauses = match (on, off) {
-                (None, None) => None,
+            match (on, off) {
+                (None, None) => Ok(()),
                 (Some(on), Some(off)) => {
                     positive("workload.on", on)?;
-                    positive("workload.off", off)?;
-                    Some((on, off))
+                    positive("workload.off", off)
                 }
-                _ => return Err(refused("workload.on", "one of `on` and `off`", "both or neither")),
-            };
-            let schedule = stream::Schedule::new(rate, size, duration, pauses, start);
-            Ok(match identity.role {
-                Role::Server => Box::new(stream::Source::new(identity, schedule)),
-                Role::Client => Box::new(stream::Sink::new(identity, schedule, start)),
-            })
+                _ => Err(refused("workload.on", "one of `on` and `off`", "both or neither")),
+            }
         }
         Workload::Ping { size, count, interval } => {
             within("workload.size", Some(size), SIZES)?;
             ensure(count > 0, || refused("workload.count", count, "1 or more"))?;
-            positive("workload.interval", interval)?;
-            Ok(match identity.role {
-                Role::Client => Box::new(ping::Prober::new(identity, size, count, interval, start)),
-                Role::Server => Box::new(ping::Echo::new(identity, count)),
-            })
+            positive("workload.interval", interval)
         }
-        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
-            Err(refused("workload.kind", workload.kind(), "`datagrams`, `ping`"))
-        }
+        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => Ok(()),
     }
 }
 

@@ -12,10 +12,8 @@ use quiclab_core::{
     Port, Progress, Time,
 };
 
-/// The end that asks.
-pub(super) struct Prober {
-    socket: Socket,
-    size: ByteCount,
+/// Probes, and what has become of them.
+pub(crate) struct Probes {
     count: u64,
     interval: Duration,
     start: Time,
@@ -23,22 +21,14 @@ pub(super) struct Prober {
     next: u64,
     /// When the probe sent last left.
     sent: Time,
-    arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals,
     times: Samples,
-    progress: Progress,
+    pub(crate) progress: Progress,
 }
 
-impl Prober {
-    pub(super) fn new(
-        identity: &EndpointIdentity,
-        size: ByteCount,
-        count: u32,
-        interval: Duration,
-        start: Time,
-    ) -> Self {
+impl Probes {
+    pub(crate) fn new(count: u32, interval: Duration, start: Time) -> Self {
         Self {
-            socket: Socket::new(identity),
-            size,
             count: u64::from(count),
             interval,
             start,
@@ -50,18 +40,30 @@ impl Prober {
         }
     }
 
-    fn report(&self, out: &mut Metrics) {
-        self.socket.report(out);
-        let sent = self.progress.finished.map(|_| self.count);
-        out.count("lost_packets", self.arrivals.lost(sent));
-        out.count("duplicate_packets", self.arrivals.duplicates);
+    /// The first probe leaves at another time.
+    pub(crate) fn begin(&mut self, start: Time) {
+        (self.start, self.sent) = (start, start);
     }
-}
 
-impl Element for Prober {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
-        let size = self.socket.receive(&packet);
-        let Payload::Datagram { number, sent, echo: true } = packet.payload else { return };
+    /// The probe to send now, if there is one; otherwise, after the last, stops to wait if it is time.
+    pub(crate) fn next(&mut self, now: Time) -> Option<u64> {
+        if self.next < self.count {
+            let number = self.next;
+            if self.start + self.interval * number > now {
+                return None;
+            }
+            self.next += 1;
+            self.sent = now;
+            return Some(number);
+        }
+        if self.sent + LINGER <= now {
+            self.progress.finished.get_or_insert(now);
+        }
+        None
+    }
+
+    /// The answer to a probe arrived.
+    pub(crate) fn answered(&mut self, now: Time, number: u64, sent: Time, size: ByteCount) {
         if !self.arrivals.add(number) {
             return;
         }
@@ -72,21 +74,8 @@ impl Element for Prober {
         }
     }
 
-    fn wake(&mut self, now: Time, out: &mut Outputs) {
-        self.progress.started.get_or_insert(now);
-        if self.next < self.count {
-            while self.next < self.count && self.start + self.interval * self.next <= now {
-                let payload = Payload::Datagram { number: self.next, sent: now, echo: false };
-                self.socket.send(now, self.size, payload, out);
-                self.next += 1;
-                self.sent = now;
-            }
-        } else if self.sent + LINGER <= now {
-            self.progress.finished.get_or_insert(now);
-        }
-    }
-
-    fn next_wake(&self) -> Option<Time> {
+    /// When [`Probes::next`] wants to be called.
+    pub(crate) fn deadline(&self) -> Option<Time> {
         if self.progress.finished.is_some() {
             None
         } else if self.next < self.count {
@@ -96,13 +85,66 @@ impl Element for Prober {
         }
     }
 
+    /// Probes without an answer: of all, once no more is waited for.
+    pub(crate) fn lost(&self) -> u64 {
+        self.arrivals.lost(self.progress.finished.map(|_| self.count))
+    }
+
+    pub(crate) fn report(&self, out: &mut Metrics) {
+        self.times.report("rtt_ms", out);
+    }
+}
+
+/// The end that asks.
+pub(super) struct Prober {
+    socket: Socket,
+    size: ByteCount,
+    probes: Probes,
+}
+
+impl Prober {
+    pub(super) fn new(
+        identity: &EndpointIdentity,
+        size: ByteCount,
+        count: u32,
+        interval: Duration,
+        start: Time,
+    ) -> Self {
+        Self { socket: Socket::new(identity), size, probes: Probes::new(count, interval, start) }
+    }
+
+    fn report(&self, out: &mut Metrics) {
+        self.socket.report(out);
+        out.count("lost_packets", self.probes.lost());
+        out.count("duplicate_packets", self.probes.arrivals.duplicates);
+    }
+}
+
+impl Element for Prober {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+        let size = self.socket.receive(&packet);
+        let Payload::Datagram { number, sent, echo: true } = packet.payload else { return };
+        self.probes.answered(now, number, sent, size);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        self.probes.progress.started.get_or_insert(now);
+        while let Some(number) = self.probes.next(now) {
+            self.socket.send(now, self.size, Payload::Datagram { number, sent: now, echo: false }, out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.probes.deadline()
+    }
+
     fn counters(&self) -> Counters {
         self.socket.counters
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
-        self.times.report("rtt_ms", out);
+        self.probes.report(out);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
@@ -112,7 +154,7 @@ impl Element for Prober {
 
 impl Endpoint for Prober {
     fn progress(&self) -> Progress {
-        self.progress
+        self.probes.progress
     }
 }
 

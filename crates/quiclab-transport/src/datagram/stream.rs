@@ -18,22 +18,22 @@ use quiclab_core::{
 
 /// When which datagram leaves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     rate: DataRate,
-    size: ByteCount,
+    pub(crate) size: ByteCount,
     start: Time,
     /// When the sender's time is over.
-    end: Time,
+    pub(crate) end: Time,
     /// Length of a period from start to start, `Duration::MAX` without pauses.
     period: Duration,
     /// Datagrams of a full period.
     per_period: u64,
     /// Datagrams in all.
-    total: u64,
+    pub(crate) total: u64,
 }
 
 impl Schedule {
-    pub(super) fn new(
+    pub(crate) fn new(
         rate: DataRate,
         size: ByteCount,
         duration: Duration,
@@ -62,6 +62,11 @@ impl Schedule {
         schedule
     }
 
+    /// The same, from another time on.
+    pub(crate) fn starting(self, start: Time) -> Self {
+        Self { start, end: start + self.end.since(self.start), ..self }
+    }
+
     /// Time of datagram `index` of a period, from its start.
     fn offset(&self, index: u64) -> Duration {
         // in 128 bits: exact for a run of any length
@@ -80,7 +85,7 @@ impl Schedule {
     }
 
     /// When datagram `number` leaves; `None` behind the last.
-    fn time(&self, number: u64) -> Option<Time> {
+    pub(crate) fn time(&self, number: u64) -> Option<Time> {
         if number >= self.total {
             return None;
         }
@@ -181,27 +186,22 @@ impl Delays {
     }
 }
 
-/// The end that receives.
-pub(super) struct Sink {
-    socket: Socket,
+/// What has arrived, and whether more is to be waited for.
+pub(crate) struct Reception {
     schedule: Schedule,
-    /// When the flow starts; `None` once it has.
-    start: Option<Time>,
-    arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals,
     delays: Delays,
     /// When something new arrived last.
     last: Option<Time>,
     /// The receiver waits no longer.
     over: bool,
-    progress: Progress,
+    pub(crate) progress: Progress,
 }
 
-impl Sink {
-    pub(super) fn new(identity: &EndpointIdentity, schedule: Schedule, start: Time) -> Self {
+impl Reception {
+    pub(crate) fn new(schedule: Schedule) -> Self {
         Self {
-            socket: Socket::new(identity),
             schedule,
-            start: Some(start),
             arrivals: Arrivals::default(),
             delays: Delays::default(),
             last: None,
@@ -210,19 +210,66 @@ impl Sink {
         }
     }
 
-    fn report(&self, out: &mut Metrics) {
-        self.socket.report(out);
-        out.count("datagrams_received", self.arrivals.distinct);
-        out.count("lost_packets", self.arrivals.lost(self.over.then_some(self.schedule.total)));
-        out.count("reordered_packets", self.arrivals.reordered);
-        out.count("duplicate_packets", self.arrivals.duplicates);
-        self.delays.report(out);
+    /// The schedule begins at another time.
+    pub(crate) fn begin(&mut self, start: Time) {
+        self.schedule = self.schedule.starting(start);
     }
 
-    fn finish(&mut self) {
-        self.over = true;
-        let last = self.last.unwrap_or_default();
-        self.progress.finished.get_or_insert(last.max(self.schedule.end));
+    pub(crate) fn arrive(&mut self, now: Time, number: u64, sent: Time, size: ByteCount) {
+        if self.arrivals.add(number) {
+            self.progress.delivered_bytes += size.bytes();
+            self.delays.add(now.since(sent));
+            self.last = Some(now);
+        }
+    }
+
+    /// When the receiver stops to wait; `None`: it has.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let complete = self.arrivals.distinct == self.schedule.total;
+        let end = if complete { self.schedule.end } else { self.schedule.end + LINGER };
+        Some(end).filter(|_| !self.over)
+    }
+
+    /// Stops to wait if it is time; whether it has stopped.
+    pub(crate) fn expire(&mut self, now: Time) -> bool {
+        if self.deadline().is_some_and(|due| due <= now) {
+            self.over = true;
+            let last = self.last.unwrap_or_default();
+            self.progress.finished.get_or_insert(last.max(self.schedule.end));
+        }
+        self.over
+    }
+
+    /// Datagrams that did not arrive: of all, once the receiver waits no longer.
+    pub(crate) fn lost(&self) -> u64 {
+        self.arrivals.lost(self.over.then_some(self.schedule.total))
+    }
+
+    pub(crate) fn report(&self, out: &mut Metrics) {
+        out.count("datagrams_received", self.arrivals.distinct);
+        self.delays.report(out);
+    }
+}
+
+/// The end that receives.
+pub(super) struct Sink {
+    socket: Socket,
+    /// When the flow starts; `None` once it has.
+    start: Option<Time>,
+    reception: Reception,
+}
+
+impl Sink {
+    pub(super) fn new(identity: &EndpointIdentity, schedule: Schedule, start: Time) -> Self {
+        Self { socket: Socket::new(identity), start: Some(start), reception: Reception::new(schedule) }
+    }
+
+    fn report(&self, out: &mut Metrics) {
+        self.socket.report(out);
+        out.count("lost_packets", self.reception.lost());
+        out.count("reordered_packets", self.reception.arrivals.reordered);
+        out.count("duplicate_packets", self.reception.arrivals.duplicates);
+        self.reception.report(out);
     }
 }
 
@@ -230,30 +277,21 @@ impl Element for Sink {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
         let size = self.socket.receive(&packet);
         let Payload::Datagram { number, sent, echo: false } = packet.payload else { return };
-        if !self.arrivals.add(number) {
-            return;
-        }
-        self.progress.delivered_bytes += size.bytes();
-        self.delays.add(now.since(sent));
-        self.last = Some(now);
+        self.reception.arrive(now, number, sent, size);
     }
 
     fn wake(&mut self, now: Time, _out: &mut Outputs) {
         if self.start.is_some_and(|start| start <= now) {
             self.start = None;
-            self.progress.started = Some(now);
+            self.reception.progress.started = Some(now);
         }
-        if self.next_wake().is_some_and(|due| due <= now) {
-            self.finish();
+        if self.start.is_none() {
+            self.reception.expire(now);
         }
     }
 
     fn next_wake(&self) -> Option<Time> {
-        if self.over {
-            return None;
-        }
-        let complete = self.arrivals.distinct == self.schedule.total;
-        self.start.or(Some(if complete { self.schedule.end } else { self.schedule.end + LINGER }))
+        self.reception.deadline().map(|due| self.start.unwrap_or(due))
     }
 
     fn counters(&self) -> Counters {
@@ -271,6 +309,6 @@ impl Element for Sink {
 
 impl Endpoint for Sink {
     fn progress(&self) -> Progress {
-        self.progress
+        self.reception.progress
     }
 }

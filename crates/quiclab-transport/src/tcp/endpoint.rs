@@ -3,16 +3,21 @@
 //! Each call from the simulation passes on a segment or the due timers, lets the application read, act and
 //! write, and sends until there is nothing more to send now. The application reads at once what has
 //! arrived; a host that takes time is an element of its own.
+//!
+//! An application of records ([`Application::uses_records`]) chooses what to send when the send buffer has
+//! room, one record of TLS at a time, as a server does whose writes block when the socket is full
+//! (TCP_NOTSENT_LOWAT unset: what is in the buffer is chosen, sent or not).
 
 use super::connection::Connection;
 use super::profile::Values;
+use super::records::Records;
 use super::sender::Snapshot;
-use super::tls::Channel;
+use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
     ByteCount, Counters, DataRate, Direction, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple,
-    FlowId, Metrics, Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, Role,
-    Segment, Time, TransportEvent, TransportObserver,
+    FlowId, Http2Frame, Metrics, Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, Record,
+    RecoveryState, Role, Segment, SegmentOptions, Time, TransportEvent, TransportObserver,
 };
 
 /// IP headers in bytes (RFC 791, RFC 8200).
@@ -26,6 +31,8 @@ pub(super) struct TcpEndpoint {
     connection: Connection,
     channel: Channel,
     application: Box<dyn Application>,
+    /// What the payload of segments says; `None` where the application sends messages.
+    records: Option<Box<Records>>,
     /// When the client connects; `None` once it has, and for servers.
     start: Option<Time>,
     /// How far the application has been told about the connection.
@@ -69,6 +76,7 @@ impl TcpEndpoint {
         Self {
             channel: Channel::new(identity.role, config.tls.as_ref()),
             connection: Connection::new(config, linear_syns, identity.role, random),
+            records: application.uses_records().then(Box::default),
             application,
             start,
             told: Told::default(),
@@ -108,7 +116,12 @@ impl TcpEndpoint {
             self.channel.open();
         }
         let read = self.connection.read(now);
-        let delivered = self.channel.received(read, self.application.expected());
+        let delivered = if self.records.is_some() {
+            self.channel.arrive(read);
+            0
+        } else {
+            self.channel.received(read, self.application.expected())
+        };
         if self.told.open && !self.told.ready && self.channel.is_ready() {
             self.told.ready = true;
             let command = self.application.connected(now);
@@ -116,6 +129,10 @@ impl TcpEndpoint {
         }
         if delivered > 0 {
             let command = self.application.received(now, delivered);
+            self.obey(command);
+        }
+        while let Some((bytes, frames)) = self.next_record() {
+            let command = self.application.read(now, bytes, &frames);
             self.obey(command);
         }
         if !self.told.closed_by_peer && self.connection.is_finished_by_peer() {
@@ -128,10 +145,14 @@ impl TcpEndpoint {
             self.obey(command);
         }
         self.tell_end(now);
-        self.write();
+        self.write(now);
         if self.told.ready && self.channel.is_empty() && self.connection.is_all_acknowledged() {
             self.application.acknowledged(now);
         }
+    }
+
+    fn next_record(&mut self) -> Option<(u64, Vec<Http2Frame>)> {
+        self.records.as_mut()?.next(&mut self.channel)
     }
 
     fn tell_end(&mut self, now: Time) {
@@ -161,12 +182,16 @@ impl TcpEndpoint {
     }
 
     /// Writes what there is room for, and ends the stream after the last byte.
-    fn write(&mut self) {
+    fn write(&mut self, now: Time) {
         if !self.connection.is_open() || self.told.finished {
             return;
         }
         loop {
-            let bytes = self.channel.take(self.connection.room().min(LARGEST_WRITE));
+            let room = self.connection.room().min(LARGEST_WRITE);
+            if self.records.is_some() && room > 0 {
+                self.pull(now, room);
+            }
+            let bytes = self.channel.take(room);
             if bytes == 0 {
                 break;
             }
@@ -178,9 +203,26 @@ impl TcpEndpoint {
         }
     }
 
-    fn send(&mut self, now: Time, segment: Segment, out: &mut Outputs) {
+    /// Lets the application choose the next record, if the one before is written.
+    fn pull(&mut self, now: Time, room: u64) {
+        let Some(records) = self.records.as_mut().filter(|_| self.told.ready && !self.closing) else {
+            return;
+        };
+        if self.channel.is_empty()
+            && let Some((length, frames)) = self.application.pull(now, room.min(RECORD))
+        {
+            let position = self.channel.send_record(length);
+            let length = u16::try_from(length).expect("at most a record of TLS");
+            records.push(Record { position, length, frames });
+        }
+    }
+
+    fn send(&mut self, now: Time, mut segment: Segment, out: &mut Outputs) {
         let bytes = self.ip_header + self.connection.header_bytes(&segment) + u64::from(segment.length);
         let size = ByteCount::from_bytes(bytes);
+        if let Some(records) = self.records.as_ref().filter(|_| segment.length > 0) {
+            segment.options = records.of(segment.sequence, segment.length);
+        }
         self.counters.created.add(size);
         self.counters.sent.add(size);
         let packet = Packet {
@@ -252,6 +294,12 @@ impl Element for TcpEndpoint {
             return; // background traffic that went astray
         };
         self.connection.receive(now, &segment);
+        if let Some(records) = &mut self.records {
+            records.acknowledge(segment.acknowledgement);
+            if let Some(SegmentOptions::Records(said)) = segment.options.map(|options| *options) {
+                records.arrive(said, &self.channel);
+            }
+        }
         if let (Some(observer), Some(outcome)) = (&mut self.observer, self.connection.take_acknowledgement())
         {
             let (packets, bytes) = (outcome.acked_segments, outcome.acked_bytes);

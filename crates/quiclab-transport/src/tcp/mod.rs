@@ -3,11 +3,12 @@
 //! ```text
 //! endpoint ── an Endpoint of a connection, TLS and an application
 //!   ├── tls          messages of the application <-> bytes of the stream
+//!   ├── records      what the payload of segments says, where the application tells
 //!   ├── connection   states, acknowledgements, timestamps
 //!   │     ├── handshake   options, SYN retransmission
 //!   │     ├── sender      what may be sent, what was, and what became of it
 //!   │     └── receiver    what has arrived, and what to acknowledge
-//!   └── crate::workload
+//!   └── crate::workload, crate::http
 //! profile ── values of Linux releases; options ── with the overrides of a scenario
 //! ```
 
@@ -19,14 +20,15 @@ mod names;
 mod options;
 mod profile;
 mod receiver;
+mod records;
 mod sender;
 mod tls;
 
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, OptionRow, profiles, rows};
 
-use crate::error::Error;
-use crate::workload;
+use crate::error::{Error, refused};
+use crate::{http, workload};
 use quiclab_core::scenario::{EndpointConfig, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
 
@@ -43,7 +45,14 @@ pub(crate) fn build(
     observer: Option<Box<dyn TransportObserver>>,
 ) -> Result<Box<dyn Endpoint>, Error> {
     let values = options::resolve(config)?;
-    let application = workload::build(identity.role, workload, start)?;
+    let application = match (workload, &config.http2) {
+        (Workload::Page { .. }, options) => http::build_http2(identity.role, workload, options.as_ref())?,
+        (_, None) => workload::build(identity.role, workload, start)?,
+        (_, Some(_)) => {
+            let allowed = format!("nothing with `{}`: only a `page` uses HTTP/2", workload.kind());
+            return Err(refused("http2", "given", allowed));
+        }
+    };
     let random = RandomStream::new(seed, &identity.name);
     Ok(Box::new(endpoint::TcpEndpoint::new(identity, values, application, start, random, observer)))
 }

@@ -2,8 +2,8 @@
 
 use super::names::name;
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
-use crate::LAB_TCP;
 use crate::error::{Error, ensure, refused, within};
+use crate::{LAB_TCP, http};
 use quiclab_core::scenario::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, Tls};
 use quiclab_core::{ByteCount, DataRate, Duration};
 
@@ -31,6 +31,7 @@ pub(super) fn resolve(options: &EndpointConfig) -> Result<Values, Error> {
     })?;
     check_tcp(options.tcp.as_ref(), &mut values)?;
     check_tls(options.tls.as_ref())?;
+    http::check_http2(options.http2.as_ref())?;
     values.config.tls = options.tls.clone();
     check_control(options, &mut values)?;
     Ok(values)

@@ -24,7 +24,7 @@ use quiclab_core::Role;
 use quiclab_core::scenario::{Tls, TlsVersion};
 
 /// Largest plaintext of a record (RFC 8446 section 5.1, RFC 5246 section 6.2.1).
-const RECORD: u64 = 16_384;
+pub(super) const RECORD: u64 = 16_384;
 /// Header of a record: type, version, length.
 const HEADER: u64 = 5;
 /// What TLS 1.3 adds to a protected record: header, content type, tag of an AEAD (RFC 8446 section 5.2).
@@ -127,11 +127,24 @@ pub(super) struct Channel {
     message: u64,
     /// Bytes of the stream received that belong to a flight or record that is not complete.
     incoming: u64,
+    /// Bytes of flights and of records of an application that makes them itself, since the beginning: made
+    /// here, and taken from what was received.
+    made: u64,
+    consumed: u64,
 }
 
 impl Channel {
     pub(super) fn new(role: Role, tls: Option<&Tls>) -> Self {
-        Self { role, plan: tls.map(Plan::new), done: 0, queued: 0, message: 0, incoming: 0 }
+        Self {
+            role,
+            plan: tls.map(Plan::new),
+            done: 0,
+            queued: 0,
+            message: 0,
+            incoming: 0,
+            made: 0,
+            consumed: 0,
+        }
     }
 
     /// The stream is open: the client's first flight is ready.
@@ -200,6 +213,43 @@ impl Channel {
         delivered
     }
 
+    // records that the application makes
+
+    /// The application sends a record of `bytes`; the position of its first byte in the stream.
+    pub(super) fn send_record(&mut self, bytes: u64) -> u64 {
+        let position = 1 + self.made;
+        let size = bytes + self.plan.map_or(0, |plan| plan.overhead);
+        self.queued += size;
+        self.made += size;
+        position
+    }
+
+    /// `bytes` were read from the stream.
+    pub(super) fn arrive(&mut self, bytes: u64) {
+        self.incoming += bytes;
+        self.shake_hands();
+    }
+
+    /// Position of the next record to be read.
+    pub(super) const fn next_record(&self) -> u64 {
+        1 + self.consumed
+    }
+
+    /// How much of a record of which `left` bytes are missing the application reads now: with TLS nothing
+    /// before it is complete.
+    pub(super) fn take_record(&mut self, left: u64) -> u64 {
+        let (bytes, size) = match self.plan {
+            None => (left.min(self.incoming), left.min(self.incoming)),
+            Some(plan) if self.done == plan.length && self.incoming >= left + plan.overhead => {
+                (left, left + plan.overhead)
+            }
+            Some(_) => (0, 0),
+        };
+        self.incoming -= size;
+        self.consumed += size;
+        bytes
+    }
+
     /// Queues flights of this end and takes complete ones of the peer, as far as their turn has come.
     fn shake_hands(&mut self) {
         let Some(plan) = self.plan else { return };
@@ -208,8 +258,10 @@ impl Channel {
             let own = (self.role == Role::Client) == self.done.is_multiple_of(2);
             if own {
                 self.queued += size;
+                self.made += size;
             } else if self.incoming >= size {
                 self.incoming -= size;
+                self.consumed += size;
             } else {
                 return;
             }

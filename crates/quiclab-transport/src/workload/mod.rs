@@ -5,16 +5,21 @@
 //! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
 
 mod download;
+mod on_datagrams;
+mod on_streams;
 mod request_response;
 mod samples;
 mod streams;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub(crate) use samples::Samples;
 pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
+use crate::datagram::{self, Probes, Schedule};
 use crate::error::{Error, ensure, refused};
-use quiclab_core::scenario::Workload;
-use quiclab_core::{ByteCount, Duration, Metrics, Progress, Role, Time};
+use quiclab_core::scenario::{QuicVersion, Workload};
+use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,20 @@ pub(crate) trait Application: Send {
     fn wake(&mut self, _now: Time) -> Command {
         Command::Wait
     }
+    /// Whether it sends and receives records of frames ([`Application::pull`], [`Application::read`]), many
+    /// messages at a time, and not one after the other.
+    fn uses_records(&self) -> bool {
+        false
+    }
+    /// The next record, if there is something to send now: its length, `most` at most, and the frames that
+    /// begin in it. Asked for when there is room, so that what is sent is chosen late.
+    fn pull(&mut self, _now: Time, _most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+        None
+    }
+    /// The application has read `bytes` of a record, in which these frames begin.
+    fn read(&mut self, _now: Time, _bytes: u64, _frames: &[Http2Frame]) -> Command {
+        Command::Wait
+    }
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
@@ -70,14 +89,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    fn finish(&mut self, now: Time) {
+    pub(crate) fn finish(&mut self, now: Time) {
         if !self.progress.failed {
             self.progress.finished.get_or_insert(now);
         }
     }
 
     /// The transfer will not be completed, unless it already is.
-    fn fail(&mut self, reason: String) {
+    pub(crate) fn fail(&mut self, reason: String) {
         if self.progress.finished.is_none() {
             self.progress.failed = true;
             self.failure.get_or_insert(reason);
@@ -88,7 +107,7 @@ impl Outcome {
 /// One side of `workload` on a byte stream.
 ///
 /// # Errors
-/// If the workload needs datagrams, or is not one.
+/// If the workload needs datagrams or HTTP ([`crate::http`]), or a value is not allowed.
 pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
     match *workload {
         Workload::Download { size, duration, request } => {
@@ -112,6 +131,36 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
             Err(refused("workload.kind", workload.kind(), "`download`, `request_response`"))
         }
     }
+}
+
+/// One side of `workload` on the streams and datagrams of QUIC, a page over HTTP/3; see
+/// [`crate::http::build_streams`] for one over Google QUIC.
+///
+/// # Errors
+/// If a value of the workload is not allowed.
+pub(crate) fn build_on_streams(
+    role: Role,
+    workload: &Workload,
+    start: Time,
+) -> Result<Box<dyn StreamApplication>, Error> {
+    datagram::check(workload)?;
+    Ok(match *workload {
+        Workload::Page { .. } => crate::http::build_streams(role, workload, QuicVersion::V1)?,
+        Workload::Download { .. } | Workload::RequestResponse { .. } => {
+            Box::new(on_streams::OnStreams::new(role, build(role, workload, start)?))
+        }
+        Workload::Datagrams { rate, size, duration, on, off } => {
+            let schedule = Schedule::new(rate, size, duration, on.zip(off), start);
+            match role {
+                Role::Server => Box::new(on_datagrams::Source::new(schedule)),
+                Role::Client => Box::new(on_datagrams::Sink::new(schedule)),
+            }
+        }
+        Workload::Ping { size, count, interval } => match role {
+            Role::Client => Box::new(on_datagrams::Prober::new(size, Probes::new(count, interval, start))),
+            Role::Server => Box::new(on_datagrams::Echo::new(count)),
+        },
+    })
 }
 
 fn positive(field: &'static str, size: ByteCount) -> Result<(), Error> {

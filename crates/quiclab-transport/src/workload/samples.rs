@@ -28,6 +28,7 @@ impl Samples {
                 "response_time_ms_max",
                 "response_time_ms_p95",
             ],
+            "object_ms" => ["object_ms_mean", "object_ms_min", "object_ms_max", "object_ms_p95"],
             _ => unreachable!("names of metrics are static: `{name}` needs a line here"),
         };
         let mut sorted = self.nanos.clone();

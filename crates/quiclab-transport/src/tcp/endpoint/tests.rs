@@ -7,6 +7,8 @@ use quiclab_core::{Flags, SegmentOptions};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+mod page;
+
 const DELAY: Duration = Duration::from_millis(10);
 
 fn ms(millis: u64) -> Time {

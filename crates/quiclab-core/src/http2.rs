@@ -1,0 +1,99 @@
+//! Frames of HTTP/2 as they travel in segments of lab-tcp.
+//!
+//! A segment's payload is a length. What its bytes mean must reach the peer's application nevertheless: a
+//! segment with the first byte of a *record*, one write of an application in one record of TLS, tells what
+//! is written there ([`crate::SegmentOptions::Records`]).
+
+/// One write of an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Position of its first byte in the stream of TCP, where TLS' record begins if there is one.
+    pub position: u64,
+    /// Bytes of the application.
+    pub length: u16,
+    /// Frames that begin in it; frames follow each other without a gap from the stream's first byte on.
+    pub frames: Vec<Http2Frame>,
+}
+
+/// A frame (RFC 9113 section 4.1), its content as values or as a length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Http2Frame {
+    /// No frame: the client's connection preface, before the first one (RFC 9113 section 3.4).
+    Preface,
+    /// SETTINGS (RFC 9113 section 6.5).
+    Settings {
+        /// Parameters in it.
+        count: u8,
+        /// SETTINGS_MAX_CONCURRENT_STREAMS, if it is one of them.
+        max_streams: Option<u32>,
+        /// SETTINGS_INITIAL_WINDOW_SIZE, if it is one of them.
+        stream_window: Option<u32>,
+    },
+    /// SETTINGS with ACK.
+    SettingsAck,
+    /// WINDOW_UPDATE (RFC 9113 section 6.9).
+    WindowUpdate {
+        /// The stream; 0: the connection.
+        stream: u32,
+        /// Bytes more.
+        increment: u32,
+    },
+    /// HEADERS with a whole field section (RFC 9113 section 6.2).
+    Headers {
+        /// The stream.
+        stream: u32,
+        /// Length of the field section, compressed.
+        section: u32,
+        /// It says which stream it depends on (RFC 7540 section 5.3, deprecated by RFC 9113).
+        dependency: bool,
+        /// END_STREAM.
+        end: bool,
+    },
+    /// DATA (RFC 9113 section 6.1).
+    Data {
+        /// The stream.
+        stream: u32,
+        /// Payload in bytes; no padding.
+        length: u32,
+        /// END_STREAM.
+        end: bool,
+    },
+}
+
+impl Http2Frame {
+    /// Length of the header of a frame in bytes.
+    pub const HEADER: u64 = 9;
+
+    /// Length in bytes, header included.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        let payload = match *self {
+            Self::Preface => return 24,
+            Self::Settings { count, .. } => 6 * count as u64,
+            Self::SettingsAck => 0,
+            Self::WindowUpdate { .. } => 4,
+            // exclusive bit with the stream, and weight
+            Self::Headers { section, dependency, .. } => section as u64 + if dependency { 5 } else { 0 },
+            Self::Data { length, .. } => length as u64,
+        };
+        Self::HEADER + payload
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9113: 3.4 the preface, 6.5.1 six bytes a setting, 6.9 four, 6.2 four and one of a dependency.
+    #[test]
+    fn frames_are_as_long_as_their_fields() {
+        assert_eq!(Http2Frame::Preface.bytes(), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len() as u64);
+        assert_eq!(Http2Frame::Settings { count: 5, max_streams: None, stream_window: None }.bytes(), 39);
+        assert_eq!(Http2Frame::SettingsAck.bytes(), 9);
+        assert_eq!(Http2Frame::WindowUpdate { stream: 0, increment: 1 }.bytes(), 13);
+        let headers =
+            |dependency| Http2Frame::Headers { stream: 1, section: 100, dependency, end: true }.bytes();
+        assert_eq!((headers(false), headers(true)), (109, 114));
+        assert_eq!(Http2Frame::Data { stream: 1, length: 16_384, end: true }.bytes(), 16_393);
+    }
+}

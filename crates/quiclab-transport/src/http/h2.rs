@@ -1,0 +1,161 @@
+//! HTTP/2 on a byte stream (RFC 9113): what can be chosen, and how a page over it is built.
+//!
+//! | | default | source |
+//! | --- | --- | --- |
+//! | stream window of the client | 6 MiB | `kSpdyStreamMaxRecvWindowSize` (Chromium net/http/http_network_session.cc) |
+//! | connection window of the client | 15 MiB | `kSpdySessionMaxRecvWindowSize`, the same |
+//! | streams the client allows | 1000, for pushes: no effect | `kSpdyMaxConcurrentPushedStreams`, sent up to Chromium 116 |
+//! | stream window of the server | 65535 | `H2WindowSize` (Apache httpd 2.4 mod_http2) |
+//! | connection window of the server | 2^31 - 1 | `h2_session_start`, the same: "the connection window can only get in the way" |
+//! | streams the server allows | 100 | `H2MaxSessionStreams`, the same |
+//! | payload of a DATA frame | 16384 | SETTINGS_MAX_FRAME_SIZE where the peer says nothing (RFC 9113 section 6.5.2) |
+//!
+//! | | deployed programs | here |
+//! | --- | --- | --- |
+//! | HPACK's table, CONTINUATION, padding, PING, push | yes | none: sections have given lengths |
+//! | records of TLS | Apache: 1300 B for the first MB (`H2TLSWarmUpSize`), then 16 KB | 16 KB, or what there is room for |
+//! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
+//! | GOAWAY before closing | some | none: the client closes the connection |
+
+use super::h2_client::Client;
+use super::h2_server::Server;
+use super::page::{Browser, Page, WebServer};
+use crate::error::{Error, refused, within};
+use crate::workload::Application;
+use quiclab_core::scenario::{Http2Options, Workload};
+use quiclab_core::{ByteCount, Role};
+
+/// Window before anything is said (RFC 9113 section 6.9.2).
+pub(super) const INITIAL_WINDOW: u64 = 65_535;
+/// Largest window (RFC 9113 section 6.9.1).
+const LARGEST_WINDOW: u64 = (1 << 31) - 1;
+/// Largest payload that every peer takes (RFC 9113 section 4.2).
+const LARGEST_FRAME: u64 = 16_384;
+
+/// The values of one end, complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Values {
+    pub(super) stream_window: u64,
+    pub(super) connection_window: u64,
+    pub(super) max_streams: u32,
+    pub(super) frame_size: u64,
+}
+
+impl Values {
+    pub(super) fn new(role: Role, options: Option<&Http2Options>) -> Self {
+        let default = match role {
+            Role::Client => Self {
+                stream_window: 6 << 20,
+                connection_window: 15 << 20,
+                max_streams: 1000,
+                frame_size: LARGEST_FRAME,
+            },
+            Role::Server => Self {
+                stream_window: INITIAL_WINDOW,
+                connection_window: LARGEST_WINDOW,
+                max_streams: 100,
+                frame_size: LARGEST_FRAME,
+            },
+        };
+        let Some(options) = options else { return default };
+        let bytes = |value: Option<ByteCount>, default| value.map_or(default, ByteCount::bytes);
+        Self {
+            stream_window: bytes(options.stream_window, default.stream_window),
+            connection_window: bytes(options.connection_window, default.connection_window),
+            max_streams: options.max_streams.unwrap_or(default.max_streams),
+            frame_size: bytes(options.frame_size, default.frame_size),
+        }
+    }
+}
+
+/// Checks the options of an end.
+///
+/// # Errors
+/// If a value is not allowed.
+pub(crate) fn check(options: Option<&Http2Options>) -> Result<(), Error> {
+    let Some(options) = options else { return Ok(()) };
+    let bytes = ByteCount::from_bytes;
+    within("http2.stream_window", options.stream_window, bytes(1)..=bytes(LARGEST_WINDOW))?;
+    // SETTINGS do not change it, and it cannot be made smaller
+    let connection = bytes(INITIAL_WINDOW)..=bytes(LARGEST_WINDOW);
+    within("http2.connection_window", options.connection_window, connection)?;
+    within("http2.max_streams", options.max_streams, 1..=u32::MAX)?;
+    within("http2.frame_size", options.frame_size, bytes(1)..=bytes(LARGEST_FRAME))
+}
+
+/// One side of a page on a byte stream.
+///
+/// # Errors
+/// If a value of the page is not allowed, or an option has no effect.
+pub(crate) fn build(
+    role: Role,
+    workload: &Workload,
+    options: Option<&Http2Options>,
+) -> Result<Box<dyn Application>, Error> {
+    check(options)?;
+    let page = Page::new(workload)?;
+    let values = Values::new(role, options);
+    Ok(match role {
+        Role::Client => {
+            if let Some(size) = options.and_then(|options| options.frame_size) {
+                return Err(refused("http2.frame_size", size, "nothing: a client of pages sends no DATA"));
+            }
+            Box::new(Client::new(Browser::new(page), values))
+        }
+        Role::Server => Box::new(Server::new(WebServer::new(page), values)),
+    })
+}
+
+/// The stream of a request (RFC 9113 section 5.1.1: the client's are odd).
+pub(super) fn stream_of(request: usize) -> u32 {
+    u32::try_from(2 * request + 1).expect("a page has fewer objects")
+}
+
+/// The request of a stream.
+pub(super) const fn request_of(stream: u32) -> usize {
+    (stream / 2) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::testing::page;
+    use super::*;
+    use quiclab_core::scenario::{ObjectKind, Priorities};
+
+    #[test]
+    fn options_are_checked_and_replace_defaults() {
+        let options = |change: fn(&mut Http2Options)| {
+            let mut options = Http2Options::default();
+            change(&mut options);
+            options
+        };
+        for (change, expected) in [
+            (
+                (|options| options.stream_window = Some(ByteCount::ZERO)) as fn(&mut Http2Options),
+                "http2.stream_window: `0 B` is not allowed; allowed is 1 B to 2147483647 B",
+            ),
+            (
+                |options| options.connection_window = Some(ByteCount::from_bytes(65_534)),
+                "http2.connection_window: `65534 B` is not allowed; allowed is 65535 B to 2147483647 B",
+            ),
+            (
+                |options| options.max_streams = Some(0),
+                "http2.max_streams: `0` is not allowed; allowed is 1 to 4294967295",
+            ),
+            (
+                |options| options.frame_size = Some(ByteCount::from_bytes(16_385)),
+                "http2.frame_size: `16385 B` is not allowed; allowed is 1 B to 16 KiB",
+            ),
+        ] {
+            assert_eq!(check(Some(&options(change))).expect_err("refused").to_string(), expected);
+        }
+        let given = options(|options| options.max_streams = Some(7));
+        let values = Values::new(Role::Server, Some(&given));
+        assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
+        let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
+        let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
+        let error = build(Role::Client, &workload, Some(&given)).err().expect("refused").to_string();
+        assert!(error.starts_with("http2.frame_size: `1 kB`") || error.contains("sends no DATA"), "{error}");
+        assert!(build(Role::Server, &workload, Some(&given)).is_ok());
+    }
+}

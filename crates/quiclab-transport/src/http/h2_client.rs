@@ -1,0 +1,166 @@
+//! The browser's end of HTTP/2 (RFC 9113), as Chromium's `SpdySession`.
+//!
+//! It begins with preface, SETTINGS and WINDOW_UPDATE for the connection, and asks at once, without waiting for
+//! the server's SETTINGS: up to 100 streams until these say otherwise (`kInitialMaxConcurrentStreams`).
+
+use super::h2::{INITIAL_WINDOW, Values, stream_of};
+use super::h2_frames::{Read, Reader, ReceiveWindow, Writer};
+use super::page::Browser;
+use crate::workload::{Application, Command, Outcome};
+use quiclab_core::{Http2Frame, Metrics, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Streams at a time before the server has said how many.
+const STREAMS_AT_FIRST: usize = 100;
+/// Parameters of SETTINGS: 1, 2, 3, 4 and 6 (`AddDefaultHttp2Settings`, Chromium 106 to 116).
+const SETTINGS: u8 = 5;
+
+/// See the module documentation.
+pub(super) struct Client {
+    browser: Browser,
+    values: Values,
+    greeted: bool,
+    /// Streams at a time that the server allows.
+    max_streams: usize,
+    /// Frames to send before requests.
+    control: VecDeque<Http2Frame>,
+    writer: Writer,
+    reader: Reader,
+    connection: ReceiveWindow,
+    streams: BTreeMap<u32, ReceiveWindow>,
+}
+
+impl Client {
+    pub(super) fn new(browser: Browser, values: Values) -> Self {
+        Self {
+            browser,
+            values,
+            greeted: false,
+            max_streams: STREAMS_AT_FIRST,
+            control: VecDeque::new(),
+            writer: Writer::default(),
+            reader: Reader::default(),
+            connection: ReceiveWindow::new(values.connection_window),
+            streams: BTreeMap::new(),
+        }
+    }
+
+    fn greet(&mut self) {
+        self.greeted = true;
+        self.writer.push(Http2Frame::Preface);
+        self.writer.push(Http2Frame::Settings {
+            count: SETTINGS,
+            max_streams: Some(self.values.max_streams),
+            stream_window: u32::try_from(self.values.stream_window).ok(),
+        });
+        let increment = u32::try_from(self.values.connection_window - INITIAL_WINDOW).expect("below 2^31");
+        if increment > 0 {
+            self.writer.push(Http2Frame::WindowUpdate { stream: 0, increment });
+        }
+    }
+
+    fn ask(&mut self, now: Time) {
+        let request = self.browser.ask(now);
+        let stream = stream_of(request);
+        self.streams.insert(stream, ReceiveWindow::new(self.values.stream_window));
+        self.writer.push(Http2Frame::Headers {
+            stream,
+            section: u32::try_from(self.browser.page.request).expect("checked: shorter than a list may be"),
+            dependency: self.browser.page.by_browser,
+            end: true,
+        });
+    }
+
+    /// Part of a body has arrived; whether the page is loaded.
+    fn on_data(&mut self, now: Time, stream: u32, bytes: u64, end: bool) -> bool {
+        if let Some(increment) = self.connection.read(bytes) {
+            self.control.push_back(Http2Frame::WindowUpdate { stream: 0, increment });
+        }
+        if end {
+            self.streams.remove(&stream);
+        } else if let Some(increment) = self.streams.get_mut(&stream).and_then(|window| window.read(bytes)) {
+            self.control.push_back(Http2Frame::WindowUpdate { stream, increment });
+        }
+        self.browser.receive(now, super::h2::request_of(stream), bytes)
+    }
+}
+
+impl Application for Client {
+    fn start(&mut self, now: Time) {
+        self.browser.start(now);
+    }
+
+    fn connected(&mut self, _now: Time) -> Command {
+        Command::Wait
+    }
+
+    fn expected(&self) -> u64 {
+        0
+    }
+
+    fn received(&mut self, _now: Time, _bytes: u64) -> Command {
+        Command::Wait
+    }
+
+    fn uses_records(&self) -> bool {
+        true
+    }
+
+    fn pull(&mut self, now: Time, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+        if self.writer.is_empty() {
+            if !self.greeted {
+                self.greet();
+            } else if let Some(frame) = self.control.pop_front() {
+                self.writer.push(frame);
+            } else if self.browser.wants() && self.browser.open() < self.max_streams {
+                self.ask(now);
+            }
+        }
+        self.writer.take(most)
+    }
+
+    fn read(&mut self, now: Time, bytes: u64, frames: &[Http2Frame]) -> Command {
+        self.reader.arrive(bytes, frames);
+        while let Some(read) = self.reader.next() {
+            match read {
+                Read::Data { stream, bytes, end } => {
+                    if self.on_data(now, stream, bytes, end) {
+                        return Command::Close;
+                    }
+                }
+                Read::Frame(Http2Frame::Settings { max_streams, .. }) => {
+                    if let Some(most) = max_streams {
+                        self.max_streams = usize::try_from(most).unwrap_or(usize::MAX);
+                    }
+                    self.control.push_back(Http2Frame::SettingsAck);
+                }
+                // the response of a stream begins; windows for what a client does not send
+                Read::Frame(_) => {}
+            }
+        }
+        Command::Wait
+    }
+
+    fn acknowledged(&mut self, _now: Time) {}
+
+    fn peer_closed(&mut self, _now: Time) -> Command {
+        self.browser.abandoned();
+        Command::Close
+    }
+
+    fn peer_aborted(&mut self, _now: Time) {
+        self.browser.outcome.fail("reset by the server".to_owned());
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.browser.outcome.fail(reason);
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.browser.outcome
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        self.browser.statistics(out);
+    }
+}

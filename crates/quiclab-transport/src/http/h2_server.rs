@@ -1,0 +1,234 @@
+//! The web server's end of HTTP/2 (RFC 9113), as Apache's mod_http2 with nghttp2.
+//!
+//! What is sent is chosen frame by frame, when there is room: SETTINGS and their like first, then HEADERS of
+//! responses that begin, then DATA.
+//!
+//! | priorities | order of DATA |
+//! | --- | --- |
+//! | `browser` | Chromium makes each stream depend, exclusively, on the last one of its priority or a higher one (`Http2PriorityDependencies`), so nghttp2 sends them one after the other: by urgency, then in the order of requests; one that its window stops lets the next go |
+//! | `round_robin` | one frame of each in turn |
+
+use super::h2::{INITIAL_WINDOW, Values, request_of, stream_of};
+use super::h2_frames::{Read, Reader, Writer};
+use super::page::WebServer;
+use crate::workload::{Application, Command, Outcome};
+use quiclab_core::{Http2Frame, Time};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
+
+/// Order of a response: urgency, then its request.
+type Key = (u8, usize);
+
+/// A response that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Response {
+    /// Bytes of its body that no frame has.
+    left: u64,
+    /// What the client's window for the stream allows; negative after it was made smaller.
+    window: i64,
+}
+
+/// See the module documentation.
+pub(super) struct Server {
+    server: WebServer,
+    values: Values,
+    greeted: bool,
+    /// Frames to send before DATA.
+    control: VecDeque<Http2Frame>,
+    writer: Writer,
+    reader: Reader,
+    responses: BTreeMap<Key, Response>,
+    /// The response that sent DATA last.
+    last: Key,
+    /// What the client's window for the connection allows.
+    window: u64,
+    /// The client's window for new streams.
+    stream_window: i64,
+}
+
+impl Server {
+    pub(super) fn new(server: WebServer, values: Values) -> Self {
+        Self {
+            server,
+            values,
+            greeted: false,
+            control: VecDeque::new(),
+            writer: Writer::default(),
+            reader: Reader::default(),
+            responses: BTreeMap::new(),
+            last: (0, 0),
+            window: INITIAL_WINDOW,
+            stream_window: INITIAL_WINDOW as i64,
+        }
+    }
+
+    /// SETTINGS hold what is not the default of the protocol (`h2_session_start`).
+    fn greet(&mut self) {
+        self.greeted = true;
+        let Values { stream_window, connection_window, max_streams, .. } = self.values;
+        let stream_window =
+            (stream_window != INITIAL_WINDOW).then(|| u32::try_from(stream_window).expect("below 2^31"));
+        self.control.push_back(Http2Frame::Settings {
+            count: 1 + u8::from(stream_window.is_some()),
+            max_streams: Some(max_streams),
+            stream_window,
+        });
+        let increment = u32::try_from(connection_window - INITIAL_WINDOW).expect("below 2^31");
+        if increment > 0 {
+            self.control.push_back(Http2Frame::WindowUpdate { stream: 0, increment });
+        }
+    }
+
+    fn key(&self, request: usize) -> Key {
+        (self.server.page.priority(request).urgency, request)
+    }
+
+    /// Begins the responses whose time has come.
+    fn respond(&mut self, now: Time) {
+        while let Some(request) = self.server.next_response(now) {
+            let section = u32::try_from(self.server.page.response).expect("shorter than a list may be");
+            let stream = stream_of(request);
+            self.control.push_back(Http2Frame::Headers { stream, section, dependency: false, end: false });
+            let response = Response { left: self.server.page.body(request), window: self.stream_window };
+            self.responses.insert(self.key(request), response);
+        }
+    }
+
+    /// The next frame to send.
+    fn choose(&mut self) -> Option<Http2Frame> {
+        if let Some(frame) = self.control.pop_front() {
+            return Some(frame);
+        }
+        if self.window == 0 {
+            return None;
+        }
+        let may_send = |entry: &(&Key, &Response)| entry.1.window > 0;
+        let key = if self.server.page.by_browser {
+            *self.responses.iter().find(may_send)?.0
+        } else {
+            let after = self.responses.range((Excluded(self.last), Unbounded));
+            *after.chain(self.responses.range(..=self.last)).find(may_send)?.0
+        };
+        self.last = key;
+        let response = self.responses.get_mut(&key).expect("found above");
+        let length = self.values.frame_size.min(response.left).min(response.window as u64).min(self.window);
+        self.window -= length;
+        response.window -= length as i64;
+        response.left -= length;
+        let end = response.left == 0;
+        if end {
+            self.responses.remove(&key);
+        }
+        Some(Http2Frame::Data { stream: stream_of(key.1), length: length as u32, end })
+    }
+
+    fn on_frame(&mut self, now: Time, frame: Http2Frame) {
+        match frame {
+            Http2Frame::Headers { stream, .. } => {
+                self.server.asked(now, request_of(stream));
+                self.respond(now);
+            }
+            Http2Frame::Settings { stream_window, .. } => {
+                if let Some(window) = stream_window {
+                    // "adjust the size of all stream flow-control windows" (RFC 9113 section 6.9.2)
+                    let change = i64::from(window) - self.stream_window;
+                    self.responses.values_mut().for_each(|response| response.window += change);
+                    self.stream_window += change;
+                }
+                self.control.push_back(Http2Frame::SettingsAck);
+            }
+            Http2Frame::WindowUpdate { stream: 0, increment } => self.window += u64::from(increment),
+            Http2Frame::WindowUpdate { stream, increment } => {
+                let key = self.key(request_of(stream));
+                if let Some(response) = self.responses.get_mut(&key) {
+                    response.window += i64::from(increment);
+                }
+            }
+            Http2Frame::Preface | Http2Frame::SettingsAck | Http2Frame::Data { .. } => {}
+        }
+    }
+
+    /// Everything was written.
+    fn is_done(&self) -> bool {
+        self.server.is_done()
+            && self.responses.is_empty()
+            && self.control.is_empty()
+            && self.writer.is_empty()
+    }
+}
+
+impl Application for Server {
+    fn start(&mut self, _now: Time) {}
+
+    fn connected(&mut self, _now: Time) -> Command {
+        self.greet();
+        Command::Wait
+    }
+
+    fn expected(&self) -> u64 {
+        0
+    }
+
+    fn received(&mut self, _now: Time, _bytes: u64) -> Command {
+        Command::Wait
+    }
+
+    fn uses_records(&self) -> bool {
+        true
+    }
+
+    fn pull(&mut self, _now: Time, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+        while !self.writer.fills(most) {
+            let Some(frame) = self.choose() else { break };
+            self.writer.push(frame);
+        }
+        self.writer.take(most)
+    }
+
+    fn read(&mut self, now: Time, bytes: u64, frames: &[Http2Frame]) -> Command {
+        self.reader.arrive(bytes, frames);
+        while let Some(read) = self.reader.next() {
+            if let Read::Frame(frame) = read {
+                self.on_frame(now, frame);
+            }
+        }
+        Command::Wait
+    }
+
+    fn acknowledged(&mut self, now: Time) {
+        if self.is_done() {
+            self.server.outcome.finish(now);
+        }
+    }
+
+    fn peer_closed(&mut self, now: Time) -> Command {
+        self.responses.clear();
+        self.server.abandoned(now);
+        Command::Close
+    }
+
+    fn peer_aborted(&mut self, now: Time) {
+        self.peer_closed(now);
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.server.failed(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.server.deadline()
+    }
+
+    fn wake(&mut self, now: Time) -> Command {
+        self.respond(now);
+        Command::Wait
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.server.outcome
+    }
+}
+
+#[cfg(test)]
+#[path = "h2_tests.rs"]
+mod tests;

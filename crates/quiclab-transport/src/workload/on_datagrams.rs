@@ -1,0 +1,387 @@
+//! Datagrams and ping in DATAGRAM frames (RFC 9221): the schedules of lab-udp on a connection of QUIC.
+//!
+//! | | lab-udp | here |
+//! | --- | --- | --- |
+//! | the schedule begins | at the start of the flow | when this end is connected: before, nothing can be sent |
+//! | a datagram leaves | at its time | when congestion control and pacing allow it; its time counts for the delay |
+//! | the end | the receiver's, alone | the client closes the connection |
+//!
+//! The client is connected half a round trip before the server, so its schedule ends as much earlier; what
+//! is on its way then arrives within the time that a receiver waits in any case.
+
+use super::{Outcome, StreamApplication, StreamId, Streams};
+use crate::datagram::{Probes, Reception, Schedule};
+use quiclab_core::{ByteCount, Metrics, Time};
+
+/// The server of `datagrams`: sends.
+pub(super) struct Source {
+    schedule: Schedule,
+    /// Number of the next datagram.
+    next: u64,
+    connected: bool,
+    outcome: Outcome,
+}
+
+impl Source {
+    pub(super) fn new(schedule: Schedule) -> Self {
+        Self { schedule, next: 0, connected: false, outcome: Outcome::default() }
+    }
+}
+
+impl StreamApplication for Source {
+    fn start(&mut self, _now: Time) {}
+
+    fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.connected = true;
+        self.schedule = self.schedule.starting(now);
+        self.outcome.progress.started = Some(now);
+        self.wake(now, streams);
+    }
+
+    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
+
+    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
+
+    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
+
+    fn closed_by_peer(&mut self, _now: Time) {
+        self.failed("closed by the client before the last datagram was sent".to_owned());
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.connected = false;
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let end = Some(self.schedule.end).filter(|_| self.outcome.progress.finished.is_none());
+        self.schedule.time(self.next).or(end).filter(|_| self.connected)
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        if !self.connected {
+            return;
+        }
+        while let Some(time) = self.schedule.time(self.next).filter(|time| *time <= now) {
+            streams.send_datagram(length(self.schedule.size), self.next, time, false);
+            self.next += 1;
+        }
+        if self.next >= self.schedule.total && self.schedule.end <= now {
+            self.outcome.finish(now);
+        }
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+/// The client of `datagrams`: receives.
+pub(super) struct Sink {
+    reception: Reception,
+    connected: bool,
+    outcome: Outcome,
+}
+
+impl Sink {
+    pub(super) fn new(schedule: Schedule) -> Self {
+        Self { reception: Reception::new(schedule), connected: false, outcome: Outcome::default() }
+    }
+}
+
+impl StreamApplication for Sink {
+    fn start(&mut self, now: Time) {
+        self.outcome.progress.started = Some(now);
+    }
+
+    fn connected(&mut self, now: Time, _streams: &mut dyn Streams) {
+        self.connected = true;
+        self.reception.begin(now);
+    }
+
+    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
+
+    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
+
+    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
+
+    fn datagram(
+        &mut self,
+        now: Time,
+        length: u16,
+        number: u64,
+        sent: Time,
+        echo: bool,
+        _streams: &mut dyn Streams,
+    ) {
+        if !echo {
+            self.reception.arrive(now, number, sent, ByteCount::from_bytes(u64::from(length)));
+            self.outcome.progress.delivered_bytes = self.reception.progress.delivered_bytes;
+        }
+    }
+
+    fn closed_by_peer(&mut self, _now: Time) {
+        self.failed("closed by the server".to_owned());
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.connected = false;
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.reception.deadline().filter(|_| self.connected)
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        if self.deadline().is_some_and(|due| due <= now) && self.reception.expire(now) {
+            let finished = self.reception.progress.finished.expect("it waits no longer");
+            self.outcome.finish(finished);
+            streams.close();
+        }
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        out.count("lost_datagrams", self.reception.lost());
+        out.count("reordered_datagrams", self.reception.arrivals.reordered);
+        out.count("duplicate_datagrams", self.reception.arrivals.duplicates);
+        self.reception.report(out);
+    }
+}
+
+/// The client of `ping`: asks.
+pub(super) struct Prober {
+    size: ByteCount,
+    probes: Probes,
+    connected: bool,
+    outcome: Outcome,
+}
+
+impl Prober {
+    pub(super) fn new(size: ByteCount, probes: Probes) -> Self {
+        Self { size, probes, connected: false, outcome: Outcome::default() }
+    }
+
+    /// Ends the connection once no more is waited for.
+    fn finish(&mut self, streams: &mut dyn Streams) {
+        let Some(finished) = self.probes.progress.finished else { return };
+        if self.outcome.progress.finished.is_none() {
+            self.outcome.finish(finished);
+            streams.close();
+        }
+    }
+}
+
+impl StreamApplication for Prober {
+    fn start(&mut self, now: Time) {
+        self.outcome.progress.started = Some(now);
+    }
+
+    fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.connected = true;
+        self.probes.begin(now);
+        self.wake(now, streams);
+    }
+
+    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
+
+    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
+
+    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
+
+    fn datagram(
+        &mut self,
+        now: Time,
+        length: u16,
+        number: u64,
+        sent: Time,
+        echo: bool,
+        streams: &mut dyn Streams,
+    ) {
+        if echo {
+            self.probes.answered(now, number, sent, ByteCount::from_bytes(u64::from(length)));
+            self.outcome.progress.delivered_bytes = self.probes.progress.delivered_bytes;
+            self.finish(streams);
+        }
+    }
+
+    fn closed_by_peer(&mut self, _now: Time) {
+        self.failed("closed by the server".to_owned());
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.connected = false;
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.probes.deadline().filter(|_| self.connected)
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        if !self.connected {
+            return;
+        }
+        while let Some(number) = self.probes.next(now) {
+            streams.send_datagram(length(self.size), number, now, false);
+        }
+        self.finish(streams);
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        out.count("lost_datagrams", self.probes.lost());
+        out.count("duplicate_datagrams", self.probes.arrivals.duplicates);
+        self.probes.report(out);
+    }
+}
+
+/// The server of `ping`: answers.
+pub(super) struct Echo {
+    /// Probes there will be.
+    count: u64,
+    outcome: Outcome,
+}
+
+impl Echo {
+    pub(super) fn new(count: u32) -> Self {
+        Self { count: u64::from(count), outcome: Outcome::default() }
+    }
+}
+
+impl StreamApplication for Echo {
+    fn start(&mut self, _now: Time) {}
+
+    fn connected(&mut self, _now: Time, _streams: &mut dyn Streams) {}
+
+    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
+
+    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
+
+    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
+
+    fn datagram(
+        &mut self,
+        now: Time,
+        length: u16,
+        number: u64,
+        sent: Time,
+        echo: bool,
+        streams: &mut dyn Streams,
+    ) {
+        if echo {
+            return;
+        }
+        let progress = &mut self.outcome.progress;
+        progress.started.get_or_insert(now);
+        progress.delivered_bytes += u64::from(length);
+        streams.send_datagram(length, number, sent, true);
+        if number + 1 == self.count {
+            self.outcome.finish(now);
+        }
+    }
+
+    /// The client closes when it waits no longer, whatever was lost.
+    fn closed_by_peer(&mut self, now: Time) {
+        self.outcome.finish(now);
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.outcome.fail(reason);
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+fn length(size: ByteCount) -> u16 {
+    u16::try_from(size.bytes()).expect("checked: a datagram of UDP holds it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::build_on_streams;
+    use super::super::testing::{Call, Recorder};
+    use super::*;
+    use quiclab_core::scenario::Workload;
+    use quiclab_core::{DataRate, Duration, Role};
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn metric(application: &dyn StreamApplication, name: &str) -> Option<f64> {
+        let mut out = Metrics::default();
+        application.statistics(&mut out);
+        out.0.iter().find(|metric| metric.0 == name).map(|metric| metric.1)
+    }
+
+    #[test]
+    fn the_schedule_begins_with_the_connection() {
+        // 8000 bits at 8 Mbit/s: one in each of 3 ms
+        let workload = Workload::Datagrams {
+            rate: DataRate::from_mbps(8),
+            size: ByteCount::from_bytes(1000),
+            duration: Duration::from_millis(3),
+            on: None,
+            off: None,
+        };
+        let build = |role| build_on_streams(role, &workload, ms(1)).expect("a good workload");
+        let (mut client, mut server) = (build(Role::Client), build(Role::Server));
+        let mut streams = Recorder::new(Role::Server);
+        assert_eq!(server.deadline(), None);
+        server.connected(ms(40), &mut streams);
+        assert_eq!((streams.take(), server.deadline()), (vec![Call::Datagram(0, false)], Some(ms(41))));
+        server.wake(ms(42), &mut streams);
+        assert_eq!(streams.take(), [Call::Datagram(1, false), Call::Datagram(2, false)]);
+        assert_eq!((server.deadline(), server.outcome().progress.finished), (Some(ms(43)), None));
+        server.wake(ms(43), &mut streams);
+        assert_eq!((server.deadline(), server.outcome().progress.finished), (None, Some(ms(43))));
+
+        client.start(ms(1));
+        client.connected(ms(30), &mut streams);
+        client.datagram(ms(50), 1000, 0, ms(40), false, &mut streams);
+        client.datagram(ms(55), 1000, 2, ms(42), false, &mut streams);
+        // 3 ms of the schedule, 3 s of waiting
+        assert_eq!(client.deadline(), Some(ms(3033)));
+        client.wake(ms(3033), &mut streams);
+        assert_eq!((streams.take(), client.deadline()), (vec![Call::Close], None));
+        let progress = client.outcome().progress;
+        assert_eq!((progress.finished, progress.delivered_bytes), (Some(ms(55)), 2000));
+        assert_eq!(metric(client.as_ref(), "lost_datagrams"), Some(1.0));
+        assert_eq!(metric(client.as_ref(), "one_way_delay_ms_mean"), Some(11.5));
+    }
+
+    #[test]
+    fn probes_are_answered_and_the_last_answer_ends_the_connection() {
+        let workload = Workload::Ping {
+            size: ByteCount::from_bytes(56),
+            count: 2,
+            interval: Duration::from_millis(100),
+        };
+        let build = |role| build_on_streams(role, &workload, ms(0)).expect("a good workload");
+        let (mut client, mut server) = (build(Role::Client), build(Role::Server));
+        let mut streams = Recorder::new(Role::Client);
+        client.start(ms(0));
+        client.connected(ms(20), &mut streams);
+        server.datagram(ms(30), 56, 0, ms(20), false, &mut streams);
+        assert_eq!(streams.take(), [Call::Datagram(0, false), Call::Datagram(0, true)]);
+        client.datagram(ms(40), 56, 0, ms(20), true, &mut streams);
+        assert_eq!((client.deadline(), streams.take()), (Some(ms(120)), vec![]));
+        client.wake(ms(120), &mut streams);
+        server.datagram(ms(130), 56, 1, ms(120), false, &mut streams);
+        client.datagram(ms(144), 56, 1, ms(120), true, &mut streams);
+        assert_eq!(streams.take(), [Call::Datagram(1, false), Call::Datagram(1, true), Call::Close]);
+        assert_eq!(client.outcome().progress.finished, Some(ms(144)));
+        assert_eq!(server.outcome().progress.finished, Some(ms(130)));
+        assert_eq!(metric(client.as_ref(), "rtt_ms_mean"), Some(22.0));
+    }
+}

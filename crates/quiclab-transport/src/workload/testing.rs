@@ -1,0 +1,68 @@
+//! Streams that write down what is asked of them, for tests.
+
+use super::{Priority, StreamId, Streams};
+use quiclab_core::{Role, Time};
+
+/// What an application asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Open(StreamId),
+    Write(StreamId, u64),
+    Finish(StreamId),
+    Reset(StreamId),
+    Priority(StreamId, Priority),
+    /// Number, and whether it is an echo.
+    Datagram(u64, bool),
+    Close,
+}
+
+/// See the module documentation.
+pub(crate) struct Recorder {
+    role: Role,
+    /// Streams that may be opened of each kind.
+    pub(crate) limit: u64,
+    opened: [u64; 2],
+    calls: Vec<Call>,
+}
+
+impl Recorder {
+    pub(crate) fn new(role: Role) -> Self {
+        Self { role, limit: 100, opened: [0; 2], calls: Vec::new() }
+    }
+
+    /// What was asked for since the last time.
+    pub(crate) fn take(&mut self) -> Vec<Call> {
+        std::mem::take(&mut self.calls)
+    }
+}
+
+impl Streams for Recorder {
+    fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
+        let index = &mut self.opened[usize::from(bidirectional)];
+        if *index == self.limit {
+            return None;
+        }
+        let id = StreamId::new(*index, self.role == Role::Server, bidirectional);
+        *index += 1;
+        self.calls.push(Call::Open(id));
+        Some(id)
+    }
+    fn write(&mut self, stream: StreamId, bytes: u64) {
+        self.calls.push(Call::Write(stream, bytes));
+    }
+    fn finish(&mut self, stream: StreamId) {
+        self.calls.push(Call::Finish(stream));
+    }
+    fn reset(&mut self, stream: StreamId) {
+        self.calls.push(Call::Reset(stream));
+    }
+    fn set_priority(&mut self, stream: StreamId, priority: Priority) {
+        self.calls.push(Call::Priority(stream, priority));
+    }
+    fn send_datagram(&mut self, _length: u16, number: u64, _sent: Time, echo: bool) {
+        self.calls.push(Call::Datagram(number, echo));
+    }
+    fn close(&mut self) {
+        self.calls.push(Call::Close);
+    }
+}
