@@ -60,12 +60,6 @@ impl RttEstimator {
         Self { variation, ..self }
     }
 
-    /// The same with another rule for the variation.
-    #[must_use]
-    pub fn with_variation(self, _variation: quiclab_core::scenario::RttVariation) -> Self {
-        self
-    }
-
     /// A sample: `latest` from sending to acknowledgement, of which the peer says it waited `ack_delay`,
     /// and may have waited `max_ack_delay` at most (`None`: not limited yet). Only acknowledgements that
     /// newly acknowledge their largest packet, and something ack-eliciting, give one (section 5.1).
