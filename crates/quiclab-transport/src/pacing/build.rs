@@ -9,9 +9,19 @@ use quiclab_core::scenario::Pacing;
 pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> {
     match *pacing {
         Pacing::None => Box::new(Unpaced),
-        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time } => {
-            Box::new(LeakyBucket::new(factor, burst_packets).with_burst(burst_share, burst_time))
-        }
+        Pacing::LeakyBucket {
+            factor,
+            slow_start_factor,
+            burst_packets,
+            burst_share,
+            burst_time,
+            idle_burst_packets,
+        } => Box::new(
+            LeakyBucket::new(factor, burst_packets)
+                .with_burst(burst_share, burst_time)
+                .with_slow_start(slow_start_factor)
+                .with_idle_burst(idle_burst_packets),
+        ),
         Pacing::Even { factor } => Box::new(Even::new(factor)),
         Pacing::Quantum { factor, burst_packets, quantum } => {
             Box::new(Quantum::new(factor, burst_packets, quantum))
@@ -43,9 +53,28 @@ mod tests {
         for (pacing, kbps, burst) in [
             (Pacing::None, 0, 40),
             (
-                Pacing::LeakyBucket { factor: 1.25, burst_packets: 16, burst_share: None, burst_time: None },
+                Pacing::LeakyBucket {
+                    factor: 1.25,
+                    slow_start_factor: None,
+                    burst_packets: 16,
+                    burst_share: None,
+                    burst_time: None,
+                    idle_burst_packets: None,
+                },
                 1200,
                 16,
+            ),
+            (
+                Pacing::LeakyBucket {
+                    factor: 1.25,
+                    slow_start_factor: Some(2.0),
+                    burst_packets: 2,
+                    burst_share: None,
+                    burst_time: None,
+                    idle_burst_packets: Some(10),
+                },
+                1920, // no threshold: slow start
+                10,
             ),
             (Pacing::Even { factor: 1.0 }, 960, 1),
             (Pacing::Quantum { factor: 1.25, burst_packets: 12, quantum }, 1200, 12),

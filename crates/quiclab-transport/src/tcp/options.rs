@@ -272,9 +272,11 @@ mod tests {
                 sentence(|config| {
                     config.pacing = Some(Pacing::LeakyBucket {
                         factor: 1.25,
+                        slow_start_factor: None,
                         burst_packets: 0,
                         burst_share: None,
                         burst_time: None,
+                        idle_burst_packets: None,
                     });
                 }),
                 "pacing.burst_packets: `0` is not allowed; allowed is 1 to 4294967295",

@@ -39,7 +39,14 @@ fn pacing(random: &mut RandomStream, bbr: bool) -> Pacing {
     let factor = pick(random, &[0.1, 1.25, 10.0]);
     let burst_packets = pick(random, &[1, 10, u32::MAX]);
     let kinds = [
-        Pacing::LeakyBucket { factor, burst_packets, burst_share: None, burst_time: None },
+        Pacing::LeakyBucket {
+            factor,
+            slow_start_factor: None,
+            burst_packets,
+            burst_share: None,
+            burst_time: None,
+            idle_burst_packets: None,
+        },
         Pacing::Even { factor },
         Pacing::Quantum { factor, burst_packets, quantum: Duration::from_millis(2) },
         Pacing::Linux { max_rate: None },
