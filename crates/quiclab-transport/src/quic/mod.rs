@@ -13,8 +13,18 @@
 
 mod config;
 mod handshake;
+mod options;
+mod profile;
 mod received;
 mod sent;
 mod stream;
 
 pub use config::Config;
+pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
+
+use crate::error::Error;
+use quiclab_core::scenario::EndpointConfig;
+
+pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
+    options::resolve(config).map(drop)
+}
