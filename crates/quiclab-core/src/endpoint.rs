@@ -49,6 +49,8 @@ pub struct EndpointIdentity {
     pub role: Role,
     /// Source and destination of the packets it sends.
     pub tuple: FiveTuple,
+    /// Paths that it has, each with an output of its own; 1 without Multipath QUIC.
+    pub paths: usize,
 }
 
 impl EndpointIdentity {
@@ -151,7 +153,7 @@ mod tests {
     fn ids_of_two_endpoints_never_meet() {
         let first = |flow, role| {
             let tuple = FiveTuple::default();
-            EndpointIdentity { name: String::new(), flow: FlowId(flow), role, tuple }.first_packet_id()
+            EndpointIdentity { name: String::new(), flow: FlowId(flow), role, tuple, paths: 1 }.first_packet_id()
         };
         let flows = [0, 1, 2, (1 << 23) - 2, (1 << 23) - 1];
         let ids: Vec<u64> = flows

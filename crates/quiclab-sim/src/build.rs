@@ -105,6 +105,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
                 flow: FlowId(index as u32),
                 role,
                 tuple: addresses(index as u32, role, protocol),
+                paths: 1 + flow.paths.len(),
             };
             let endpoint = build_endpoint(scenario, flow, identity, config, seed, options)
                 .map_err(|reason| BuildError::Stack { flow: name.clone(), end, reason })?;

@@ -58,7 +58,7 @@ fn main() {
         "192.0.2.2:50000".parse().expect("an address"),
     );
     let build = |name: &str, role, tuple| {
-        let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(0), role, tuple };
+        let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(0), role, tuple, paths: 1 };
         quiclab_stacks::build(identity, &config, &workload, Time::ZERO, 1, None)
             .unwrap_or_else(|error| panic!("{error}"))
     };

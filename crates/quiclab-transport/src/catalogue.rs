@@ -1,22 +1,34 @@
 //! The stacks of this crate with their profiles, for `quiclab stack list` and `stack show`.
 
-use crate::{LAB_TCP, LAB_UDP, tcp};
+use crate::profile::OptionRow;
+use crate::{LAB_QUIC, LAB_TCP, LAB_UDP, quic, tcp};
 use quiclab_core::{OptionInfo, ProfileInfo, StackInfo, StackProtocol};
 use std::sync::LazyLock;
 
 /// All stacks.
 #[must_use]
 pub fn stacks() -> &'static [StackInfo] {
-    static STACKS: LazyLock<[StackInfo; 2]> = LazyLock::new(|| {
+    static STACKS: LazyLock<[StackInfo; 3]> = LazyLock::new(|| {
         [
+            StackInfo {
+                name: LAB_QUIC,
+                version: env!("CARGO_PKG_VERSION"),
+                description: "QUIC as published stacks speak it, a model of exact sizes on the wire; every part can be exchanged",
+                protocol: StackProtocol::Quic,
+                workloads: &["download", "request_response", "page"],
+                options: options(quic::rows(quic::DEFAULT_PROFILE)),
+                profiles: profiles(quic::profiles(), quic::rows, |name| {
+                    quic::description(name).expect("it is one of the list")
+                }),
+            },
             StackInfo {
                 name: LAB_TCP,
                 version: env!("CARGO_PKG_VERSION"),
                 description: "TCP as Linux speaks it, a model of exact sizes on the wire; every part can be exchanged",
                 protocol: StackProtocol::Tcp,
                 workloads: &["download", "request_response", "page"],
-                options: options(tcp::DEFAULT_PROFILE),
-                profiles: profiles(),
+                options: options(tcp::rows(tcp::DEFAULT_PROFILE)),
+                profiles: profiles(tcp::profiles(), tcp::rows, kernel),
             },
             StackInfo {
                 name: LAB_UDP,
@@ -32,15 +44,19 @@ pub fn stacks() -> &'static [StackInfo] {
     &*STACKS
 }
 
-fn profiles() -> &'static [ProfileInfo] {
-    let profile = |name| ProfileInfo { name, description: description(name), options: options(name) };
-    Vec::leak(tcp::profiles().map(profile).collect())
+fn profiles(
+    names: impl Iterator<Item = &'static str>,
+    rows: fn(&str) -> Option<Vec<OptionRow>>,
+    description: fn(&str) -> &'static str,
+) -> &'static [ProfileInfo] {
+    let profile = |name| ProfileInfo { name, description: description(name), options: options(rows(name)) };
+    Vec::leak(names.map(profile).collect())
 }
 
 /// The values of a profile. They are made once and live as long as the process.
-fn options(profile: &str) -> &'static [OptionInfo] {
-    let rows = tcp::rows(profile).expect("the profile is one of the list");
-    let option = |row: tcp::OptionRow| OptionInfo {
+fn options(rows: Option<Vec<OptionRow>>) -> &'static [OptionInfo] {
+    let rows = rows.expect("the profile is one of the list");
+    let option = |row: OptionRow| OptionInfo {
         option: row.field,
         meaning: row.meaning,
         default: String::leak(row.value),
@@ -49,7 +65,7 @@ fn options(profile: &str) -> &'static [OptionInfo] {
     Vec::leak(rows.into_iter().map(option).collect())
 }
 
-fn description(profile: &str) -> &'static str {
+fn kernel(profile: &str) -> &'static str {
     let release = profile.trim_start_matches("linux-");
     String::leak(format!("TCP of Linux {release} with the defaults of its kernel"))
 }

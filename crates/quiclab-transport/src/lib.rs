@@ -2,6 +2,7 @@
 //! acknowledgement policies, and TCP made of them. Pure: everything takes `now`.
 //!
 //! ```text
+//! quic           lab-quic: profiles of QUIC stacks, options, the parts of a connection
 //! tcp            lab-tcp: connection, sender, receiver, TLS flights, profiles
 //! datagram       lab-udp: constant-rate and on-off datagrams, ping
 //! workload       what an application does with a byte stream, or with the streams of QUIC
@@ -18,8 +19,10 @@ pub mod congestion;
 mod datagram;
 mod error;
 mod http;
+mod names;
 pub mod operations;
 pub mod pacing;
+mod profile;
 pub mod quic;
 mod range_set;
 pub mod recovery;
@@ -30,26 +33,33 @@ mod workload;
 pub use catalogue::stacks;
 pub use error::Error;
 
+use operations::Operations;
+pub use profile::OptionRow;
+
 use quiclab_core::scenario::{EndpointConfig, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, Time, TransportObserver};
 
 /// TCP, its parts exchangeable.
 pub const LAB_TCP: &str = "lab-tcp";
+/// QUIC, its parts exchangeable.
+pub const LAB_QUIC: &str = "lab-quic";
 /// UDP without any control.
 pub const LAB_UDP: &str = "lab-udp";
 
 enum Stack {
+    Quic,
     Tcp,
     Udp,
 }
 
 fn find(config: &EndpointConfig) -> Result<Stack, Error> {
     match config.stack.as_deref() {
+        Some(LAB_QUIC) => Ok(Stack::Quic),
         Some(LAB_TCP) => Ok(Stack::Tcp),
         Some(LAB_UDP) => Ok(Stack::Udp),
         name => Err(Error::UnknownStack {
             name: name.unwrap_or_default().to_owned(),
-            allowed: format!("`{LAB_TCP}`, `{LAB_UDP}`"),
+            allowed: format!("`{LAB_QUIC}`, `{LAB_TCP}`, `{LAB_UDP}`"),
         }),
     }
 }
@@ -60,6 +70,7 @@ fn find(config: &EndpointConfig) -> Result<Stack, Error> {
 /// If the stack is unknown or does not take a value; the message says what is allowed.
 pub fn validate(config: &EndpointConfig) -> Result<(), Error> {
     match find(config)? {
+        Stack::Quic => quic::validate(config),
         Stack::Tcp => tcp::validate(config),
         Stack::Udp => datagram::validate(config),
     }
@@ -81,6 +92,7 @@ pub fn build(
     observer: Option<Box<dyn TransportObserver>>,
 ) -> Result<Box<dyn Endpoint>, Error> {
     match find(config)? {
+        Stack::Quic => quic::build(&identity, config, workload, start, seed, observer, Operations::default()),
         Stack::Tcp => tcp::build(&identity, config, workload, start, seed, observer),
         Stack::Udp => datagram::build(&identity, config, workload, start),
     }
@@ -95,7 +107,7 @@ mod tests {
         let config = EndpointConfig { stack: Some("quinn".to_owned()), ..EndpointConfig::default() };
         assert_eq!(
             validate(&config).unwrap_err().to_string(),
-            "stack: `quinn` is not a known stack; allowed is `lab-tcp`, `lab-udp`"
+            "stack: `quinn` is not a known stack; allowed is `lab-quic`, `lab-tcp`, `lab-udp`"
         );
         assert!(validate(&EndpointConfig::default()).unwrap_err().to_string().starts_with("stack: ``"));
     }

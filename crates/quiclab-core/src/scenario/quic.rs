@@ -45,6 +45,12 @@ pub struct QuicOptions {
     /// A window that is not used does not grow (RFC 9002 section 7.8).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_validation: Option<bool>,
+    /// Largest congestion window; without it, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_window: Option<ByteCount>,
+    /// Packets are paced before the first RTT sample, too, as if the RTT were `initial_rtt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_before_rtt: Option<bool>,
     /// Bidirectional streams that the peer may have open at one time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_streams: Option<u64>,
@@ -125,6 +131,19 @@ pub enum Acknowledgement {
         #[serde(default = "default_delay")]
         delay: Duration,
     },
+}
+
+impl Acknowledgement {
+    /// Longest wait before a packet is acknowledged, unless the peer asks for another one.
+    #[must_use]
+    pub const fn delay(&self) -> Duration {
+        match *self {
+            Self::Every { delay, .. }
+            | Self::Timer { delay }
+            | Self::RttFraction { delay, .. }
+            | Self::AsAsked { delay } => delay,
+        }
+    }
 }
 
 fn default_packets() -> u32 {

@@ -112,6 +112,9 @@ pub enum Pacing {
         /// Rate as a multiple of cwnd / srtt (RFC 9002 section 7.7: 1.25).
         #[serde(default = "default_factor")]
         factor: f64,
+        /// The same in slow start, without it as after it (Chromium: 2).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slow_start_factor: Option<f64>,
         /// Packets that may leave at once after a pause.
         #[serde(default = "default_burst")]
         burst_packets: u32,
@@ -121,6 +124,10 @@ pub enum Pacing {
         /// A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         burst_time: Option<Duration>,
+        /// Packets that may leave at once at the start, and when none has left for a round trip, if that is
+        /// more (Chromium: 10).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle_burst_packets: Option<u32>,
         /// Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still
         /// leaves when something else, such as an acknowledgement, wakes the sender and there is room for it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

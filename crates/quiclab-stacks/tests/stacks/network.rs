@@ -94,7 +94,7 @@ impl Setup {
             "192.0.2.2:50000".parse().unwrap(),
         );
         let build = |name: &str, role, tuple, config, observer| {
-            let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple };
+            let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple, paths: 1 };
             quiclab_stacks::build(identity, config, &self.workload, self.start, self.seed, observer).unwrap()
         };
         let server = build("flow.sender", Role::Server, tuple, &self.server, self.server_observer);

@@ -14,7 +14,7 @@ fn us(micros: u64) -> Time {
 fn end(role: Role, workload: &Workload) -> Box<dyn Endpoint> {
     let address = |text: &str| text.parse().expect("an address");
     let tuple = FiveTuple::new(Protocol::Udp, address("10.1.0.0:443"), address("10.2.0.0:50000"));
-    let identity = EndpointIdentity { name: "f".to_owned(), flow: FlowId(0), role, tuple };
+    let identity = EndpointIdentity { name: "f".to_owned(), flow: FlowId(0), role, tuple, paths: 1 };
     let config = EndpointConfig { stack: Some("lab-udp".to_owned()), ..EndpointConfig::default() };
     build(identity, &config, workload, us(1000), 1, None).expect("a good workload")
 }
@@ -183,7 +183,7 @@ fn options_and_workloads_of_tcp_are_refused() {
         name: "f".to_owned(),
         flow: FlowId(0),
         role: Role::Client,
-        tuple: FiveTuple::default(),
+        tuple: FiveTuple::default(), paths: 1,
     };
     let size = ByteCount::from_bytes(100);
     let refused = |workload: &Workload| {

@@ -9,10 +9,21 @@ use quiclab_core::scenario::Pacing;
 pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> {
     match *pacing {
         Pacing::None => Box::new(Unpaced),
-        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time, whole_bursts } => {
-            let bucket = LeakyBucket::new(factor, burst_packets).with_burst(burst_share, burst_time);
-            Box::new(if whole_bursts { bucket.with_whole_bursts() } else { bucket })
-        }
+        Pacing::LeakyBucket {
+            factor,
+            slow_start_factor,
+            burst_packets,
+            burst_share,
+            burst_time,
+            idle_burst_packets,
+            whole_bursts,
+        } => Box::new(
+            LeakyBucket::new(factor, burst_packets)
+                .with_burst(burst_share, burst_time)
+                .with_slow_start(slow_start_factor)
+                .with_idle_burst(idle_burst_packets)
+                .with_whole_bursts(whole_bursts),
+        ),
         Pacing::Even { factor } => Box::new(Even::new(factor)),
         Pacing::Quantum { factor, burst_packets, quantum } => {
             Box::new(Quantum::new(factor, burst_packets, quantum))
@@ -49,13 +60,28 @@ mod tests {
             (
                 Pacing::LeakyBucket {
                     factor: 1.25,
+                    slow_start_factor: None,
                     burst_packets: 16,
                     burst_share: None,
                     burst_time: None,
+                    idle_burst_packets: None,
                     whole_bursts: false,
                 },
                 1200,
                 16,
+            ),
+            (
+                Pacing::LeakyBucket {
+                    factor: 1.25,
+                    slow_start_factor: Some(2.0),
+                    burst_packets: 2,
+                    burst_share: None,
+                    burst_time: None,
+                    idle_burst_packets: Some(10),
+                    whole_bursts: false,
+                },
+                1920, // no threshold: slow start
+                10,
             ),
             (Pacing::Even { factor: 1.0 }, 960, 1),
             (Pacing::Quantum { factor: 1.25, burst_packets: 12, quantum }, 1200, 12),

@@ -6,6 +6,8 @@
 //! | What | Here | RFC 9002 | others |
 //! | --- | --- | --- | --- |
 //! | burst | a number of full packets, fixed | at most the initial window | quinn: 2 ms worth, 10 packets at least |
+//! | slow start | a factor of its own, where there is one | the same factor | Chromium: 2, then 1.25 |
+//! | after a pause of a round trip | a larger burst, where there is one | | Chromium: 10 packets when nothing is in flight, otherwise 2 |
 //! | before the first RTT sample | not paced | initial RTT of 333 ms | aioquic, quic-go: not paced |
 //! | rate of the controller | as it is, without the factor | "based on input from the congestion controller" | quinn: ignored |
 //! | packets that do not ask (probes) | empty the bucket, no debt | | quinn, quic-go: the same |
@@ -19,7 +21,11 @@ use quiclab_core::{DataRate, Duration, Time};
 #[derive(Clone, Debug)]
 pub struct LeakyBucket {
     factor: Factor,
+    /// In slow start; `None`: the same.
+    slow_start_factor: Option<Factor>,
     burst_packets: u32,
+    /// Burst at the start and after a round trip without a packet; `None`: the same.
+    idle_burst_packets: Option<u32>,
     /// A burst is at most this part of the window.
     burst_share: Option<f64>,
     /// A burst may last as long at the rate.
@@ -29,6 +35,13 @@ pub struct LeakyBucket {
     /// `None`: no RTT sample yet, packets are not paced. It starts full: at its own rate it would have
     /// been filled in the round trip that gave the first sample.
     bucket: Option<Bucket>,
+    /// Bytes that may leave without regard to the bucket: what is left of the burst after a pause.
+    unpaced: u64,
+    /// Such a burst, as of the last update.
+    idle_burst: u64,
+    /// A pause that gives it again; `None` before the first RTT sample.
+    idle_time: Option<Duration>,
+    last_sent: Option<Time>,
 }
 
 impl LeakyBucket {
@@ -38,12 +51,31 @@ impl LeakyBucket {
     pub fn new(factor: f64, burst_packets: u32) -> Self {
         Self {
             factor: Factor::new(factor),
+            slow_start_factor: None,
             burst_packets: burst_packets.max(1),
+            idle_burst_packets: None,
             burst_share: None,
             burst_time: None,
             whole_bursts: false,
             bucket: None,
+            unpaced: 0,
+            idle_burst: 0,
+            idle_time: None,
+            last_sent: None,
         }
+    }
+
+    /// The same with another factor in slow start.
+    #[must_use]
+    pub fn with_slow_start(self, factor: Option<f64>) -> Self {
+        Self { slow_start_factor: factor.map(Factor::new), ..self }
+    }
+
+    /// The same with `packets` that may leave at once at the start, and after a round trip in which none
+    /// left, if that is more than the bucket holds.
+    #[must_use]
+    pub fn with_idle_burst(self, packets: Option<u32>) -> Self {
+        Self { idle_burst_packets: packets, ..self }
     }
 
     /// The same with a burst of at most `share` of the window, two packets at least, and of as much as the
@@ -53,10 +85,20 @@ impl LeakyBucket {
         Self { burst_share: share, burst_time: time, ..self }
     }
 
-    /// The same, but a packet that does not find room waits until the bucket is full (quinn's pacer).
+    /// The same; with `whole` a packet that does not find room waits until the bucket is full (quinn).
     #[must_use]
-    pub fn with_whole_bursts(self) -> Self {
-        Self { whole_bursts: true, ..self }
+    pub fn with_whole_bursts(self, whole: bool) -> Self {
+        Self { whole_bursts: whole, ..self }
+    }
+
+    /// Bytes that may leave now without regard to the bucket.
+    fn unpaced(&self, now: Time) -> u64 {
+        let paused = match (self.last_sent, self.idle_time) {
+            (None, _) => true,
+            (Some(last), Some(time)) => now.since(last) >= time,
+            (Some(_), None) => false,
+        };
+        if paused { self.idle_burst } else { self.unpaced }
     }
 
     /// Bytes that may leave at once after a pause.
@@ -74,8 +116,14 @@ impl LeakyBucket {
 
 impl Pacer for LeakyBucket {
     fn update(&mut self, now: Time, input: &PacingInput) {
-        let Some(rate) = self.factor.rate(input) else { return };
+        let in_slow_start = input.ssthresh.is_none_or(|ssthresh| input.window < ssthresh);
+        let factor = self.slow_start_factor.filter(|_| in_slow_start).unwrap_or(self.factor);
+        let Some(rate) = factor.rate(input) else { return };
         let capacity = self.capacity(rate, input);
+        let burst = u64::from(self.idle_burst_packets.unwrap_or(0)) * input.mss;
+        // the bucket is full after such a pause, too
+        self.idle_burst = burst.saturating_sub(capacity);
+        self.idle_time = input.srtt;
         match &mut self.bucket {
             Some(bucket) => bucket.set(now, rate, capacity),
             None => self.bucket = Some(Bucket::new(now, rate, capacity)),
@@ -83,7 +131,7 @@ impl Pacer for LeakyBucket {
     }
 
     fn release(&self, now: Time, bytes: u64) -> Time {
-        let Some(bucket) = &self.bucket else { return now };
+        let Some(bucket) = self.bucket.as_ref().filter(|_| self.unpaced(now) < bytes) else { return now };
         match bucket.wait(now, bytes) {
             Duration::ZERO => now,
             _ if self.whole_bursts => now + bucket.wait(now, u64::MAX),
@@ -92,7 +140,13 @@ impl Pacer for LeakyBucket {
     }
 
     fn on_sent(&mut self, now: Time, bytes: u64) {
-        if let Some(bucket) = &mut self.bucket {
+        let unpaced = self.unpaced(now);
+        self.last_sent = Some(now);
+        let Some(bucket) = &mut self.bucket else { return };
+        if unpaced >= bytes {
+            self.unpaced = unpaced - bytes;
+        } else {
+            self.unpaced = 0;
             bucket.take(now, bytes);
         }
     }
@@ -130,7 +184,7 @@ mod tests {
     /// 9 ms finds room for one.
     #[test]
     fn with_whole_bursts_the_timer_waits_for_a_full_bucket() {
-        let mut pacer = pacer(3).with_whole_bursts();
+        let mut pacer = pacer(3).with_whole_bursts(true);
         let sent = greedy(&mut pacer, Time::ZERO, MSS, 9);
         assert_eq!(sent, [0, 0, 0, 24_000, 24_000, 24_000, 48_000, 48_000, 48_000].map(at_us));
         assert_eq!(pacer.release(at_us(57_000), MSS), at_us(57_000));
@@ -169,6 +223,34 @@ mod tests {
         greedy(&mut pacer, Time::ZERO, MSS, 10);
         let sent = greedy(&mut pacer, ms(60_000), MSS, 5);
         assert_eq!(sent, [60_000, 60_000, 60_000, 60_008, 60_016].map(ms));
+    }
+
+    /// A bucket of two packets, and ten after a round trip of 100 ms without any: at the start, and after a
+    /// pause of 100 ms. 99 ms at a packet each 8 ms fill the bucket only.
+    #[test]
+    fn after_a_round_trip_without_a_packet_the_burst_is_larger() {
+        let mut pacer = LeakyBucket::new(1.25, 2).with_idle_burst(Some(10));
+        pacer.update(Time::ZERO, &input(12_000, 100));
+        let at_once = |pacer: &mut LeakyBucket, start: u64| {
+            let sent = greedy(pacer, ms(start), MSS, 12);
+            (sent.iter().filter(|time| **time == ms(start)).count(), *sent.last().unwrap())
+        };
+        // the eleventh after 8 ms, the twelfth after 16
+        assert_eq!(at_once(&mut pacer, 0), (10, ms(16)));
+        assert_eq!(at_once(&mut pacer, 16 + 99).0, 2);
+        let last = at_once(&mut pacer, 1000).1;
+        assert_eq!(last, ms(1016));
+        assert_eq!(at_once(&mut pacer, 1016 + 100).0, 10);
+    }
+
+    /// 12 000 bytes in 100 ms: 1.92 Mbit/s with factor 2 below the threshold, 1.2 Mbit/s with 1.25 from it on.
+    #[test]
+    fn slow_start_has_a_factor_of_its_own() {
+        let mut pacer = LeakyBucket::new(1.25, 1).with_slow_start(Some(2.0));
+        for (ssthresh, kbps) in [(None, 1920), (Some(12_001), 1920), (Some(12_000), 1200)] {
+            pacer.update(Time::ZERO, &PacingInput { ssthresh, ..input(12_000, 100) });
+            assert_eq!(pacer.rate().unwrap().bits_per_second(), kbps * 1000, "{ssthresh:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use quiclab_core::scenario::{
     AckFrequency, Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion,
     RttVariation, SlowStartExit, StreamScheduler, Tls,
 };
-use quiclab_core::{ByteCount, Duration};
+use quiclab_core::{ByteCount, Duration, Role};
 
 /// A complete configuration: a profile with the overrides of a scenario. The fields are those of
 /// [`quiclab_core::scenario::QuicOptions`] and [`quiclab_core::scenario::EndpointConfig`] and mean the same.
@@ -25,7 +25,7 @@ pub struct Config {
     pub(crate) initial_rtt: Duration,
     pub(crate) ack_frequency: Option<AckFrequency>,
     pub(crate) version: QuicVersion,
-    /// 0 to 20 bytes.
+    /// 0 to 20 bytes. That of a client is [`Fixed::client_connection_id`].
     pub(crate) connection_id: ByteCount,
     /// In bytes; `None`: the shortest that the peer can expand.
     pub(crate) packet_number: Option<ByteCount>,
@@ -38,6 +38,10 @@ pub struct Config {
     pub(crate) persistent_congestion: bool,
     pub(crate) probe_packets: u32,
     pub(crate) window_validation: bool,
+    /// `None`: no limit.
+    pub(crate) max_window: Option<ByteCount>,
+    /// Packets are paced before the first RTT sample, with `initial_rtt` in its place.
+    pub(crate) pacing_before_rtt: bool,
     pub(crate) max_streams: u64,
     pub(crate) flow_control: FlowControl,
     pub(crate) max_stream_receive_window: ByteCount,
@@ -54,9 +58,67 @@ pub struct Config {
     pub(crate) fixed: Fixed,
 }
 
-/// Properties of a profile that no option changes: what published stacks do each in its own way.
+impl Config {
+    /// Length of the connection IDs that an end with `role` chooses.
+    pub(crate) fn connection_id(&self, role: Role) -> ByteCount {
+        match role {
+            Role::Client => self.fixed.client_connection_id,
+            Role::Server => self.connection_id,
+        }
+    }
+
+    /// What the congestion control takes a full packet for.
+    pub(crate) fn window_packet(&self) -> ByteCount {
+        self.fixed.window_packet.unwrap_or(self.datagram_size)
+    }
+}
+
+/// Largest integer on the wire (RFC 9000 section 16), which stands for "no limit" in windows.
+pub(crate) const UNLIMITED: ByteCount = ByteCount::from_bytes((1 << 62) - 1);
+
+/// How a stack states its initial window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InitialWindow {
+    /// Datagrams of the size in effect.
+    Packets(u64),
+    /// Bytes, whatever the size of a datagram.
+    Bytes(u64),
+    /// Ten datagrams, but 14 720 bytes or two datagrams at most (RFC 9002 section 7.2).
+    Rfc9002,
+}
+
+impl InitialWindow {
+    /// The window of datagrams of `size`.
+    pub(crate) fn bytes(self, size: ByteCount) -> ByteCount {
+        let size = size.bytes();
+        ByteCount::from_bytes(match self {
+            Self::Packets(packets) => packets * size,
+            Self::Bytes(bytes) => bytes,
+            Self::Rfc9002 => (10 * size).min((2 * size).max(14_720)),
+        })
+    }
+}
+
+/// Properties of a profile that no option changes, except where it says so: what published stacks do each in
+/// its own way.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fixed {
+    /// What [`Config::initial_window`] comes from where no option gives it.
+    pub(crate) initial_window: InitialWindow,
+    /// What the congestion control takes a full packet for, whatever the size of a datagram (Chromium: 1460 B);
+    /// `None`: the size of a datagram.
+    pub(crate) window_packet: Option<ByteCount>,
+    /// Part of the window that one connection with NewReno keeps at a loss: 0.5, or 0.7 (Chromium, quic-go).
+    pub(crate) newreno_keeps: f64,
+    /// Multiple of the RTT variation in a probe timeout (RFC 9002 section 6.2.1: 4).
+    pub(crate) timeout_variations: u32,
+    /// Multiple of the initial RTT that the first probe timeout is, before there is a sample (RFC 9002: 3,
+    /// since the variation is taken for half of it).
+    pub(crate) initial_timeout: u32,
+    /// A probe carries data, if there are any (RFC 9002 section 6.2.4); a PING without them otherwise.
+    pub(crate) probes_carry_data: bool,
+    /// Length of the connection IDs that a client chooses; `quic.connection_id` replaces it, too.
+    pub(crate) client_connection_id: ByteCount,
     /// Length of the ClientHello (gQUIC: of the inchoate CHLO before padding) in bytes.
     pub(crate) client_hello: ByteCount,
     /// When the window lets another datagram leave.
@@ -141,6 +203,8 @@ pub(crate) fn test_config() -> Config {
         persistent_congestion: true,
         probe_packets: 2,
         window_validation: true,
+        max_window: None,
+        pacing_before_rtt: false,
         max_streams: 100,
         flow_control: FlowControl::Fixed,
         max_stream_receive_window: kib(16 * 1024),
@@ -157,6 +221,13 @@ pub(crate) fn test_config() -> Config {
             early_data: None,
         },
         fixed: Fixed {
+            initial_window: InitialWindow::Packets(10),
+            window_packet: None,
+            newreno_keeps: 0.5,
+            timeout_variations: 4,
+            initial_timeout: 3,
+            probes_carry_data: true,
+            client_connection_id: ByteCount::from_bytes(8),
             client_hello: ByteCount::from_bytes(300),
             window_check: WindowCheck::Fits,
             growth_before_losses: false,

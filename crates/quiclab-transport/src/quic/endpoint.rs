@@ -22,6 +22,14 @@ const IPV4_HEADER: u64 = 20;
 const IPV6_HEADER: u64 = 40;
 const UDP_HEADER: u64 = 8;
 
+/// What an endpoint is made of.
+pub(super) struct Parts {
+    pub(super) config: Config,
+    pub(super) application: Box<dyn StreamApplication>,
+    pub(super) operations: Operations,
+    pub(super) observer: Option<Box<dyn TransportObserver>>,
+}
+
 /// One end of a flow.
 pub(super) struct QuicEndpoint {
     connection: Connection,
@@ -44,21 +52,26 @@ pub(super) struct QuicEndpoint {
 }
 
 impl QuicEndpoint {
+    /// `random` gives the random numbers of a path.
     pub(super) fn new(
         identity: &EndpointIdentity,
-        config: Config,
-        paths: usize,
-        application: Box<dyn StreamApplication>,
+        parts: Parts,
         start: Time,
         random: impl FnMut(usize) -> RandomStream,
-        operations: Operations,
-        observer: Option<Box<dyn TransportObserver>>,
     ) -> Self {
+        let Parts { config, application, operations, observer } = parts;
         let (source, destination) = (identity.tuple.source(), identity.tuple.destination());
         let start = (identity.role == Role::Client).then_some(start);
         let ip_header = if source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
         Self {
-            connection: Connection::new(config, identity.role, paths, random, operations, observer),
+            connection: Connection::new(
+                config,
+                identity.role,
+                identity.paths,
+                random,
+                operations,
+                observer,
+            ),
             application,
             start,
             told_ready: false,

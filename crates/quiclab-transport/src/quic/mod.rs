@@ -16,10 +16,46 @@ mod connection;
 mod crypto;
 mod endpoint;
 mod handshake;
+mod options;
 mod path;
+mod profile;
 mod received;
 mod sent;
 mod space;
 mod stream;
 
 pub use config::Config;
+pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
+
+use crate::error::Error;
+use crate::http;
+use crate::operations::Operations;
+use crate::workload;
+use quiclab_core::scenario::{EndpointConfig, Workload};
+use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
+
+pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
+    options::resolve(config).map(drop)
+}
+
+pub(crate) fn build(
+    identity: &EndpointIdentity,
+    config: &EndpointConfig,
+    workload: &Workload,
+    start: Time,
+    seed: u64,
+    observer: Option<Box<dyn TransportObserver>>,
+    operations: Operations,
+) -> Result<Box<dyn Endpoint>, Error> {
+    let config = options::resolve(config)?;
+    let application = match workload {
+        Workload::Page { .. } => http::build_streams(identity.role, workload, config.version)?,
+        _ => workload::build_on_streams(identity.role, workload, start)?,
+    };
+    let random = |path: usize| match path {
+        0 => RandomStream::new(seed, &identity.name),
+        path => RandomStream::new(seed, &format!("{}.{path}", identity.name)),
+    };
+    let parts = endpoint::Parts { config, application, operations, observer };
+    Ok(Box::new(endpoint::QuicEndpoint::new(identity, parts, start, random)))
+}

@@ -16,7 +16,6 @@ mod config;
 mod connection;
 mod endpoint;
 mod handshake;
-mod names;
 mod options;
 mod profile;
 mod receiver;
@@ -25,7 +24,7 @@ mod sender;
 mod tls;
 
 pub use config::Config;
-pub use profile::{DEFAULT_PROFILE, OptionRow, profiles, rows};
+pub use profile::{DEFAULT_PROFILE, profiles, rows};
 
 use crate::error::{Error, refused};
 use crate::{http, workload};

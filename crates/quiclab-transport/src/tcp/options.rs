@@ -1,8 +1,8 @@
 //! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
 
-use super::names::name;
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
 use crate::error::{Error, ensure, refused, within};
+use crate::names::name;
 use crate::{LAB_TCP, http};
 use quiclab_core::scenario::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, Tls};
 use quiclab_core::{ByteCount, DataRate, Duration};
@@ -57,6 +57,12 @@ fn refuse_quic(options: &EndpointConfig) -> Result<(), Error> {
             "controller",
             options.controller.map(|value| name(&value).to_owned()),
             "nothing: lab-tcp is no real stack",
+        ),
+        ("quic", options.quic.as_ref().map(|_| "given".to_owned()), "nothing: TCP has `tcp`"),
+        (
+            "tls.early_data",
+            options.tls.as_ref().and_then(|tls| tls.early_data).map(|value| name(&value).to_owned()),
+            "to leave it out: only QUIC sends data in its first flight",
         ),
     ];
     for (field, value, allowed) in given {
@@ -202,7 +208,7 @@ fn check_pacing(pacing: &Pacing) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quiclab_core::scenario::{Controller, TlsVersion};
+    use quiclab_core::scenario::{Controller, EarlyData, QuicOptions, TlsVersion};
 
     fn sentence(change: impl FnOnce(&mut EndpointConfig)) -> String {
         let mut config = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };
@@ -242,6 +248,22 @@ mod tests {
                 "controller: `quiclab` is not allowed; allowed is nothing: lab-tcp is no real stack",
             ),
             (
+                sentence(|config| config.quic = Some(QuicOptions::default())),
+                "quic: `given` is not allowed; allowed is nothing: TCP has `tcp`",
+            ),
+            (
+                sentence(|config| {
+                    config.tls = Some(Tls {
+                        version: TlsVersion::Tls13,
+                        resumption: true,
+                        certificate: ByteCount::from_bytes(3000),
+                        early_data: Some(EarlyData::Accepted),
+                    });
+                }),
+                "tls.early_data: `accepted` is not allowed; allowed is to leave it out: only QUIC sends data \
+                 in its first flight",
+            ),
+            (
                 sentence(|config| {
                     (config.congestion_control, config.pacing) = (Some(BbrLinux), Some(Pacing::None));
                 }),
@@ -275,9 +297,11 @@ mod tests {
                 sentence(|config| {
                     config.pacing = Some(Pacing::LeakyBucket {
                         factor: 1.25,
+                        slow_start_factor: None,
                         burst_packets: 0,
                         burst_share: None,
                         burst_time: None,
+                        idle_burst_packets: None,
                         whole_bursts: false,
                     });
                 }),

@@ -7,7 +7,8 @@
 //! the share of the RTT that bounds ACK compression (6.18), what a receive buffer counts (6.6).
 
 use super::config::Config;
-use super::names::name;
+use crate::names::name;
+use crate::profile::OptionRow;
 use quiclab_core::scenario::{CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection};
 use quiclab_core::{ByteCount, Duration};
 
@@ -25,19 +26,6 @@ const PROFILES: [(&str, Release); 5] = [
     ("linux-5.15", (5, 15)),
     ("linux-7", (7, 0)),
 ];
-
-/// A value of a profile, for whoever reads about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionRow {
-    /// Name of the option in scenarios; `None` for a property that no option changes.
-    pub field: Option<&'static str>,
-    /// What it is.
-    pub meaning: &'static str,
-    /// Its value, with its unit.
-    pub value: String,
-    /// Where the value comes from.
-    pub source: &'static str,
-}
 
 /// Names of all profiles, the oldest release first.
 pub fn profiles() -> impl Iterator<Item = &'static str> {

@@ -41,9 +41,11 @@ fn pacing(random: &mut RandomStream, bbr: bool) -> Pacing {
     let kinds = [
         Pacing::LeakyBucket {
             factor,
+            slow_start_factor: None,
             burst_packets,
             burst_share: None,
             burst_time: None,
+            idle_burst_packets: None,
             whole_bursts: false,
         },
         Pacing::Even { factor },

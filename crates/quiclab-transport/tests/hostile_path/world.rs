@@ -27,7 +27,7 @@ impl World {
         let address = |last: u8, port: u16| std::net::SocketAddr::from(([10, 0, 0, last], port));
         let tuple = FiveTuple::new(Protocol::Tcp, address(1, 443), address(2, 50_000));
         let end = |role, name: &str, config: &EndpointConfig, tuple| {
-            let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple };
+            let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple, paths: 1 };
             quiclab_transport::build(identity, config, &case.workload, Time::ZERO, case.number, None)
                 .unwrap_or_else(|error| panic!("case {} is refused: {error}; {case:?}", case.number))
         };

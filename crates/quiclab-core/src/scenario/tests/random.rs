@@ -2,10 +2,12 @@
 
 use super::{examples, load, some_stacks};
 use crate::scenario::{
-    AckFrequency, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution, Document,
-    EndpointConfig, Flow, Host, Link, Loss, Pacing, Queue, Rate, RateReduction, Record, Reordering, Scenario,
-    ShapedRate, SlowStartExit, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion, TraceEnd, TraceFormat,
-    Until, VERSION, Wire, WireDirection, Workload,
+    AckFrequency, Acknowledgement, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution,
+    Document, EarlyData, EndpointConfig, Flow, FlowControl, Host, Http2Options, Link, Loss, ObjectKind,
+    Pacing, PageObjects, PathRoutes, PathSchedulerKind, Priorities, Queue, QuicOptions, QuicVersion, Rate,
+    RateReduction, Record, Reordering, RttVariation, Scenario, ShapedRate, SlowStartExit, StreamScheduler,
+    Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire,
+    WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -124,7 +126,7 @@ fn host() -> impl Strategy<Value = Host> {
     })
 }
 
-fn end() -> impl Strategy<Value = EndpointConfig> {
+fn end() -> BoxedStrategy<EndpointConfig> {
     let ack_frequency = (any::<u32>(), of(time()), any::<u32>()).prop_map(
         |(ack_eliciting_threshold, max_ack_delay, reordering_threshold)| AckFrequency {
             ack_eliciting_threshold,
@@ -141,11 +143,9 @@ fn end() -> impl Strategy<Value = EndpointConfig> {
     );
     let windows = (of(size()), of(size()), of(size()), of(size()), of(size()));
     let recovery = (of(any::<u32>()), of(prop::num::f64::NORMAL), of(time()), of(ack_frequency));
-    let layers = (of(tcp()), of(tls()));
-    (of(name()), of(name()), of(name()), control, windows, recovery, layers).prop_map(
-        |(stack, profile, host, control, windows, recovery, layers)| EndpointConfig {
-            quic: None,
-            http2: None,
+    let layers = (of(tcp()), of(tls()), of(quic()), of(http2()));
+    (of(name()), of(name()), of(name()), control, windows, recovery, layers)
+        .prop_map(|(stack, profile, host, control, windows, recovery, layers)| EndpointConfig {
             stack,
             profile,
             host,
@@ -165,21 +165,29 @@ fn end() -> impl Strategy<Value = EndpointConfig> {
             pacing: control.4,
             tcp: layers.0,
             tls: layers.1,
-        },
-    )
+            quic: layers.2,
+            http2: layers.3,
+        })
+        .boxed()
 }
 
-fn pacing() -> impl Strategy<Value = Pacing> {
+fn pacing() -> BoxedStrategy<Pacing> {
     let factor = || prop::num::f64::NORMAL;
     prop_oneof![
         Just(Pacing::None),
-        (factor(), any::<u32>()).prop_map(|(factor, burst_packets)| Pacing::LeakyBucket {
-            factor,
-            burst_packets,
-            burst_share: None,
-            burst_time: None,
-            whole_bursts: false,
-        }),
+        ((factor(), of(factor()), of(factor())), any::<u32>(), of(time()), of(any::<u32>())).prop_map(
+            |((factor, slow_start_factor, burst_share), burst_packets, burst_time, idle_burst_packets)| {
+                Pacing::LeakyBucket {
+                    factor,
+                    slow_start_factor,
+                    burst_packets,
+                    burst_share,
+                    burst_time,
+                    idle_burst_packets,
+                    whole_bursts: false,
+                }
+            }
+        ),
         factor().prop_map(|factor| Pacing::Even { factor }),
         (factor(), any::<u32>(), time()).prop_map(|(factor, burst_packets, quantum)| Pacing::Quantum {
             factor,
@@ -192,9 +200,10 @@ fn pacing() -> impl Strategy<Value = Pacing> {
         of(bit_rate()).prop_map(|max_rate| Pacing::Linux { max_rate }),
         of(bit_rate()).prop_map(|max_rate| Pacing::Fq { max_rate }),
     ]
+    .boxed()
 }
 
-fn tcp() -> impl Strategy<Value = TcpOptions> {
+fn tcp() -> BoxedStrategy<TcpOptions> {
     use RateReduction::{None, Prr, PrrSafeAck};
     use TcpLossDetection::{DuplicateAcks, DuplicateAcksAndRack, Rack};
     let sizes = [of(size()), of(size()), of(size()), of(size())];
@@ -205,8 +214,8 @@ fn tcp() -> impl Strategy<Value = TcpOptions> {
         of(select(vec![DuplicateAcks, DuplicateAcksAndRack, Rack])),
         of(select(vec![None, Prr, PrrSafeAck])),
     );
-    (sizes, switches, times, counts, choices).prop_map(|(sizes, switches, times, counts, choices)| {
-        TcpOptions {
+    (sizes, switches, times, counts, choices)
+        .prop_map(|(sizes, switches, times, counts, choices)| TcpOptions {
             mss: sizes[0],
             receive_buffer: sizes[1],
             max_receive_buffer: sizes[2],
@@ -231,17 +240,108 @@ fn tcp() -> impl Strategy<Value = TcpOptions> {
             gso_segments: counts[4],
             loss_detection: choices.0,
             rate_reduction: choices.1,
-        }
-    })
+        })
+        .boxed()
 }
 
-fn tls() -> impl Strategy<Value = Tls> {
-    (select(vec![TlsVersion::Tls12, TlsVersion::Tls13]), any::<bool>(), size()).prop_map(
-        |(version, resumption, certificate)| Tls { version, resumption, certificate, early_data: None },
+/// Large strategies go to the heap: all of them together overflow the stack of a test.
+fn quic() -> BoxedStrategy<QuicOptions> {
+    let sizes = [of(size()), of(size()), of(size()), of(size()), of(size())];
+    let switches = prop::array::uniform6(of(any::<bool>()));
+    let counts = [of(any::<u32>()), of(any::<u32>()), of(any::<u32>())];
+    let others = (of(acknowledgement()), of(time()), of(time()), of(small()));
+    let choices = (
+        of(select(vec![QuicVersion::V1, QuicVersion::Gquic37])),
+        of(select(vec![RttVariation::Rfc9002, RttVariation::FromMinimum])),
+        of(select(vec![
+            FlowControl::Fixed,
+            FlowControl::DoubleWhenHalfUsed,
+            FlowControl::DoubleWithinTwoRtts,
+        ])),
+        of(select(vec![StreamScheduler::Fifo, StreamScheduler::RoundRobin, StreamScheduler::Priority])),
+        of(select(vec![PathSchedulerKind::RoundRobin, PathSchedulerKind::LowestRtt])),
+    );
+    (sizes, switches, counts, others, choices)
+        .prop_map(|(sizes, switches, counts, others, choices)| QuicOptions {
+            version: choices.0,
+            connection_id: sizes[0],
+            packet_number: sizes[1],
+            acknowledgement: others.0,
+            ack_ranges: counts[0],
+            max_ack_delay: others.1,
+            adaptive_packet_threshold: switches[0],
+            adaptive_time_threshold: switches[1],
+            rtt_variation: choices.1,
+            persistent_congestion: switches[2],
+            probe_packets: counts[1],
+            window_validation: switches[3],
+            max_window: sizes[2],
+            pacing_before_rtt: switches[4],
+            max_streams: others.3,
+            flow_control: choices.2,
+            max_stream_receive_window: sizes[3],
+            max_connection_receive_window: sizes[4],
+            stream_scheduler: choices.3,
+            amplification_factor: counts[2],
+            datagram_congestion_control: switches[5],
+            idle_timeout: others.2,
+            path_scheduler: choices.4,
+        })
+        .boxed()
+}
+
+fn acknowledgement() -> impl Strategy<Value = Acknowledgement> {
+    prop_oneof![
+        (any::<u32>(), time()).prop_map(|(packets, delay)| Acknowledgement::Every { packets, delay }),
+        time().prop_map(|delay| Acknowledgement::Timer { delay }),
+        (prop::num::f64::NORMAL, any::<u32>(), time(), small()).prop_map(
+            |(fraction, packets, delay, from_packet)| Acknowledgement::RttFraction {
+                fraction,
+                packets,
+                delay,
+                from_packet
+            }
+        ),
+        time().prop_map(|delay| Acknowledgement::AsAsked { delay }),
+    ]
+}
+
+fn http2() -> impl Strategy<Value = Http2Options> {
+    (of(size()), of(size()), of(any::<u32>()), of(size())).prop_map(
+        |(stream_window, connection_window, max_streams, frame_size)| Http2Options {
+            stream_window,
+            connection_window,
+            max_streams,
+            frame_size,
+        },
     )
 }
 
-fn workload() -> impl Strategy<Value = Workload> {
+fn tls() -> impl Strategy<Value = Tls> {
+    let versions = select(vec![TlsVersion::Tls12, TlsVersion::Tls13]);
+    let early_data = of(select(vec![EarlyData::Accepted, EarlyData::Rejected]));
+    (versions, any::<bool>(), size(), early_data).prop_map(
+        |(version, resumption, certificate, early_data)| Tls { version, resumption, certificate, early_data },
+    )
+}
+
+fn page() -> BoxedStrategy<Workload> {
+    let kinds = vec![ObjectKind::Image, ObjectKind::Style, ObjectKind::Script, ObjectKind::Font];
+    let objects = (any::<u32>(), size(), select(kinds)).prop_map(|(count, size, kind)| PageObjects {
+        count,
+        size,
+        kind,
+    });
+    let priorities = select(vec![Priorities::Browser, Priorities::RoundRobin]);
+    let times = (time(), time());
+    ([size(), size(), size()], vec(objects, 0..3), times, priorities)
+        .prop_map(|([html, request, response], objects, (html_think_time, think_time), priorities)| {
+            Workload::Page { html, objects, html_think_time, think_time, priorities, request, response }
+        })
+        .boxed()
+}
+
+fn workload() -> BoxedStrategy<Workload> {
     prop_oneof![
         (of(size()), of(time()), size()).prop_map(|(size, duration, request)| Workload::Download {
             size,
@@ -259,13 +359,16 @@ fn workload() -> impl Strategy<Value = Workload> {
             count,
             interval
         }),
+        page(),
     ]
+    .boxed()
 }
 
-fn flow() -> impl Strategy<Value = Flow> {
-    (of(name()), end(), end(), names(), names(), workload(), time()).prop_map(
-        |(stack, sender, receiver, down, up, workload, start)| Flow {
-            paths: Vec::new(),
+fn flow() -> BoxedStrategy<Flow> {
+    let paths = vec((names(), names()).prop_map(|(down, up)| PathRoutes { down, up }), 0..2);
+    (of(name()), end(), end(), (names(), names(), paths), workload(), time())
+        .prop_map(|(stack, sender, receiver, (down, up, paths), workload, start)| Flow {
+            paths,
             stack,
             sender,
             receiver,
@@ -273,8 +376,8 @@ fn flow() -> impl Strategy<Value = Flow> {
             up,
             workload,
             start,
-        },
-    )
+        })
+        .boxed()
 }
 
 fn scenario() -> impl Strategy<Value = Scenario> {

@@ -4,9 +4,9 @@
 
 use super::super::Scenario;
 use super::super::error::{FieldPath, ScenarioError, alternatives};
-use super::super::flow::EndpointConfig;
+use super::super::flow::{EndpointConfig, Http2Options};
 use super::super::transport::{CongestionControl, Pacing, SlowStartExit, TcpOptions, Tls};
-use super::{Check, ensure, positive_rate, positive_size, positive_time, quoted};
+use super::{Check, ensure, positive_rate, positive_size, positive_time, quic, quoted};
 use crate::units::ByteCount;
 use std::ops::RangeInclusive;
 
@@ -58,6 +58,12 @@ pub(super) fn check(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario)
     if let Some(tcp) = &end.tcp {
         check_tcp(&path.child("tcp"), tcp)?;
     }
+    if let Some(options) = &end.quic {
+        quic::check(&path.child("quic"), options)?;
+    }
+    if let Some(options) = &end.http2 {
+        check_http2(&path.child("http2"), options)?;
+    }
     match &end.tls {
         Some(tls) => check_tls(&path.child("tls"), tls),
         None => Ok(()),
@@ -106,7 +112,21 @@ fn check_share(path: &FieldPath, share: f64) -> Check {
 fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionControl>) -> Check {
     let (factor, burst, quantum, rate) = match *pacing {
         Pacing::None => (None, None, None, None),
-        Pacing::LeakyBucket { factor, burst_packets, burst_share, burst_time, whole_bursts: _ } => {
+        Pacing::LeakyBucket {
+            factor,
+            slow_start_factor,
+            burst_packets,
+            burst_share,
+            burst_time,
+            idle_burst_packets,
+            whole_bursts: _,
+        } => {
+            if let Some(factor) = slow_start_factor {
+                pacing_factor(&path.child("slow_start_factor"), factor)?;
+            }
+            if let Some(burst) = idle_burst_packets {
+                integer(&path.child("idle_burst_packets"), burst, 1..=u32::MAX)?;
+            }
             check_share(path, burst_share.unwrap_or(1.0))?;
             if let Some(time) = burst_time {
                 positive_time(&path.child("burst_time"), time)?;
@@ -124,10 +144,7 @@ fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionCon
         Pacing::Linux { max_rate } | Pacing::Fq { max_rate } => (None, None, None, max_rate),
     };
     if let Some(factor) = factor {
-        ensure((SMALLEST_PACING_FACTOR..=LARGEST_PACING_FACTOR).contains(&factor), || {
-            let allowed = format!("{SMALLEST_PACING_FACTOR} to {LARGEST_PACING_FACTOR}");
-            ScenarioError::refused(path.child("factor"), format!("{factor:?}"), allowed)
-        })?;
+        pacing_factor(&path.child("factor"), factor)?;
     }
     if let Some(burst) = burst {
         integer(&path.child("burst_packets"), burst, 1..=u32::MAX)?;
@@ -149,6 +166,13 @@ fn check_pacing(path: &FieldPath, pacing: &Pacing, control: Option<CongestionCon
         .because(format!("`{}` controls its rate by pacing", control.name()))),
         _ => Ok(()),
     }
+}
+
+fn pacing_factor(path: &FieldPath, factor: f64) -> Check {
+    ensure((SMALLEST_PACING_FACTOR..=LARGEST_PACING_FACTOR).contains(&factor), || {
+        let allowed = format!("{SMALLEST_PACING_FACTOR} to {LARGEST_PACING_FACTOR}");
+        ScenarioError::refused(path.clone(), format!("{factor:?}"), allowed)
+    })
 }
 
 /// Far beyond 2, the largest that is in use (Linux and Chromium in slow start).
@@ -210,17 +234,38 @@ const LARGEST_MSS: ByteCount = ByteCount::from_bytes(9148);
 const MOST_GSO_SEGMENTS: u32 = 65_535;
 
 fn check_tls(path: &FieldPath, tls: &Tls) -> Check {
-    let allowed = ByteCount::from_bytes(1)..=LONGEST_CERTIFICATES;
-    ensure(allowed.contains(&tls.certificate), || {
-        let allowed = format!("1 B to {} B", LONGEST_CERTIFICATES.bytes());
-        ScenarioError::refused(path.child("certificate"), quoted(tls.certificate), allowed)
+    size(&path.child("certificate"), tls.certificate, 1, LONGEST_CERTIFICATES.bytes())?;
+    // RFC 8446 section 2.3: the keys of early data come from an earlier session
+    ensure(tls.early_data.is_none() || tls.resumption, || {
+        ScenarioError::about(path.child("early_data"), "`resumption` is false", "`resumption = true` with it")
     })
 }
 
 /// Far beyond the chains in use; RFC 8446 section 4.4.2 allows 2^24 - 1 bytes.
 const LONGEST_CERTIFICATES: ByteCount = ByteCount::from_bytes(1 << 16);
 
-fn ordered<T: PartialOrd + ToString + Copy>(
+fn check_http2(path: &FieldPath, http2: &Http2Options) -> Check {
+    for (name, window) in
+        [("stream_window", http2.stream_window), ("connection_window", http2.connection_window)]
+    {
+        if let Some(window) = window {
+            size(&path.child(name), window, 1, LARGEST_HTTP2_WINDOW)?;
+        }
+    }
+    if let Some(streams) = http2.max_streams {
+        integer(&path.child("max_streams"), streams, 1..=u32::MAX)?;
+    }
+    if let Some(frame) = http2.frame_size {
+        // RFC 9113 section 4.2: a receiver takes 2^14 bytes, and at most 2^24 - 1
+        size(&path.child("frame_size"), frame, 1, (1 << 24) - 1)?;
+    }
+    Ok(())
+}
+
+/// RFC 9113 section 6.9.1: "A sender MUST NOT allow a flow-control window to exceed 2^31-1 octets".
+const LARGEST_HTTP2_WINDOW: u64 = (1 << 31) - 1;
+
+pub(super) fn ordered<T: PartialOrd + ToString + Copy>(
     path: &FieldPath,
     least_name: &str,
     least: Option<T>,
@@ -236,7 +281,14 @@ fn ordered<T: PartialOrd + ToString + Copy>(
     }
 }
 
-fn integer(path: &FieldPath, value: u32, allowed: RangeInclusive<u32>) -> Check {
+/// A size in bytes from `least` to `most`.
+pub(super) fn size(path: &FieldPath, value: ByteCount, least: u64, most: u64) -> Check {
+    ensure((least..=most).contains(&value.bytes()), || {
+        ScenarioError::refused(path.clone(), quoted(value), format!("{least} B to {most} B"))
+    })
+}
+
+pub(super) fn integer(path: &FieldPath, value: u32, allowed: RangeInclusive<u32>) -> Check {
     ensure(allowed.contains(&value), || {
         ScenarioError::refused(path.clone(), value, format!("{} to {}", allowed.start(), allowed.end()))
     })

@@ -72,7 +72,17 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
         Workload::Datagrams { rate, size, duration, on, off } => {
             check_datagrams(path, *rate, *size, *duration, *on, *off)
         }
-        Workload::Page { .. } => Ok(()),
+        Workload::Page { html, objects, request, response, .. } => {
+            for (name, size) in [("html", *html), ("request", *request), ("response", *response)] {
+                positive_size(&path.child(name), size)?;
+            }
+            for (index, group) in objects.iter().enumerate() {
+                let path = path.child("objects").child(index);
+                at_least_one(&path.child("count"), group.count)?;
+                positive_size(&path.child("size"), group.size)?;
+            }
+            Ok(())
+        }
         Workload::Ping { size, count, interval } => {
             at_least_one(&path.child("count"), *count)?;
             datagram_payload(&path.child("size"), *size)?;

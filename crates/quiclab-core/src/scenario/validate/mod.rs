@@ -7,6 +7,7 @@
 mod endpoint;
 mod flow;
 mod network;
+mod quic;
 mod wires;
 
 use super::error::{FieldPath, ScenarioError, alternatives, is_name};

@@ -65,7 +65,7 @@ impl Pipe {
             "10.1.0.0:443".parse().expect("an address"),
         );
         let end = |role, name: &str, config, tuple, observer| {
-            let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple };
+            let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple, paths: 1 };
             crate::build(identity, config, workload, Time::ZERO, 7, observer).expect("a good configuration")
         };
         Self {

@@ -1,0 +1,163 @@
+//! aioquic, in Python, after its sources on PyPI.
+//!
+//! | release | draft | what differs from 0.9.25 |
+//! |---|---|---|
+//! | 0.8.8 | 27 | datagrams of 1280 B, initial RTT 500 ms; never raises its limit of 128 streams |
+//! | 0.9.0 | 28 | `recovery.py`, `packet_builder.py` and `rangeset.py` are those of 0.8.8 byte by byte; hence no profile |
+//! | 0.9.25 | 29 to 32, version 1 | |
+//! | 1.7.2 | version 1 and 2 | 64 ACK ranges, persistent congestion, a probe timeout takes the oldest packet for lost without a congestion event (0.9.25: PING), handshake timeouts are no congestion event |
+//!
+//! An acknowledgement is due 1 ms after the first packet and never earlier: neither packets nor gaps count.
+//! Packets with acknowledgements are not paced. The pacer's bucket starts empty.
+
+use super::super::config::{AckPing, InitialWindow, UNLIMITED, WindowCheck};
+use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
+use quiclab_core::Duration;
+use quiclab_core::scenario::{
+    Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
+    SlowStartExit, StreamScheduler,
+};
+
+/// The release of the Dual Connectivity study.
+pub(super) const AIOQUIC: Profile = Profile {
+    name: "aioquic",
+    description: "aioquic 0.9.25, in Python: NewReno, pacing at cwnd / srtt, acknowledgements by a timer of 1 ms",
+    base: None,
+    values: &[
+        value!(version = QuicVersion::V1, "quic/configuration.py supported_versions, 0.9.25"),
+        value!(datagram_size = bytes(1200), "quic/configuration.py SMALLEST_MAX_DATAGRAM_SIZE, 0.9.25"),
+        value!(connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25"),
+        value!(fixed.client_connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25"),
+        value!(packet_number = Some(bytes(2)), "quic/packet_builder.py PACKET_NUMBER_SEND_SIZE, 0.9.25"),
+        value!(
+            congestion_control = CongestionControl::Newreno,
+            "quic/configuration.py congestion_control_algorithm `reno`, 0.9.25"
+        ),
+        value!(emulated_connections = 1, "quic/congestion/reno.py has no such parameter"),
+        value!(slow_start_exit = SlowStartExit::Aioquic, "quic/congestion/base.py QuicRttMonitor, 0.9.25"),
+        value!(
+            fixed.initial_window = InitialWindow::Packets(10),
+            "quic/congestion/base.py K_INITIAL_WINDOW, 0.9.25"
+        ),
+        value!(max_window = None, "quic/congestion/reno.py has none, 0.9.25"),
+        value!(
+            window_validation = false,
+            "quic/congestion/reno.py on_packet_acked does not look at it, 0.9.25"
+        ),
+        value!(fixed.window_packet = None, "quic/congestion/reno.py max_datagram_size, 0.9.25"),
+        value!(fixed.newreno_keeps = 0.5, "quic/congestion/reno.py K_LOSS_REDUCTION_FACTOR, 0.9.25"),
+        value!(
+            pacing = Pacing::TimeBucket { factor: 1.0, burst_packets: 16, burst_share: 0.25 },
+            "quic/recovery.py QuicPacketPacer.update_rate, 0.9.25"
+        ),
+        value!(
+            pacing_before_rtt = false,
+            "quic/recovery.py QuicPacketPacer: packet_time is None before a sample, 0.9.25"
+        ),
+        value!(packet_threshold = 3, "quic/recovery.py K_PACKET_THRESHOLD, 0.9.25"),
+        value!(time_threshold = 9.0 / 8.0, "quic/recovery.py K_TIME_THRESHOLD, 0.9.25"),
+        value!(adaptive_packet_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
+        value!(adaptive_time_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
+        value!(initial_rtt = Duration::from_millis(100), "quic/configuration.py initial_rtt, 0.9.25"),
+        value!(
+            rtt_variation = RttVariation::FromMinimum,
+            "quic/recovery.py on_ack_received: |rtt_min - rtt_latest|, 0.9.25"
+        ),
+        value!(fixed.initial_timeout = 2, "quic/recovery.py get_probe_timeout: 2 * rtt_initial, 0.9.25"),
+        value!(fixed.timeout_variations = 4, "quic/recovery.py get_probe_timeout, 0.9.25"),
+        value!(probe_packets = 1, "quic/connection.py _probe_pending: one datagram, 0.9.25"),
+        value!(
+            fixed.probes_carry_data = false,
+            "quic/connection.py _write_application: a PING; only CRYPTO is sent again, 0.9.25"
+        ),
+        value!(persistent_congestion = false, "quic/congestion/reno.py on_packets_lost: TODO, 0.9.25"),
+        value!(
+            acknowledgement = Acknowledgement::Timer { delay: Duration::from_millis(1) },
+            "quic/connection.py _ack_delay = K_GRANULARITY, 0.9.25"
+        ),
+        value!(
+            max_ack_delay = Duration::from_millis(25),
+            "quic/connection.py _serialize_transport_parameters, 0.9.25"
+        ),
+        value!(ack_ranges = u32::MAX, "quic/rangeset.py has no limit, 0.9.25"),
+        value!(ack_frequency = None, "not in aioquic"),
+        value!(
+            flow_control = FlowControl::DoubleWhenHalfUsed,
+            "quic/connection.py _write_connection_limits, _write_stream_limits, 0.9.25"
+        ),
+        value!(stream_receive_window = kib(1024), "quic/configuration.py max_stream_data, 0.9.25"),
+        value!(connection_receive_window = kib(1024), "quic/configuration.py max_data, 0.9.25"),
+        value!(
+            max_stream_receive_window = UNLIMITED,
+            "quic/connection.py _write_stream_limits has none, 0.9.25"
+        ),
+        value!(
+            max_connection_receive_window = UNLIMITED,
+            "quic/connection.py _write_connection_limits has none, 0.9.25"
+        ),
+        value!(send_window = UNLIMITED, "quic/stream.py QuicStreamSender buffers everything, 0.9.25"),
+        value!(max_streams = 128, "quic/connection.py _local_max_streams_bidi, 0.9.25"),
+        value!(
+            stream_scheduler = StreamScheduler::Fifo,
+            "quic/connection.py _write_application: streams in order, each as much as fits, 0.9.25"
+        ),
+        value!(
+            datagram_congestion_control = true,
+            "quic/connection.py _write_application: max_flight_bytes, 0.9.25"
+        ),
+        value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
+        value!(tls = FRESH, FRESH_SOURCE),
+        value!(
+            fixed.client_hello = bytes(473),
+            "measured with 1.7.2: CRYPTO bytes of the first Initial packet, ALPN h3"
+        ),
+        value!(amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25"),
+        value!(
+            fixed.window_check = WindowCheck::Filled,
+            "quic/packet_builder.py start_packet: datagram_flight_bytes, 0.9.25"
+        ),
+        value!(
+            fixed.growth_before_losses = true,
+            "quic/recovery.py on_ack_received: on_packet_acked before _detect_loss, 0.9.25"
+        ),
+        value!(
+            fixed.acks_only_when_due = true,
+            "quic/connection.py _write_application: ack_at is not None and ack_at <= now, 0.9.25"
+        ),
+        value!(
+            fixed.ack_ping = AckPing::EighthWithGaps,
+            "quic/connection.py _write_ack_frame: packet_number % 8 == 0 and several ranges, 0.9.25"
+        ),
+        value!(fixed.stream_length_always = true, "quic/connection.py _write_stream_frame, 0.9.25"),
+        value!(fixed.one_stream_frame = true, "quic/stream.py get_frame: the first pending range, 0.9.25"),
+        value!(fixed.new_connection_ids = 7, "quic/connection.py _replenish_connection_ids, 0.9.25"),
+        value!(fixed.kept_packets = 0, "quic/connection.py receive_datagram drops them, 0.9.25"),
+        value!(
+            fixed.restarts_handshake = true,
+            "quic/connection.py receive_datagram, _handle_crypto_frame; recovery.py reschedule_data, 0.9.25"
+        ),
+        value!(fixed.pads_server = false, "quic/packet_builder.py _end_packet: clients only, 0.9.25"),
+        value!(fixed.pads_to_full = true, "quic/packet_builder.py _end_packet: the flight's room, 0.9.25"),
+        value!(idle_timeout = Duration::from_secs(60), "quic/configuration.py idle_timeout, 0.9.25"),
+    ],
+};
+
+/// The last of draft 27; of draft 28, too.
+pub(super) const AIOQUIC_0_8_8: Profile = Profile {
+    name: "aioquic-0.8.8",
+    description: "aioquic 0.8.8 (draft 27) and 0.9.0 (draft 28): as 0.9.25, with larger datagrams and initial RTT",
+    base: Some(&AIOQUIC),
+    values: &[
+        value!(datagram_size = bytes(1280), "quic/packet_builder.py PACKET_MAX_SIZE, 0.8.8 and 0.9.0"),
+        value!(initial_rtt = Duration::from_millis(500), "quic/recovery.py K_INITIAL_RTT, 0.8.8 and 0.9.0"),
+        value!(
+            congestion_control = CongestionControl::Newreno,
+            "quic/recovery.py QuicCongestionControl, the only one, 0.8.8 and 0.9.0"
+        ),
+        value!(slow_start_exit = SlowStartExit::Aioquic, "quic/recovery.py QuicRttMonitor, 0.8.8 and 0.9.0"),
+        value!(
+            fixed.initial_window = InitialWindow::Packets(10),
+            "quic/recovery.py K_INITIAL_WINDOW, 0.8.8 and 0.9.0"
+        ),
+    ],
+};

@@ -1,0 +1,362 @@
+//! What a profile has a value for: the fields of [`Config`], how they are called and how they are printed.
+
+use super::super::config::{AckPing, Config, Fixed, InitialWindow, UNLIMITED, WindowCheck};
+use crate::names::{Named, name};
+use quiclab_core::scenario::{
+    Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
+    SlowStartExit, StreamScheduler, Tls, TlsVersion,
+};
+use quiclab_core::{ByteCount, Duration};
+
+/// A field of the configuration.
+pub(super) struct Field {
+    /// Where it is in [`Config`].
+    pub(super) key: &'static str,
+    /// Name of the option in scenarios; `None` for a property that no option changes.
+    pub(super) option: Option<&'static str>,
+    pub(super) meaning: &'static str,
+    pub(super) print: fn(&Config) -> String,
+}
+
+/// `field!("option", field, "meaning", |config| text)`; without the name for what no option changes.
+macro_rules! field {
+    ($option:literal, $($field:ident).+, $meaning:literal, $print:expr) => {
+        Field { key: stringify!($($field).+), option: Some($option), meaning: $meaning, print: $print }
+    };
+    ($($field:ident).+, $meaning:literal, $print:expr) => {
+        Field { key: stringify!($($field).+), option: None, meaning: $meaning, print: $print }
+    };
+}
+
+pub(super) const FIELDS: &[Field] = &[
+    field!("quic.version", version, "wire format and handshake", |c| named(&c.version)),
+    field!("datagram_size", datagram_size, "UDP payload of a full datagram", |c| c.datagram_size.to_string()),
+    field!("quic.connection_id", connection_id, "length of a connection ID that a server chooses", |c| {
+        c.connection_id.to_string()
+    }),
+    field!(fixed.client_connection_id, "length of a connection ID that a client chooses", |c| {
+        c.fixed.client_connection_id.to_string()
+    }),
+    field!("quic.packet_number", packet_number, "length of packet numbers", |c| {
+        c.packet_number.map_or("shortest that can be expanded".to_owned(), |length| length.to_string())
+    }),
+    field!("congestion_control", congestion_control, "congestion control", |c| named(&c.congestion_control)),
+    field!(
+        "emulated_connections",
+        emulated_connections,
+        "connections that newreno and cubic stand for",
+        |c| c.emulated_connections.to_string()
+    ),
+    field!("slow_start_exit", slow_start_exit, "what ends slow start before a loss", |c| {
+        named(&c.slow_start_exit)
+    }),
+    field!("initial_window", fixed.initial_window, "initial congestion window", |c| {
+        let bytes = c.initial_window;
+        match c.fixed.initial_window {
+            InitialWindow::Packets(packets) => format!("{packets} datagrams, {bytes}"),
+            InitialWindow::Bytes(_) => bytes.to_string(),
+            InitialWindow::Rfc9002 => format!("{bytes}; 10 datagrams, 14720 B or 2 datagrams at most"),
+        }
+    }),
+    field!("quic.max_window", max_window, "largest congestion window", |c| {
+        c.max_window.map_or("none".to_owned(), |window| window.to_string())
+    }),
+    field!("quic.window_validation", window_validation, "a window that is not used does not grow", |c| {
+        on(c.window_validation)
+    }),
+    field!(fixed.window_packet, "what the congestion control takes a full packet for", |c| {
+        c.fixed.window_packet.map_or("the size of a datagram".to_owned(), |size| size.to_string())
+    }),
+    field!(fixed.newreno_keeps, "part of the window that newreno, one connection, keeps at a loss", |c| {
+        c.fixed.newreno_keeps.to_string()
+    }),
+    field!("pacing", pacing, "how packets are spaced", |c| pacing(&c.pacing)),
+    field!(
+        "quic.pacing_before_rtt",
+        pacing_before_rtt,
+        "packets are paced before the first RTT sample",
+        |c| on(c.pacing_before_rtt)
+    ),
+    field!("packet_threshold", packet_threshold, "reordering before a packet is lost, in packets", |c| {
+        count(c.packet_threshold)
+    }),
+    field!("time_threshold", time_threshold, "reordering before a packet is lost, in RTTs", |c| {
+        c.time_threshold.to_string()
+    }),
+    field!(
+        "quic.adaptive_packet_threshold",
+        adaptive_packet_threshold,
+        "the packet threshold grows with reordering",
+        |c| on(c.adaptive_packet_threshold)
+    ),
+    field!(
+        "quic.adaptive_time_threshold",
+        adaptive_time_threshold,
+        "the time threshold grows with reordering",
+        |c| on(c.adaptive_time_threshold)
+    ),
+    field!("initial_rtt", initial_rtt, "RTT before the first sample", |c| c.initial_rtt.to_string()),
+    field!("quic.rtt_variation", rtt_variation, "what the RTT variation is the mean of", |c| {
+        named(&c.rtt_variation)
+    }),
+    field!(fixed.initial_timeout, "first probe timeout before a sample, in initial RTTs", |c| {
+        c.fixed.initial_timeout.to_string()
+    }),
+    field!(fixed.timeout_variations, "RTT variations in a probe timeout", |c| {
+        c.fixed.timeout_variations.to_string()
+    }),
+    field!("quic.probe_packets", probe_packets, "packets sent when a probe timeout expires", |c| {
+        c.probe_packets.to_string()
+    }),
+    field!(fixed.probes_carry_data, "probes carry data again", |c| on(c.fixed.probes_carry_data)),
+    field!("quic.persistent_congestion", persistent_congestion, "persistent congestion", |c| {
+        on(c.persistent_congestion)
+    }),
+    field!("quic.acknowledgement", acknowledgement, "when packets are acknowledged", |c| {
+        acknowledgement(&c.acknowledgement)
+    }),
+    field!("quic.max_ack_delay", max_ack_delay, "longest delay of an acknowledgement announced", |c| {
+        c.max_ack_delay.to_string()
+    }),
+    field!("quic.ack_ranges", ack_ranges, "most ranges of packet numbers kept to acknowledge", |c| {
+        count(c.ack_ranges)
+    }),
+    field!("ack_frequency", ack_frequency, "what is asked of the peer's acknowledgements", |c| {
+        c.ack_frequency.map_or("nothing asked".to_owned(), |asked| {
+            format!("every {} packets", u64::from(asked.ack_eliciting_threshold) + 1)
+        })
+    }),
+    field!("quic.flow_control", flow_control, "how receive windows grow", |c| named(&c.flow_control)),
+    field!("stream_receive_window", stream_receive_window, "receive window of a stream at the start", |c| {
+        window(c.stream_receive_window)
+    }),
+    field!(
+        "connection_receive_window",
+        connection_receive_window,
+        "receive window of the connection at the start",
+        |c| window(c.connection_receive_window)
+    ),
+    field!(
+        "quic.max_stream_receive_window",
+        max_stream_receive_window,
+        "largest receive window of a stream",
+        |c| window(c.max_stream_receive_window)
+    ),
+    field!(
+        "quic.max_connection_receive_window",
+        max_connection_receive_window,
+        "largest receive window of the connection",
+        |c| window(c.max_connection_receive_window)
+    ),
+    field!("send_window", send_window, "stream data sent and not acknowledged, at most", |c| {
+        window(c.send_window)
+    }),
+    field!("quic.max_streams", max_streams, "bidirectional streams that the peer may have open", |c| {
+        c.max_streams.to_string()
+    }),
+    field!("quic.stream_scheduler", stream_scheduler, "which stream sends next", |c| {
+        named(&c.stream_scheduler)
+    }),
+    field!(
+        "quic.datagram_congestion_control",
+        datagram_congestion_control,
+        "DATAGRAM frames wait for the congestion window",
+        |c| on(c.datagram_congestion_control)
+    ),
+    field!("quic.path_scheduler", path_scheduler, "which path the next packet takes", |c| {
+        named(&c.path_scheduler)
+    }),
+    field!("tls", tls, "TLS or QUIC Crypto", |c| tls(&c.tls)),
+    field!(fixed.client_hello, "length of the ClientHello", |c| c.fixed.client_hello.to_string()),
+    field!(
+        "quic.amplification_factor",
+        amplification_factor,
+        "bytes sent for each byte of an address not validated",
+        |c| match c.amplification_factor {
+            0 => "no limit".to_owned(),
+            factor => factor.to_string(),
+        }
+    ),
+    field!(fixed.window_check, "what the window must have room for", |c| {
+        match c.fixed.window_check {
+            WindowCheck::Fits => "a full datagram",
+            WindowCheck::Below => "more than a full datagram",
+            WindowCheck::Filled => "anything: the last datagram is shorter",
+        }
+        .to_owned()
+    }),
+    field!(fixed.growth_before_losses, "the window grows before the losses of an acknowledgement cut it", |c| {
+        on(c.fixed.growth_before_losses)
+    }),
+    field!(fixed.acks_only_when_due, "acknowledgements ride with other packets only when due", |c| {
+        on(c.fixed.acks_only_when_due)
+    }),
+    field!(fixed.ack_ping, "PING beside acknowledgements", |c| match c.fixed.ack_ping {
+        AckPing::Never => "none".to_owned(),
+        AckPing::After(packets) => format!("after {packets} packets with nothing else"),
+        AckPing::EighthWithGaps => "each eighth packet number, if packets are missing".to_owned(),
+    }),
+    field!(fixed.stream_length_always, "STREAM frames always have a Length field", |c| {
+        on(c.fixed.stream_length_always)
+    }),
+    field!(fixed.one_stream_frame, "one STREAM frame in a packet", |c| on(c.fixed.one_stream_frame)),
+    field!(fixed.new_connection_ids, "NEW_CONNECTION_ID frames after the handshake", |c| {
+        c.fixed.new_connection_ids.to_string()
+    }),
+    field!(fixed.kept_packets, "packets kept until their keys are there", |c| {
+        c.fixed.kept_packets.to_string()
+    }),
+    field!(
+        fixed.restarts_handshake,
+        "crypto data that arrive too early or twice, and handshake timeouts, are congestion events",
+        |c| on(c.fixed.restarts_handshake)
+    ),
+    field!(fixed.pads_server, "Initial packets of servers are padded", |c| on(c.fixed.pads_server)),
+    field!(fixed.pads_to_full, "Initial packets of clients are padded to a full datagram", |c| {
+        on(c.fixed.pads_to_full)
+    }),
+    field!("quic.idle_timeout", idle_timeout, "the connection ends without packets", |c| {
+        c.idle_timeout.to_string()
+    }),
+];
+
+fn named(value: &impl Named) -> String {
+    name(value).to_owned()
+}
+
+fn on(value: bool) -> String {
+    if value { "on" } else { "off" }.to_owned()
+}
+
+fn count(value: u32) -> String {
+    if value == u32::MAX { "no limit".to_owned() } else { value.to_string() }
+}
+
+fn window(value: ByteCount) -> String {
+    if value == UNLIMITED { "no limit".to_owned() } else { value.to_string() }
+}
+
+fn pacing(pacing: &Pacing) -> String {
+    match *pacing {
+        Pacing::LeakyBucket {
+            factor,
+            slow_start_factor,
+            burst_packets,
+            burst_share,
+            burst_time,
+            idle_burst_packets,
+            whole_bursts,
+        } => {
+            let mut text = format!("leaky_bucket, {factor} x cwnd / srtt");
+            let more = [
+                slow_start_factor.map(|factor| format!("{factor} in slow start")),
+                Some(format!("bursts of {burst_packets} packets")),
+                burst_share.map(|share| format!("of {share} of the window at most")),
+                burst_time.map(|time| format!("of {time} at least")),
+                idle_burst_packets.map(|packets| format!("of {packets} packets after a pause")),
+                whole_bursts.then(|| "the timer waits for a whole one".to_owned()),
+            ];
+            for part in more.into_iter().flatten() {
+                text.push_str(", ");
+                text.push_str(&part);
+            }
+            text
+        }
+        Pacing::Quantum { factor, burst_packets, quantum } => format!(
+            "quantum, {factor} x cwnd / srtt, bursts of {burst_packets} packets, waits of {quantum} at least"
+        ),
+        Pacing::Even { factor } => format!("even, {factor} x cwnd / srtt"),
+        Pacing::TimeBucket { factor, burst_packets, burst_share } => format!(
+            "time_bucket, {factor} x cwnd / srtt, bursts of {burst_packets} packets, of {burst_share} of the window at \
+             most"
+        ),
+        Pacing::None | Pacing::Linux { .. } | Pacing::Fq { .. } => named(pacing),
+    }
+}
+
+fn acknowledgement(policy: &Acknowledgement) -> String {
+    match *policy {
+        Acknowledgement::Every { packets, delay } => {
+            format!("every {packets} packets, at once if reordered, after {delay} at most")
+        }
+        Acknowledgement::Timer { delay } => format!("timer, {delay} after the first packet"),
+        Acknowledgement::RttFraction { fraction, packets, delay, from_packet } => format!(
+            "rtt_fraction, every {packets} packets, after {fraction} RTT or {delay} at most, from packet \
+             {from_packet} on"
+        ),
+        Acknowledgement::AsAsked { delay } => format!("as_asked, after {delay} at most before"),
+    }
+}
+
+fn tls(tls: &Tls) -> String {
+    let resumption = if tls.resumption { "resumed" } else { "no resumption" };
+    let early = tls.early_data.map_or("no 0-RTT".to_owned(), |early| format!("0-RTT {}", named(&early)));
+    format!("{}, {resumption}, {early}, certificates of {}", named(&tls.version), tls.certificate)
+}
+
+/// Before everything: each field is set by [`FIELDS`].
+pub(super) const EMPTY: Config = Config {
+    congestion_control: CongestionControl::Fixed,
+    emulated_connections: 0,
+    slow_start_exit: SlowStartExit::None,
+    pacing: Pacing::None,
+    datagram_size: ByteCount::ZERO,
+    initial_window: ByteCount::ZERO,
+    stream_receive_window: ByteCount::ZERO,
+    connection_receive_window: ByteCount::ZERO,
+    send_window: ByteCount::ZERO,
+    packet_threshold: 0,
+    time_threshold: 0.0,
+    initial_rtt: Duration::ZERO,
+    ack_frequency: None,
+    version: QuicVersion::V1,
+    connection_id: ByteCount::ZERO,
+    packet_number: None,
+    acknowledgement: Acknowledgement::Timer { delay: Duration::ZERO },
+    ack_ranges: 0,
+    max_ack_delay: Duration::ZERO,
+    adaptive_packet_threshold: false,
+    adaptive_time_threshold: false,
+    rtt_variation: RttVariation::Rfc9002,
+    persistent_congestion: false,
+    probe_packets: 0,
+    window_validation: false,
+    max_window: None,
+    pacing_before_rtt: false,
+    max_streams: 0,
+    flow_control: FlowControl::Fixed,
+    max_stream_receive_window: ByteCount::ZERO,
+    max_connection_receive_window: ByteCount::ZERO,
+    stream_scheduler: StreamScheduler::Fifo,
+    amplification_factor: 0,
+    datagram_congestion_control: false,
+    idle_timeout: Duration::ZERO,
+    path_scheduler: PathSchedulerKind::RoundRobin,
+    tls: Tls {
+        version: TlsVersion::Tls13,
+        resumption: false,
+        certificate: ByteCount::ZERO,
+        early_data: None,
+    },
+    fixed: Fixed {
+        initial_window: InitialWindow::Packets(0),
+        window_packet: None,
+        newreno_keeps: 0.0,
+        timeout_variations: 0,
+        initial_timeout: 0,
+        probes_carry_data: false,
+        client_connection_id: ByteCount::ZERO,
+        client_hello: ByteCount::ZERO,
+        window_check: WindowCheck::Fits,
+        growth_before_losses: false,
+        acks_only_when_due: false,
+        ack_ping: AckPing::Never,
+        stream_length_always: false,
+        one_stream_frame: false,
+        new_connection_ids: 0,
+        kept_packets: 0,
+        restarts_handshake: false,
+        pads_server: false,
+        pads_to_full: false,
+    },
+};
