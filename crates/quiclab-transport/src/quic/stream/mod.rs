@@ -12,7 +12,7 @@
 //! | a stream of the peer | exists once a frame of it or of a higher one arrives (section 2.1) |
 //! | a stream that is over in both directions | is forgotten; late frames of it are ignored |
 //! | unidirectional streams of the peer | 100 at one time |
-//! | what is written to a stream, FIN included | is sent even if connection credit is used up, once it had some: lost data need no credit |
+//! | lost data, and FIN alone | need no credit and no room in the send window |
 
 mod arrive;
 mod flow_control;

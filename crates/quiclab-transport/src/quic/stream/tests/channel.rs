@@ -168,8 +168,7 @@ impl Channel {
         let to = 1 - packet.from;
         packet.arrived = true;
         for (frame, _) in &packet.frames {
-            let srtt = (frame != &QuicFrame::Ping).then_some(Duration::from_millis(20));
-            let result = self.ends[to].on_frame(self.now, frame, srtt);
+            let result = self.ends[to].on_frame(self.now, frame, RTT);
             assert_eq!(result, Ok(()), "{frame:?}");
         }
         self.events(to);
