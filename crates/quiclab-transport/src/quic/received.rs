@@ -105,12 +105,14 @@ impl Received {
         let mut frame = AckFrame { delay: now.since(arrived), ..AckFrame::default() };
         frame.ce = (self.ce > 0).then_some(self.ce);
         // all but the count of further ranges, which may itself grow: type, Largest Acknowledged, ACK
-        // Delay, First ACK Range, and the counts of ECT(0), ECT(1), CE
+        // Delay, First ACK Range, and the counts of ECT(0), ECT(1), CE: what has no mark counts as ECT(0)
         let mut length = 1
             + varint_length(largest)
             + varint_length(frame.delay.as_nanos() / DELAY_UNIT_NS)
             + varint_length(first.end() - first.start())
-            + frame.ce.map_or(0, |ce| 2 + varint_length(ce));
+            + frame
+                .ce
+                .map_or(0, |ce| varint_length((largest + 1).saturating_sub(ce)) + 1 + varint_length(ce));
         if length + varint_length(0) > room {
             return None;
         }

@@ -56,14 +56,14 @@ fn the_count_of_ranges_has_a_length_too() {
     assert_eq!(ranges(&received, 1000).len(), 70);
 }
 
-/// Three counts of one byte each.
+/// Largest 100 takes 2 bytes. Counts: 99 of ECT(0) take 2 bytes, no ECT(1) and 2 CE 1 byte each.
 #[test]
 fn marks_are_counted_and_take_room() {
     let mut received = received(8);
-    received.on_packet(ms(0), 0, true, true, None);
-    received.on_packet(ms(0), 1, false, true, None);
-    assert_eq!(received.ack_frame(ms(0), 7), None);
-    assert_eq!(received.ack_frame(ms(0), 8).unwrap().ce, Some(2));
+    received.on_packet(ms(0), 99, true, true, None);
+    received.on_packet(ms(0), 100, false, true, None);
+    assert_eq!(received.ack_frame(ms(0), 9), None);
+    assert_eq!(received.ack_frame(ms(0), 10).unwrap().ce, Some(2));
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Streams {
                 self.refresh(handle);
             }
             QuicFrame::MaxData { maximum } => self.credit.raise(maximum),
-            QuicFrame::MaxStreams { bidirectional, maximum } => self.on_max_streams(bidirectional, maximum),
+            QuicFrame::MaxStreams { bidirectional, maximum } => self.allow_streams(bidirectional, maximum),
             _ => {}
         }
         Ok(())
@@ -85,20 +85,6 @@ impl Streams {
             self.events.push_back(StreamEvent::Reset { id });
         }
         self.refresh(handle);
-    }
-
-    fn on_max_streams(&mut self, bidirectional: bool, maximum: u64) {
-        let opening = &mut self.opening[usize::from(!bidirectional)];
-        let before = opening.limit;
-        if opening.raise(maximum) {
-            self.events.push_back(StreamEvent::Available);
-        }
-        // streams that a rejection of 0-RTT left without permission
-        let now_allowed = before..opening.limit.min(opening.next);
-        for index in now_allowed {
-            let id = StreamId::new(index, self.is_server, bidirectional);
-            self.table.find(id).into_iter().for_each(|handle| self.refresh(handle));
-        }
     }
 
     /// The stream of a frame about what the peer sends; `None`: it is over.

@@ -3,6 +3,10 @@
 //! The peer may open another stream for each of its streams that is over in both directions. It is told so
 //! once more than an eighth of the allowed number has accumulated (quinn-proto 0.11
 //! `StreamsState::queue_max_stream_id`).
+//!
+//! Google QUIC 37 has no frames for that: each end counts the streams that are over itself. The peer knows
+//! earlier that one is over than this end does, which waits for the acknowledgement of its FIN: so the limit
+//! is enforced with an allowance (Chromium's is the larger of 10 streams and a tenth).
 
 /// Largest number of streams of a kind (RFC 9000 section 4.6: 2^60).
 pub(super) const MOST_STREAMS: u64 = 1 << 60;
@@ -73,15 +77,22 @@ pub(super) struct Accepting {
     limit: u64,
     /// The last announcement is lost.
     lost: bool,
+    /// MAX_STREAMS tells the peer; otherwise it counts.
+    announces: bool,
 }
 
 impl Accepting {
-    pub(super) fn new(most: u64) -> Self {
+    pub(super) fn new(most: u64, announces: bool) -> Self {
         let most = most.min(MOST_STREAMS);
-        Self { next: 0, most, over: 0, limit: most, lost: false }
+        Self { next: 0, most, over: 0, limit: most, lost: false, announces }
     }
+    /// Streams that the peer may open, seen from here.
     pub(super) fn limit(&self) -> u64 {
-        self.limit
+        if self.announces { self.limit } else { self.announcement() + self.most.max(10) }
+    }
+    /// Streams that the peer may open at first.
+    pub(super) fn first_limit(&self) -> u64 {
+        self.most
     }
     pub(super) fn on_over(&mut self) {
         self.over += 1;
@@ -92,7 +103,7 @@ impl Accepting {
     }
     /// Whether the peer is to be told.
     pub(super) fn is_due(&self) -> bool {
-        self.lost || self.announcement() - self.limit > self.most / 8
+        self.announces && (self.lost || self.announcement() - self.limit > self.most / 8)
     }
     pub(super) fn on_announced(&mut self) {
         self.limit = self.announcement();
@@ -129,7 +140,7 @@ mod tests {
     /// An eighth of 16 is 2.
     #[test]
     fn streams_are_given_back_by_eighths() {
-        let mut accepting = Accepting::new(16);
+        let mut accepting = Accepting::new(16, true);
         accepting.on_over();
         accepting.on_over();
         assert!(!accepting.is_due());
@@ -141,8 +152,12 @@ mod tests {
         assert!(!accepting.is_due());
         accepting.on_announcement_lost(19);
         assert!(accepting.is_due());
-        let mut single = Accepting::new(1);
+        let mut single = Accepting::new(1, true);
         single.on_over();
         assert!(single.is_due());
+        let mut silent = Accepting::new(16, false);
+        assert_eq!((silent.first_limit(), silent.limit()), (16, 32));
+        (0..16).for_each(|_| silent.on_over());
+        assert_eq!((silent.is_due(), silent.limit()), (false, 48));
     }
 }

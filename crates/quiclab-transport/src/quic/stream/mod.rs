@@ -12,7 +12,7 @@
 //! | a stream of the peer | exists once a frame of it or of a higher one arrives (section 2.1) |
 //! | a stream that is over in both directions | is forgotten; late frames of it are ignored |
 //! | unidirectional streams of the peer | 100 at one time |
-//! | what is written to a stream, FIN included | is sent even if connection credit is used up, once it had some: lost data need no credit |
+//! | lost data, and FIN alone | need no credit and no room in the send window |
 
 mod arrive;
 mod flow_control;
@@ -99,7 +99,6 @@ pub(crate) struct Streams {
     send_window: u64,
     /// Bytes that a probe sends again.
     probe_bytes: u64,
-    max_streams: [u64; 2],
 
     table: Table,
     /// Streams known so far: the age of the next.
@@ -136,19 +135,19 @@ impl Streams {
     pub(crate) fn new(config: &Config, role: Role, remembered: Option<&TransportParameters>) -> Self {
         let connection_receive_window = config.connection_receive_window.bytes();
         let max_streams = [config.max_streams, UNIDIRECTIONAL_STREAMS];
+        let wire = match config.version {
+            QuicVersion::V1 => Wire::V1,
+            QuicVersion::Gquic37 => Wire::Gquic37,
+        };
         let mut streams = Self {
             is_server: role == Role::Server,
-            wire: match config.version {
-                QuicVersion::V1 => Wire::V1,
-                QuicVersion::Gquic37 => Wire::Gquic37,
-            },
+            wire,
             flow_control: config.flow_control,
             connection_receive_window,
             stream_receive_window: config.stream_receive_window.bytes(),
             max_stream_receive_window: config.max_stream_receive_window.bytes(),
             send_window: config.send_window.bytes(),
             probe_bytes: config.datagram_size.bytes().max(1),
-            max_streams,
             table: Table::default(),
             ages: 0,
             ready: Scheduler::new(config.stream_scheduler),
@@ -164,7 +163,7 @@ impl Streams {
                 config.max_connection_receive_window.bytes(),
             ),
             opening: [Opening::default(); 2],
-            accepting: max_streams.map(Accepting::new),
+            accepting: max_streams.map(|most| Accepting::new(most, wire == Wire::V1)),
             peer: None,
             has_arrived: false,
             events: VecDeque::new(),
@@ -184,7 +183,7 @@ impl Streams {
         parameters.max_stream_data_bidi_remote = stream;
         parameters.max_stream_data_uni = stream;
         [parameters.max_streams_bidi, parameters.max_streams_uni] =
-            self.max_streams.map(|most| Accepting::new(most).limit());
+            self.accepting.map(|accepting| accepting.first_limit());
     }
 
     /// The peer's parameters have arrived. Where parameters were remembered, limits only grow (RFC 9000
@@ -241,7 +240,11 @@ impl Streams {
     }
 
     /// The application does not want to read: STOP_SENDING. It is told nothing more of what it receives.
+    /// Google QUIC 37 has no such frame: without effect.
     pub(crate) fn stop(&mut self, id: StreamId) {
+        if self.wire == Wire::Gquic37 {
+            return;
+        }
         let Some(handle) = self.table.find(id) else { return };
         let Some(receive) = &mut self.table.get_mut(handle).receive else { return };
         let read = receive.stop();
@@ -315,6 +318,20 @@ impl Streams {
         self.credit.remaining().min(self.send_window.saturating_sub(self.unacked))
     }
 
+    /// This end may open more streams.
+    fn allow_streams(&mut self, bidirectional: bool, limit: u64) {
+        let opening = &mut self.opening[usize::from(!bidirectional)];
+        let before = opening.limit;
+        if opening.raise(limit) {
+            self.events.push_back(StreamEvent::Available);
+        }
+        // streams that a rejection of 0-RTT left without permission
+        for index in before..opening.limit.min(opening.next) {
+            let id = StreamId::new(index, self.is_server, bidirectional);
+            self.table.find(id).into_iter().for_each(|handle| self.refresh(handle));
+        }
+    }
+
     /// Lists a stream anew after any change of it; a stream that is over is forgotten.
     fn refresh(&mut self, handle: Handle) {
         let is_server = self.is_server;
@@ -345,9 +362,13 @@ impl Streams {
         self.blocked = self.blocked + usize::from(is_blocked) - usize::from(listed.blocked);
         (listed.fresh, listed.blocked) = (is_fresh, is_blocked);
         if is_over {
+            let id = stream.id;
             self.table.remove(handle);
             if !is_mine {
                 self.accepting[direction].on_over();
+            } else if self.wire == Wire::Gquic37 {
+                // nothing tells that another may be opened
+                self.allow_streams(id.is_bidirectional(), self.opening[direction].limit + 1);
             }
         }
     }

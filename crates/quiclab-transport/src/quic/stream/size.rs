@@ -5,7 +5,7 @@
 //! | gQUIC 37 (Chromium `QuicFramer::GetMinStreamFrameSize`) | bytes |
 //! | --- | --- |
 //! | type | 1 |
-//! | stream ID | 1 to 4, as few as it needs |
+//! | stream ID | 1 to 4, as few as it needs: the n-th is 2n + 5 of a client, 2n + 2 of a server |
 //! | offset | 0, or 2 to 8, as few as it needs |
 //! | data length | 2; none if the frame is the last |
 
@@ -16,7 +16,10 @@ use quiclab_core::quic::{QuicFrame, Wire, varint_length};
 pub(super) fn stream_header(wire: Wire, id: StreamId, offset: u64) -> usize {
     match wire {
         Wire::V1 => 1 + varint_length(id.0) + if offset > 0 { varint_length(offset) } else { 0 },
-        Wire::Gquic37 => 1 + bytes(id.0).clamp(1, 4) + if offset > 0 { bytes(offset).max(2) } else { 0 },
+        Wire::Gquic37 => {
+            1 + bytes(2 * id.index() + if id.is_of_server() { 2 } else { 5 })
+                + if offset > 0 { bytes(offset).max(2) } else { 0 }
+        }
     }
 }
 
@@ -66,7 +69,10 @@ mod tests {
             [2, 3, 4, 4, 6, 10]
         );
         let gquic = |id, offset| stream_header(Wire::Gquic37, StreamId(id), offset);
-        assert_eq!([gquic(0, 0), gquic(256, 1), gquic(5, 1 << 16), gquic(5, u64::MAX)], [2, 5, 5, 10]);
+        assert_eq!(
+            [gquic(0, 0), gquic(4 * 125, 1), gquic(4 * 126 + 1, 1 << 16), gquic(0, u64::MAX)],
+            [2, 4, 5, 10]
+        );
         assert_eq!(
             [length_field(Wire::V1, 63), length_field(Wire::V1, 64), length_field(Wire::Gquic37, 1)],
             [1, 2, 2]

@@ -7,7 +7,7 @@ use super::flow_control::Credit;
 use super::{Stream, Streams, size};
 use crate::quic::sent::SentFrame;
 use quiclab_core::Time;
-use quiclab_core::quic::QuicFrame;
+use quiclab_core::quic::{QuicFrame, Wire};
 
 impl Streams {
     /// Whether [`Streams::next_control`] or [`Streams::next_data`] would give a frame, if there is room.
@@ -50,7 +50,7 @@ impl Streams {
             return Some((QuicFrame::DataBlocked { limit }, SentFrame::DataBlocked));
         }
         for (opening, bidirectional) in self.opening.iter().zip([true, false]) {
-            if opening.is_report_due() {
+            if opening.is_report_due() && self.wire == Wire::V1 {
                 let frame = QuicFrame::StreamsBlocked { bidirectional, limit: opening.limit };
                 return Some((frame, SentFrame::StreamsBlocked { bidirectional }));
             }

@@ -107,13 +107,16 @@ impl Channel {
                 book.given_up = true;
             }
             16 if exists => self.stop(end, id),
-            17 => self.ends[end].set_priority(id, Priority { urgency, incremental: bytes % 2 == 0 }),
+            17 => self.ends[end].set_priority(id, Priority { urgency, incremental: bytes.is_multiple_of(2) }),
             18 => drop(self.ends[end].probe()),
             _ => {}
         }
     }
 
     fn stop(&mut self, end: usize, id: StreamId) {
+        if self.ends[end].wire == Wire::Gquic37 {
+            return; // it would have no effect
+        }
         self.ends[end].stop(id);
         if let Some(book) = self.books.get_mut(&(1 - end, id)) {
             book.stopped |= !book.ended && !book.reset;
@@ -124,15 +127,16 @@ impl Channel {
     pub(super) fn send(&mut self, end: usize) {
         let mut room = if self.calm { 1200 } else { 20 + self.below(1200) };
         let streams = &mut self.ends[end];
+        let wire = streams.wire;
         let mut frames = Vec::new();
         while let Some((frame, sent)) = streams.next_control(self.now, room) {
-            room -= size::control(Wire::V1, &frame);
+            room -= size::control(wire, &frame);
             frames.push((frame, sent));
         }
         while let Some((frame, sent)) = streams.next_data(room) {
             let QuicFrame::Stream { stream_id, offset, length, last, .. } = frame else { unreachable!() };
-            let header = size::stream_header(Wire::V1, StreamId(stream_id), offset) + usize::from(length);
-            let length_field = size::length_field(Wire::V1, length.into());
+            let header = size::stream_header(wire, StreamId(stream_id), offset) + usize::from(length);
+            let length_field = size::length_field(wire, length.into());
             frames.push((frame, sent));
             if last {
                 assert!(header <= room && header + length_field > room, "{header} of {room}");
@@ -164,8 +168,7 @@ impl Channel {
         let to = 1 - packet.from;
         packet.arrived = true;
         for (frame, _) in &packet.frames {
-            let srtt = (frame != &QuicFrame::Ping).then_some(Duration::from_millis(20));
-            let result = self.ends[to].on_frame(self.now, frame, srtt);
+            let result = self.ends[to].on_frame(self.now, frame, RTT);
             assert_eq!(result, Ok(()), "{frame:?}");
         }
         self.events(to);

@@ -164,7 +164,6 @@ fn the_order_of_streams_holds_for_lost_data_too() {
     assert_eq!(next, [(4, 998), (0, 0), (4, 1994)]);
 }
 
-/// quinn's property 1000 streams: each gets its turn; no stream is looked at twice in between.
 #[test]
 fn a_thousand_streams_take_turns() {
     let mut streams = client();

@@ -11,7 +11,7 @@ fn a_stream_stops_at_its_limit_and_says_so_once() {
     assert_eq!(data(&mut streams, 2000), Some((0, 0, 1000, false, false)));
     assert_eq!((streams.credit(), data(&mut streams, 2000)), (0, None));
     let blocked = QuicFrame::StreamDataBlocked { stream_id: 0, limit: 1000 };
-    assert_eq!(control(&mut streams), [blocked.clone()]);
+    assert_eq!(control(&mut streams), std::slice::from_ref(&blocked));
     assert!(!streams.wants_to_send());
     streams.on_lost(&SentFrame::StreamDataBlocked { id });
     assert_eq!(control(&mut streams), [blocked]);
@@ -145,4 +145,30 @@ fn a_window_that_grows_takes_the_connection_with_it() {
         QuicFrame::MaxStreamData { stream_id: 0, maximum: 401 + 1600 },
     ];
     assert_eq!(control(&mut server), expected);
+}
+
+/// gQUIC 37 has no MAX_STREAMS, STREAMS_BLOCKED and STOP_SENDING.
+#[test]
+fn each_end_counts_streams_where_no_frame_tells() {
+    let gquic = Config { version: QuicVersion::Gquic37, ..config(1000, 10_000, 1) };
+    let (mut client, mut server) = pair(&gquic);
+    for index in 0..50 {
+        let id = client.open(true).unwrap();
+        assert_eq!((id.index(), client.open(true)), (index, None));
+        client.finish(id);
+        data(&mut client, 100);
+        client.on_acked(&sent(id, 0, 0, true));
+        arrive(&mut server, &stream(id.0, 0, 0, true)).unwrap();
+        server.finish(id);
+        data(&mut server, 100);
+        server.on_acked(&sent(id, 0, 0, true));
+        arrive(&mut client, &stream(id.0, 0, 0, true)).unwrap();
+        assert!(events(&mut client).contains(&StreamEvent::Available));
+        assert!(!client.wants_to_send() && !server.wants_to_send());
+    }
+    let id = client.open(true).unwrap();
+    client.stop(id);
+    assert_eq!(control(&mut client), []);
+    let far = stream(4 * 100, 0, 0, true);
+    assert_eq!(arrive(&mut server, &far), Err(StreamError::StreamLimit { id: 400, limit: 50 + 1 + 10 }));
 }

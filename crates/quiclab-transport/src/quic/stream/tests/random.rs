@@ -4,7 +4,7 @@
 use super::channel::Channel;
 use super::*;
 use proptest::prelude::*;
-use quiclab_core::scenario::StreamScheduler;
+use quiclab_core::scenario::{QuicVersion, StreamScheduler};
 
 fn any_config() -> impl Strategy<Value = Config> {
     let rules = prop_oneof![
@@ -34,15 +34,21 @@ fn any_config() -> impl Strategy<Value = Config> {
     )
 }
 
+fn any_version() -> impl Strategy<Value = QuicVersion> {
+    prop_oneof![3 => Just(QuicVersion::V1), 1 => Just(QuicVersion::Gquic37)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn every_stream_comes_out_once_and_in_order(
-        (client, server) in (any_config(), any_config()),
+        (mut client, mut server) in (any_config(), any_config()),
+        version in any_version(),
         seed in any::<u64>(),
         steps in 0usize..600,
     ) {
+        (client.version, server.version) = (version, version);
         let mut ends =
             [Streams::new(&client, Role::Client, None), Streams::new(&server, Role::Server, None)];
         let told = [parameters(&ends[1]), parameters(&ends[0])];
@@ -55,11 +61,13 @@ proptest! {
     /// 0-RTT under limits that no longer hold, rejected before or after the new ones are known.
     #[test]
     fn rejected_early_data_come_out_once_and_in_order(
-        (client, server, earlier) in (any_config(), any_config(), any_config()),
+        (mut client, mut server, earlier) in (any_config(), any_config(), any_config()),
+        version in any_version(),
         seed in any::<u64>(),
         (early_steps, steps) in (0usize..60, 0usize..300),
         parameters_first in any::<bool>(),
     ) {
+        (client.version, server.version) = (version, version);
         let remembered = parameters(&Streams::new(&earlier, Role::Server, None));
         let ends = [
             Streams::new(&client, Role::Client, Some(&remembered)),
