@@ -15,7 +15,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 version: env!("CARGO_PKG_VERSION"),
                 description: "QUIC as published stacks speak it, a model of exact sizes on the wire; every part can be exchanged",
                 protocol: StackProtocol::Quic,
-                workloads: &["download", "request_response", "page"],
+                workloads: &["download", "request_response", "page", "datagrams", "ping"],
                 options: options(quic::rows(quic::DEFAULT_PROFILE)),
                 profiles: profiles(quic::profiles(), quic::rows, |name| {
                     quic::description(name).expect("it is one of the list")
