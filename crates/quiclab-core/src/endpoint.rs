@@ -153,7 +153,8 @@ mod tests {
     fn ids_of_two_endpoints_never_meet() {
         let first = |flow, role| {
             let tuple = FiveTuple::default();
-            EndpointIdentity { name: String::new(), flow: FlowId(flow), role, tuple, paths: 1 }.first_packet_id()
+            EndpointIdentity { name: String::new(), flow: FlowId(flow), role, tuple, paths: 1 }
+                .first_packet_id()
         };
         let flows = [0, 1, 2, (1 << 23) - 2, (1 << 23) - 1];
         let ids: Vec<u64> = flows

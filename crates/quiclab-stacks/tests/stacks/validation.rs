@@ -97,7 +97,8 @@ fn workload_and_addresses_are_checked() {
     let tuple =
         FiveTuple::new(Protocol::Udp, "192.0.2.1:443".parse().unwrap(), "192.0.2.2:50000".parse().unwrap());
     let error = |tuple, workload: &Workload| {
-        let identity = EndpointIdentity { name: "x".to_owned(), flow: FlowId(0), role: Role::Client, tuple, paths: 1 };
+        let identity =
+            EndpointIdentity { name: "x".to_owned(), flow: FlowId(0), role: Role::Client, tuple, paths: 1 };
         build(identity, &config("quinn"), workload, Time::ZERO, 1, None).err().map(|error| error.to_string())
     };
     assert_eq!(error(tuple, &download(1)), None);

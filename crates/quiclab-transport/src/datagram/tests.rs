@@ -183,7 +183,8 @@ fn options_and_workloads_of_tcp_are_refused() {
         name: "f".to_owned(),
         flow: FlowId(0),
         role: Role::Client,
-        tuple: FiveTuple::default(), paths: 1,
+        tuple: FiveTuple::default(),
+        paths: 1,
     };
     let size = ByteCount::from_bytes(100);
     let refused = |workload: &Workload| {

@@ -64,14 +64,7 @@ impl QuicEndpoint {
         let start = (identity.role == Role::Client).then_some(start);
         let ip_header = if source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
         Self {
-            connection: Connection::new(
-                config,
-                identity.role,
-                identity.paths,
-                random,
-                operations,
-                observer,
-            ),
+            connection: Connection::new(config, identity.role, identity.paths, random, operations, observer),
             application,
             start,
             told_ready: false,

@@ -185,9 +185,11 @@ pub(super) const FIELDS: &[Field] = &[
         }
         .to_owned()
     }),
-    field!(fixed.growth_before_losses, "the window grows before the losses of an acknowledgement cut it", |c| {
-        on(c.fixed.growth_before_losses)
-    }),
+    field!(
+        fixed.growth_before_losses,
+        "the window grows before the losses of an acknowledgement cut it",
+        |c| { on(c.fixed.growth_before_losses) }
+    ),
     field!(fixed.acks_only_when_due, "acknowledgements ride with other packets only when due", |c| {
         on(c.fixed.acks_only_when_due)
     }),

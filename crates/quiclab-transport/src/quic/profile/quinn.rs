@@ -107,7 +107,10 @@ pub(super) const QUINN: Profile = Profile {
             "connection/mod.rs on_ack_received: on_packet_acked before detect_lost_packets, 0.11.19"
         ),
         value!(fixed.ack_ping = AckPing::Never, "connection/spaces.rs has none, 0.11.19"),
-        value!(fixed.new_connection_ids = 4, "connection/mod.rs issue_first_cids, LOC_CID_COUNT 8 (assumed: 5 with the peer's limit), 0.11.19"),
+        value!(
+            fixed.new_connection_ids = 4,
+            "connection/mod.rs issue_first_cids, LOC_CID_COUNT 8 (assumed: 5 with the peer's limit), 0.11.19"
+        ),
         value!(amplification_factor = 3, "connection/paths.rs anti_amplification_blocked, 0.11.19"),
         value!(idle_timeout = Duration::from_secs(30), "config/transport.rs max_idle_timeout, 0.11.19"),
     ],

@@ -142,8 +142,13 @@ fn pages_survive_losses() {
 #[test]
 fn options_of_http2_need_a_page() {
     let config = EndpointConfig { http2: Some(Http2Options::default()), ..fixed() };
-    let identity =
-        |role| EndpointIdentity { name: "f".to_owned(), flow: FlowId(0), role, tuple: FiveTuple::default() , paths: 1};
+    let identity = |role| EndpointIdentity {
+        name: "f".to_owned(),
+        flow: FlowId(0),
+        role,
+        tuple: FiveTuple::default(),
+        paths: 1,
+    };
     let build = |workload: &Workload| crate::build(identity(Role::Server), &config, workload, ms(0), 1, None);
     assert_eq!(
         build(&download(1)).err().expect("refused").to_string(),
