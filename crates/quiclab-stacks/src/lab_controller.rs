@@ -256,6 +256,7 @@ impl LabController {
             initial_window: options.initial_window(),
             mss: u64::from(options.datagram_size),
             emulated_connections: wanted.emulated_connections,
+            newreno_keeps: 0.5,
             slow_start_exit: wanted.slow_start_exit,
             paced: true,
             flavour: Flavour::Quic,

@@ -16,7 +16,7 @@ use quiclab_core::RandomStream;
 use quiclab_core::scenario::{CongestionControl, SlowStartExit};
 
 /// What a controller is made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Which one.
     pub control: CongestionControl,
@@ -26,6 +26,8 @@ pub struct Settings {
     pub mss: u64,
     /// Connections that NewReno and CUBIC behave like; 1: themselves.
     pub emulated_connections: u32,
+    /// Part of the window that NewReno as one connection keeps at a loss: 0.5 (RFC 9002 section 7.3.2).
+    pub newreno_keeps: f64,
     /// What ends slow start of NewReno and CUBIC early.
     pub slow_start_exit: SlowStartExit,
     /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
@@ -43,7 +45,9 @@ pub fn build(settings: &Settings, random: RandomStream) -> Box<dyn Controller> {
     let Settings { control, initial_window, mss, emulated_connections, flavour, .. } = *settings;
     let window = WindowSettings { flavour, initial_window, mss, emulated_connections };
     match control {
-        CongestionControl::Newreno => Box::new(NewReno::new(&window, policy(settings))),
+        CongestionControl::Newreno => {
+            Box::new(NewReno::new(&window, policy(settings)).keeping(settings.newreno_keeps))
+        },
         CongestionControl::Cubic => Box::new(Cubic::new(&window, policy(settings))),
         CongestionControl::Fixed => Box::new(Fixed::new(initial_window)),
         CongestionControl::Lia => Box::new(Coupled::new(Coupling::Lia, &window, policy(settings))),
@@ -78,6 +82,7 @@ mod tests {
             initial_window: 100_000,
             mss: 1000,
             emulated_connections,
+            newreno_keeps: 0.5,
             slow_start_exit: SlowStartExit::None,
             paced: false,
             flavour,
@@ -119,6 +124,7 @@ mod tests {
                 initial_window: 100_000,
                 mss: 1000,
                 emulated_connections: 1,
+                newreno_keeps: 0.5,
                 slow_start_exit,
                 paced,
                 flavour: Flavour::LinuxTcp,

@@ -10,7 +10,8 @@
 //! | N emulated connections (not in Linux) | | | N packets per round trip, decrease (N - 1 + 0.7) / N |
 //!
 //! N emulated connections are Chromium's (`TcpCubicSenderBytes::RenoBeta` and `MaybeIncreaseCwnd`), which uses
-//! CUBIC's factor of 0.7 for Reno, too. With N = 1 Chromium keeps 0.7 of the window; here it is half of it.
+//! CUBIC's factor of 0.7 for Reno, too. With N = 1 Chromium keeps 0.7 of the window, too:
+//! [`NewReno::keeping`].
 
 use super::slow_start::SlowStartPolicy;
 use super::window::{Window, WindowSettings};
@@ -22,6 +23,8 @@ pub struct NewReno {
     window: Window,
     /// Emulated connections.
     connections: u64,
+    /// Part of the window that one connection keeps at a loss.
+    keeps: f64,
 }
 
 impl NewReno {
@@ -32,13 +35,19 @@ impl NewReno {
     #[must_use]
     pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
         let connections = u64::from(settings.emulated_connections.max(1));
-        Self { window: Window::new(settings, policy), connections }
+        Self { window: Window::new(settings, policy), connections, keeps: 0.5 }
+    }
+
+    /// The same, keeping another part of the window at a loss, if it is one connection (Chromium, quic-go: 0.7).
+    #[must_use]
+    pub fn keeping(self, part: f64) -> Self {
+        Self { keeps: part, ..self }
     }
 
     fn reduced(&self) -> u64 {
         let (window, n) = (self.window.bytes(), self.connections);
         match n {
-            1 => window / 2, // RFC 9002 section 7.3.2: "MUST set the slow start threshold to half"
+            1 => (window as f64 * self.keeps) as u64, // RFC 9002 section 7.3.2: "MUST set the slow start threshold to half"
             _ => u64::try_from(u128::from(window) * u128::from(10 * n - 3) / u128::from(10 * n))
                 .expect("a part of a window is not more than the window"),
         }

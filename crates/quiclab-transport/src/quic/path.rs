@@ -51,6 +51,10 @@ pub(super) struct Path {
     pub(super) usable: bool,
     datagram: u64,
     window_check: WindowCheck,
+    /// Largest window in use.
+    max_window: u64,
+    /// The pacer takes the initial RTT before there is a sample.
+    paces_early: bool,
     pub(super) lost_packets: u64,
     pub(super) spurious_losses: u64,
     pub(super) congestion_events: u64,
@@ -62,15 +66,18 @@ impl Path {
         let settings = Settings {
             control: config.congestion_control,
             initial_window: config.initial_window.bytes(),
-            mss: config.datagram_size.bytes(),
+            mss: config.window_packet().bytes(),
             emulated_connections: config.emulated_connections,
+            newreno_keeps: config.fixed.newreno_keeps,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: Flavour::Quic,
         };
         Self {
             space: Space::of_application(config),
-            rtt: RttEstimator::new(config.initial_rtt).with_variation(config.rtt_variation),
+            rtt: RttEstimator::new(config.initial_rtt)
+                .with_variation(config.rtt_variation)
+                .with_timeout(config.fixed.timeout_variations, config.fixed.initial_timeout),
             pto: Pto::default(),
             rate: DeliveryRate::default(),
             controller: build(&settings, random),
@@ -83,6 +90,8 @@ impl Path {
             usable: false,
             datagram: config.datagram_size.bytes(),
             window_check: config.fixed.window_check,
+            max_window: config.max_window.map_or(u64::MAX, quiclab_core::ByteCount::bytes),
+            paces_early: config.pacing_before_rtt,
             lost_packets: 0,
             spurious_losses: 0,
             congestion_events: 0,
@@ -102,7 +111,10 @@ impl Path {
     }
 
     fn window(&self, operations: &mut Operations) -> u64 {
-        let native = self.controller.window();
+        let native = self.controller.window().min(self.max_window);
+        if !operations.replaces(Operation::CongestionWindow) {
+            return native;
+        }
         let inputs = || {
             [
                 ("cwnd_bytes", native as f64),
@@ -203,7 +215,7 @@ impl Path {
             acked_position: position + 1,
             next_position: self.sent_packets,
             phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },
-            cwnd_limited: !validate_window || self.limited,
+            cwnd_limited: (!validate_window || self.limited) && self.controller.window() < self.max_window,
             may_grow: owns || packets > 0,
             rate: Some(self.rate.sample(now, self.rtt.min(), delivered.packets == 1)),
         };
@@ -215,7 +227,7 @@ impl Path {
         let rate = self.controller.pacing_rate();
         let input = PacingInput {
             window: self.controller.window(),
-            srtt: self.rtt.smoothed(),
+            srtt: self.rtt.smoothed().or(self.paces_early.then(|| self.rtt.smoothed_or_initial())),
             ssthresh: self.controller.ssthresh(),
             rate,
             quantum: self.controller.send_quantum(),

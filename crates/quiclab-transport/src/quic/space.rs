@@ -6,7 +6,7 @@ use super::sent::Content;
 use crate::acknowledgement::{self, Every};
 use crate::recovery::persistent::PersistentCongestion;
 use crate::recovery::threshold::{LossDetection, Thresholds};
-use quiclab_core::Time;
+use quiclab_core::{Role, Time};
 use quiclab_core::quic::PacketFormat;
 
 /// One space of a connection, or of a path of it.
@@ -87,11 +87,11 @@ impl Space {
 }
 
 /// How packets of an end are written, but for the length of the number.
-pub(super) fn format(config: &Config, peer_id: u8, number_length: u8) -> PacketFormat {
+pub(super) fn format(config: &Config, role: Role, peer_id: u8, number_length: u8) -> PacketFormat {
     use quiclab_core::quic::Wire;
     use quiclab_core::scenario::QuicVersion;
     let (wire, source_id) = match config.version {
-        QuicVersion::V1 => (Wire::V1, config.connection_id.bytes() as u8),
+        QuicVersion::V1 => (Wire::V1, config.connection_id(role).bytes() as u8),
         QuicVersion::Gquic37 => (Wire::Gquic37, 0),
     };
     PacketFormat { wire, destination_id: peer_id, source_id, number_length }

@@ -16,7 +16,6 @@
 //! | a sample below 1 ms | as it is | counts as 1 ms, except for the first smoothed RTT and rttvar |
 //! | the ACK delay is subtracted | if at least min_rtt is left | if more than min_rtt is left |
 //! | latest | the sample | the adjusted one: time thresholds are multiples of it |
-//! | PTO before the first sample | 3 initial RTTs | 2 |
 
 use quiclab_core::scenario::RttVariation;
 use quiclab_core::{Duration, Time};
@@ -33,6 +32,8 @@ pub struct RttEstimator {
     initial: Duration,
     /// Whose rules.
     variation: RttVariation,
+    /// Variations in a probe timeout, and initial RTTs in the first one.
+    timeout: (u64, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,13 +52,20 @@ impl RttEstimator {
     /// `initial` is assumed before the first sample: 333 ms (RFC 9002 section 6.2.2).
     #[must_use]
     pub fn new(initial: Duration) -> Self {
-        Self { sampled: None, initial, variation: RttVariation::Rfc9002 }
+        Self { sampled: None, initial, variation: RttVariation::Rfc9002, timeout: (4, 3) }
     }
 
     /// The same with the rules of `variation`.
     #[must_use]
     pub fn with_variation(self, variation: RttVariation) -> Self {
         Self { variation, ..self }
+    }
+
+    /// The same with `variations` of the RTT in a probe timeout (RFC 9002 section 6.2.1: 4), and a timeout of
+    /// `initial` initial RTTs before the first sample (RFC 9002: 3, as the variation is half of it then).
+    #[must_use]
+    pub fn with_timeout(self, variations: u32, initial: u32) -> Self {
+        Self { timeout: (u64::from(variations), u64::from(initial)), ..self }
     }
 
     /// A sample: `latest` from sending to acknowledgement, of which the peer says it waited `ack_delay`,
@@ -144,10 +152,11 @@ impl RttEstimator {
     /// smoothed + max(4 rttvar, granularity): the PTO without ACK delay and backoff (section 6.2.1).
     #[must_use]
     pub fn pto_base(&self) -> Duration {
-        if self.sampled.is_none() && self.variation == RttVariation::FromMinimum {
-            return self.initial * 2;
+        let (variations, initial) = self.timeout;
+        match self.sampled {
+            None => self.initial * initial,
+            Some(sampled) => sampled.smoothed + (sampled.variation * variations).max(GRANULARITY),
         }
-        self.smoothed_or_initial() + (self.variation() * 4).max(GRANULARITY)
     }
 }
 

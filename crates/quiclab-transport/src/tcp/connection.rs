@@ -281,6 +281,7 @@ impl Connection {
             initial_window,
             mss: payload,
             emulated_connections: config.emulated_connections,
+            newreno_keeps: 0.5,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: Flavour::LinuxTcp,

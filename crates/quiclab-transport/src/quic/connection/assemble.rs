@@ -87,7 +87,7 @@ impl Connection {
             };
             (space.must_acknowledge(now), space.probes, space.next_number(), space.number_length(config))
         };
-        let format = space::format(&self.config, peer_id, number_length);
+        let format = space::format(&self.config, self.role, peer_id, number_length);
         let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
         let free_datagrams = !self.datagrams.is_empty() && self.datagrams_are_free();
         // a probe leaves whatever window and pacer say

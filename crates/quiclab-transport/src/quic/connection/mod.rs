@@ -161,9 +161,9 @@ impl Connection {
         operations: Operations,
         observer: Option<Box<dyn TransportObserver>>,
     ) -> Self {
-        let remembered = config.tls.early_data.is_some().then(|| parameters_of(&config, paths));
+        let remembered = config.tls.early_data.is_some().then(|| parameters_of(&config, role, paths));
         let streams = Streams::new(&config, role, remembered.as_ref().filter(|_| role == Role::Client));
-        let mut own = parameters_of(&config, paths);
+        let mut own = parameters_of(&config, role, paths);
         streams.parameters(&mut own);
         let single = config.version == QuicVersion::Gquic37;
         let space = || (!single).then(|| Space::of_handshake(&config));
@@ -215,8 +215,14 @@ impl Connection {
     pub(super) fn connect(&mut self, now: Time) {
         self.state = State::Open;
         self.active = now;
-        self.paths[0].usable = true;
+        self.open_first_path(now);
         self.early_data = self.handshake.early_data();
+    }
+
+    /// The first path carries data.
+    fn open_first_path(&mut self, now: Time) {
+        self.paths[0].usable = true;
+        self.paths[0].update_pacer(now, &mut self.operations);
     }
 
     /// Streams may be opened and data sent: the handshake is complete, or 0-RTT is tried.
@@ -343,7 +349,7 @@ impl Connection {
 }
 
 /// What an end tells its peer, but for what its streams add.
-fn parameters_of(config: &Config, paths: usize) -> TransportParameters {
+fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParameters {
     use quiclab_core::scenario::Acknowledgement;
     let window = config.stream_receive_window.bytes();
     TransportParameters {
@@ -358,7 +364,7 @@ fn parameters_of(config: &Config, paths: usize) -> TransportParameters {
         max_datagram_frame_size: 65_535,
         min_ack_delay: matches!(config.acknowledgement, Acknowledgement::AsAsked { .. })
             .then_some(Duration::from_millis(1)),
-        connection_id_length: config.connection_id.bytes() as u8,
+        connection_id_length: config.connection_id(role).bytes() as u8,
         paths: paths as u8,
         message_end: 0,
     }

@@ -15,7 +15,7 @@ impl Connection {
             State::Idle if self.role == Role::Client => return,
             State::Idle => {
                 self.state = State::Open;
-                self.paths[0].usable = true;
+                self.open_first_path(now);
             }
             State::Closing { pending, received } => {
                 // an answer to 1, 2, 4, ... packets: "limit the rate at which it generates packets" (section 10.2.1)

@@ -241,13 +241,13 @@ impl Connection {
         let application = self.failure.is_none() && packet_space == PacketSpace::OneRtt;
         let error_code = u64::from(self.failure.is_some()) * PROTOCOL_VIOLATION;
         let format = {
-            let Self { config, handshake_spaces, paths, .. } = self;
+            let Self { config, role, handshake_spaces, paths, .. } = &*self;
             let space = match id {
                 SpaceId::Initial => handshake_spaces[0].as_ref().expect("it was checked"),
                 SpaceId::Handshake => handshake_spaces[1].as_ref().expect("it was checked"),
                 SpaceId::Path(path) => &paths[path].space,
             };
-            space::format(config, peer_id, space.number_length(config))
+            space::format(config, *role, peer_id, space.number_length(config))
         };
         let number = self.space(id)?.take_number();
         let frames = smallvec![QuicFrame::ConnectionClose { application, error_code }];

@@ -143,7 +143,8 @@ impl Connection {
         if crypto {
             self.crypto[level as usize].probe();
         }
-        if matches!(id, SpaceId::Path(_)) && !self.wants_to_send() {
+        let data = self.config.fixed.probes_carry_data;
+        if data && matches!(id, SpaceId::Path(_)) && !self.wants_to_send() {
             self.streams.probe();
         }
         if let Some(space) = self.space(id) {
