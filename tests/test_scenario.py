@@ -15,6 +15,7 @@ from quiclab import tree
 from quiclab.errors import RequestError
 from quiclab.native import engine
 from quiclab.scenario import (
+    AckRttFraction,
     Datagrams,
     Delay,
     Download,
@@ -22,7 +23,11 @@ from quiclab.scenario import (
     FqPacing,
     GilbertElliott,
     Host,
+    Http2Options,
     Link,
+    Page,
+    PageObjects,
+    PathRoutes,
     Ping,
     RequestResponse,
     Scenario,
@@ -79,6 +84,44 @@ PLAIN = {
             "receiver": {"pacing": {"kind": "leaky_bucket", "burst_packets": 2}},
             "workload": {"kind": "download", "duration": "1 s"},
         },
+        "modelled": {
+            "stack": "lab-quic",
+            "sender": {
+                "profile": "chromium-quic1",
+                "pacing": {
+                    "kind": "leaky_bucket",
+                    "slow_start_factor": 2.0,
+                    "burst_share": 0.25,
+                    "burst_time": "2 ms",
+                    "idle_burst_packets": 10,
+                },
+                "quic": {
+                    "version": "v1",
+                    "connection_id": "8 B",
+                    "packet_number": "2 B",
+                    "acknowledgement": {"kind": "rtt_fraction", "fraction": 0.25, "from_packet": 100},
+                    "max_window": "2920000 B",
+                    "flow_control": "double_within_two_rtts",
+                    "stream_scheduler": "priority",
+                    "path_scheduler": "lowest_rtt",
+                },
+                "tls": {"version": "1.3", "resumption": True, "early_data": "accepted"},
+            },
+            "receiver": {"quic": {"acknowledgement": {"kind": "timer", "delay": "1 ms"}, "max_streams": 200}},
+            "paths": [{"down": ["b"], "up": ["c"]}],
+            "workload": {
+                "kind": "page",
+                "html": "1 kB",
+                "objects": [{"count": 10, "size": "100 kB"}, {"count": 1, "size": "5 kB", "kind": "script"}],
+                "html_think_time": "10 ms",
+                "priorities": "round_robin",
+            },
+        },
+        "web": {
+            "stack": "lab-tcp",
+            "sender": {"http2": {"stream_window": "64 KiB", "frame_size": "16 KiB"}},
+            "workload": {"kind": "page", "html": "1 kB", "objects": []},
+        },
     },
     "record": {"series_interval": "10 ms", "qlog": True},
 }
@@ -97,6 +140,16 @@ def test_every_form_survives_a_round_trip() -> None:
     assert isinstance(tcp.workload, RequestResponse)
     assert isinstance(scenario.flows["udp"].workload, Datagrams)
     assert isinstance(scenario.flows["ping"].workload, Ping)
+    modelled = scenario.flows["modelled"]
+    assert modelled.paths == (PathRoutes(down=("b",), up=("c",)),)
+    assert isinstance(modelled.workload, Page)
+    assert modelled.workload.objects[1] == PageObjects(count=1, size="5 kB", kind="script")
+    assert modelled.sender is not None
+    assert modelled.sender.quic is not None
+    assert modelled.sender.quic.acknowledgement == AckRttFraction(fraction=0.25, from_packet=100)
+    web = scenario.flows["web"].sender
+    assert web is not None
+    assert web.http2 == Http2Options(stream_window="64 KiB", frame_size="16 KiB")
     assert Scenario.from_dict(json.loads(scenario.to_json())) == scenario
 
 
@@ -129,6 +182,13 @@ def test_with_value_changes_a_copy() -> None:
         ("flows.udp.workload.response", "1 kB", "scenario.flows.udp.workload has no field `response`"),
         ("flows.tcp.sender.pacing.kind", "slow", "scenario.flows.tcp.sender.pacing.kind is `slow`; allowed are `none`"),
         ("flows.tcp.sender.tls.version", "1.1", "scenario.flows.tcp.sender.tls.version is `1.1`; it must be one of"),
+        ("flows.modelled.sender.tls.early_data", "yes", "scenario.flows.modelled.sender.tls.early_data is `yes`; it"),
+        (
+            "flows.modelled.receiver.quic.acknowledgement.kind",
+            "never",
+            "scenario.flows.modelled.receiver.quic.acknowledgement.kind is `never`; allowed are `every`, `timer`",
+        ),
+        ("flows.modelled.sender.quic.mss", "1 kB", "scenario.flows.modelled.sender.quic has no field `mss`"),
         ("flows.f.workload", None, "scenario.flows.f needs the field `workload`"),
         ("record.packets", 1, "scenario.record.packets is `1`; it must be a bool"),
     ],

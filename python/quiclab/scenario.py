@@ -146,8 +146,10 @@ class AckFrequency:
     reordering_threshold: int | None = None
 
 
-CongestionControl: TypeAlias = Literal["newreno", "cubic", "bbr-linux", "bbr-chromium", "bbr-picoquic", "fixed"]
-SlowStartExit: TypeAlias = Literal["none", "hystart-linux", "hystart-chromium", "hystart-plus-plus"]
+CongestionControl: TypeAlias = Literal[
+    "newreno", "cubic", "bbr-linux", "bbr-chromium", "bbr-picoquic", "fixed", "lia", "olia", "balia"
+]
+SlowStartExit: TypeAlias = Literal["none", "hystart-linux", "hystart-chromium", "hystart-plus-plus", "aioquic"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +164,11 @@ class LeakyBucket:
     """A bucket that fills at `factor` · cwnd / srtt."""
 
     factor: float | None = None
+    slow_start_factor: float | None = None
     burst_packets: int | None = None
+    burst_share: float | None = None
+    burst_time: str | None = None
+    idle_burst_packets: int | None = None
     kind: Literal["leaky_bucket"] = "leaky_bucket"
 
 
@@ -244,12 +250,91 @@ class TcpOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AckEvery:
+    """Acknowledge every few packets, after a delay, and at once where packets are missing."""
+
+    packets: int | None = None
+    delay: str | None = None
+    kind: Literal["every"] = "every"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AckTimer:
+    """Acknowledge after a delay only, whatever arrives."""
+
+    delay: str
+    kind: Literal["timer"] = "timer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AckRttFraction:
+    """Acknowledge after a part of the RTT, or a number of packets."""
+
+    fraction: float | None = None
+    packets: int | None = None
+    delay: str | None = None
+    from_packet: int | None = None
+    kind: Literal["rtt_fraction"] = "rtt_fraction"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AckAsAsked:
+    """Acknowledge as the peer asks with ACK_FREQUENCY frames."""
+
+    delay: str | None = None
+    kind: Literal["as_asked"] = "as_asked"
+
+
+Acknowledgement: TypeAlias = AckEvery | AckTimer | AckRttFraction | AckAsAsked
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuicOptions:
+    """Options of QUIC; what is left out has the value of the profile."""
+
+    version: Literal["v1", "gquic-37"] | None = None
+    connection_id: str | None = None
+    packet_number: str | None = None
+    acknowledgement: Acknowledgement | None = None
+    ack_ranges: int | None = None
+    max_ack_delay: str | None = None
+    adaptive_packet_threshold: bool | None = None
+    adaptive_time_threshold: bool | None = None
+    rtt_variation: Literal["rfc9002", "from_minimum"] | None = None
+    persistent_congestion: bool | None = None
+    probe_packets: int | None = None
+    window_validation: bool | None = None
+    max_window: str | None = None
+    pacing_before_rtt: bool | None = None
+    max_streams: int | None = None
+    flow_control: Literal["fixed", "double_when_half_used", "double_within_two_rtts"] | None = None
+    max_stream_receive_window: str | None = None
+    max_connection_receive_window: str | None = None
+    stream_scheduler: Literal["fifo", "round_robin", "priority"] | None = None
+    amplification_factor: int | None = None
+    datagram_congestion_control: bool | None = None
+    idle_timeout: str | None = None
+    path_scheduler: Literal["round_robin", "lowest_rtt"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Http2Options:
+    """Options of an end of HTTP/2, which a page over TCP uses."""
+
+    stream_window: str | None = None
+    connection_window: str | None = None
+    max_streams: int | None = None
+    frame_size: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tls:
-    """TLS above TCP, as flights of exact size with their round trips."""
+    """TLS, as flights of exact size with their round trips."""
 
     version: Literal["1.2", "1.3"]
     resumption: bool | None = None
     certificate: str | None = None
+    early_data: Literal["accepted", "rejected"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +359,8 @@ class EndpointConfig:
     slow_start_exit: SlowStartExit | None = None
     pacing: Pacing | None = None
     tcp: TcpOptions | None = None
+    quic: QuicOptions | None = None
+    http2: Http2Options | None = None
     tls: Tls | None = None
 
 
@@ -320,7 +407,38 @@ class Ping:
     kind: Literal["ping"] = "ping"
 
 
-Workload: TypeAlias = Download | RequestResponse | Datagrams | Ping
+@dataclass(frozen=True, kw_only=True)
+class PageObjects:
+    """Objects of a page that are alike."""
+
+    count: int
+    size: str
+    kind: Literal["image", "style", "script", "font"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The client loads a page: HTML first, then the objects that it names, over HTTP/3 on QUIC or HTTP/2 on TCP."""
+
+    html: str
+    objects: tuple[PageObjects, ...]
+    html_think_time: str | None = None
+    think_time: str | None = None
+    priorities: Literal["browser", "round_robin"] | None = None
+    request: str | None = None
+    response: str | None = None
+    kind: Literal["page"] = "page"
+
+
+Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathRoutes:
+    """Routes of a further path of a flow."""
+
+    down: tuple[str, ...]
+    up: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,6 +451,7 @@ class Flow:
     receiver: EndpointConfig | None = None
     down: tuple[str, ...] | None = None
     up: tuple[str, ...] | None = None
+    paths: tuple[PathRoutes, ...] | None = None
     start: str | None = None
 
 

@@ -91,6 +91,8 @@ fn options<'py>(py: Python<'py>, config: &EndpointConfig) -> Bound<'py, PyDict> 
     name("controller", config.controller.map(|_| "given"));
     name("pacing", config.pacing.map(|_| "given"));
     name("tcp", config.tcp.as_ref().map(|_| "given"));
+    name("quic", config.quic.as_ref().map(|_| "given"));
+    name("http2", config.http2.as_ref().map(|_| "given"));
     name("tls", config.tls.as_ref().map(|_| "given"));
     options
 }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     /// What names the stack and where it runs, and what these stacks refuse.
-    const NOT_LISTED: [&str; 6] = ["stack", "profile", "host", "pacing", "tcp", "tls"];
+    const NOT_LISTED: [&str; 8] = ["stack", "profile", "host", "pacing", "tcp", "quic", "http2", "tls"];
 
     #[test]
     fn every_option_of_a_scenario_is_listed() {

@@ -97,6 +97,7 @@ impl Options {
         let foreign = [
             ("pacing", config.pacing.is_some()),
             ("tcp", config.tcp.is_some()),
+            ("quic", config.quic.is_some()),
             ("http2", config.http2.is_some()),
             ("tls", config.tls.is_some()),
         ];

@@ -41,6 +41,7 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
         ("slow_start_exit", config.slow_start_exit.is_some()),
         ("pacing", config.pacing.is_some()),
         ("tcp", config.tcp.is_some()),
+        ("quic", config.quic.is_some()),
         ("http2", config.http2.is_some()),
         ("tls", config.tls.is_some()),
     ];

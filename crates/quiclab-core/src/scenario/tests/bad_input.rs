@@ -180,7 +180,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"datagram_size = "1280 B""#, r#"quic = { packet_number = "0 B" }"#, r#"s.toml:24: flows.f.sender.quic.packet_number = "0 B": allowed is 1 B to 4 B"#),
     (r#"datagram_size = "1280 B""#, r#"quic = { packet_number = "5 B" }"#, r#"s.toml:24: flows.f.sender.quic.packet_number = "5 B": allowed is 1 B to 4 B"#),
     (r#"datagram_size = "1280 B""#, r#"quic = { ack_ranges = 0 }"#, r#"s.toml:24: flows.f.sender.quic.ack_ranges = 0: allowed is 1 to 4294967295"#),
-    (r#"datagram_size = "1280 B""#, r#"quic = { max_ack_delay = "16384 ms" }"#, r#"s.toml:24: flows.f.sender.quic.max_ack_delay = "16.384 s": allowed is 0 s to 16.383 s"#),
+    (r#"datagram_size = "1280 B""#, r#"quic = { max_ack_delay = "16384 ms" }"#, r#"s.toml:24: flows.f.sender.quic.max_ack_delay = "16384 ms": allowed is 0 s to 16.383 s"#),
     (r#"datagram_size = "1280 B""#, r#"quic = { probe_packets = 3 }"#, r#"s.toml:24: flows.f.sender.quic.probe_packets = 3: allowed is 1 to 2"#),
     (r#"datagram_size = "1280 B""#, r#"quic = { max_window = "0 B" }"#, r#"s.toml:24: flows.f.sender.quic.max_window = "0 B": allowed is 1 B to 4611686018427387903 B"#),
     (r#"datagram_size = "1280 B""#, r#"quic = { max_streams = 0 }"#, r#"s.toml:24: flows.f.sender.quic.max_streams = 0: allowed is 1 to 1152921504606846976"#),

@@ -189,11 +189,11 @@ fn what_is_refused_is_named_with_what_is_allowed() {
         ),
         (
             quic(|options| options.max_window = bytes(11_999)),
-            "quic.max_window: `11999 B` is not allowed; allowed is at least `initial_window`, 12000 B",
+            "quic.max_window: `11999 B` is not allowed; allowed is at least `initial_window`, 12 kB",
         ),
         (
             quic(|options| options.max_stream_receive_window = bytes(1000)),
-            "quic.max_stream_receive_window: `1000 B` is not allowed; allowed is at least \
+            "quic.max_stream_receive_window: `1 kB` is not allowed; allowed is at least \
              `stream_receive_window`, 16 MiB",
         ),
     ];
