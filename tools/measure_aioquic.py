@@ -59,6 +59,7 @@ class Chain:
         far = f'{{ mean = {half}, deviation = "1 ms", distribution = "normal", reorder = true }}'
         changes = [
             ("duration", f"{self.duration_s} s"),
+            ("until", "duration_over"),
             ("flows.main.workload.duration", f"{self.duration_s} s"),
             ("links.bottleneck.rate", f"{self.rate_mbps} Mbit/s"),
             ("links.bottleneck.queue.packets", str(self.queue_packets)),
