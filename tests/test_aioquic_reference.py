@@ -1,0 +1,75 @@
+"""Tables of aioquic's measurements: what `tools/measure_aioquic.py` wrote fits together and fits the networks."""
+
+import importlib.util
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+from types import ModuleType
+
+import pytest
+
+from quiclab import load
+
+
+def _tool() -> ModuleType:
+    """Load the program of tools/, which is no package; dataclasses look their module up by its name."""
+    name = "measure_aioquic"
+    file = Path(__file__).parent.parent / "tools" / f"{name}.py"
+    specification = importlib.util.spec_from_file_location(name, file)
+    assert specification is not None
+    assert specification.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+tool = _tool()
+PATH, BATCH = tool.read(tool.FOLDER / "path.csv"), tool.read(tool.FOLDER / "dual_connectivity_batch.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "summary", "keys", "rate"),
+    [
+        (PATH, "path_summary", tool.PATH_KEYS, "goodput_mbps"),
+        (BATCH, "dual_connectivity_summary", tool.BATCH_KEYS, "throughput_mbps"),
+    ],
+)
+def test_summaries_are_those_of_the_runs(
+    rows: list[dict[str, str]], summary: str, keys: tuple[str, ...], rate: str
+) -> None:
+    cells: dict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
+    for row in rows:
+        cells[tuple(row[key] for key in keys[:-1])].append(row)
+    means = {tuple(row[key] for key in keys[:-1]): row for row in tool.read(tool.FOLDER / f"{summary}.csv")}
+    assert means.keys() == cells.keys()
+    for cell, runs in cells.items():
+        assert [int(run["seed"]) for run in runs] == list(range(1, len(runs) + 1)), cell
+        assert float(means[cell][f"{rate}_mean"]) == pytest.approx(fmean(float(run[rate]) for run in runs), rel=1e-5)
+        assert int(means[cell]["lost_packets_sum"]) == sum(int(run["lost_packets"]) for run in runs)
+
+
+def test_values_fit_the_networks() -> None:
+    for row in PATH:
+        # 1245 of 1322 bytes are data, at most; a handshake of a round trip, then request and response
+        assert float(row["goodput_mbps"]) < float(row["rate_mbps"]) * 1245 / 1322
+        assert float(row["first_byte_ms"]) > 2 * float(row["rtt_ms"]) - 10 * (row["jitter"] != "none")
+        # declared lost and not received, or lost in the last moments
+        gone = int(row["queue_drops"]) + int(row["random_losses"])
+        assert abs(int(row["lost_packets"]) - int(row["spurious_losses"]) - gone) <= 0.02 * gone + 40
+    for row in BATCH:
+        assert 10 < float(row["throughput_mbps"]) < 40
+
+
+def test_the_scenario_is_the_first_chain() -> None:
+    plain, changed = load(tool.PATH), load(tool.PATH, tool.CHAINS[0].changes(0, "none"))
+    assert (plain.links, plain.flows) == (changed.links, changed.flows)
+
+
+def test_the_qlog_has_losses_and_ends_before_its_run() -> None:
+    trace = json.loads(tool.QLOG.read_text(encoding="utf-8"))["traces"][0]
+    assert trace["vantage_point"]["type"] == "server"
+    times = [event["time"] for event in trace["events"]]
+    assert times == sorted(times)
+    assert sum(event["name"] == "recovery:packet_lost" for event in trace["events"]) == 3
