@@ -72,7 +72,7 @@ impl Decoder {
                 self.file.key("trace");
                 self.begun += 1;
                 if !self.learned && self.begun <= TRACES_MAX {
-                    self.traces.push(self.file.common.clone());
+                    self.traces.push(TraceHeader::within(&self.file.common));
                 }
                 self.clock = Clock::default();
                 self.any = false;
@@ -81,11 +81,10 @@ impl Decoder {
             }
             _ if self.learned => {}
             Piece::Field(Of::File, key, json) => {
-                let matters = self.file.set(key, json);
-                // what describes all traces may come behind them
-                if let Some(trace) = self.traces.first_mut().filter(|_| self.begun == 1) {
-                    trace.set(key, json);
-                    self.late |= matters && self.any;
+                // what describes the events of the one trace may come behind it
+                if self.file.set(key, json) && self.begun == 1 {
+                    self.traces[0].set(key, json);
+                    self.late |= self.any;
                 }
             }
             Piece::Field(Of::Trace, key, json) => {

@@ -70,13 +70,18 @@ impl Default for TraceHeader {
 }
 
 impl TraceHeader {
+    /// The description of a trace that takes from the file what concerns its events.
+    pub(super) fn within(file: &Self) -> Self {
+        Self { title: String::new(), stack: None, ..file.clone() }
+    }
+
     /// Takes a field; true if the meaning of events depends on it.
     pub(super) fn set(&mut self, key: &str, json: &[u8]) -> bool {
         let Ok(value) = serde_json::from_slice::<Value>(json) else { return false };
         match (key, &value) {
             ("title" | "description", Value::String(text)) => {
                 self.hint(text);
-                if self.title.is_empty() {
+                if key == "title" || self.title.is_empty() {
                     self.title = cut(text);
                 }
                 false
