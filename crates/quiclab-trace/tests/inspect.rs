@@ -1,4 +1,8 @@
 //! Reading qlog of every flavour: small files, and what is in them counted by hand.
+//!
+//! `03-aioquic.qlog` is a log of aioquic 1.7.2. The other files are written by hand after what the stacks
+//! write: picoquic `loglib/qlog.c`, mvfst `quic/logging/QLoggerTypes.cpp`, quinn-proto `connection/qlog.rs`,
+//! the examples that qvis comes with (quic-trace, pcap2qlog), and for the others the drafts they follow.
 
 mod support;
 

@@ -69,7 +69,6 @@ impl Decoder {
             Piece::Malformed => self.malformed += 1,
             Piece::Event(json) => self.event(json, sink),
             Piece::Trace => {
-                self.file.key("trace");
                 self.begun += 1;
                 if !self.learned && self.begun <= TRACES_MAX {
                     self.traces.push(TraceHeader::within(&self.file.common));

@@ -155,7 +155,9 @@ pub(super) struct FileHeader {
 impl FileHeader {
     /// Takes a field; true if the meaning of events depends on it.
     pub(super) fn set(&mut self, key: &str, json: &[u8]) -> bool {
-        self.key(key);
+        if self.keys.len() < 6 {
+            self.keys.push(cut(key));
+        }
         let text = || serde_json::from_slice::<String>(json).ok().map(|text| cut(&text));
         match key {
             "qlog_version" => self.version = text(),
@@ -164,12 +166,6 @@ impl FileHeader {
             _ => return self.common.set(key, json),
         }
         false
-    }
-
-    pub(super) fn key(&mut self, key: &str) {
-        if self.keys.len() < 6 {
-            self.keys.push(cut(key));
-        }
     }
 
     /// Takes `event_schemas` of a trace: the draft that its events follow.

@@ -142,7 +142,8 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
         ending = passes.read(&mut decoder, &mut surveys)?;
     }
     let readable = surveys.connections.iter().any(|survey| survey.known);
-    if !readable && !(decoder.file.is_qlog() && !decoder.traces.is_empty()) {
+    let described = decoder.file.is_qlog() && !decoder.traces.is_empty();
+    if !readable && !described {
         return Err(Failure::NotQlog(what_else(passes, &decoder)?));
     }
 

@@ -110,14 +110,14 @@ impl<R: Read> Scanner<R> {
         let (mut at, mut depth) = (0_usize, 0_u64);
         let (mut in_string, mut escaped, mut scalar, mut too_long) = (false, false, false, false);
         loop {
-            while self.start + at < self.end {
-                let byte = self.buffer[self.start + at];
+            let window = &self.buffer[self.start..self.end];
+            while let Some(&byte) = window.get(at) {
                 if byte == stop {
                     self.start += at;
                     return Ok(Scanned::Cut);
                 }
+                at += 1;
                 if in_string {
-                    at += 1;
                     if escaped {
                         escaped = false;
                     } else if byte == b'\\' {
@@ -128,7 +128,10 @@ impl<R: Read> Scanner<R> {
                             return Ok(self.consume(at, too_long));
                         }
                     } else {
-                        at += plain(&self.buffer[self.start + at..self.end], stop);
+                        at += window[at..]
+                            .iter()
+                            .take_while(|&&b| b != b'"' && b != b'\\' && b != stop)
+                            .count();
                     }
                     continue;
                 }
@@ -138,16 +141,15 @@ impl<R: Read> Scanner<R> {
                     b'}' | b']' if depth > 0 => {
                         depth -= 1;
                         if depth == 0 {
-                            return Ok(self.consume(at + 1, too_long));
+                            return Ok(self.consume(at, too_long));
                         }
                     }
                     // what ends a number or a literal is not part of it
                     b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n' if depth == 0 => {
-                        return Ok(self.consume(at, too_long));
+                        return Ok(self.consume(at - 1, too_long));
                     }
                     _ => scalar |= depth == 0,
                 }
-                at += 1;
             }
             if at > RECORD_BYTES_MAX {
                 self.start += at;
@@ -188,11 +190,6 @@ impl<R: Read> Scanner<R> {
             }
         }
     }
-}
-
-/// How many bytes at the beginning neither end a string nor begin an escape nor are `stop`.
-fn plain(bytes: &[u8], stop: u8) -> usize {
-    bytes.iter().position(|&b| b == b'"' || b == b'\\' || b == stop).unwrap_or(bytes.len())
 }
 
 #[cfg(test)]
