@@ -108,6 +108,57 @@ def export_qlog(inputs: Sequence[str], output: str) -> tuple[int, int]:
         If a file cannot be read or written, or is not a qlog file of ours.
     """
 
+def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None] | None = None) -> str:
+    """Summarise a qlog file of any draft and stack; releases the GIL.
+
+    Parameters
+    ----------
+    path
+        The file.
+    max_points
+        How many points a series shows, about and at most (100 to 200 000; shared among several connections).
+    progress
+        Called now and then with the bytes that have been read and that will be, of all passes over the file.
+
+    Returns
+    -------
+    str
+        JSON list with an object for each connection of the file, the 16 with the most events at most. Columns of
+        one series have equal length; times are milliseconds on the axis that begins with the trace (that of the
+        run for qlog of ours).
+
+        - `schema` 1; `file`, `format`, `title`; `vantage` (client, server, network or unknown); `stack` or null;
+          `connection` `{index, of, trace, group}`; `start_ms`, `duration_ms`
+        - `counts`: `events`, `packets_sent`, `packets_received`, `packets_lost`, `packets_dropped`,
+          `packets_without_number`, `bytes_sent`, `bytes_received`, `acks_sent`, `acks_received`, `datagrams_sent`,
+          `datagrams_received`, `stream_bytes_sent`, `stream_bytes_received`, `skipped` (events of kinds that are not
+          used, by name), and of the whole file `malformed`, `events_of_connections_not_shown`, `truncated_at_byte`
+        - `derived`, each null if unknown: `goodput_mbps`, `goodput_sent_mbps`, `goodput_received_mbps`,
+          `loss_percent`, `retransmitted_percent`, `mean_rtt_ms`, `ack_ratio`
+        - `frame_sets`: names such as `stream+ack`; `frame_kinds`: `{name: {count, bytes}}`
+        - `packet_sizes`: `[{bytes, sent, received}]`, bars of `packet_size_bar_bytes` from `bytes` on
+        - `transport_parameters`: by `local`, `remote` or `unknown`
+        - `phases`: `[{time_ms, state}]`
+        - `packets_sent`, `packets_received`: `time_ms`, `number`, `space` (0 Initial, 1 Handshake, 2 0-RTT, 3
+          1-RTT), `bytes` or null, `frames` (index into `frame_sets`), `stream_offset_end` or null
+        - `lost`: `time_ms`, `number` or null, `space`
+        - `acks`, from ACK frames received: `time_ms`, `largest`, `space`, `newly` (packets acknowledged for the first
+          time), `ends` (list of the ends of lower ranges, 8 at most)
+        - `recovery`: `time_ms`, `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`, `srtt_ms`, `latest_rtt_ms`,
+          `min_rtt_ms`, `pacing_rate_mbps`; null where the event says nothing of it
+        - `streams`, the 24 largest at most: `[{id, direction (sent, received), first_ms, last_ms, bytes,
+          unique_bytes, frames_of, frames: {time_ms, offset, length, retransmitted}}]`; `streams_more`
+          `{count, bytes, frames_untold}`
+        - `sampling`: `packets`, `acks`, `lost`, `phases`, `series`, `stream_frames`, each `{shown, of, how}`
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If nothing in it is qlog; the message says what was found and what is allowed.
+    """
+
 def first_difference(
     scenario_a: str, seed_a: int, scenario_b: str, seed_b: int, base_dir_a: str, base_dir_b: str
 ) -> str:

@@ -1,0 +1,42 @@
+//! What a qlog file holds, for the page of `quiclab inspect`.
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use quiclab_trace::inspect::InspectError;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Summarises a qlog file; `progress` is called now and then with the bytes done and those of all passes.
+#[pyfunction]
+#[pyo3(signature = (path, max_points, progress=None))]
+pub(crate) fn inspect_qlog(
+    py: Python<'_>,
+    path: &str,
+    max_points: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let mut raised = None;
+    let result = py.detach(|| {
+        quiclab_trace::inspect::inspect_qlog(Path::new(path), max_points, &mut |done, total| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, total)).map(drop))
+            });
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    result.map_err(|error| match error {
+        InspectError::Io { .. } => PyOSError::new_err(error.to_string()),
+        InspectError::NotQlog { .. } => PyValueError::new_err(error.to_string()),
+        InspectError::Interrupted => PyKeyboardInterrupt::new_err(()),
+    })
+}

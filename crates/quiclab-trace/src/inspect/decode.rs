@@ -1,0 +1,165 @@
+//! From the pieces of a file to events with a connection and a time.
+//!
+//! A trace is a connection, or several where its events carry a `group_id` of their own (quinn).
+
+use super::document::{Of, Piece};
+use super::event::Event;
+use super::header::{FileHeader, TimeFormat, TraceHeader, prefix};
+use super::lenient::Text;
+use super::record::{self, EventIn};
+use serde::de::DeserializeSeed;
+use std::collections::HashMap;
+
+/// Traces of a file that are told apart; later ones are counted only.
+const TRACES_MAX: usize = 1024;
+/// Connections of a file that are told apart; later ones are counted only.
+pub(super) const CONNECTIONS_MAX: usize = 256;
+/// A trace whose first event is at this time or later counts from that event: such times are of the
+/// calendar, or of the machine (mvfst: microseconds since it was started). One day.
+const FAR_MS: f64 = 86_400_000.0;
+
+/// Takes events.
+pub(super) trait Sink {
+    /// An event of a connection; connections count from 0 in the order in which they first appear.
+    fn event(&mut self, connection: usize, time_ms: f64, event: Event<'_>);
+}
+
+/// A connection as the decoder tells it apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) trace: usize,
+    /// Group that its events name; empty where they name none.
+    pub(super) group: String,
+}
+
+/// The state of reading a file.
+#[derive(Default)]
+pub(super) struct Decoder {
+    pub(super) file: FileHeader,
+    pub(super) traces: Vec<TraceHeader>,
+    pub(super) connections: Vec<Identity>,
+    /// Whether the headers come from a pass before.
+    learned: bool,
+    /// Whether a header has changed the meaning of events that were already read.
+    pub(super) late: bool,
+    /// Number of traces that have begun.
+    begun: usize,
+    clock: Clock,
+    /// Whether the trace has had an event.
+    any: bool,
+    /// Connections of the trace by group, and the last one.
+    groups: HashMap<String, usize>,
+    last: Option<(String, usize)>,
+    pub(super) malformed: u64,
+    /// Events of connections beyond those that are told apart.
+    pub(super) beyond: u64,
+    pub(super) events: u64,
+}
+
+impl Decoder {
+    /// A decoder for the same file once more, which knows all headers from the beginning.
+    pub(super) fn again(&self) -> Self {
+        let (file, traces) = (self.file.clone(), self.traces.clone());
+        Self { file, traces, learned: true, ..Self::default() }
+    }
+
+    /// Takes the next piece.
+    pub(super) fn take(&mut self, piece: Piece<'_>, sink: &mut impl Sink) {
+        match piece {
+            Piece::Malformed => self.malformed += 1,
+            Piece::Event(json) => self.event(json, sink),
+            Piece::Trace => {
+                self.begun += 1;
+                if !self.learned && self.begun <= TRACES_MAX {
+                    self.traces.push(TraceHeader::within(&self.file.common));
+                }
+                self.clock = Clock::default();
+                self.any = false;
+                self.groups.clear();
+                self.last = None;
+            }
+            _ if self.learned => {}
+            Piece::Field(Of::File, key, json) => {
+                // what describes the events of the one trace may come behind it
+                if self.file.set(key, json) && self.begun == 1 {
+                    self.traces[0].set(key, json);
+                    self.late |= self.any;
+                }
+            }
+            Piece::Field(Of::Trace, key, json) => {
+                if key == "event_schemas" {
+                    self.file.event_schemas(json);
+                }
+                if let Some(trace) = self.begun.checked_sub(1).and_then(|index| self.traces.get_mut(index)) {
+                    self.late |= trace.set(key, json) && self.any;
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, json: &[u8], sink: &mut impl Sink) {
+        self.events += 1;
+        self.any = true;
+        let Some(trace) = self.begun.checked_sub(1).and_then(|index| self.traces.get(index)) else {
+            self.beyond += 1;
+            return;
+        };
+        let mut from = serde_json::Deserializer::from_slice(json);
+        let Ok(event) = EventIn(&trace.roles).deserialize(&mut from) else {
+            self.malformed += 1;
+            return;
+        };
+        let time_ms = self.clock.time(&event, trace);
+        let unit_ms = trace.unit_ms;
+        let Some(connection) = self.connection(&event.group_id) else {
+            self.beyond += 1;
+            return;
+        };
+        sink.event(connection, time_ms, Event::of(&event, unit_ms, json));
+    }
+
+    fn connection(&mut self, group: &Text<'_>) -> Option<usize> {
+        let group = prefix(group.as_str());
+        if let Some((last, connection)) = &self.last
+            && last == group
+        {
+            return Some(*connection);
+        }
+        let connection = match self.groups.get(group) {
+            Some(&connection) => connection,
+            None if self.connections.len() < CONNECTIONS_MAX => {
+                self.connections.push(Identity { trace: self.begun - 1, group: group.to_owned() });
+                self.groups.insert(group.to_owned(), self.connections.len() - 1);
+                self.connections.len() - 1
+            }
+            None => return None,
+        };
+        self.last = Some((group.to_owned(), connection));
+        Some(connection)
+    }
+}
+
+/// Time of the events of a trace.
+#[derive(Default)]
+struct Clock {
+    /// The last time, before `origin_ms` is taken off.
+    last_ms: f64,
+    /// What becomes zero; `None` before the first event.
+    origin_ms: Option<f64>,
+}
+
+impl Clock {
+    fn time(&mut self, event: &record::Event<'_>, trace: &TraceHeader) -> f64 {
+        let (value, format) = match (event.time.0, event.relative_time.0, event.delta_time.0) {
+            (Some(value), ..) => (value * trace.unit_ms, trace.time_format),
+            (_, Some(value), _) => (value * trace.unit_ms, TimeFormat::Relative),
+            (.., Some(value)) => (value * trace.unit_ms, TimeFormat::Delta),
+            // an event without time is at that of the event before
+            _ => (self.last_ms, TimeFormat::Relative),
+        };
+        self.last_ms = if format == TimeFormat::Delta { self.last_ms + value } else { value };
+        let far = format == TimeFormat::Absolute || self.last_ms >= FAR_MS;
+        let origin_ms = *self.origin_ms.get_or_insert(if far { self.last_ms } else { 0.0 });
+        self.last_ms - origin_ms
+    }
+}

@@ -1,0 +1,169 @@
+//! What an event says, whatever the draft it is written in.
+//!
+//! | events | become |
+//! | --- | --- |
+//! | `packet_sent`, `packet_received` | [`Event::Packet`] |
+//! | `packet_lost`; mvfst's `packets_lost` with the largest number and a count | [`Event::Lost`] |
+//! | `metrics_updated`, `metric_update`, `recovery_metrics_updated`, `congestion_metric_update` | [`Event::Metrics`] |
+//! | `congestion_state_updated` | [`Event::State`] |
+//! | `parameters_set`, `parameters_restored` | [`Event::Parameters`] |
+//! | `datagrams_sent`, `udp_datagrams_received` and the like | [`Event::Datagrams`] |
+//! | `packet_dropped`, `packet_drop` | [`Event::Dropped`] |
+//! | all others | [`Event::Other`] by name |
+//!
+//! The part before the colon is not looked at: it changed from `transport` and `recovery` to `quic`.
+
+use super::record::{self, Data, Frame};
+
+/// Metrics of recovery, in this order: bytes for the first three, then milliseconds, then Mbit/s.
+pub(super) const METRICS: [&str; 7] = [
+    "cwnd_bytes",
+    "in_flight_bytes",
+    "ssthresh_bytes",
+    "srtt_ms",
+    "latest_rtt_ms",
+    "min_rtt_ms",
+    "pacing_rate_mbps",
+];
+/// Where in [`METRICS`] these are.
+pub(super) const SRTT: usize = 3;
+pub(super) const LATEST_RTT: usize = 4;
+
+/// An ssthresh from here on means that there is none (2^53; stacks write the largest of their integers).
+const NO_SSTHRESH: f64 = 9_007_199_254_740_992.0;
+
+pub(super) enum Event<'a> {
+    Packet(Packet<'a>),
+    Lost {
+        number: Option<u64>,
+        space: u8,
+        /// More than one only where packets are reported together.
+        count: u64,
+    },
+    /// Not a number where nothing is said; with the name of the state, or empty.
+    Metrics([f64; METRICS.len()], &'a str),
+    State(&'a str),
+    /// The text of the event, to be read once more for its names.
+    Parameters(&'a [u8]),
+    Datagrams {
+        sent: bool,
+        count: u64,
+    },
+    Dropped,
+    Other(&'a str),
+}
+
+pub(super) struct Packet<'a> {
+    pub(super) sent: bool,
+    /// `None` for Retry, Version Negotiation and packets that are logged without.
+    pub(super) number: Option<u64>,
+    /// 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT.
+    pub(super) space: u8,
+    pub(super) bytes: Option<u64>,
+    pub(super) frames: &'a [Frame<'a>],
+}
+
+/// Packet number space of 1-RTT packets, and of those whose type is unknown.
+const ONE_RTT: u8 = 3;
+
+fn space(name: &str) -> u8 {
+    let mut lower = [0; 16];
+    let length = name.len().min(lower.len());
+    lower[..length].copy_from_slice(&name.as_bytes()[..length]);
+    lower.make_ascii_lowercase();
+    match &lower[..length] {
+        b"initial" => 0,
+        b"handshake" => 1,
+        b"0rtt" | b"0-rtt" | b"zerortt" | b"zero_rtt" | b"0rtt protected" => 2,
+        _ => ONE_RTT,
+    }
+}
+
+impl<'a> Event<'a> {
+    /// What `event` says; `unit_ms` is the length of its unit of time, `json` its text.
+    pub(super) fn of(event: &'a record::Event<'_>, unit_ms: f64, json: &'a [u8]) -> Self {
+        let data = &event.data;
+        let full = if event.name.0.is_some() { event.name.as_str() } else { event.event.as_str() };
+        let name = full.rsplit(':').next().unwrap_or_default();
+        let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        if is(&["packet_sent"]) {
+            Self::Packet(packet(true, data))
+        } else if is(&["packet_received"]) {
+            Self::Packet(packet(false, data))
+        } else if is(&[
+            "metrics_updated",
+            "metric_update",
+            "recovery_metrics_updated",
+            "congestion_metric_update",
+        ]) {
+            Self::Metrics(metrics(data, unit_ms), data.state.as_str())
+        } else if is(&["packet_lost", "packets_lost"]) {
+            let number = data.header.packet_number.0.or(data.packet_number.0).or(data.largest_lost.0);
+            let count = data.lost_packets.0.filter(|_| data.largest_lost.0.is_some()).unwrap_or(1);
+            Self::Lost { number, space: space_of(data), count }
+        } else if is(&["congestion_state_updated"]) {
+            Self::State(if data.new.0.is_some() { data.new.as_str() } else { data.state.as_str() })
+        } else if is(&["parameters_set", "parameters_restored"]) {
+            Self::Parameters(json)
+        } else if is(&["datagrams_sent", "datagram_sent", "udp_datagrams_sent"]) {
+            Self::Datagrams { sent: true, count: data.count.0.unwrap_or(1) }
+        } else if is(&["datagrams_received", "datagram_received", "udp_datagrams_received"]) {
+            Self::Datagrams { sent: false, count: data.count.0.unwrap_or(1) }
+        } else if is(&["packet_dropped", "packet_drop"]) {
+            Self::Dropped
+        } else {
+            Self::Other(full)
+        }
+    }
+}
+
+fn space_of(data: &Data<'_>) -> u8 {
+    let names = [&data.header.packet_type, &data.packet_type, &data.packet_number_space, &data.type_name];
+    names.into_iter().find(|name| name.0.is_some()).map_or(ONE_RTT, |name| space(name.as_str()))
+}
+
+fn packet<'a>(sent: bool, data: &'a Data<'_>) -> Packet<'a> {
+    let sizes = [
+        data.raw.length,
+        data.header.packet_size,
+        data.packet_size,
+        data.header.length,
+        data.raw.payload_length,
+    ];
+    Packet {
+        sent,
+        number: data.header.packet_number.0.or(data.packet_number.0),
+        space: space_of(data),
+        bytes: sizes.into_iter().find_map(|size| size.0.filter(|&bytes| bytes > 0)),
+        frames: &data.frames.0,
+    }
+}
+
+fn metrics(data: &Data<'_>, unit_ms: f64) -> [f64; METRICS.len()] {
+    let time = |value: Option<f64>| value.map(|value| value * unit_ms);
+    [
+        data.cwnd.0,
+        data.in_flight.0,
+        data.ssthresh.0.filter(|&bytes| bytes < NO_SSTHRESH),
+        time(data.smoothed_rtt.0),
+        time(data.latest_rtt.0),
+        time(data.min_rtt.0),
+        data.pacing_rate.0.map(|bits| bits / 1e6),
+    ]
+    .map(|value| value.unwrap_or(f64::NAN))
+}
+
+/// How many bytes of data a frame has; of PADDING, how long it is.
+pub(super) fn frame_bytes(frame: &Frame<'_>) -> u64 {
+    let lengths = [frame.raw.payload_length, frame.payload_length, frame.length, frame.raw.length];
+    lengths.into_iter().find_map(|length| length.0).unwrap_or(0)
+}
+
+/// The ranges of an ACK frame as `(smallest, largest)`, whichever way round they are written.
+pub(super) fn acked_ranges<'a>(frame: &'a Frame<'_>) -> impl Iterator<Item = (u64, u64)> + 'a {
+    frame.acked_ranges.0.iter().filter_map(|range| {
+        let first = range.0.first()?.0?;
+        let last = range.0.last()?.0?;
+        Some((first.min(last), first.max(last)))
+    })
+}

@@ -1,0 +1,241 @@
+//! What a qlog file says about itself and its traces.
+
+use super::record::Role;
+use serde_json::{Map, Value};
+
+/// Text of a title or name is kept up to this length.
+const TEXT_MAX: usize = 200;
+
+/// Names by which the known stacks give themselves away in titles, vantage points and versions; the first
+/// that is found counts, so longer names come first.
+const STACKS: [(&str, &str); 18] = [
+    ("aioquic", "aioquic"),
+    ("quic-go", "quic-go"),
+    ("picoquic", "picoquic"),
+    ("quinn", "quinn"),
+    ("ngtcp2", "ngtcp2"),
+    ("mvfst", "mvfst"),
+    ("proxygen", "mvfst"),
+    ("neqo", "neqo"),
+    ("s2n-quic", "s2n-quic"),
+    ("lsquic", "lsquic"),
+    ("msquic", "msquic"),
+    ("xquic", "xquic"),
+    ("quicly", "quicly"),
+    ("haproxy", "haproxy"),
+    ("kwik", "kwik"),
+    ("qtr", "google quic-trace"),
+    ("quiche", "quiche"),
+    ("noq", "noq"),
+];
+
+/// How the times of a trace count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeFormat {
+    /// Since some instant of calendar time; the first event becomes zero.
+    Absolute,
+    /// Since the reference time, which is zero.
+    Relative,
+    /// Since the event before.
+    Delta,
+}
+
+/// The description of a trace.
+#[derive(Clone, Debug)]
+pub(super) struct TraceHeader {
+    pub(super) title: String,
+    pub(super) vantage: &'static str,
+    pub(super) time_format: TimeFormat,
+    /// Milliseconds in a unit of time.
+    pub(super) unit_ms: f64,
+    pub(super) roles: Vec<Role>,
+    /// The group that all events belong to.
+    pub(super) group: Option<String>,
+    pub(super) stack: Option<&'static str>,
+}
+
+impl Default for TraceHeader {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            vantage: "unknown",
+            // "absolute" is the default of 0.3, and what is small is taken as relative all the same
+            time_format: TimeFormat::Relative,
+            unit_ms: 1.0,
+            roles: Role::DEFAULT.to_vec(),
+            group: None,
+            stack: None,
+        }
+    }
+}
+
+impl TraceHeader {
+    /// The description of a trace that takes from the file what concerns its events.
+    pub(super) fn within(file: &Self) -> Self {
+        Self { title: String::new(), stack: None, ..file.clone() }
+    }
+
+    /// Takes a field; true if the meaning of events depends on it.
+    pub(super) fn set(&mut self, key: &str, json: &[u8]) -> bool {
+        let Ok(value) = serde_json::from_slice::<Value>(json) else { return false };
+        match (key, &value) {
+            ("title" | "description", Value::String(text)) => {
+                self.hint(text);
+                if key == "title" || self.title.is_empty() {
+                    self.title = cut(text);
+                }
+                false
+            }
+            ("vantage_point", Value::Object(fields)) => {
+                self.vantage_type(text_of(fields, "type"));
+                self.hint(text_of(fields, "name"));
+                false
+            }
+            ("vantage_point", Value::String(text)) => {
+                self.vantage_type(text);
+                false
+            }
+            ("event_fields", Value::Array(names)) => {
+                self.roles = names.iter().take(16).filter_map(Value::as_str).map(Role::named).collect();
+                true
+            }
+            ("configuration" | "common_fields", Value::Object(fields)) => self.common(fields),
+            _ => false,
+        }
+    }
+
+    fn common(&mut self, fields: &Map<String, Value>) -> bool {
+        self.hint(text_of(fields, "code_version"));
+        if let Some(group) = fields.get("group_id") {
+            self.group = Some(cut(&group.as_str().map_or_else(|| group.to_string(), str::to_owned)));
+        }
+        match text_of(fields, "time_units") {
+            "us" | "µs" => self.unit_ms = 1e-3,
+            "ns" => self.unit_ms = 1e-6,
+            "s" => self.unit_ms = 1e3,
+            _ => {}
+        }
+        match text_of(fields, "time_format") {
+            "absolute" => self.time_format = TimeFormat::Absolute,
+            "delta" | "relative_to_previous_event" => self.time_format = TimeFormat::Delta,
+            _ => {}
+        }
+        fields.contains_key("time_units") || fields.contains_key("time_format")
+    }
+
+    fn vantage_type(&mut self, name: &str) {
+        self.vantage = match name.to_ascii_lowercase().as_str() {
+            "client" => "client",
+            "server" => "server",
+            "network" => "network",
+            _ => self.vantage,
+        };
+    }
+
+    fn hint(&mut self, text: &str) {
+        if self.stack.is_none() {
+            let text = text.to_ascii_lowercase();
+            self.stack = STACKS.iter().find(|(part, _)| text.contains(part)).map(|(_, name)| *name);
+        }
+    }
+}
+
+/// The header of a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FileHeader {
+    version: Option<String>,
+    schema: Option<String>,
+    events: Option<String>,
+    /// What holds for all traces.
+    pub(super) common: TraceHeader,
+    /// The first names in the outermost object, for the message that this is not a qlog.
+    pub(super) keys: Vec<String>,
+}
+
+impl FileHeader {
+    /// Takes a field; true if the meaning of events depends on it.
+    pub(super) fn set(&mut self, key: &str, json: &[u8]) -> bool {
+        if self.keys.len() < 6 {
+            self.keys.push(cut(key));
+        }
+        let text = || serde_json::from_slice::<String>(json).ok().map(|text| cut(&text));
+        match key {
+            "qlog_version" => self.version = text(),
+            "file_schema" => self.schema = text(),
+            "code_version" => self.common.hint(&text().unwrap_or_default()),
+            _ => return self.common.set(key, json),
+        }
+        false
+    }
+
+    /// Takes `event_schemas` of a trace: the draft that its events follow.
+    pub(super) fn event_schemas(&mut self, json: &[u8]) {
+        let schemas: Vec<String> = serde_json::from_slice(json).unwrap_or_default();
+        let names: Vec<&str> =
+            schemas.iter().filter_map(|s| s.strip_prefix("urn:ietf:params:qlog:events:")).collect();
+        let quic = names.iter().find(|name| name.starts_with("quic")).or(names.first());
+        self.events = self.events.take().or(quic.map(|name| cut(name)));
+    }
+
+    /// Whether this calls itself a qlog.
+    pub(super) fn is_qlog(&self) -> bool {
+        self.version.is_some() || self.schema.as_ref().is_some_and(|schema| schema.contains("qlog"))
+    }
+
+    /// The version as a reader knows it.
+    pub(super) fn version(&self) -> String {
+        match (&self.version, &self.schema, &self.events) {
+            (Some(version), ..) => format!("qlog {version}"),
+            (None, _, Some(events)) => format!("qlog {events}"),
+            (None, Some(_), None) => "qlog of a current draft".to_owned(),
+            (None, None, None) => "qlog without version".to_owned(),
+        }
+    }
+}
+
+fn text_of<'a>(fields: &'a Map<String, Value>, key: &str) -> &'a str {
+    fields.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// At most [`TEXT_MAX`] bytes from the beginning of a text.
+pub(super) fn prefix(text: &str) -> &str {
+    let mut length = text.len().min(TEXT_MAX);
+    while !text.is_char_boundary(length) {
+        length -= 1;
+    }
+    &text[..length]
+}
+
+fn cut(text: &str) -> String {
+    prefix(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_the_drafts() {
+        let mut header = TraceHeader::default();
+        assert!(!header.set("vantage_point", br#"{"name":"mvfst","type":"CLIENT"}"#));
+        assert!(header.set("configuration", br#"{"time_offset":0,"time_units":"us"}"#));
+        assert!(header.set("event_fields", br#"["relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA"]"#));
+        assert!(header.set("common_fields", br#"{"time_format":"delta","group_id":7}"#));
+        assert_eq!((header.vantage, header.stack, header.unit_ms), ("client", Some("mvfst"), 1e-3));
+        assert_eq!((header.time_format, header.group.as_deref()), (TimeFormat::Delta, Some("7")));
+        assert_eq!(header.roles, [Role::RelativeTime, Role::Ignored, Role::Event, Role::Data, Role::Data]);
+    }
+
+    #[test]
+    fn versions() {
+        let mut header = FileHeader::default();
+        assert!(!header.is_qlog());
+        header.set("file_schema", b"\"urn:ietf:params:qlog:file:sequential\"");
+        header
+            .event_schemas(br#"["urn:ietf:params:qlog:events:h3-13","urn:ietf:params:qlog:events:quic-13"]"#);
+        assert!(header.is_qlog());
+        assert_eq!(header.version(), "qlog quic-13");
+        header.set("qlog_version", b"\"0.3\"");
+        assert_eq!(header.version(), "qlog 0.3");
+    }
+}

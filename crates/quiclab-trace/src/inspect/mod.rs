@@ -1,0 +1,237 @@
+//! What a qlog file holds, as one JSON document for a page that shows it.
+//!
+//! Reads qlog of all drafts and of all stacks that are known to write it, in every layout (`document`), as
+//! far as it can be read: events of kinds that are not used here are counted by name, malformed ones in
+//! sum, and a file that is cut off is read up to there. An error there is only where nothing is readable.
+//!
+//! The file is read twice, a record at a time: the first pass (`survey`) counts, the second (`summary`) keeps
+//! what is shown. Memory depends on the number of points that are asked for, not on the file, whose
+//! streams, gaps, losses, names and connections are limited, too.
+//!
+//! | from | after |
+//! | --- | --- |
+//! | main schema, draft-00 to draft-14 | draft-marx-qlog-main-schema-00, -01; draft-ietf-quic-qlog-main-schema-00 to -14 |
+//! | events | draft-marx-qlog-event-definitions-quic-h3-00, -01; draft-ietf-quic-qlog-quic-events-00 to -13 |
+//! | picoquic | `loglib/qlog.c`: draft-00 without trigger, times in µs |
+//! | quinn | `quinn-proto/src/connection/qlog.rs`: no frames, size in `header.length`, `group_id` in events |
+//! | mvfst | `quic/logging/QLoggerTypes.cpp`: times as strings, `packets_lost` with a count |
+
+mod decode;
+mod document;
+mod event;
+mod frames;
+mod header;
+mod lenient;
+mod output;
+mod ranges;
+mod record;
+mod sample;
+mod scan;
+mod streams;
+mod summary;
+mod survey;
+
+use decode::{Decoder, Sink};
+use document::Ending;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::path::Path;
+use summary::{Summaries, Summary};
+use survey::Surveys;
+use thiserror::Error;
+
+/// Version of the JSON document.
+pub const SCHEMA: u32 = 1;
+/// Connections of a file that are shown; the rest is counted.
+pub const CONNECTIONS_SHOWN: usize = 16;
+/// Fewest and most points of a series that can be asked for.
+pub const POINTS: std::ops::RangeInclusive<usize> = 100..=200_000;
+/// Progress is told each time this much has been read.
+const TELL_BYTES: u64 = 4 << 20;
+
+/// Why there is no summary.
+#[derive(Debug, Error)]
+pub enum InspectError {
+    /// The file cannot be read.
+    #[error("{file}: {source}")]
+    Io {
+        /// Name of the file.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Nothing in the file is qlog.
+    #[error(
+        "not a qlog: {file} is {found}; allowed is a JSON object with `traces`, or JSON records (one a line, or \
+         after 0x1e each) of which the first has `qlog_version` or `file_schema`"
+    )]
+    NotQlog {
+        /// Name of the file.
+        file: String,
+        /// What it is instead.
+        found: String,
+    },
+    /// The progress callback has asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Summarises a qlog file: a JSON list with an object for each connection (`SCHEMA`).
+///
+/// A series shows about `max_points` points at most, taken to lie in [`POINTS`] and shared among several connections.
+/// `progress` is told the bytes that have been read and that will be, of all passes.
+///
+/// # Errors
+/// See [`InspectError`].
+pub fn inspect_qlog(
+    path: &Path,
+    max_points: usize,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<String, InspectError> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let failed = |source| InspectError::Io { file: path.display().to_string(), source };
+    let bytes = std::fs::metadata(path).map_err(failed)?.len();
+    inspect_reader(|| File::open(path), &name, bytes, max_points, progress)
+}
+
+/// Summarises what `open` gives, each time from the beginning; `bytes` long, called `name`.
+///
+/// # Errors
+/// See [`InspectError`].
+pub fn inspect_reader<R: Read>(
+    open: impl Fn() -> io::Result<R>,
+    name: &str,
+    bytes: u64,
+    max_points: usize,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<String, InspectError> {
+    let mut passes = Passes { open, bytes, done: 0, total: 2, progress, stopped: false };
+    let result = summarise(&mut passes, name, max_points);
+    match result {
+        Err(Failure::Io(_)) if passes.stopped => Err(InspectError::Interrupted),
+        Err(Failure::Io(source)) => Err(InspectError::Io { file: name.to_owned(), source }),
+        Err(Failure::NotQlog(found)) => Err(InspectError::NotQlog { file: name.to_owned(), found }),
+        Ok(json) => Ok(json),
+    }
+}
+
+enum Failure {
+    Io(io::Error),
+    NotQlog(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn summarise<R: Read, O: Fn() -> io::Result<R>>(
+    passes: &mut Passes<'_, O>,
+    name: &str,
+    max_points: usize,
+) -> Result<String, Failure> {
+    let mut decoder = Decoder::default();
+    let mut surveys = Surveys::default();
+    let mut ending = passes.read(&mut decoder, &mut surveys)?;
+    if decoder.late {
+        // a description behind the events it describes: once more, with what is known now
+        passes.total += 1;
+        (decoder, surveys) = (decoder.again(), Surveys::default());
+        ending = passes.read(&mut decoder, &mut surveys)?;
+    }
+    let readable = surveys.connections.iter().any(|survey| survey.known);
+    let described = decoder.file.is_qlog() && !decoder.traces.is_empty();
+    if !readable && !described {
+        return Err(Failure::NotQlog(what_else(passes, &decoder)?));
+    }
+
+    // the connections with the most events, in their order in the file
+    let mut order: Vec<usize> = (0..surveys.connections.len()).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(surveys.connections[index].events));
+    order.truncate(CONNECTIONS_SHOWN);
+    let points = max_points.clamp(*POINTS.start(), *POINTS.end());
+    let points = (points / order.len().max(1)).max(*POINTS.start());
+    let summaries = surveys.connections.iter().enumerate();
+    let summaries =
+        summaries.map(|(index, survey)| order.contains(&index).then(|| Summary::new(survey, points)));
+    let mut summaries = Summaries(summaries.collect());
+    let mut second = decoder.again();
+    passes.read(&mut second, &mut summaries)?;
+    Ok(output::document(name, &second, &ending, &surveys, summaries))
+}
+
+/// Says what a file is that is no qlog.
+fn what_else<R: Read, O: Fn() -> io::Result<R>>(
+    passes: &Passes<'_, O>,
+    decoder: &Decoder,
+) -> io::Result<String> {
+    let mut head = Vec::new();
+    (passes.open)()?.take(16).read_to_end(&mut head)?;
+    let keys = &decoder.file.keys;
+    Ok(match head.as_slice() {
+        [] => "empty".to_owned(),
+        [0x1f, 0x8b, ..] => "compressed by gzip (decompress it first)".to_owned(),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "compressed by zstd (decompress it first)".to_owned(),
+        [0x0a, 0x0d, 0x0d, 0x0a, ..] | [0xd4, 0xc3, 0xb2, 0xa1, ..] => "a packet capture".to_owned(),
+        _ if decoder.file.is_qlog() => "the header of a qlog without a trace".to_owned(),
+        _ if keys.iter().any(|key| key == "constants") => {
+            "JSON with `constants`, as Chrome's NetLog has".to_owned()
+        }
+        _ if !keys.is_empty() => format!("JSON whose first fields are `{}`", keys.join("`, `")),
+        _ => {
+            let text = String::from_utf8_lossy(&head);
+            format!("something that begins with {:?}", text.trim_ascii_start())
+        }
+    })
+}
+
+/// Reading a file several times, with progress over all passes.
+struct Passes<'p, O> {
+    open: O,
+    bytes: u64,
+    /// Passes that are done, and that there will be.
+    done: u64,
+    total: u64,
+    progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    stopped: bool,
+}
+
+impl<R: Read, O: Fn() -> io::Result<R>> Passes<'_, O> {
+    fn read(&mut self, decoder: &mut Decoder, sink: &mut impl Sink) -> io::Result<Ending> {
+        let input = (self.open)()?;
+        let (before, total) = (self.done * self.bytes, self.total * self.bytes);
+        let told = Told { input, read: 0, tell_at: 0, before, total, passes: self };
+        let ending = document::read(told, |piece| decoder.take(piece, sink))?;
+        self.done += 1;
+        Ok(ending)
+    }
+}
+
+/// An input that tells how far it has been read.
+struct Told<'a, 'p, R, O> {
+    input: R,
+    read: u64,
+    tell_at: u64,
+    before: u64,
+    total: u64,
+    passes: &'a mut Passes<'p, O>,
+}
+
+impl<R: Read, O> Read for Told<'_, '_, R, O> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(out)?;
+        self.read += count as u64;
+        if self.read >= self.tell_at || count == 0 {
+            self.tell_at = self.read + TELL_BYTES;
+            // a file that grows while it is read is not more than done
+            let done = self.before + self.read.min(self.passes.bytes);
+            if (self.passes.progress)(done.min(self.total), self.total).is_break() {
+                self.passes.stopped = true;
+                return Err(io::Error::other("interrupted"));
+            }
+        }
+        Ok(count)
+    }
+}
