@@ -8,6 +8,7 @@ mod element;
 mod endpoint;
 mod host;
 mod link;
+mod operation;
 mod packet;
 mod quantity;
 pub mod quic;
@@ -29,6 +30,7 @@ pub use endpoint::{
 };
 pub use host::Host;
 pub use link::{Link, LinkError, Trace, TraceError};
+pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
 pub use random::RandomStream;

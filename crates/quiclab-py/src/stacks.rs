@@ -13,7 +13,7 @@ pub(crate) const AIOQUIC: &str = "aioquic";
 const AIOQUIC_MODULE: &str = "quiclab.stacks.aioquic";
 /// As `describe()` of the module says, too.
 const AIOQUIC_ABILITIES: StackAbilities =
-    StackAbilities { protocol: StackProtocol::Quic, workloads: &["download"] };
+    StackAbilities { protocol: StackProtocol::Quic, workloads: &["download"], operations: &[] };
 
 /// JSON list of stacks with their options, defaults and the sources of these.
 #[pyfunction]

@@ -17,6 +17,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 workloads: &["download", "request_response"],
                 options: options(tcp::DEFAULT_PROFILE),
                 profiles: profiles(),
+                operations: &[],
             },
             StackInfo {
                 name: LAB_UDP,
@@ -26,6 +27,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 workloads: &["datagrams", "ping"],
                 options: &[],
                 profiles: &[],
+                operations: &[],
             },
         ]
     });

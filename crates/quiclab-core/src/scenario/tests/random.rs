@@ -3,9 +3,9 @@
 use super::{examples, load, some_stacks};
 use crate::scenario::{
     AckFrequency, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution, Document,
-    EndpointConfig, Flow, Host, Link, Loss, Pacing, Queue, Rate, RateReduction, Record, Reordering, Scenario,
-    ShapedRate, SlowStartExit, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion, TraceEnd, TraceFormat,
-    Until, VERSION, Wire, WireDirection, Workload,
+    EndpointConfig, Exchange, Flow, Host, Link, Loss, Pacing, Plugin, PluginEnds, Queue, Rate, RateReduction,
+    Record, Reordering, Scenario, ShapedRate, SlowStartExit, Tap, TcpLossDetection, TcpOptions, Tls,
+    TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -13,6 +13,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::json;
 
 /// Integers of every magnitude: most quantities are round in some unit.
 fn integer() -> impl Strategy<Value = u64> {
@@ -258,10 +259,30 @@ fn workload() -> impl Strategy<Value = Workload> {
     ]
 }
 
+fn plugin() -> impl Strategy<Value = Plugin> {
+    let value = prop_oneof![
+        any::<bool>().prop_map(|value| json!(value)),
+        small().prop_map(|value| json!(value)),
+        prop::num::f64::NORMAL.prop_map(|value| json!(value)),
+        any::<String>().prop_map(|value| json!(value)),
+        (name(), small()).prop_map(|(key, value)| json!({ key: [value] })),
+    ];
+    let exchange = (name(), of(value), of(any::<String>()), of(any::<String>()))
+        .prop_map(|(operation, replace, before, after)| Exchange { operation, replace, before, after });
+    let ends = select(vec![PluginEnds::Both, PluginEnds::Sender, PluginEnds::Receiver]);
+    (any::<String>(), ends, vec(exchange, 0..3)).prop_map(|(description, ends, exchanges)| Plugin {
+        description,
+        ends,
+        exchanges,
+    })
+}
+
 fn flow() -> impl Strategy<Value = Flow> {
-    (of(name()), end(), end(), names(), names(), workload(), time()).prop_map(
-        |(stack, sender, receiver, down, up, workload, start)| Flow {
+    let plugins = vec(prop_oneof![name(), Just("no-pacing".to_owned())], 0..3);
+    (of(name()), end(), end(), names(), names(), plugins, workload(), time()).prop_map(
+        |(stack, sender, receiver, down, up, plugins, workload, start)| Flow {
             paths: Vec::new(),
+            plugins,
             stack,
             sender,
             receiver,
@@ -291,10 +312,17 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         btree_map(name(), bearer(), 0..3),
         btree_map(name(), host(), 0..3),
         btree_map(name(), tap, 0..3),
+        btree_map(name(), plugin(), 0..3),
     );
     let head = (any::<String>(), any::<String>(), time(), until);
     (head, network, btree_map(name(), flow(), 0..3), vec(wire, 0..3), record).prop_map(
-        |((name, description, duration, until), (links, bearers, hosts, taps), flows, wires, record)| {
+        |(
+            (name, description, duration, until),
+            (links, bearers, hosts, taps, plugins),
+            flows,
+            wires,
+            record,
+        )| {
             Scenario {
                 version: VERSION,
                 name,
@@ -305,6 +333,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 bearers,
                 hosts,
                 taps,
+                plugins,
                 flows,
                 wires,
                 record,
