@@ -21,4 +21,4 @@ pub use packet_log::{Event, Record};
 pub use result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA};
 pub use run::{RunError, RunOptions, RunOutput, RunProgress, run};
 pub use series::Series;
-pub use stacks::{EndpointRequest, NativeStacks, Stacks, stacks, validate};
+pub use stacks::{EndpointRequest, FunctionProblem, NativeStacks, Stacks, stacks, validate};
