@@ -4,6 +4,7 @@
 
 mod acks;
 mod endpoint;
+mod function;
 mod output;
 mod qlog;
 mod record;
@@ -23,6 +24,7 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(function::plugins, module)?)?;
     module.add_function(wrap_pyfunction!(qlog::export_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::first_difference, module)?)?;

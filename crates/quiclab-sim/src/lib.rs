@@ -21,4 +21,5 @@ pub use packet_log::{Event, Record};
 pub use result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA};
 pub use run::{RunError, RunOptions, RunOutput, RunProgress, run};
 pub use series::Series;
+pub use quiclab_transport::operations::OperationFunction;
 pub use stacks::{EndpointRequest, FunctionProblem, NativeStacks, Stacks, stacks, validate};

@@ -98,6 +98,8 @@ impl Options {
             ("pacing", config.pacing.is_some()),
             ("tcp", config.tcp.is_some()),
             ("tls", config.tls.is_some()),
+            ("quic", config.quic.is_some()),
+            ("http2", config.http2.is_some()),
         ];
         if let Some((field, _)) = foreign.into_iter().find(|(_, given)| *given) {
             return Err(StackError::NoOption { field, stack });

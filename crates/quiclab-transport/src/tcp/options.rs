@@ -57,6 +57,7 @@ fn refuse_quic(options: &EndpointConfig) -> Result<(), Error> {
             options.controller.map(|value| name(&value).to_owned()),
             "nothing: lab-tcp is no real stack",
         ),
+        ("quic", options.quic.as_ref().map(|_| "given".to_owned()), "nothing: TCP has `tcp`"),
     ];
     for (field, value, allowed) in given {
         if let Some(value) = value {
