@@ -210,10 +210,10 @@ def test_a_plugin_is_one_line_and_does_what_its_options_do(folder: Path) -> None
     by_plugin = run(load(path, [("flows.f.plugins", '["no-slow-start-exit"]')]), 1)
     by_option = run(load(path, [(f"flows.f.{end}.slow_start_exit", "none") for end in ("sender", "receiver")]), 1)
     assert by_plugin.digest == by_option.digest
-    own = '[plugins.reno]\nexchanges = [{ operation = "congestion_control", replace = "newreno" }]'
-    reno = run(load(written(folder, own, 'plugins = ["reno"]')), 1)
-    assert reno.digest == run(load(path, [("flows.f.plugins", "[]"), *ends("newreno")]), 1).digest
-    assert len({plain.digest, by_plugin.digest, reno.digest}) == 3
+    own = '[plugins.bbr]\nexchanges = [{ operation = "congestion_control", replace = "bbr-linux" }]'
+    bbr = run(load(written(folder, own, 'plugins = ["bbr"]')), 1)
+    assert bbr.digest == run(load(path, [("flows.f.plugins", "[]"), *ends("bbr-linux")]), 1).digest
+    assert len({plain.digest, by_plugin.digest, bbr.digest}) == 3
 
 
 def ends(control: str) -> list[tuple[str, str]]:
