@@ -353,19 +353,19 @@ def quic(folder: Path, exchanges: str, ends: str = "sender") -> Path:
 @needs_lab_quic
 def test_a_function_of_ones_own_changes_a_run_and_the_run_repeats(folder: Path) -> None:
     path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
-    plain = run(load(path, [("flows.f.plugins", "[]")]), 1)
-    halved = [run(load(path), 1) for _ in range(2)]
+    plain = run(load(path, [("flows.f.plugins", "[]")]), 1, base_dir=folder)
+    halved = [run(load(path), 1, base_dir=folder) for _ in range(2)]
     assert halved[0].digest == halved[1].digest != plain.digest
     assert halved[0].flows["f"].completed
     kept = load(quic(folder, '{ operation = "compute.congestion_window", after = "mine:keep" }'))
-    assert run(kept, 1).digest == plain.digest, "a function that answers nothing changes nothing"
+    assert run(kept, 1, base_dir=folder).digest == plain.digest, "a function that answers nothing changes nothing"
 
 
 @needs_lab_quic
 def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folder: Path) -> None:
     watch = '{ operation = "compute.rtt_sample", before = "mine:watch" }'
     path = quic(folder, watch + ', { operation = "compute.rtt_sample", after = "mine:mean" }', "both")
-    digests = {run(load(path), 1).digest for _ in range(2)}
+    digests = {run(load(path), 1, base_dir=folder).digest for _ in range(2)}
     assert len(digests) == 1
 
 
@@ -398,7 +398,7 @@ def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folde
     ],
 )
 def test_a_function_that_goes_wrong_fails_the_flow_with_a_sentence(folder: Path, exchange: str, sentence: str) -> None:
-    result = run(load(quic(folder, exchange)), 1)
+    result = run(load(quic(folder, exchange)), 1, base_dir=folder)
     failure = result.data["flows"]["f"]["failure"]
     assert result.flows["f"].failed
     assert sentence in failure or any(sentence in warning for warning in result.data["warnings"])
@@ -428,4 +428,4 @@ def test_workers_of_a_sweep_find_the_functions_themselves(folder: Path) -> None:
         out = folder / f"results{workers}"
         assert execute(jobs, out, workers=workers).executed == 3
         tables.append(collect(jobs, out)["digest"].to_list())
-    assert tables[0] == tables[1] == [run(load(path), seed).digest for seed in (1, 2, 3)]
+    assert tables[0] == tables[1] == [run(load(path), seed, base_dir=folder).digest for seed in (1, 2, 3)]

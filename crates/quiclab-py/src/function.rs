@@ -92,6 +92,8 @@ impl OperationFunction for PyFunction {
                     return sentence;
                 }
                 let described = py.import(MODULE).and_then(|module| {
+                    // where it happened is not in an exception that has reached Rust
+                    raised.value(py).setattr("__traceback__", raised.traceback(py))?;
                     module.call_method1("describe", (raised.value(py),))?.extract()
                 });
                 described.unwrap_or_else(|_| raised.to_string())
