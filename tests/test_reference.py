@@ -208,6 +208,18 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [{"flows.main.up": '["dc"]', "flows.main.down": '["c"]'}],
         [{"flows.main.up": "[]"}, {"flows.main.up": '["c", "c"]'}],
     ),
+    "Flow.plugins": (
+        [{"flows.main.plugins": "[]"}],
+        [{"flows.main.plugins": '["absent"]'}, {"flows.main.plugins": '["one-connection", "one-connection"]'}],
+    ),
+    "Plugin.exchanges": (
+        [{"plugins.p.exchanges": '[{ operation = "time_threshold", replace = 2 }]', "flows.main.plugins": '["p"]'}],
+        [{"plugins.p.exchanges": "[]"}],
+    ),
+    "Exchange.operation": (
+        [{"plugins.p.exchanges": '[{ operation = "compute.path", after = "m:f" }]'}],
+        [{"plugins.p.exchanges": '[{ operation = "path", after = "m:f" }]'}],
+    ),
     "EndpointConfig.stack": ([{"flows.main.sender.stack": "noq"}], [{"flows.main.sender.stack": "absent"}]),
     "EndpointConfig.profile": ([], [{"flows.main.sender.profile": "aioquic"}]),  # taken: test_profiles_are_taken
     "EndpointConfig.host": ([{"flows.main.sender.host": "phone"}], [{"flows.main.sender.host": "absent"}]),
@@ -466,6 +478,12 @@ def test_the_page_of_the_stacks_is_current() -> None:
     stacks = json.loads(engine().stacks())
     assert set(scenario_reference.OPTIONS_BLOCK.findall(text)) == {stack["name"] for stack in stacks}
     assert scenario_reference.stacks_page(text, stacks) == text, "run `python tools/scenario_reference.py --write`"
+
+
+def test_the_page_of_the_plugins_is_current() -> None:
+    text = scenario_reference.PLUGINS_PAGE.read_text(encoding="utf-8")
+    known = json.loads(engine().plugins())
+    assert scenario_reference.plugins_page(text, known) == text, "run `python tools/scenario_reference.py --write`"
 
 
 def test_every_type_has_its_block_and_every_limit_its_field() -> None:

@@ -55,6 +55,15 @@ PLAIN = {
     "bearers": {"dc": {"links": ["a", "b"], "shares": [1, 1], "reordering": {"timer": "200 ms", "sequence_bits": 16}}},
     "hosts": {"client": {"receive_buffer": "212992 B", "timer_slack": {"mean": "50 us"}}},
     "taps": {"here": {"keep_packets": 10}},
+    "plugins": {
+        "mine": {
+            "ends": "sender",
+            "exchanges": [
+                {"operation": "pacing", "replace": {"kind": "even"}},
+                {"operation": "compute.path", "after": "m:f"},
+            ],
+        }
+    },
     "wires": [{"from": "f.sender.0", "to": "a.0", "flow": "f", "direction": "down"}],
     "flows": {
         "f": {

@@ -1,7 +1,8 @@
 """Prints docs/reference/scenario.md and stacks.md with their tables made anew from what the engine says.
 
 The pages are prose with blocks; only the blocks are generated. Between `<!-- fields: TYPE -->` and `<!-- end -->`
-stand the fields of a type of the JSON schema of scenarios, after `<!-- options: STACK -->` the options of a stack.
+stand the fields of a type of the JSON schema of scenarios, after `<!-- options: STACK -->` the options of a stack, after
+`<!-- plugins -->` and `<!-- operations -->` the built-in plugins and the computations that plugins can exchange.
 `--write` puts the result into the files. What the schema cannot say, the limits that validation adds, is in `ALLOWED`;
 tests/test_reference.py tries each of them on the engine.
 """
@@ -22,8 +23,10 @@ Schema: TypeAlias = dict[str, Any]
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 PAGE = REFERENCE / "scenario.md"
 STACKS_PAGE = REFERENCE / "stacks.md"
+PLUGINS_PAGE = REFERENCE / "plugins.md"
 BLOCK = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 OPTIONS_BLOCK = re.compile(r"<!-- options: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+PLUGINS_BLOCK = re.compile(r"<!-- (plugins|operations) -->\n.*?<!-- end -->", re.DOTALL)
 ROOT = "Scenario"
 VALUES = ("meaning", "default", "source")
 #: Types that are one value; the page explains them in words.
@@ -54,6 +57,7 @@ SECTIONS = {
     "Tls": "tls",
     "TlsVersion": "tls-version",
     "BearerMode": "bearer-mode",
+    "PluginEnds": "ends-of-a-plugin",
     "TraceFormat": "trace-format",
     "TraceEnd": "trace-end",
     "WireDirection": "wire",
@@ -87,6 +91,9 @@ ALLOWED = {
     "Flow.start": "before `duration`",
     "Flow.down": "not empty, nothing twice; empty with `[[wires]]`",
     "Flow.up": "as `down`",
+    "Flow.plugins": "names in `plugins` or of [built-in ones](plugins.md), each once",
+    "Plugin.exchanges": "one or more",
+    "Exchange.operation": "an option of the [endpoint](#endpoint), or a [computation](plugins.md#computations)",
     "EndpointConfig.stack": "one of `quiclab stack list`, here or on the flow",
     "EndpointConfig.profile": "a profile of the stack: see `quiclab stack show`",
     "EndpointConfig.host": "a name in `hosts`",
@@ -196,6 +203,40 @@ def stacks_page(text: str, stacks: list[Schema]) -> str:
     )
 
 
+def plugins_page(text: str, known: Schema) -> str:
+    """Return the page of the plugins with both tables made anew; `known` is what the engine says of them."""
+    tables = {"plugins": plugins(known["plugins"]), "operations": operations(known["operations"])}
+    return PLUGINS_BLOCK.sub(lambda found: f"<!-- {found[1]} -->\n{tables[found[1]]}<!-- end -->", text)
+
+
+def plugins(known: Schema) -> str:
+    """Return the table of the built-in plugins."""
+    lines = []
+    for name, plugin in sorted(known.items()):
+        exchanges = [f"`{item['operation']}` = `{inline(item['replace'])}`" for item in plugin["exchanges"]]
+        lines.append([f"`{name}`", plugin["description"], ", ".join(exchanges)])
+    return rows(["plugin", "what it does", "sets"], lines)
+
+
+def operations(known: list[Schema]) -> str:
+    """Return the tables of the computations: results, then inputs."""
+    results = [
+        [f"`{item['name']}`", item["meaning"], show.limits(item), item["when"].replace("|", "")] for item in known
+    ]
+    inputs = [
+        [f"`{item['name']}`", ", ".join(f"`{name}` ({meaning})" for name, meaning in item["inputs"])] for item in known
+    ]
+    text = rows(["operation", "result", "limits", "computed"], results)
+    return text + "\n" + rows(["operation", "inputs"], inputs)
+
+
+def inline(value: object) -> str:
+    """Return a plain value as inline TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + " }"
+    return toml(value)
+
+
 def options(stack: Schema) -> str:
     """Return version, description, options and fixed properties of a stack."""
     own = [item for item in stack["options"] if item.get("option")]
@@ -275,6 +316,8 @@ def kind_of(item: Schema) -> str:
         return " or ".join(kind_of(choice) for choice in item["anyOf"] if choice != {"type": "null"})
     if isinstance(item.get("additionalProperties"), dict):
         return f"tables by name: {kind_of(item['additionalProperties'])}"
+    if "type" not in item:
+        return "any value"
     kind = item["type"][0] if isinstance(item["type"], list) else item["type"]
     if kind == "array":
         return f"list: {kind_of(item['items'])}"
@@ -317,6 +360,7 @@ def main() -> int:
     pages = {
         PAGE: page(PAGE.read_text(encoding="utf-8"), json.loads(engine().schema())),
         STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), json.loads(engine().stacks())),
+        PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(engine().plugins())),
     }
     for path, text in pages.items():
         if "--write" in sys.argv[1:]:

@@ -53,9 +53,15 @@ def version() -> str:
     """Version of the engine, such as `0.1.0`."""
 
 def stacks() -> str:
-    """JSON list of `{name, version, description, options: [{option, meaning, default, source}]}`.
+    """JSON list of `{name, version, description, options: [{option, meaning, default, source}], operations}`.
 
-    `option` is null for a property that no option changes.
+    `option` is null for a property that no option changes; `operations` are those of `plugins` that it has.
+    """
+
+def plugins() -> str:
+    """JSON object with the built-in `plugins` by name, as in scenarios, and the `operations` that functions stand at.
+
+    An operation is `{name, meaning, when, inputs: [[name, meaning]], unit, least, most, whole}`.
     """
 
 def resolve(text: str, file: str, sets: Sequence[tuple[str, str]], format: Literal["toml", "json"]) -> str:

@@ -1,4 +1,7 @@
-"""What a run depends on beside scenario text, seed and engine: files that it names, and stacks written in Python."""
+"""What a run depends on beside scenario text, seed and engine.
+
+Files that it names, functions of its plugins, and stacks written in Python.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError
+from quiclab.plugins import function_names, source_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +23,11 @@ PYTHON_STACKS = {"aioquic": Path(__file__).parent / "stacks" / "aioquic.py"}
 def files_of(scenario: Mapping[str, Any]) -> list[str]:
     """Return the files that a scenario names (traces of rates), as it names them, sorted."""
     return sorted({str(value) for key, value in _items(scenario) if key == "file"})
+
+
+def code_of(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
+    """Return the files in `base_dir` that the functions of a scenario's plugins are made of, relative to it, sorted."""
+    return sorted(file.relative_to(base_dir).as_posix() for file in source_files(function_names(scenario), base_dir))
 
 
 def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
@@ -39,6 +48,7 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
         If a file cannot be read.
     """
     lines = [f"file {name} {_hash_of(base_dir / name)}" for name in files_of(scenario)]
+    lines += [f"code {name} {_hash_of(base_dir / name)}" for name in code_of(scenario, base_dir)]
     stacks = {value for key, value in _items(scenario) if key == "stack"}
     for name, adapter in PYTHON_STACKS.items():
         if name in stacks:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from quiclab.compare import compare_document, judgement_row, table_rows, to_csv, to_json
-from quiclab.inputs import files_of
+from quiclab.inputs import code_of, files_of
 from quiclab.native import build_id, engine
 from quiclab.registry import file_of, find_all, part_files, root
 from quiclab.report import digest_of_digests
@@ -87,7 +87,8 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         for name in (sibling.table.file, *sibling.table.further, sibling.scenario):
             files[name] = (root() / name).read_bytes()
     for job in {job.scenario: job for job in evaluation.jobs}.values():
-        for file in files_of(json.loads(job.scenario)):
+        scenario = json.loads(job.scenario)
+        for file in (*files_of(scenario), *code_of(scenario, Path(job.base_dir))):
             path = (Path(job.base_dir) / file).resolve()
             if path.is_relative_to(root().resolve()):
                 files[str(path.relative_to(root().resolve()))] = path.read_bytes()

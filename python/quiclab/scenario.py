@@ -452,7 +452,31 @@ class Flow:
     down: tuple[str, ...] | None = None
     up: tuple[str, ...] | None = None
     paths: tuple[PathRoutes, ...] | None = None
+    plugins: tuple[str, ...] | None = None
     start: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """An operation and what it is exchanged for: one of `replace`, `before` and `after`.
+
+    `replace` is a value of the option that `operation` names, plain or as a dataclass; for a computation, and in
+    `before` and `after`, it is the name of a function, `module:function`.
+    """
+
+    operation: str
+    replace: object = None
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin:
+    """A bundle of exchanges; flows name it."""
+
+    exchanges: tuple[Exchange, ...]
+    description: str | None = None
+    ends: Literal["both", "sender", "receiver"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -511,6 +535,7 @@ class Scenario:
     bearers: dict[str, Bearer] = field(default_factory=dict)
     hosts: dict[str, Host] = field(default_factory=dict)
     taps: dict[str, Tap] = field(default_factory=dict)
+    plugins: dict[str, Plugin] = field(default_factory=dict)
     wires: tuple[Wire, ...] | None = None
     record: Record | None = None
     base_dir: str = field(default=".", compare=False, repr=False, metadata={"internal": True})
@@ -554,7 +579,7 @@ class Scenario:
         """
         table, _, rest = path.partition(".")
         name, _, inside = rest.partition(".")
-        if table in ("links", "bearers", "hosts", "taps", "flows") and inside:
+        if table in ("links", "bearers", "hosts", "taps", "plugins", "flows") and inside:
             present = getattr(self, table)
             if name not in present:
                 raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")

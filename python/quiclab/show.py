@@ -282,6 +282,24 @@ def stack(entry: Mapping[str, Any]) -> None:
         out.print(f"profile {profile['name']}: {profile['description']}{ending}", style="bold")
         if departing:
             out.print(_options(("option", "meaning", "value", "source"), departing))
+    if entry.get("operations"):
+        operations(entry["operations"])
+
+
+def operations(entries: Iterable[Mapping[str, Any]]) -> None:
+    """Print computations that a plugin can exchange."""
+    columns = ["operation", "result", "allowed", "when", "inputs"]
+    shown = table("Computations that a plugin can exchange", columns, left=5)
+    for entry in entries:
+        inputs = ", ".join(name for name, _ in entry["inputs"])
+        shown.add_row(entry["name"], entry["meaning"], limits(entry), entry["when"], inputs)
+    console().print(shown)
+
+
+def limits(operation: Mapping[str, Any]) -> str:
+    """Say which results an operation takes."""
+    span = f"{operation['least']:g} to {int(operation['most'])} {operation['unit']}".strip()
+    return f"{span}, whole" if operation["whole"] else span
 
 
 def departures(stack: Mapping[str, Any], profile: Mapping[str, Any]) -> list[Mapping[str, Any]]:

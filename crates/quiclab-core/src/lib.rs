@@ -9,6 +9,7 @@ mod endpoint;
 mod host;
 mod http2;
 mod link;
+mod operation;
 mod packet;
 mod quantity;
 pub mod quic;
@@ -31,6 +32,7 @@ pub use endpoint::{
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
 pub use link::{Link, LinkError, Trace, TraceError};
+pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
 pub use random::RandomStream;

@@ -2,6 +2,7 @@
 //!
 //! quiclab-transport and quiclab-stacks each have a list of [`StackInfo`]; quiclab-sim merges them.
 
+use crate::operation::OperationInfo;
 use crate::packet::Protocol;
 use crate::scenario::StackProblem;
 use serde::Serialize;
@@ -25,6 +26,8 @@ pub struct StackInfo {
     pub options: &'static [OptionInfo],
     /// Its named parameter sets.
     pub profiles: &'static [ProfileInfo],
+    /// Its computations that a plugin can exchange.
+    pub operations: &'static [OperationInfo],
 }
 
 /// An option of an endpoint in one stack, or a fixed property of the stack.
@@ -85,19 +88,21 @@ impl Display for StackProtocol {
 }
 
 /// What a stack can do in a flow: what validation needs of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StackAbilities {
     /// What it speaks.
     pub protocol: StackProtocol,
     /// Kinds of workload that it runs.
     pub workloads: &'static [&'static str],
+    /// Computations that a plugin can exchange.
+    pub operations: &'static [OperationInfo],
 }
 
 impl StackInfo {
     /// What it can do in a flow.
     #[must_use]
     pub const fn abilities(&self) -> StackAbilities {
-        StackAbilities { protocol: self.protocol, workloads: self.workloads }
+        StackAbilities { protocol: self.protocol, workloads: self.workloads, operations: self.operations }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod acks;
 mod endpoint;
+mod function;
 mod inspect;
 mod output;
 mod qlog;
@@ -24,6 +25,7 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(function::plugins, module)?)?;
     module.add_function(wrap_pyfunction!(qlog::export_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;

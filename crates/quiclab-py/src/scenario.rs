@@ -1,5 +1,6 @@
 //! Scenarios: text in, resolved JSON out.
 
+use crate::function;
 use crate::stacks::{AIOQUIC, validate};
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, prelude::*};
@@ -31,6 +32,7 @@ pub(crate) fn resolve(text: &str, file: &str, sets: Vec<(String, String)>, forma
         let scenario = document.load(&validate)?;
         check_observed(&scenario)
             .and_then(|()| check_traces(&scenario, file))
+            .and_then(|()| function::check(&scenario.resolved(), folder_of(file)))
             .map_err(|error| document.locate(error))?;
         Ok(scenario.resolved())
     });
@@ -59,9 +61,14 @@ fn check_observed(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
     Ok(())
 }
 
+/// Where the files that a scenario names are.
+fn folder_of(file: &str) -> &Path {
+    Path::new(file).parent().unwrap_or(Path::new(""))
+}
+
 /// Reads all traces once, so that a wrong one is named with the line of the scenario.
 fn check_traces(scenario: &Scenario, file: &str) -> Result<(), scenario::ScenarioError> {
-    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let folder = folder_of(file);
     for (name, link) in &scenario.links {
         if let Err(error) = quiclab_sim::read_trace(link, folder) {
             let path = FieldPath::new(["links", name, "rate", "file"]);

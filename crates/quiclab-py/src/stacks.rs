@@ -1,19 +1,23 @@
 //! The stacks there are: the native ones, and aioquic where the Python extra is installed.
 
 use crate::endpoint::{FirstError, PyEndpoint};
+use crate::function;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use quiclab_core::scenario::{CongestionControl, EndpointConfig, SlowStartExit, StackProblem, Workload};
+use quiclab_core::scenario::{
+    Computation, CongestionControl, EndpointConfig, SlowStartExit, StackProblem, Workload,
+};
 use quiclab_core::{Endpoint, RandomStream, Role, StackAbilities, StackError, StackProtocol};
-use quiclab_sim::{EndpointRequest, NativeStacks, Stacks};
+use quiclab_sim::{EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, Stacks};
 use serde_json::json;
+use std::path::Path;
 
 /// Name of the stack written in Python.
 pub(crate) const AIOQUIC: &str = "aioquic";
 const AIOQUIC_MODULE: &str = "quiclab.stacks.aioquic";
 /// As `describe()` of the module says, too.
 const AIOQUIC_ABILITIES: StackAbilities =
-    StackAbilities { protocol: StackProtocol::Quic, workloads: &["download"] };
+    StackAbilities { protocol: StackProtocol::Quic, workloads: &["download"], operations: &[] };
 
 /// JSON list of stacks with their options, defaults and the sources of these.
 #[pyfunction]
@@ -94,6 +98,8 @@ fn options<'py>(py: Python<'py>, config: &EndpointConfig) -> Bound<'py, PyDict> 
     name("quic", config.quic.as_ref().map(|_| "given"));
     name("http2", config.http2.as_ref().map(|_| "given"));
     name("tls", config.tls.as_ref().map(|_| "given"));
+    name("quic", config.quic.as_ref().map(|_| "given"));
+    name("http2", config.http2.as_ref().map(|_| "given"));
     options
 }
 
@@ -114,11 +120,19 @@ impl Stacks for AllStacks {
             allowed: format!("a stack that starts ({error})"),
         })
     }
+
+    fn functions(
+        &self,
+        computations: &[Computation],
+        base_dir: &Path,
+    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+        function::load(computations, base_dir, &self.error)
+    }
 }
 
 impl AllStacks {
     fn aioquic(&self, py: Python<'_>, request: EndpointRequest<'_>) -> PyResult<Box<dyn Endpoint>> {
-        let EndpointRequest { identity, config, workload, start, seed, observer: _ } = request;
+        let EndpointRequest { identity, config, workload, start, seed, observer: _, operations: _ } = request;
         let Workload::Download { size, duration, request: request_size } = workload else {
             return Err(pyo3::exceptions::PyValueError::new_err("only downloads run on aioquic"));
         };

@@ -1,12 +1,13 @@
 //! From a resolved scenario to a topology.
 
-use crate::stacks::{EndpointRequest, Stacks};
-use quiclab_core::scenario::{EndpointConfig, Flow, Link as LinkConfig, Rate, Scenario, ShapedRate};
+use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
+use quiclab_core::scenario::{Flow, Link as LinkConfig, Rate, Scenario, ShapedRate};
 use quiclab_core::{
     BearerError, BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,
     LinkError, Node, Protocol, Role, StackError, Tap, Target, Time, Topology, Trace, TraceError,
     TransportObserver, WireError,
 };
+use quiclab_transport::operations::{Hook, Operations};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use thiserror::Error;
@@ -47,6 +48,14 @@ pub enum BuildError {
         end: &'static str,
         /// What is wrong.
         reason: StackError,
+    },
+    /// A function that a plugin names cannot be had.
+    #[error("plugins.{plugin}: function `{}`: {}, allowed is {}", reason.name, reason.reason, reason.allowed)]
+    Function {
+        /// Name of the plugin.
+        plugin: String,
+        /// What is wrong with the function.
+        reason: FunctionProblem,
     },
     /// A wire cannot be laid.
     #[error("wires: {0}")]
@@ -96,10 +105,9 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for (index, (name, flow)) in scenario.flows.iter().enumerate() {
         let protocol = over_ip(flow);
-        for (role, end, config, ends) in [
-            (Role::Server, "sender", &flow.sender, &mut senders),
-            (Role::Client, "receiver", &flow.receiver, &mut receivers),
-        ] {
+        for (role, end, ends) in
+            [(Role::Server, "sender", &mut senders), (Role::Client, "receiver", &mut receivers)]
+        {
             let identity = EndpointIdentity {
                 name: format!("{name}.{end}"),
                 flow: FlowId(index as u32),
@@ -107,7 +115,8 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
                 tuple: addresses(index as u32, role, protocol),
                 paths: 1 + flow.paths.len(),
             };
-            let endpoint = build_endpoint(scenario, flow, identity, config, seed, options)
+            let operations = operations(scenario, flow, role, options)?;
+            let endpoint = build_endpoint(scenario, flow, identity, operations, seed, options)
                 .map_err(|reason| BuildError::Stack { flow: name.clone(), end, reason })?;
             ends.push(topology.add(scenario.endpoint_name(name, role), Node::Endpoint(endpoint)));
         }
@@ -124,20 +133,43 @@ fn build_endpoint(
     scenario: &Scenario,
     flow: &Flow,
     identity: EndpointIdentity,
-    config: &EndpointConfig,
+    operations: Operations,
     seed: u64,
     options: &BuildOptions<'_>,
 ) -> Result<Box<dyn Endpoint>, StackError> {
     let name = identity.name.clone();
     let observer = (options.transport_observer)(&identity);
     let start = Time::ZERO + flow.start;
-    let config = &flow.inherited(config);
-    let request = EndpointRequest { identity, config, workload: &flow.workload, start, seed, observer };
+    let config = &scenario.endpoint(flow, identity.role);
+    let workload = &flow.workload;
+    let request = EndpointRequest { identity, config, workload, start, seed, observer, operations };
     let endpoint = options.stacks.build(request)?;
     Ok(match config.host.as_ref().map(|host| &scenario.hosts[host]) {
         Some(host) => Box::new(Host::new(host, seed, &name, endpoint)),
         None => endpoint,
     })
+}
+
+/// The functions that plugins put at computations of an end.
+fn operations(
+    scenario: &Scenario,
+    flow: &Flow,
+    role: Role,
+    options: &BuildOptions<'_>,
+) -> Result<Operations, BuildError> {
+    let computations = scenario.computations(flow, role);
+    let functions = options.stacks.functions(&computations, options.base_dir).map_err(|reason| {
+        let plugin = computations.iter().find(|computation| computation.function == reason.name);
+        BuildError::Function { plugin: plugin.map_or("", |it| &it.plugin).to_owned(), reason }
+    })?;
+    let hooks = computations.into_iter().zip(functions).map(|(computation, function)| Hook {
+        plugin: computation.plugin,
+        operation: computation.operation,
+        anchor: computation.anchor,
+        name: computation.function,
+        function,
+    });
+    Ok(Operations::new(hooks.collect()))
 }
 
 /// Protocol above IP that a flow runs on; UDP where the stack is the caller's own.

@@ -1,9 +1,11 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
-use quiclab_core::scenario::{EndpointConfig, Workload};
+use quiclab_core::scenario::{Computation, EndpointConfig, Workload};
 use quiclab_core::{
     Endpoint, EndpointIdentity, StackAbilities, StackError, StackInfo, Time, TransportObserver,
 };
+use quiclab_transport::operations::{OperationFunction, Operations};
+use std::path::Path;
 
 /// An endpoint that a run needs.
 pub struct EndpointRequest<'a> {
@@ -19,6 +21,19 @@ pub struct EndpointRequest<'a> {
     pub seed: u64,
     /// Who is told what the transport does.
     pub observer: Option<Box<dyn TransportObserver>>,
+    /// Computations that plugins exchange.
+    pub operations: Operations,
+}
+
+/// A function that a plugin names cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionProblem {
+    /// Its name, as the scenario has it.
+    pub name: String,
+    /// Why not, in words.
+    pub reason: String,
+    /// What could be named instead.
+    pub allowed: String,
 }
 
 /// Makes endpoints.
@@ -28,6 +43,27 @@ pub trait Stacks {
     /// # Errors
     /// When the stack does not know an option or its value.
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError>;
+
+    /// The functions that the plugins of one endpoint name, in the same order, with a state of their own:
+    /// nothing that another endpoint or an earlier run has left. Names of files start from `base_dir`.
+    ///
+    /// # Errors
+    /// The first one that cannot be had; without an implementation of this method, that is any.
+    fn functions(
+        &self,
+        computations: &[Computation],
+        base_dir: &Path,
+    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+        let _ = base_dir;
+        match computations.first() {
+            None => Ok(Vec::new()),
+            Some(first) => Err(FunctionProblem {
+                name: first.function.clone(),
+                reason: "this program has no functions".to_owned(),
+                allowed: "none; functions written in Python run with the Python package".to_owned(),
+            }),
+        }
+    }
 }
 
 /// All native stacks: those of quiclab-transport, then those of quiclab-stacks.
@@ -65,10 +101,12 @@ pub struct NativeStacks;
 
 impl Stacks for NativeStacks {
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError> {
-        let EndpointRequest { identity, config, workload, start, seed, observer } = request;
-        if is_transport(find(config)?) {
-            quiclab_transport::build(identity, config, workload, start, seed, observer)
+        let EndpointRequest { identity, config, workload, start, seed, observer, operations } = request;
+        let info = find(config)?;
+        if is_transport(info) {
+            quiclab_transport::build(identity, config, workload, start, seed, observer, operations)
         } else {
+            operations.check(info)?;
             quiclab_stacks::build(identity, config, workload, start, seed, observer)
         }
     }

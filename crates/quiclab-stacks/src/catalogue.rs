@@ -36,6 +36,7 @@ static STACKS: [StackInfo; 2] = [
         workloads: &["download"],
         options: &QUINN,
         profiles: &[],
+        operations: &[],
     },
     StackInfo {
         name: "noq",
@@ -45,6 +46,7 @@ static STACKS: [StackInfo; 2] = [
         workloads: &["download"],
         options: &NOQ,
         profiles: &[],
+        operations: &[],
     },
 ];
 

@@ -100,6 +100,8 @@ impl Options {
             ("quic", config.quic.is_some()),
             ("http2", config.http2.is_some()),
             ("tls", config.tls.is_some()),
+            ("quic", config.quic.is_some()),
+            ("http2", config.http2.is_some()),
         ];
         if let Some((field, _)) = foreign.into_iter().find(|(_, given)| *given) {
             return Err(StackError::NoOption { field, stack });

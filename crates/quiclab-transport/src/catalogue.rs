@@ -2,7 +2,7 @@
 
 use crate::profile::OptionRow;
 use crate::{LAB_QUIC, LAB_TCP, LAB_UDP, quic, tcp};
-use quiclab_core::{OptionInfo, ProfileInfo, StackInfo, StackProtocol};
+use quiclab_core::{OPERATIONS, OptionInfo, ProfileInfo, StackInfo, StackProtocol};
 use std::sync::LazyLock;
 
 /// All stacks.
@@ -20,6 +20,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 profiles: profiles(quic::profiles(), quic::rows, |name| {
                     quic::description(name).expect("it is one of the list")
                 }),
+                operations: &OPERATIONS,
             },
             StackInfo {
                 name: LAB_TCP,
@@ -29,6 +30,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 workloads: &["download", "request_response", "page"],
                 options: options(tcp::rows(tcp::DEFAULT_PROFILE)),
                 profiles: profiles(tcp::profiles(), tcp::rows, kernel),
+                operations: &[],
             },
             StackInfo {
                 name: LAB_UDP,
@@ -38,6 +40,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 workloads: &["datagrams", "ping"],
                 options: &[],
                 profiles: &[],
+                operations: &[],
             },
         ]
     });

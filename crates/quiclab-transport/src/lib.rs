@@ -11,6 +11,7 @@
 //! recovery       RTT, RACK-TLP, QUIC's thresholds and PTO, PRR, delivery rate
 //! pacing         when the next packet may leave
 //! acknowledgement  when a receiver acknowledges
+//! operations     computations that a plugin can exchange
 //! ```
 
 pub mod acknowledgement;
@@ -37,7 +38,7 @@ use operations::Operations;
 pub use profile::OptionRow;
 
 use quiclab_core::scenario::{EndpointConfig, Workload};
-use quiclab_core::{Endpoint, EndpointIdentity, Time, TransportObserver};
+use quiclab_core::{Endpoint, EndpointIdentity, StackInfo, Time, TransportObserver};
 
 /// TCP, its parts exchangeable.
 pub const LAB_TCP: &str = "lab-tcp";
@@ -79,10 +80,10 @@ pub fn validate(config: &EndpointConfig) -> Result<(), Error> {
 /// Builds one end of a flow on the stack that `config` names.
 ///
 /// A client connects at `start`. All random numbers come from the stream named after the endpoint in
-/// the run with `seed`. An observer changes nothing.
+/// the run with `seed`. An observer changes nothing. `operations` are what plugins exchange.
 ///
 /// # Errors
-/// If the configuration or the workload cannot be run; the message says what is allowed.
+/// If the configuration, the workload or an exchanged operation cannot be run; the message says what is allowed.
 pub fn build(
     identity: EndpointIdentity,
     config: &EndpointConfig,
@@ -90,9 +91,13 @@ pub fn build(
     start: Time,
     seed: u64,
     observer: Option<Box<dyn TransportObserver>>,
+    operations: Operations,
 ) -> Result<Box<dyn Endpoint>, Error> {
-    match find(config)? {
-        Stack::Quic => quic::build(&identity, config, workload, start, seed, observer, Operations::default()),
+    let stack = find(config)?;
+    let named = |info: &&StackInfo| Some(info.name) == config.stack.as_deref();
+    operations.check(stacks().iter().find(named).expect("every stack is in the catalogue"))?;
+    match stack {
+        Stack::Quic => quic::build(&identity, config, workload, start, seed, observer, operations),
         Stack::Tcp => tcp::build(&identity, config, workload, start, seed, observer),
         Stack::Udp => datagram::build(&identity, config, workload, start),
     }

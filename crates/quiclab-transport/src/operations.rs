@@ -1,53 +1,285 @@
-//! Protocol operations that a plugin can replace, or wrap: named computations with named inputs and one
-//! result.
+//! Protocol operations that a plugin can replace, or run a function before or after: named computations with
+//! named inputs and one result ([`quiclab_core::Operation`] lists them, with units and limits).
 //!
 //! A connection asks [`Operations::run`] wherever one of them happens. Without plugins that is the native
-//! computation and nothing else.
+//! computation and nothing else: one comparison with null. A function that fails, or gives a result that the
+//! operation does not take, makes the connection fail: the native result goes on until the connection asks
+//! [`Operations::take_error`], and no function is called again.
 
-/// An operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Operation {
-    /// Congestion window of a path in bytes, before each packet.
-    CongestionWindow,
-    /// Pacing rate of a path in bit/s, whenever it is computed.
-    PacingRate,
-    /// Packets of reordering before one is lost, at each acknowledgement.
-    PacketThreshold,
-    /// Probe timeout in ms, whenever the timer is set.
-    ProbeTimeout,
-    /// Time until an acknowledgement must leave, in ms, at each ack-eliciting packet.
-    AckDelay,
-    /// An RTT sample in ms, before it is taken.
-    RttSample,
-    /// Whether a DATAGRAM frame may leave now (1) or waits for the window (0).
-    DatagramMayLeave,
-    /// Path that the next packet takes, by its number.
-    Path,
-    /// Stream that sends next, by its identifier.
-    Stream,
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, refused};
+use quiclab_core::StackInfo;
+use std::fmt;
+
+pub use quiclab_core::{Anchor, Operation};
+
+/// A function that stands at an operation.
+pub trait OperationFunction: Send {
+    /// Called with the inputs of the operation, in the order of its description, and after the computation with
+    /// its result. It answers with a result, or with `None`: it must not answer with one before the
+    /// computation, must in its place, and may after it.
+    ///
+    /// What it answers may depend on its arguments and on what it was called with before, and on nothing else:
+    /// no clock, no unseeded random numbers. Otherwise a run does not repeat.
+    ///
+    /// # Errors
+    /// What went wrong, in words; the connection fails with it.
+    fn call(&mut self, inputs: &[(&'static str, f64)], result: Option<f64>) -> Result<Option<f64>, String>;
+}
+
+impl<F> OperationFunction for F
+where
+    F: FnMut(&[(&'static str, f64)], Option<f64>) -> Result<Option<f64>, String> + Send,
+{
+    fn call(&mut self, inputs: &[(&'static str, f64)], result: Option<f64>) -> Result<Option<f64>, String> {
+        self(inputs, result)
+    }
+}
+
+/// A function with its place.
+pub struct Hook {
+    /// Plugin that puts it there, for messages.
+    pub plugin: String,
+    /// The operation.
+    pub operation: Operation,
+    /// Where at the operation.
+    pub anchor: Anchor,
+    /// Name of the function, for messages.
+    pub name: String,
+    /// The function.
+    pub function: Box<dyn OperationFunction>,
 }
 
 /// The plugins of a connection, by operation.
 #[derive(Default)]
-pub struct Operations {}
+pub struct Operations {
+    /// `None`: no plugin.
+    hooks: Option<Box<Hooks>>,
+}
+
+struct Hooks {
+    /// By operation, in the order of [`Operation::ALL`].
+    at: [AtOperation; Operation::ALL.len()],
+    /// Why the connection must fail, until it asks.
+    error: Option<String>,
+    /// Something has gone wrong: no function is called any more.
+    stopped: bool,
+}
+
+/// The functions at one operation.
+#[derive(Default)]
+struct AtOperation {
+    before: Vec<Hook>,
+    replace: Option<Hook>,
+    after: Vec<Hook>,
+    /// Who gave the last result: the function in `replace` (0) or one in `after` (from 1); `None`: the native
+    /// computation.
+    decided: Option<usize>,
+}
 
 impl Operations {
-    /// Whether a plugin replaces or wraps `operation`.
-    #[inline]
+    /// Functions at their operations; at each anchor, in this order. Of several that replace the same
+    /// operation, which the scenario does not allow, the last one counts.
     #[must_use]
-    pub fn replaces(&self, _operation: Operation) -> bool {
-        false
+    pub fn new(hooks: Vec<Hook>) -> Self {
+        if hooks.is_empty() {
+            return Self::default();
+        }
+        let mut all = Hooks { at: Default::default(), error: None, stopped: false };
+        for hook in hooks {
+            let at = &mut all.at[hook.operation as usize];
+            match hook.anchor {
+                Anchor::Before => at.before.push(hook),
+                Anchor::Replace => at.replace = Some(hook),
+                Anchor::After => at.after.push(hook),
+            }
+        }
+        Self { hooks: Some(Box::new(all)) }
     }
 
-    /// The result of `operation`: that of `native`, unless a plugin replaces or wraps it. `inputs` are named
-    /// numbers that plugins see.
+    /// Whether there is no function at all.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.hooks.is_none()
+    }
+
+    /// Whether `operation` has a function: what only functions need can be left out without one.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, operation: Operation) -> bool {
+        self.hooks.as_ref().is_some_and(|hooks| hooks.runs(operation))
+    }
+
+    /// The result of `operation`: that of `native`, unless a plugin replaces or changes it. `inputs` are named
+    /// numbers that functions see: exactly those of the operation's description.
     #[inline]
     pub fn run<const N: usize>(
         &mut self,
-        _operation: Operation,
-        _inputs: impl FnOnce() -> [(&'static str, f64); N],
+        operation: Operation,
+        inputs: impl FnOnce() -> [(&'static str, f64); N],
         native: impl FnOnce() -> f64,
     ) -> f64 {
-        native()
+        match &mut self.hooks {
+            Some(hooks) if hooks.runs(operation) => hooks.run(operation, &inputs(), native),
+            _ => native(),
+        }
+    }
+
+    /// Refuses the last result of `operation`, which is within its limits but not possible now: a path without
+    /// room, a stream with nothing to send. The connection fails, if a function gave that result.
+    #[cold]
+    pub fn refuse(&mut self, operation: Operation, result: f64, allowed: &str) {
+        if let Some(hooks) = &mut self.hooks
+            && let Some(hook) = hooks.at[operation as usize].last_to_decide()
+            && !hooks.stopped
+        {
+            let error = hook.complain(&format!("gives {result}; allowed is now {allowed}"));
+            hooks.fail(error);
+        }
+    }
+
+    /// Why the connection must fail now, in a sentence; `None` mostly.
+    #[inline]
+    pub fn take_error(&mut self) -> Option<String> {
+        self.hooks.as_mut()?.error.take()
+    }
+
+    /// Checks that `stack` has all operations with a function.
+    ///
+    /// # Errors
+    /// The first one that it does not have.
+    pub fn check(&self, stack: &StackInfo) -> Result<(), Error> {
+        let Some(hooks) = &self.hooks else { return Ok(()) };
+        let has = |operation| stack.operations.iter().any(|info| info.operation == operation);
+        match Operation::ALL.into_iter().find(|operation| hooks.runs(*operation) && !has(*operation)) {
+            None => Ok(()),
+            Some(missing) => {
+                let names: Vec<_> =
+                    stack.operations.iter().map(|info| format!("`{}`", info.operation)).collect();
+                let allowed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                Err(refused("plugins", missing, format!("what stack `{}` has: {allowed}", stack.name)))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Operations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(Operation::ALL.into_iter().filter(|operation| self.has(*operation))).finish()
+    }
+}
+
+impl Hooks {
+    #[inline]
+    fn runs(&self, operation: Operation) -> bool {
+        let at = &self.at[operation as usize];
+        !self.stopped && (at.replace.is_some() || !at.after.is_empty() || !at.before.is_empty())
+    }
+
+    #[cold]
+    fn run(
+        &mut self,
+        operation: Operation,
+        inputs: &[(&'static str, f64)],
+        native: impl FnOnce() -> f64,
+    ) -> f64 {
+        debug_assert!(
+            inputs.iter().map(|(name, _)| name).eq(operation.info().inputs.iter().map(|(name, _)| name)),
+            "`{operation}` is described with other inputs than {inputs:?}"
+        );
+        let at = &mut self.at[operation as usize];
+        for hook in &mut at.before {
+            if let Err(error) = hook.watch(inputs) {
+                self.fail(error);
+                return native();
+            }
+        }
+        at.decided = at.replace.as_ref().map(|_| 0);
+        let mut result = match at.replace.as_mut().map(|hook| hook.compute(inputs)) {
+            None => native(),
+            Some(Ok(result)) => result,
+            Some(Err(error)) => {
+                self.fail(error);
+                return native();
+            }
+        };
+        for (index, hook) in at.after.iter_mut().enumerate() {
+            match hook.change(inputs, result) {
+                Ok(None) => {}
+                Ok(Some(changed)) => {
+                    result = changed;
+                    at.decided = Some(index + 1);
+                }
+                Err(error) => {
+                    self.fail(error);
+                    return result;
+                }
+            }
+        }
+        result
+    }
+
+    fn fail(&mut self, error: String) {
+        self.stopped = true;
+        self.error = Some(error);
+    }
+}
+
+impl AtOperation {
+    fn last_to_decide(&self) -> Option<&Hook> {
+        match self.decided? {
+            0 => self.replace.as_ref(),
+            after => self.after.get(after - 1),
+        }
+    }
+}
+
+impl Hook {
+    fn watch(&mut self, inputs: &[(&'static str, f64)]) -> Result<(), String> {
+        match self.call(inputs, None)? {
+            None => Ok(()),
+            Some(result) => {
+                Err(self.complain(&format!("gives {result}; allowed is nothing before a computation")))
+            }
+        }
+    }
+
+    fn compute(&mut self, inputs: &[(&'static str, f64)]) -> Result<f64, String> {
+        match self.call(inputs, None)? {
+            Some(result) => self.within_limits(result),
+            None => {
+                Err(self.complain(&format!("gives nothing; allowed is {}", self.operation.info().allowed())))
+            }
+        }
+    }
+
+    fn change(&mut self, inputs: &[(&'static str, f64)], result: f64) -> Result<Option<f64>, String> {
+        let changed = self.call(inputs, Some(result))?;
+        changed.map(|changed| self.within_limits(changed)).transpose()
+    }
+
+    fn call(&mut self, inputs: &[(&'static str, f64)], result: Option<f64>) -> Result<Option<f64>, String> {
+        self.function.call(inputs, result).map_err(|error| self.complain(&format!("fails: {error}")))
+    }
+
+    fn within_limits(&self, result: f64) -> Result<f64, String> {
+        let info = self.operation.info();
+        if info.allows(result) {
+            Ok(result)
+        } else {
+            Err(self.complain(&format!("gives {result}; allowed is {}", info.allowed())))
+        }
+    }
+
+    fn complain(&self, what: &str) -> String {
+        let Self { plugin, operation, anchor, name, .. } = self;
+        let place = match anchor {
+            Anchor::Before => "before",
+            Anchor::Replace => "in place of",
+            Anchor::After => "after",
+        };
+        format!("plugin `{plugin}`: `{name}`, {place} `{operation}`, {what}")
     }
 }

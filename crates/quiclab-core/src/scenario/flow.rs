@@ -29,6 +29,9 @@ pub struct Flow {
     /// Further paths beside `down` and `up`, which are the first (Multipath QUIC).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathRoutes>,
+    /// Bundles of exchanged operations: names in `plugins`, or of built-in plugins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<String>,
     /// What is transferred.
     pub workload: Workload,
     /// When the client starts.

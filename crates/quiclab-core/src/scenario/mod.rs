@@ -8,6 +8,7 @@ mod graph;
 mod host;
 mod load;
 mod network;
+mod plugin;
 mod quic;
 mod resolve;
 mod shorthand;
@@ -30,6 +31,7 @@ pub use network::{
     Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, ShapedRate, TraceEnd,
     TraceFormat,
 };
+pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
 pub use quic::{
     Acknowledgement, FlowControl, PathSchedulerKind, QuicOptions, QuicVersion, RttVariation, StreamScheduler,
 };
@@ -78,6 +80,9 @@ pub struct Scenario {
     /// Taps by name: they record the packets that pass; name them in a route like a link.
     #[serde(default)]
     pub taps: BTreeMap<String, Tap>,
+    /// Plugins by name; flows name them, or built-in ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub plugins: BTreeMap<String, Plugin>,
     /// Flows by name.
     pub flows: BTreeMap<String, Flow>,
     /// Wires stated by hand; where there are any, routes of flows must be empty.

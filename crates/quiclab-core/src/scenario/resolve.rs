@@ -1,16 +1,21 @@
 //! The scenario with everything filled in, as values, as TOML and as a JSON schema.
 
-use super::{Bearer, BearerMode, Flow, Scenario};
+use super::{Bearer, BearerMode, Flow, Scenario, built_in_plugins};
 use toml_edit::{DocumentMut, Item, Table};
 
 impl Scenario {
     /// The same scenario with everything written out, once: equal shares of bearers; the stack of a
-    /// flow on the flow if it is that of both ends, otherwise at the ends.
+    /// flow on the flow if it is that of both ends, otherwise at the ends; built-in plugins that a flow names.
     #[must_use]
     pub fn resolved(&self) -> Self {
         let mut scenario = self.clone();
         scenario.flows.values_mut().for_each(Flow::settle_stacks);
         scenario.bearers.values_mut().for_each(Bearer::fill_shares);
+        for name in scenario.flows.values().flat_map(|flow| &flow.plugins) {
+            if let (None, Some(plugin)) = (scenario.plugins.get(name), built_in_plugins().get(name)) {
+                scenario.plugins.insert(name.clone(), plugin.clone());
+            }
+        }
         scenario
     }
 
@@ -22,7 +27,7 @@ impl Scenario {
     /// bits, a path that is not Unicode.
     pub fn to_toml(&self) -> Result<String, toml_edit::ser::Error> {
         let mut document = toml_edit::ser::to_document(&self.resolved())?;
-        for group in ["links", "bearers", "hosts", "taps", "flows"] {
+        for group in ["links", "bearers", "hosts", "taps", "plugins", "flows"] {
             spread(&mut document, group);
         }
         section(document.as_table_mut(), "record");

@@ -71,6 +71,7 @@ fn client(stack: Stuck) -> QuicEndpoint<Stuck> {
         flow: FlowId(0),
         role: Role::Client,
         tuple: FiveTuple::new(Protocol::Udp, "10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap()),
+        paths: 1,
     };
     let size = Some(ByteCount::from_bytes(1));
     let workload = Workload::Download { size, duration: None, request: ByteCount::from_bytes(1) };

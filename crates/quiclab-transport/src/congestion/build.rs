@@ -47,7 +47,7 @@ pub fn build(settings: &Settings, random: RandomStream) -> Box<dyn Controller> {
     match control {
         CongestionControl::Newreno => {
             Box::new(NewReno::new(&window, policy(settings)).keeping(settings.newreno_keeps))
-        },
+        }
         CongestionControl::Cubic => Box::new(Cubic::new(&window, policy(settings))),
         CongestionControl::Fixed => Box::new(Fixed::new(initial_window)),
         CongestionControl::Lia => Box::new(Coupled::new(Coupling::Lia, &window, policy(settings))),

@@ -44,6 +44,8 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
         ("quic", config.quic.is_some()),
         ("http2", config.http2.is_some()),
         ("tls", config.tls.is_some()),
+        ("quic", config.quic.is_some()),
+        ("http2", config.http2.is_some()),
     ];
     if let Some(profile) = &config.profile {
         return Err(Error::NoProfiles { stack: LAB_UDP, profile: profile.clone() });

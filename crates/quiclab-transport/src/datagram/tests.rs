@@ -16,7 +16,7 @@ fn end(role: Role, workload: &Workload) -> Box<dyn Endpoint> {
     let tuple = FiveTuple::new(Protocol::Udp, address("10.1.0.0:443"), address("10.2.0.0:50000"));
     let identity = EndpointIdentity { name: "f".to_owned(), flow: FlowId(0), role, tuple, paths: 1 };
     let config = EndpointConfig { stack: Some("lab-udp".to_owned()), ..EndpointConfig::default() };
-    build(identity, &config, workload, us(1000), 1, None).expect("a good workload")
+    build(identity, &config, workload, us(1000), 1, None, Default::default()).expect("a good workload")
 }
 
 fn datagrams(rate: DataRate, duration: Duration, pauses: Option<(Duration, Duration)>) -> Workload {
@@ -188,7 +188,8 @@ fn options_and_workloads_of_tcp_are_refused() {
     };
     let size = ByteCount::from_bytes(100);
     let refused = |workload: &Workload| {
-        let Err(error) = build(identity.clone(), &config, workload, us(0), 1, None) else {
+        let Err(error) = build(identity.clone(), &config, workload, us(0), 1, None, Default::default())
+        else {
             panic!("{workload:?} is taken")
         };
         error.to_string()

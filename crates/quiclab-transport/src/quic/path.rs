@@ -112,7 +112,7 @@ impl Path {
 
     fn window(&self, operations: &mut Operations) -> u64 {
         let native = self.controller.window().min(self.max_window);
-        if !operations.replaces(Operation::CongestionWindow) {
+        if !operations.has(Operation::CongestionWindow) {
             return native;
         }
         let inputs = || {
@@ -234,7 +234,7 @@ impl Path {
             mss: self.datagram,
         };
         self.pacer.update(now, &input);
-        if operations.replaces(Operation::PacingRate) {
+        if operations.has(Operation::PacingRate) {
             let native = self.pacer.rate().map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64);
             let inputs = || [("cwnd_bytes", input.window as f64), ("pacing_rate_bps", native)];
             let wanted = operations.run(Operation::PacingRate, inputs, || native);

@@ -6,8 +6,8 @@ use super::sent::Content;
 use crate::acknowledgement::{self, Every};
 use crate::recovery::persistent::PersistentCongestion;
 use crate::recovery::threshold::{LossDetection, Thresholds};
-use quiclab_core::{Role, Time};
 use quiclab_core::quic::PacketFormat;
+use quiclab_core::{Role, Time};
 
 /// One space of a connection, or of a path of it.
 pub(super) struct Space {

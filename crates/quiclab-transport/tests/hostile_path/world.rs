@@ -28,8 +28,16 @@ impl World {
         let tuple = FiveTuple::new(Protocol::Tcp, address(1, 443), address(2, 50_000));
         let end = |role, name: &str, config: &EndpointConfig, tuple| {
             let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple, paths: 1 };
-            quiclab_transport::build(identity, config, &case.workload, Time::ZERO, case.number, None)
-                .unwrap_or_else(|error| panic!("case {} is refused: {error}; {case:?}", case.number))
+            quiclab_transport::build(
+                identity,
+                config,
+                &case.workload,
+                Time::ZERO,
+                case.number,
+                None,
+                Default::default(),
+            )
+            .unwrap_or_else(|error| panic!("case {} is refused: {error}; {case:?}", case.number))
         };
         Self {
             now: Time::ZERO,

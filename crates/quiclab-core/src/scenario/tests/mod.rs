@@ -2,11 +2,13 @@
 
 mod bad_input;
 mod examples;
+mod plugins;
 mod random;
 mod schema;
 mod wires;
 
 use super::{Document, EndpointConfig, Scenario, ScenarioError, StackProblem};
+use crate::operation::OPERATIONS;
 use crate::stack::{StackAbilities, StackProtocol};
 use std::path::PathBuf;
 
@@ -26,7 +28,7 @@ fn examples() -> Vec<(String, String)> {
     files
 }
 
-/// Knows `quinn`, `noq`, `lab-tcp` and `lab-udp`; profiles of `lab-tcp` alone.
+/// Knows `quinn`, `noq`, `lab-tcp` and `lab-udp`; profiles of `lab-tcp` alone, computations of `noq` alone.
 fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
@@ -41,11 +43,18 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
             });
         }
     };
+    if let (Some(threshold), "lab-tcp") = (end.packet_threshold, stack) {
+        return Err(StackProblem {
+            field: "packet_threshold".into(),
+            value: threshold.to_string(),
+            allowed: "nothing".into(),
+        });
+    }
+    let operations = if stack == "noq" { &OPERATIONS[..] } else { &[] };
+    let abilities = StackAbilities { protocol, workloads, operations };
     match &end.profile {
-        None => Ok(StackAbilities { protocol, workloads }),
-        Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => {
-            Ok(StackAbilities { protocol, workloads })
-        }
+        None => Ok(abilities),
+        Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),
         Some(profile) => Err(StackProblem {
             field: "profile".into(),
             value: format!("{profile:?}"),

@@ -3,11 +3,11 @@
 use super::{examples, load, some_stacks};
 use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution,
-    Document, EarlyData, EndpointConfig, Flow, FlowControl, Host, Http2Options, Link, Loss, ObjectKind,
-    Pacing, PageObjects, PathRoutes, PathSchedulerKind, Priorities, Queue, QuicOptions, QuicVersion, Rate,
-    RateReduction, Record, Reordering, RttVariation, Scenario, ShapedRate, SlowStartExit, StreamScheduler,
-    Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire,
-    WireDirection, Workload,
+    Document, EarlyData, EndpointConfig, Exchange, Flow, FlowControl, Host, Http2Options, Link, Loss,
+    ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds, Priorities, Queue,
+    QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, RttVariation, Scenario, ShapedRate,
+    SlowStartExit, StreamScheduler, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion, TraceEnd,
+    TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -15,6 +15,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::json;
 
 /// Integers of every magnitude: most quantities are round in some unit.
 fn integer() -> impl Strategy<Value = u64> {
@@ -364,11 +365,31 @@ fn workload() -> BoxedStrategy<Workload> {
     .boxed()
 }
 
+fn plugin() -> impl Strategy<Value = Plugin> {
+    let value = prop_oneof![
+        any::<bool>().prop_map(|value| json!(value)),
+        small().prop_map(|value| json!(value)),
+        prop::num::f64::NORMAL.prop_map(|value| json!(value)),
+        any::<String>().prop_map(|value| json!(value)),
+        (name(), small()).prop_map(|(key, value)| json!({ key: [value] })),
+    ];
+    let exchange = (name(), of(value), of(any::<String>()), of(any::<String>()))
+        .prop_map(|(operation, replace, before, after)| Exchange { operation, replace, before, after });
+    let ends = select(vec![PluginEnds::Both, PluginEnds::Sender, PluginEnds::Receiver]);
+    (any::<String>(), ends, vec(exchange, 0..3)).prop_map(|(description, ends, exchanges)| Plugin {
+        description,
+        ends,
+        exchanges,
+    })
+}
+
 fn flow() -> BoxedStrategy<Flow> {
     let paths = vec((names(), names()).prop_map(|(down, up)| PathRoutes { down, up }), 0..2);
-    (of(name()), end(), end(), (names(), names(), paths), workload(), time())
-        .prop_map(|(stack, sender, receiver, (down, up, paths), workload, start)| Flow {
+    let plugins = vec(prop_oneof![name(), Just("no-pacing".to_owned())], 0..3);
+    (of(name()), end(), end(), (names(), names(), paths, plugins), workload(), time())
+        .prop_map(|(stack, sender, receiver, (down, up, paths, plugins), workload, start)| Flow {
             paths,
+            plugins,
             stack,
             sender,
             receiver,
@@ -398,10 +419,17 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         btree_map(name(), bearer(), 0..3),
         btree_map(name(), host(), 0..3),
         btree_map(name(), tap, 0..3),
+        btree_map(name(), plugin(), 0..3),
     );
     let head = (any::<String>(), any::<String>(), time(), until);
     (head, network, btree_map(name(), flow(), 0..3), vec(wire, 0..3), record).prop_map(
-        |((name, description, duration, until), (links, bearers, hosts, taps), flows, wires, record)| {
+        |(
+            (name, description, duration, until),
+            (links, bearers, hosts, taps, plugins),
+            flows,
+            wires,
+            record,
+        )| {
             Scenario {
                 version: VERSION,
                 name,
@@ -412,6 +440,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 bearers,
                 hosts,
                 taps,
+                plugins,
                 flows,
                 wires,
                 record,

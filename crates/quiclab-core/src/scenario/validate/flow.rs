@@ -3,7 +3,11 @@
 use super::super::Scenario;
 use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::{EndpointConfig, Flow, Workload};
-use super::{Check, StackProblem, endpoint, ensure, positive_rate, positive_size, positive_time, quoted};
+use super::super::plugin::{Applied, apply};
+use super::{
+    Check, StackProblem, endpoint, ensure, plugin, positive_rate, positive_size, positive_time, quoted,
+};
+use crate::endpoint::Role;
 use crate::stack::{StackAbilities, StackProtocol};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate};
@@ -17,6 +21,12 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
             ScenarioError::about(end_path.child("stack"), "missing", allowed)
         })?;
         endpoint::check(&end_path, end, scenario)?;
+    }
+    plugin::check_list(path, flow, scenario)?;
+    for (name, role) in ENDS {
+        let applied = apply(scenario, path, flow, role)?;
+        endpoint::check(&path.child(name), &applied.config, scenario)
+            .map_err(|error| applied.blame(path, error))?;
     }
     check_workload(&path.child("workload"), &flow.workload)?;
     ensure(flow.start < scenario.duration, || {
@@ -60,6 +70,9 @@ fn check_disjoint(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
     }
     Ok(())
 }
+
+/// Names and roles of the ends, in the order of [`Flow::ends`].
+const ENDS: [(&str, Role); 2] = [("sender", Role::Server), ("receiver", Role::Client)];
 
 fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
     match workload {
@@ -192,19 +205,27 @@ fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check
 pub(super) fn check_stacks(
     path: &FieldPath,
     flow: &Flow,
+    scenario: &Scenario,
     stacks: &dyn Fn(&EndpointConfig) -> Result<StackAbilities, StackProblem>,
 ) -> Result<StackProtocol, ScenarioError> {
-    let judge = |name: &str, end: &EndpointConfig| {
+    let judge = |name: &str, role: Role, applied: &Applied<'_>| {
+        let end = &applied.config;
         let inherits = end.stack.is_none();
-        stacks(&flow.inherited(end)).map_err(|StackProblem { field, value, allowed }| {
+        let abilities = stacks(&flow.inherited(end)).map_err(|StackProblem { field, value, allowed }| {
             // a stack that both ends inherit is written on the flow
-            let path = if inherits && field == "stack" { path.clone() } else { path.child(name) };
-            let path = field.split('.').fold(path, |path, step| path.child(step));
-            ScenarioError::refused(path, value, allowed)
-        })
+            let path_of_end = if inherits && field == "stack" { path.clone() } else { path.child(name) };
+            let path_of_field = field.split('.').fold(path_of_end, |path, step| path.child(step));
+            applied.blame(path, ScenarioError::refused(path_of_field, value, allowed))
+        })?;
+        let stack = flow.inherited(end).stack.unwrap_or_default();
+        let computations = scenario.computations(flow, role);
+        plugin::check_computations(path, flow, name, &computations, &stack, &abilities)?;
+        Ok(abilities)
     };
-    let [sender, receiver] = flow.ends();
-    let abilities = [judge(sender.0, sender.1)?, judge(receiver.0, receiver.1)?];
+    let [sender, receiver] =
+        [apply(scenario, path, flow, Role::Server)?, apply(scenario, path, flow, Role::Client)?];
+    let abilities = [judge("sender", Role::Server, &sender)?, judge("receiver", Role::Client, &receiver)?];
+    let [sender, receiver] = [("sender", &sender.config), ("receiver", &receiver.config)];
     let [serves, asks] = abilities.map(|abilities| abilities.protocol);
     ensure(serves == asks, || {
         // the end that has a stack of its own differs from the flow

@@ -7,6 +7,7 @@
 mod endpoint;
 mod flow;
 mod network;
+mod plugin;
 mod quic;
 mod wires;
 
@@ -57,6 +58,9 @@ impl Scenario {
         for (name, tap) in &self.taps {
             integer_fits(&field(["taps", name, "keep_packets"]), tap.keep_packets, 0)?;
         }
+        for (name, plugin) in &self.plugins {
+            plugin::check(&field(["plugins", name]), plugin)?;
+        }
         for (name, flow) in &self.flows {
             flow::check(&field(["flows", name]), flow, self)?;
         }
@@ -64,7 +68,7 @@ impl Scenario {
         network::check_used(self)?;
         let mut protocols = Vec::with_capacity(self.flows.len());
         for (name, flow) in &self.flows {
-            protocols.push(flow::check_stacks(&field(["flows", name]), flow, stacks)?);
+            protocols.push(flow::check_stacks(&field(["flows", name]), flow, self, stacks)?);
         }
         network::check_bursts(self, &protocols)
     }
@@ -97,11 +101,12 @@ impl Scenario {
 
     /// Names are words; links, bearers and taps share one set of names, because routes do.
     fn check_names(&self) -> Check {
-        let groups: [(&str, Vec<&String>); 5] = [
+        let groups: [(&str, Vec<&String>); 6] = [
             ("links", self.links.keys().collect()),
             ("bearers", self.bearers.keys().collect()),
             ("taps", self.taps.keys().collect()),
             ("hosts", self.hosts.keys().collect()),
+            ("plugins", self.plugins.keys().collect()),
             ("flows", self.flows.keys().collect()),
         ];
         for (group, names) in &groups {

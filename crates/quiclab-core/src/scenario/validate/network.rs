@@ -4,11 +4,12 @@ use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::graph::Graph;
 use super::super::network::ShapedRate;
 use super::super::{
-    Bearer, BearerMode, Delay, Distribution, EndpointConfig, Flow, Host, Link, Loss, Queue, Rate, Scenario,
+    Bearer, BearerMode, Delay, Distribution, EndpointConfig, Host, Link, Loss, Queue, Rate, Scenario,
     TraceEnd, TraceFormat, Workload,
 };
 use super::{Check, ensure, field, integer_fits, positive_rate, positive_size, positive_time, quoted};
 use crate::bearer::MAX_LINKS;
+use crate::endpoint::Role;
 use crate::packet::{Direction, FlowId};
 use crate::stack::StackProtocol;
 use crate::time::Duration;
@@ -212,9 +213,10 @@ pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> 
     }
     let graph = Graph::new(scenario);
     for ((id, (flow_name, flow)), protocol) in (0..).map(FlowId).zip(&scenario.flows).zip(protocols) {
-        for (direction, end) in [(Direction::Down, &flow.sender), (Direction::Up, &flow.receiver)] {
+        let ends = [scenario.endpoint(flow, Role::Server), scenario.endpoint(flow, Role::Client)];
+        for (direction, end) in [(Direction::Down, &ends[0]), (Direction::Up, &ends[1])] {
             let Ok(passed) = graph.passed(id, direction) else { continue };
-            let packet = largest_packet(flow, end, *protocol);
+            let packet = largest_packet(&ends, &flow.workload, end, *protocol);
             for (name, link, burst) in buckets.iter().filter(|(name, ..)| passed.contains(*name)) {
                 let largest = packet + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
                 ensure(*burst >= largest, || {
@@ -229,11 +231,16 @@ pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> 
 }
 
 /// Length of the longest IP packet that an end sends, as far as the scenario says.
-fn largest_packet(flow: &Flow, end: &EndpointConfig, protocol: StackProtocol) -> ByteCount {
-    match (protocol, &flow.workload) {
+fn largest_packet(
+    ends: &[EndpointConfig; 2],
+    workload: &Workload,
+    end: &EndpointConfig,
+    protocol: StackProtocol,
+) -> ByteCount {
+    match (protocol, workload) {
         (StackProtocol::Tcp, _) => {
             // each end sends no more than the other one announces
-            let announced = flow.ends().map(|(_, end)| end.tcp.as_ref().and_then(|tcp| tcp.mss));
+            let announced = ends.each_ref().map(|end| end.tcp.as_ref().and_then(|tcp| tcp.mss));
             announced.map(|mss| mss.unwrap_or(USUAL_MSS)).into_iter().min().unwrap_or(USUAL_MSS) + IP_AND_TCP
         }
         (StackProtocol::Udp, Workload::Datagrams { size, .. } | Workload::Ping { size, .. }) => {

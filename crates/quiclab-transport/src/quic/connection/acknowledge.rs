@@ -158,7 +158,7 @@ impl Connection {
         let path = &mut self.paths[path];
         let sample = now.since(sent);
         let inputs = || [("rtt_ms", sample.as_ms_f64()), ("ack_delay_ms", delay.as_ms_f64())];
-        let sample = if self.operations.replaces(Operation::RttSample) {
+        let sample = if self.operations.has(Operation::RttSample) {
             let ms = self.operations.run(Operation::RttSample, inputs, || sample.as_ms_f64());
             Duration::from_nanos_f64(ms * 1e6)
         } else {
@@ -190,7 +190,7 @@ impl Connection {
             SpaceId::Path(_) => &mut path.space,
         };
         let Space { sent, persistent, .. } = space;
-        if self.operations.replaces(Operation::PacketThreshold) {
+        if self.operations.has(Operation::PacketThreshold) {
             let native = sent.packet_threshold() as f64;
             let inputs = || [("packet_threshold", native), ("rtt_ms", conservative.as_ms_f64())];
             let wanted = self.operations.run(Operation::PacketThreshold, inputs, || native);

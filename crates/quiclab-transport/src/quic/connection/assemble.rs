@@ -259,7 +259,7 @@ impl Connection {
     /// Whether DATAGRAM frames leave whatever the window says.
     fn datagrams_are_free(&mut self) -> bool {
         let native = !self.config.datagram_congestion_control;
-        if !self.operations.replaces(Operation::DatagramMayLeave) {
+        if !self.operations.has(Operation::DatagramMayLeave) {
             return native;
         }
         let waiting = self.datagrams.len() as f64;

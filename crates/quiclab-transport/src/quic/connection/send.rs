@@ -107,7 +107,7 @@ impl Connection {
 
     /// The path that a plugin chooses among those that are open, or `native`.
     fn asked_path(&mut self, open: &[usize], native: usize) -> usize {
-        if !self.operations.replaces(Operation::Path) {
+        if !self.operations.has(Operation::Path) {
             return native;
         }
         let paths = self.paths.len() as f64;

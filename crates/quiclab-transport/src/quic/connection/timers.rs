@@ -98,7 +98,7 @@ impl Connection {
             PacketSpace::ZeroRtt | PacketSpace::OneRtt => SpaceId::Path(path),
         };
         let mut deadline = native;
-        if self.operations.replaces(Operation::ProbeTimeout) {
+        if self.operations.has(Operation::ProbeTimeout) {
             let sent = this.space.sent.last_ack_eliciting().unwrap_or(now);
             let (timeout, srtt) =
                 (native.since(sent).as_ms_f64(), this.rtt.smoothed_or_initial().as_ms_f64());

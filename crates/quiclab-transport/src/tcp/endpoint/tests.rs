@@ -66,7 +66,8 @@ impl Pipe {
         );
         let end = |role, name: &str, config, tuple, observer| {
             let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple, paths: 1 };
-            crate::build(identity, config, workload, Time::ZERO, 7, observer).expect("a good configuration")
+            crate::build(identity, config, workload, Time::ZERO, 7, observer, Default::default())
+                .expect("a good configuration")
         };
         Self {
             client: end(Role::Client, "f.receiver", client, tuple, None),

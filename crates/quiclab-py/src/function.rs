@@ -1,0 +1,126 @@
+//! Functions of plugins, written in Python: `quiclab.plugins` finds them, here they are called.
+
+use crate::endpoint::FirstError;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use quiclab_core::scenario::{Computation, FieldPath, Scenario, ScenarioError};
+use quiclab_core::{OPERATIONS, Role};
+use quiclab_sim::{FunctionProblem, OperationFunction};
+use serde_json::json;
+use std::path::Path;
+
+const MODULE: &str = "quiclab.plugins";
+
+/// JSON object with the built-in plugins and the computations that plugins can exchange.
+#[pyfunction]
+pub(crate) fn plugins() -> String {
+    let plugins = quiclab_core::scenario::built_in_plugins();
+    json!({ "plugins": plugins, "operations": OPERATIONS }).to_string()
+}
+
+/// The functions that the plugins of one end of a flow name.
+pub(crate) fn load(
+    computations: &[Computation],
+    base_dir: &Path,
+    error: &FirstError,
+) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+    if computations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = computations.iter().map(|computation| computation.function.as_str()).collect();
+    Python::attach(|py| {
+        let found = py.import(MODULE).and_then(|module| {
+            module.call_method1("load_functions", (&names, base_dir.display().to_string()))?.extract()
+        });
+        let functions: Vec<Py<PyAny>> = found.map_err(|raised| problem(py, &raised, names[0]))?;
+        let boxed = |function| -> Box<dyn OperationFunction> {
+            Box::new(PyFunction { function, error: error.clone() })
+        };
+        Ok(functions.into_iter().map(boxed).collect())
+    })
+}
+
+/// What `FunctionError` of the module says; any other exception is about the first function.
+fn problem(py: Python<'_>, raised: &PyErr, first: &str) -> FunctionProblem {
+    let text = |name: &str| -> Option<String> { raised.value(py).getattr(name).ok()?.extract().ok() };
+    FunctionProblem {
+        name: text("name").unwrap_or_else(|| first.to_owned()),
+        reason: text("reason").unwrap_or_else(|| raised.to_string()),
+        allowed: text("allowed").unwrap_or_else(|| "a function that loads".to_owned()),
+    }
+}
+
+/// Loads all functions once, so that a wrong one is named with the line of the scenario.
+pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), ScenarioError> {
+    for flow in scenario.flows.values() {
+        for role in [Role::Server, Role::Client] {
+            let computations = scenario.computations(flow, role);
+            if let Err(problem) = load(&computations, base_dir, &FirstError::default()) {
+                let FunctionProblem { name, reason, allowed } = problem;
+                let computation = computations.iter().find(|computation| computation.function == name);
+                let computation = computation.unwrap_or(&computations[0]);
+                let plugin = &scenario.plugins[&computation.plugin];
+                let anchor = computation.anchor.name();
+                let index = plugin.exchanges.iter().position(|exchange| {
+                    let operation = exchange.operation == computation.operation.name();
+                    operation && json!(exchange)[anchor] == *name
+                });
+                let path = FieldPath::new(["plugins", &computation.plugin, "exchanges"]);
+                let path = path.child(index.unwrap_or_default()).child(anchor);
+                return Err(ScenarioError::refused(path, format!("{name:?}"), allowed).because(reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+struct PyFunction {
+    function: Py<PyAny>,
+    /// Ctrl-C within the function ends the run, not the connection.
+    error: FirstError,
+}
+
+impl OperationFunction for PyFunction {
+    fn call(&mut self, inputs: &[(&'static str, f64)], result: Option<f64>) -> Result<Option<f64>, String> {
+        Python::attach(|py| {
+            let answer = self.answer(py, inputs, result);
+            answer.map_err(|raised| {
+                if !raised.is_instance_of::<PyException>(py) {
+                    let sentence = raised.to_string();
+                    self.error.lock().expect("no holder panics").get_or_insert(raised);
+                    return sentence;
+                }
+                let described = py.import(MODULE).and_then(|module| {
+                    // where it happened is not in an exception that has reached Rust
+                    raised.value(py).setattr("__traceback__", raised.traceback(py))?;
+                    module.call_method1("describe", (raised.value(py),))?.extract()
+                });
+                described.unwrap_or_else(|_| raised.to_string())
+            })?
+        })
+    }
+}
+
+impl PyFunction {
+    /// What the function returns: a number or nothing; the inner error says that it is something else.
+    fn answer(
+        &self,
+        py: Python<'_>,
+        inputs: &[(&'static str, f64)],
+        result: Option<f64>,
+    ) -> PyResult<Result<Option<f64>, String>> {
+        let arguments = PyDict::new(py);
+        for (name, value) in inputs {
+            arguments.set_item(name, value)?;
+        }
+        if let Some(result) = result {
+            arguments.set_item("result", result)?;
+        }
+        let answer = self.function.bind(py).call1((arguments,))?;
+        Ok(match answer.extract::<Option<f64>>() {
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(format!("it returns {}, which is no number", answer.repr()?)),
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! Functions of plugins on their way to an endpoint.
+
+use quiclab_core::scenario::{Computation, Document, Scenario};
+use quiclab_core::{Endpoint, StackError};
+use quiclab_sim::{
+    BuildOptions, EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, RunError, RunOptions,
+    Stacks, run,
+};
+use quiclab_transport::operations::Operation;
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+const TEXT: &str = r#"
+version = 1
+name = "plugins"
+links = { a = { rate = "20 Mbit/s" }, b = {} }
+[plugins.mine]
+ends = "sender"
+exchanges = [
+    { operation = "compute.rtt_sample", before = "m:see" },
+    { operation = "compute.path", replace = "m:first" },
+]
+[flows.f]
+stack = "lab-tcp"
+plugins = ["mine"]
+down = ["a"]
+up = ["b"]
+workload = { kind = "download", size = "10 kB" }
+"#;
+
+/// Has every function, and notes what is asked of it.
+#[derive(Default)]
+struct Functions {
+    /// Folder and names.
+    asked: RefCell<Vec<(String, Vec<String>)>>,
+    /// Name of the endpoint and its operations.
+    built: RefCell<Vec<(String, String)>>,
+    /// Gives the operations to lab-tcp, which has none.
+    forwards: bool,
+}
+
+impl Stacks for Functions {
+    fn build(&self, mut request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError> {
+        let operations = format!("{:?}", request.operations);
+        self.built.borrow_mut().push((request.identity.name.clone(), operations));
+        if !self.forwards {
+            request.operations = Default::default();
+        }
+        NativeStacks.build(request)
+    }
+
+    fn functions(
+        &self,
+        computations: &[Computation],
+        base_dir: &Path,
+    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+        let names = computations.iter().map(|computation| computation.function.clone()).collect();
+        self.asked.borrow_mut().push((base_dir.display().to_string(), names));
+        let function = |_: &Computation| -> Box<dyn OperationFunction> {
+            Box::new(|_: &[(&'static str, f64)], _: Option<f64>| Ok(None))
+        };
+        Ok(computations.iter().map(function).collect())
+    }
+}
+
+/// A scenario that is not validated: no stack of this build has computations to exchange yet.
+fn scenario() -> Scenario {
+    Document::from_toml(TEXT, "s.toml", &[]).unwrap().scenario().unwrap().resolved()
+}
+
+fn run_with(stacks: &dyn Stacks) -> Result<bool, RunError> {
+    let options = RunOptions {
+        build: BuildOptions { stacks, base_dir: Path::new("here"), transport_observer: &|_| None },
+        packet_observers: &|_| Vec::new(),
+        progress: &|_| ControlFlow::Continue(()),
+        compared: None,
+    };
+    run(&scenario(), 1, &options).map(|output| output.result.flows["f"].completed)
+}
+
+#[test]
+fn a_program_of_ones_own_gives_each_end_its_functions() {
+    let stacks = Functions::default();
+    assert!(run_with(&stacks).unwrap());
+    let names = vec!["m:see".to_owned(), "m:first".to_owned()];
+    assert_eq!(*stacks.asked.borrow(), [("here".to_owned(), names), ("here".to_owned(), Vec::new())]);
+    let operations = format!("{:?}", [Operation::RttSample, Operation::Path]);
+    let expected = [("f.sender".to_owned(), operations), ("f.receiver".to_owned(), "[]".to_owned())];
+    assert_eq!(*stacks.built.borrow(), expected);
+}
+
+#[test]
+fn a_stack_without_computations_refuses_them() {
+    let stacks = Functions { forwards: true, ..Functions::default() };
+    assert_eq!(
+        run_with(&stacks).unwrap_err().to_string(),
+        "flows.f.sender.plugins: `compute.rtt_sample` is not allowed; allowed is what stack `lab-tcp` has: none"
+    );
+}
+
+#[test]
+fn the_native_stacks_alone_have_no_functions() {
+    assert_eq!(
+        run_with(&NativeStacks).unwrap_err().to_string(),
+        "plugins.mine: function `m:see`: this program has no functions, allowed is none; functions written in \
+         Python run with the Python package"
+    );
+}

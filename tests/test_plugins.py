@@ -1,0 +1,431 @@
+"""Plugins: functions beside a scenario, options in one line, and how each wrong one is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from conftest import has_stack, quiclab_process
+from quiclab import RequestError, load, run
+from quiclab.inputs import code_of, fingerprint
+from quiclab.native import engine
+from quiclab.plugins import FunctionError, function_names, load_functions, source_files
+from quiclab.scenario import Even, Exchange, Plugin, Scenario
+from quiclab.sweep import Job, collect, execute
+
+SCENARIO = """\
+version = 1
+name = "plugins"
+duration = "60 s"
+[links.a]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[links.b]
+delay = "5 ms"
+[flows.f]
+stack = "lab-tcp"
+down = ["a"]
+up = ["b"]
+workload = { kind = "download", size = "500 kB" }
+"""
+
+COUNTER = """\
+from helper import STEP
+
+calls = 0
+
+
+def count(inputs):
+    global calls
+    calls += 1
+    return STEP * calls
+
+
+def current(inputs):
+    return calls
+
+
+class Total:
+    def __init__(self):
+        self.sum = 0.0
+
+    def __call__(self, inputs):
+        self.sum += inputs["value"]
+        return self.sum
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a scenario and with functions."""
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    (tmp_path / "counter.py").write_text(COUNTER)
+    (tmp_path / "helper.py").write_text("STEP = 1\n")
+    return tmp_path
+
+
+def written(folder: Path, plugins: str, flow: str = "") -> Path:
+    """Write the scenario with plugins and with more in its flow."""
+    text = SCENARIO.replace("[flows.f]\n", f"{plugins}\n[flows.f]\n{flow}\n")
+    (folder / "s.toml").write_text(text)
+    return folder / "s.toml"
+
+
+def refusal(folder: Path, plugins: str, flow: str = "") -> str:
+    """Return the sentence with which the scenario is refused."""
+    with pytest.raises(RequestError) as error:
+        load(written(folder, plugins, flow))
+    return error.value.sentence.replace(str(folder), "")
+
+
+# functions
+
+
+def test_functions_of_one_end_share_their_module_and_each_end_has_its_own(folder: Path) -> None:
+    count, current = load_functions(["counter:count", "counter:current"], str(folder))
+    assert [count({}), count({}), current({})] == [1, 2, 2]
+    again, _ = load_functions(["counter:count", "counter:current"], str(folder))
+    assert again({}) == 1, "nothing is left of the other end"
+    assert count({}) == 3, "and the first one goes on"
+
+
+def test_each_end_has_its_own_instance_of_a_class(folder: Path) -> None:
+    first, second = load_functions(["counter:Total", "counter:Total"], str(folder))
+    assert [first({"value": 2.0}), first({"value": 3.0}), second({"value": 4.0})] == [2.0, 5.0, 4.0]
+
+
+def test_the_folder_goes_first_and_is_forgotten(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "counter.py").write_text(COUNTER)
+    (other / "helper.py").write_text("STEP = 10\n")
+    # `json` is a module of Python; here one of the folder, so that even this is found there
+    (folder / "json.py").write_text("def one(inputs):\n    return 1.0\n")
+    before = (list(sys.path), sys.dont_write_bytecode, sys.modules["json"])
+    values = [load_functions(["counter:count"], str(place))[0]({}) for place in (folder, other, folder)]
+    assert values == [1, 10, 1]
+    assert load_functions(["json:one"], str(folder))[0]({}) == 1.0
+    assert (sys.path, sys.dont_write_bytecode, sys.modules["json"]) == before
+    assert not {"counter", "helper"} & sys.modules.keys()
+    assert not list(folder.rglob("__pycache__"))
+
+
+def test_a_changed_file_is_read_again(folder: Path) -> None:
+    for step in (1, 2, 3):  # the same length, within a second
+        (folder / "helper.py").write_text(f"STEP = {step}\n")
+        assert load_functions(["counter:count"], str(folder))[0]({}) == step
+
+
+def test_functions_of_packages_and_of_installed_modules(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts" / "__init__.py").write_text("")
+    (folder / "parts" / "inner.py").write_text("from .constants import HALF\n\n\ndef f(inputs):\n    return HALF\n")
+    (folder / "parts" / "constants.py").write_text("HALF = 0.5\n")
+    inner, cosine = load_functions(["parts.inner:f", "math:cos"], str(folder))
+    assert inner({}) == 0.5
+    assert cosine(0.0) == 1.0  # type: ignore[arg-type]
+    names = [file.relative_to(folder).as_posix() for file in source_files(["parts.inner:f", "math:cos"], folder)]
+    assert names == ["parts/__init__.py", "parts/constants.py", "parts/inner.py"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "allowed"),
+    [
+        ("absent:f", "there is no module `absent`", "`module:function`, with a module in the folder"),
+        ("absent.inner:f", "there is no module `absent.inner`", "`module:function`"),
+        ("counter:absent", "module `counter` has no `absent`", "`counter:count`, `counter:current`, `counter:Total`"),
+        ("helper:absent", "module `helper` has no `absent`", "none: the module has no function"),
+        ("helper:STEP", "`STEP` is a int, which cannot be called", "`module:function`"),
+        ("counter", "not the name of a function", "`module:function`"),
+        ("counter:", "not the name of a function", "`module:function`"),
+        ("counter.py:count", "there is no module `counter.py`", "`module:function`"),
+        ("../counter:count", "not the name of a function", "`module:function`"),
+        ("broken:f", "its module does not load: SyntaxError: ", "`module:function`"),
+        ("raises:f", "its module does not load: ZeroDivisionError: division by zero (raises.py, line 2)", "`module"),
+        ("needs:f", "its module does not load: No module named 'absent'", "`module:function`"),
+        ("abstract:F", "no instance of the class can be made: TypeError: ", "`module:function`"),
+    ],
+)
+def test_what_is_no_function_is_named(folder: Path, name: str, reason: str, allowed: str) -> None:
+    (folder / "broken.py").write_text("def f(:\n")
+    (folder / "raises.py").write_text("\n1 / 0\n")
+    (folder / "needs.py").write_text("import absent\n")
+    (folder / "abstract.py").write_text("class F:\n    def __init__(self, x):\n        pass\n")
+    with pytest.raises(FunctionError) as error:
+        load_functions([name], str(folder))
+    assert error.value.name == name
+    assert error.value.reason.startswith(reason)
+    assert error.value.allowed.startswith(allowed)
+
+
+def test_runs_depend_on_the_code_of_their_functions(folder: Path) -> None:
+    exchanges = [{"operation": "compute.path", "after": "counter:count"}, {"operation": "pacing", "replace": "x:y"}]
+    scenario = {
+        "flows": {"f": {"plugins": ["mine"]}},
+        "plugins": {
+            "mine": {"exchanges": exchanges},
+            "unused": {"exchanges": [{"operation": "compute.path", "replace": "a:b"}]},
+        },
+    }
+    assert function_names(scenario) == ["counter:count"]
+    assert code_of(scenario, folder) == ["counter.py", "helper.py"]
+    before = fingerprint(scenario, folder)
+    assert fingerprint(scenario, folder) == before
+    (folder / "helper.py").write_text("STEP = 17\n")
+    after = fingerprint(scenario, folder)
+    assert [line.split()[1] for line in sorted(set(after) - set(before))] == ["helper.py"]
+
+
+# scenarios
+
+
+def test_dataclasses_and_files_say_the_same(folder: Path) -> None:
+    plugin = Plugin(
+        description="Even pacing.",
+        ends="sender",
+        exchanges=(
+            Exchange(operation="pacing", replace=Even(factor=1.5)),
+            Exchange(operation="compute.path", after="m:f"),
+        ),
+    )
+    scenario = load(folder / "s.toml").with_value("plugins.mine", plugin)
+    plain = scenario.to_dict()
+    assert plain["plugins"]["mine"]["exchanges"] == [
+        {"operation": "pacing", "replace": {"factor": 1.5, "kind": "even"}},
+        {"operation": "compute.path", "after": "m:f"},
+    ]
+    again = Scenario.from_dict(plain)
+    assert again.to_dict() == plain
+    jsonschema.validate(plain, json.loads(engine().schema()))
+    with pytest.raises(RequestError, match=r"there is no `plugins.other`; there are mine"):
+        scenario.with_value("plugins.other.ends", "both")
+
+
+def test_a_plugin_is_one_line_and_does_what_its_options_do(folder: Path) -> None:
+    path = folder / "s.toml"
+    plain = run(load(path), 1)
+    by_plugin = run(load(path, [("flows.f.plugins", '["no-slow-start-exit"]')]), 1)
+    by_option = run(load(path, [(f"flows.f.{end}.slow_start_exit", "none") for end in ("sender", "receiver")]), 1)
+    assert by_plugin.digest == by_option.digest
+    own = '[plugins.bbr]\nexchanges = [{ operation = "congestion_control", replace = "bbr-linux" }]'
+    bbr = run(load(written(folder, own, 'plugins = ["bbr"]')), 1)
+    assert bbr.digest == run(load(path, [("flows.f.plugins", "[]"), *ends("bbr-linux")]), 1).digest
+    assert len({plain.digest, by_plugin.digest, bbr.digest}) == 3
+
+
+def ends(control: str) -> list[tuple[str, str]]:
+    """Return the changes that give both ends a congestion control."""
+    return [(f"flows.f.{end}.congestion_control", control) for end in ("sender", "receiver")]
+
+
+def test_show_prints_manifests_in_full_and_what_is_printed_runs_the_same(folder: Path) -> None:
+    shown = quiclab_process("scenario", "show", folder / "s.toml", "--set", 'flows.f.plugins=["no-slow-start-exit"]')
+    assert shown.returncode == 0, shown.stderr
+    for part in ('plugins = ["no-slow-start-exit"]', "[plugins.no-slow-start-exit]", 'operation = "slow_start_exit"'):
+        assert part in shown.stdout
+    (folder / "printed.toml").write_text(shown.stdout)
+    again = quiclab_process("scenario", "show", folder / "printed.toml")
+    assert again.stdout == shown.stdout
+    # another list leaves nothing of the one before
+    cleared = run(load(folder / "printed.toml", [("flows.f.plugins", "[]")]), 1)
+    assert cleared.digest == run(load(folder / "s.toml"), 1).digest
+
+
+OWN = '[plugins.mine]\nexchanges = [{ operation = "pacing", replace = { kind = "none" } }]'
+
+
+@pytest.mark.parametrize(
+    ("plugins", "flow", "sentence"),
+    [
+        (
+            "",
+            'plugins = ["no-pacng"]',
+            '/s.toml:11: flows.f.plugins.0 = "no-pacng": no such plugin (the nearest is `no-pacing`), '
+            "allowed is `ack-every-packet`, `adaptive-threshold`, ",
+        ),
+        (
+            OWN.replace('"pacing"', '"pasing"'),
+            "",
+            '/s.toml:10: plugins.mine.exchanges.0.operation = "pasing": no such operation (the nearest is `pacing`), '
+            "allowed is `ack_frequency`, ",
+        ),
+        (
+            OWN,
+            'plugins = ["mine"]\nsender.pacing = { kind = "linux" }',
+            '/s.toml:12: flows.f.plugins.0 = "mine": it sets `pacing` of the sender to { kind = "none" }, '
+            'and the sender itself sets { kind = "linux" }, allowed is the plugin or the option',
+        ),
+        (
+            OWN.replace("none", "linux"),
+            'plugins = ["mine", "no-pacing"]',
+            '/s.toml:12: flows.f.plugins.1 = "no-pacing": it sets `pacing` of the sender to { kind = "none" }, '
+            'and `mine` sets it to { kind = "linux" }, allowed is one of the two',
+        ),
+        (
+            "",
+            'plugins = ["adaptive-threshold"]',
+            '/s.toml:11: flows.f.plugins.0 = "adaptive-threshold": it sets `packet_threshold` of the sender to 3, '
+            "allowed is nothing: TCP has `tcp.reordering`",
+        ),
+        (
+            "",
+            'plugins = ["ack-every-packet"]',
+            '/s.toml:11: flows.f.plugins.0 = "ack-every-packet": it sets `quic.acknowledgement` of the sender to ',
+        ),
+        (
+            OWN.replace('"pacing", replace = { kind = "none" }', '"compute.path", replace = "counter:count"'),
+            'plugins = ["mine"]',
+            '/s.toml:12: flows.f.plugins.0 = "mine": it exchanges `compute.path` of the sender, which stack `lab-tcp` '
+            "does not have, allowed is a plugin of options alone",
+        ),
+    ],
+)
+def test_a_wrong_plugin_has_its_sentence(folder: Path, plugins: str, flow: str, sentence: str) -> None:
+    assert refusal(folder, plugins, flow).startswith(sentence)
+
+
+@pytest.mark.parametrize("stack", ["quinn", "noq", "aioquic"])
+def test_a_real_stack_refuses_parts_that_it_does_not_have(folder: Path, stack: str) -> None:
+    if not has_stack(stack):
+        pytest.skip(f"{stack} is not installed")
+    written(folder, "", 'plugins = ["no-persistent-congestion"]')
+    with pytest.raises(RequestError, match=r'plugins.0 = "no-persistent-congestion": it sets `quic.persistent_cong'):
+        load(folder / "s.toml", [("flows.f.stack", stack)])
+
+
+def test_the_engine_lists_plugins_and_operations() -> None:
+    known = json.loads(engine().plugins())
+    assert {"adaptive-threshold", "no-pacing", "one-connection"} <= known["plugins"].keys()
+    assert all(operation["name"].startswith("compute.") for operation in known["operations"])
+    assert all(operation["inputs"][0][0] == "now_ms" for operation in known["operations"])
+
+
+# functions in a run
+
+needs_lab_quic = pytest.mark.skipif(not has_stack("lab-quic"), reason="computations are exchanged in lab-quic")
+
+FUNCTIONS = """\
+seen = []
+
+
+def halve(inputs):
+    return max(inputs["result"] / 2, 2 * inputs["datagram_bytes"])
+
+
+def keep(inputs):
+    return None
+
+
+def watch(inputs):
+    seen.append(inputs["latest_rtt_ms"])
+
+
+def mean(inputs):
+    assert seen, "`before` and `after` share their module"
+    return sum(seen[-8:]) / len(seen[-8:])
+
+
+def negative(inputs):
+    return -1
+
+
+def text(inputs):
+    return "much"
+
+
+def fails(inputs):
+    return inputs["absent"]
+"""
+
+
+def quic(folder: Path, exchanges: str, ends: str = "sender") -> Path:
+    """Write the scenario on lab-quic with one plugin of the user's own."""
+    (folder / "mine.py").write_text(FUNCTIONS)
+    plugins = f'[plugins.mine]\nends = "{ends}"\nexchanges = [{exchanges}]'
+    path = written(folder, plugins, 'plugins = ["mine"]')
+    path.write_text(path.read_text().replace("lab-tcp", "lab-quic"))
+    return path
+
+
+@needs_lab_quic
+def test_a_function_of_ones_own_changes_a_run_and_the_run_repeats(folder: Path) -> None:
+    path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
+    plain = run(load(path, [("flows.f.plugins", "[]")]), 1, base_dir=folder)
+    halved = [run(load(path), 1, base_dir=folder) for _ in range(2)]
+    assert halved[0].digest == halved[1].digest != plain.digest
+    assert halved[0].flows["f"].completed
+    kept = load(quic(folder, '{ operation = "compute.congestion_window", after = "mine:keep" }'))
+    assert run(kept, 1, base_dir=folder).digest == plain.digest, "a function that answers nothing changes nothing"
+
+
+@needs_lab_quic
+def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folder: Path) -> None:
+    watch = '{ operation = "compute.rtt_sample", before = "mine:watch" }'
+    path = quic(folder, watch + ', { operation = "compute.rtt_sample", after = "mine:mean" }', "both")
+    digests = {run(load(path), 1, base_dir=folder).digest for _ in range(2)}
+    assert len(digests) == 1
+
+
+@needs_lab_quic
+@pytest.mark.parametrize(
+    ("exchange", "sentence"),
+    [
+        (
+            '{ operation = "compute.congestion_window", replace = "mine:negative" }',
+            "plugin `mine`: `mine:negative`, in place of `compute.congestion_window`, gives -1; "
+            "allowed is a number from 1 to ",
+        ),
+        (
+            '{ operation = "compute.congestion_window", after = "mine:text" }',
+            "plugin `mine`: `mine:text`, after `compute.congestion_window`, fails: it returns 'much', "
+            "which is no number",
+        ),
+        (
+            '{ operation = "compute.congestion_window", after = "mine:fails" }',
+            "plugin `mine`: `mine:fails`, after `compute.congestion_window`, fails: KeyError: 'absent' (mine.py, line ",
+        ),
+        (
+            '{ operation = "compute.congestion_window", replace = "mine:keep" }',
+            "plugin `mine`: `mine:keep`, in place of `compute.congestion_window`, gives nothing; allowed is ",
+        ),
+        (
+            '{ operation = "compute.congestion_window", before = "mine:negative" }',
+            "plugin `mine`: `mine:negative`, before `compute.congestion_window`, gives -1; allowed is nothing ",
+        ),
+    ],
+)
+def test_a_function_that_goes_wrong_fails_the_flow_with_a_sentence(folder: Path, exchange: str, sentence: str) -> None:
+    result = run(load(quic(folder, exchange)), 1, base_dir=folder)
+    failure = result.data["flows"]["f"]["failure"]
+    assert result.flows["f"].failed
+    assert sentence in failure or any(sentence in warning for warning in result.data["warnings"])
+
+
+@needs_lab_quic
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("absent:f", "there is no module `absent`"), ("mine:absent", "module `mine` has no `absent`")],
+)
+def test_a_function_that_is_not_there_is_named_with_its_line(folder: Path, name: str, reason: str) -> None:
+    path = quic(folder, f'{{ operation = "compute.path", after = "{name}" }}')
+    with pytest.raises(RequestError) as error:
+        load(path)
+    assert error.value.sentence.startswith(
+        f'{path}:11: plugins.mine.exchanges.0.after = "{name}": {reason}, allowed is '
+    )
+
+
+@needs_lab_quic
+def test_workers_of_a_sweep_find_the_functions_themselves(folder: Path) -> None:
+    path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
+    scenario = load(path).resolved_json()
+    jobs = [Job({"seed_number": seed}, scenario, seed, "", str(folder)) for seed in (1, 2, 3)]
+    tables = []
+    for workers in (1, 2):
+        out = folder / f"results{workers}"
+        assert execute(jobs, out, workers=workers).executed == 3
+        tables.append(collect(jobs, out)["digest"].to_list())
+    assert tables[0] == tables[1] == [run(load(path), seed, base_dir=folder).digest for seed in (1, 2, 3)]
