@@ -175,22 +175,49 @@ impl Document {
         if matches!(error.kind, DecodeErrorKind::UnknownField { .. } | DecodeErrorKind::MissingField { .. }) {
             return path;
         }
-        while let Some(Node { value: Value::Table(table), .. }) = self.root.get(&path) {
-            let matters = |key: &&String| {
-                let mut root = self.root.clone();
-                if let Some(Node { value: Value::Table(table), .. }) = root.get_mut(&path) {
-                    table.remove(*key);
-                }
-                decode(&root).as_ref().err() != Some(error)
-            };
-            // without its kind a table always means something else, so that comes last
-            let keys = table.keys().filter(|key| *key != "kind");
-            let Some(key) = keys.chain(table.keys().filter(|key| *key == "kind")).find(matters) else {
-                break;
-            };
-            path = path.child(key);
+        while let Some(step) = self.culprit_below(&path, error) {
+            path = path.child(step);
         }
         path
+    }
+
+    /// The key, or index, below `path` without which `error` would not be; `None`: it is about `path` itself.
+    fn culprit_below(&self, path: &FieldPath, error: &DecodeError) -> Option<String> {
+        let matters = |remove: &dyn Fn(&mut Value)| {
+            let mut root = self.root.clone();
+            if let Some(node) = root.get_mut(path) {
+                remove(&mut node.value);
+            }
+            decode(&root).as_ref().err() != Some(error)
+        };
+        match &self.root.get(path)?.value {
+            Value::Table(table) => {
+                let without = |key: &&String| {
+                    matters(&|value| {
+                        if let Value::Table(table) = value {
+                            table.remove(*key);
+                        }
+                    })
+                };
+                // without its kind a table always means something else, so that comes last
+                let keys = table.keys().filter(|key| *key != "kind");
+                keys.chain(table.keys().filter(|key| *key == "kind")).find(without).cloned()
+            }
+            // an entry that is no table is named by its array
+            Value::Array(entries) => {
+                let without = |index: usize| {
+                    matters(&|value| {
+                        if let Value::Array(entries) = value {
+                            entries.remove(index);
+                        }
+                    })
+                };
+                let is_table = |index: &usize| matches!(entries[*index].value, Value::Table(_));
+                let found = (0..entries.len()).filter(is_table).find(|index| without(*index));
+                found.map(|index| index.to_string())
+            }
+            _ => None,
+        }
     }
 
     /// What is allowed in a field that is not there.

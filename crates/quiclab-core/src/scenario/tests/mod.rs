@@ -33,7 +33,7 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
         "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
-        "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response"]),
+        "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page"]),
         "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping"]),
         _ => {
             return Err(StackProblem {
