@@ -16,6 +16,7 @@ try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
     import typer
 
     from quiclab import cli_study, show
+    from quiclab.cli_inspect import inspect_command
     from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
     from quiclab.errors import QuiclabError, RequestError
     from quiclab.evaluate import Evaluation, available_engines, results_directory
@@ -43,6 +44,7 @@ app.add_typer(qlog_app, name="qlog")
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
+app.command("inspect")(inspect_command)
 
 # what typer returns after Ctrl-C
 STOPPED = 130

@@ -1,0 +1,61 @@
+"""`quiclab inspect`: a page that looks inside one run, or two side by side."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quiclab.cli_study import integer
+from quiclab.inspect import MOST_POINTS, open_run, render, side
+from quiclab.inspect.source import after_a_while
+from quiclab.progress import RunProgress
+from quiclab.store import write_atomically
+
+FEWEST_POINTS, LARGEST_POINTS = 100, 1_000_000
+
+
+def inspect_command(
+    a: Annotated[
+        Path,
+        typer.Argument(
+            metavar="A", help="A run: directory or result.json of `run --out`, scenario file, or qlog file."
+        ),
+    ],
+    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Another, to stand beside it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The page; inspect-A-B.html here without it.")] = None,
+    max_points: Annotated[
+        int,
+        typer.Option(
+            parser=integer(FEWEST_POINTS, LARGEST_POINTS),
+            metavar="N",
+            help="Most packets, and most samples of a series, of each endpoint; the page says what it leaves out.",
+        ),
+    ] = MOST_POINTS,
+) -> None:
+    """Write a page that looks inside one run, or two side by side; it works offline."""
+    paths = [path for path in (a, b) if path is not None]
+    page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
+    sides = [side(open_run(path, max_points, _progress)) for path in paths]
+    with _progress(f"writing {page}"):
+        write_atomically(page, render(sides).encode())
+    print(page)
+
+
+def _word(path: Path) -> str:
+    """Return what a path is called in the name of the page."""
+    whole = path.resolve()
+    name = whole.parent.name if whole.name == "result.json" else whole.name if whole.is_dir() else whole.stem
+    return re.sub(r"[^\w.-]+", "_", name) or "run"
+
+
+def _progress(text: str) -> AbstractContextManager[Any]:
+    """Show a step on stderr once it takes a while: a run with a bar, anything else with a line."""
+    if text.startswith("running "):
+        print(text, file=sys.stderr)
+        return RunProgress(text.removeprefix("running "))
+    return after_a_while(text, lambda line: print(line, file=sys.stderr, flush=True))
