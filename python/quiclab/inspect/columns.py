@@ -23,6 +23,11 @@ def integers(values: Sequence[float | None] | Floats | Integers, scale: float = 
     return np.where(np.isnan(numbers), missing, np.rint(np.nan_to_num(numbers))).astype(np.int64)
 
 
+def counted(shown: int, of: int) -> str:
+    """Write `20 000 of 812 345`."""
+    return f"{shown:,} of {of:,}".replace(",", "\u202f")
+
+
 def differences(values: Integers) -> list[int]:
     """Return the first number, then how each differs from the one before; the page adds them up again."""
     return [int(value) for value in np.diff(values, prepend=0)]

@@ -81,6 +81,8 @@ class End:
         As the reader of qlog gives them.
     frame_kinds
         Kind of frame -> number and bytes; empty where contents are not known.
+    rest, contents_note
+        What bytes are that no kind accounts for, and what all of them are.
     sizes
         Size of packets [B] -> number sent, number received.
     facts
@@ -104,6 +106,8 @@ class End:
     phases: list[tuple[int, str]] = field(default_factory=list)
     streams: list[dict[str, Any]] = field(default_factory=list)
     frame_kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    rest: str = "headers and tags"
+    contents_note: str = "QUIC packets in both directions; UDP and IP headers (28 B a datagram) are not counted."
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -50,7 +50,10 @@ def render(sides: Sequence[Side]) -> str:
     document = {"schema": SCHEMA, "sides": [item.data for item in sides]}
     return environment.get_template("page.html.j2").render(
         title=" and ".join(item.name for item in sides),
-        sides=[{"key": key, "name": item.name, "origin": item.data["origin"]} for key, item in zip("AB"[: len(sides)], sides, strict=True)],
+        sides=[
+            {"key": key, "name": item.name, "origin": item.data["origin"]}
+            for key, item in zip("AB"[: len(sides)], sides, strict=True)
+        ],
         style=_asset("page.css"),
         scripts=[_asset(name) for name in SCRIPTS],
         data=_inline_json(document),

@@ -7,12 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from quiclab.inspect.columns import Integers, changes, integers
+from quiclab.inspect.columns import Integers, changes, counted, integers
 from quiclab.inspect.ends import METRICS, End, Packets
 
 US_PER_MS = 1000
 ONE_RTT = 3
 DERIVED = ("goodput_mbps", "loss_percent", "mean_rtt_ms", "ack_ratio")
+WORDS = {
+    "series": "samples of recovery",
+    "acks": "acknowledgements",
+    "lost": "losses",
+    "stream_frames": "stream frames",
+}
+UNREAD = {
+    "packets_without_number": "packets have no number and are counted only",
+    "events_of_connections_not_shown": "events belong to further connections of the file",
+}
 COUNTS = ("packets_sent", "packets_received", "packets_lost", "bytes_sent", "bytes_received", "acks_received")
 
 
@@ -21,13 +31,12 @@ def end_of(trace: Mapping[str, Any]) -> End:
     counts = trace.get("counts") or {}
     sampling = trace.get("sampling") or {}
     end = End(role=str(trace.get("vantage") or "unknown"))
-    end.sent, end.received = _packets(trace.get("packets_sent")), _packets(trace.get("packets_received"))
-    end.complete = _share(sampling.get("packets"))[0] >= _share(sampling.get("packets"))[1]
+    end.sent, end.received = (_packets(trace, name) for name in ("packets_sent", "packets_received"))
+    end.complete = _all(sampling.get("packets"))
     lost = trace.get("lost") or {}
     times = integers(lost.get("time_ms", []), US_PER_MS)
     end.lost = (times, integers(lost.get("number", [])), integers(lost.get("space", [])))
-    acks = trace.get("acks") or {}
-    end.acks = (integers(acks.get("time_ms", []), US_PER_MS), integers(acks.get("largest", [])))
+    end.acks = _acks(trace.get("acks") or {})
     end.metrics = _metrics(trace.get("recovery") or {})
     end.phases = [(round(phase["time_ms"] * US_PER_MS), str(phase["state"])) for phase in trace.get("phases") or []]
     end.streams = list(trace.get("streams") or [])
@@ -35,24 +44,29 @@ def end_of(trace: Mapping[str, Any]) -> End:
     end.frame_kinds = {kind: (int(entry["count"]), int(entry["bytes"])) for kind, entry in kinds.items()}
     end.sizes = {int(row["bytes"]): (int(row["sent"]), int(row["received"])) for row in trace.get("packet_sizes") or []}
     end.facts = _facts(trace, end)
-    end.notes = [*_left_out(sampling), *_unread(counts)]
+    end.notes = [*_left_out(trace), *_unread(counts)]
     return end
 
 
-def _packets(columns: Mapping[str, Any] | None) -> Packets:
+def _packets(trace: Mapping[str, Any], name: str) -> Packets:
+    columns = trace.get(name)
     if not columns:
         return Packets()
-    frames = [str(text or "") for text in columns["frames"]]
-    contents = list(dict.fromkeys(frames))
-    codes = {text: code for code, text in enumerate(contents)}
     return Packets(
         integers(columns["time_ms"], US_PER_MS),
         integers(columns["number"]),
         integers(columns["space"], missing=ONE_RTT),
         integers(columns["bytes"], missing=0),
-        np.array([codes[text] for text in frames], dtype=np.int64),
-        contents,
+        integers(columns["frames"], missing=0),
+        [str(text) for text in trace["frame_sets"]],
     )
+
+
+def _acks(columns: Mapping[str, Any]) -> tuple[Integers, Integers]:
+    """Return time and largest number of each acknowledgement of 1-RTT packets; other spaces count from 0 again."""
+    space = integers(columns.get("space", []))
+    here = space == ONE_RTT
+    return integers(columns.get("time_ms", []), US_PER_MS)[here], integers(columns.get("largest", []))[here]
 
 
 def _metrics(recovery: Mapping[str, Any]) -> dict[str, tuple[Integers, Integers]]:
@@ -97,16 +111,19 @@ def _handshake_ms(end: End) -> float | None:
     return int(arrived[0] - min(starts)) / US_PER_MS
 
 
-def _share(entry: Mapping[str, Any] | None) -> tuple[int, int]:
-    return (int(entry["shown"]), int(entry["of"])) if entry else (0, 0)
+def _all(entry: Mapping[str, Any] | None) -> bool:
+    return entry is None or int(entry["shown"]) >= int(entry["of"])
 
 
-def _left_out(sampling: Mapping[str, Any]) -> list[str]:
+def _left_out(trace: Mapping[str, Any]) -> list[str]:
+    """Say what the reader has left out already, in long files."""
     found = []
-    for name, what in (("packets", "packets"), ("series", "samples of recovery")):
-        shown, of = _share(sampling.get(name))
-        if shown < of:
-            found.append(f"shown: {shown:,} of {of:,} {what}: {sampling[name].get('how')}".replace(",", "\u202f"))
+    for name, entry in (trace.get("sampling") or {}).items():
+        if not _all(entry):
+            what = WORDS.get(name, name)
+            found.append(f"read: {counted(entry['shown'], entry['of'])} {what}: {entry.get('how')}")
+    if more := (trace.get("streams_more") or {}).get("count"):
+        found.append(f"{more} streams with fewer bytes are left out")
     return found
 
 
@@ -116,6 +133,9 @@ def _unread(counts: Mapping[str, Any]) -> list[str]:
     if skipped := counts.get("skipped"):
         names = ", ".join(f"{name} ({count})" for name, count in sorted(skipped.items()))
         found.append(f"events that the page does not use: {names}")
+    for name, text in UNREAD.items():
+        if count := counts.get(name):
+            found.append(f"{count} {text}")
     if malformed := counts.get("malformed"):
         found.append(f"{malformed} malformed {'record was' if malformed == 1 else 'records were'} skipped")
     if (byte := counts.get("truncated_at_byte")) is not None:

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from quiclab.inspect.columns import Integers, changes, integers, thinned
-from quiclab.inspect.ends import METRICS, End, Packets, none
+from quiclab.inspect.columns import Integers, changes, integers
+from quiclab.inspect.ends import METRICS, End, Packets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from quiclab.inspect.source import Run
 
 LOCAL_BITS = 40
@@ -38,7 +36,7 @@ COUNTERS = {"timeouts": "timeouts", "tail_loss_probes": "ptos"}
 """Counters of TCP and what the overview calls them: a tail loss probe is TCP's probe timeout (RFC 8985, section 7)."""
 
 
-def fill(end: End, run: Run, flow: str, name: str, most_points: int) -> None:
+def fill(end: End, run: Run, flow: str, name: str) -> None:
     """Add to an endpoint what its trace does not have, from the tables of the run.
 
     Parameters
@@ -49,19 +47,17 @@ def fill(end: End, run: Run, flow: str, name: str, most_points: int) -> None:
         The run.
     flow, name
         The flow, and which end of it: `sender` or `receiver`.
-    most_points
-        Most packets, and most samples of each series.
     """
     element = f"{flow}.{name}"
     if not len(end.sent) and not len(end.received) and (packets := run.table("packets")) is not None:
-        _fill_packets(end, packets, flow, element, most_points)
+        _fill_packets(end, packets, flow, element)
     if (series := run.table("series")) is not None:
-        _fill_series(end, series.filter(pl.col("element") == element), most_points)
+        _fill_series(end, series.filter(pl.col("element") == element))
     if not len(end.acks[0]) and (acks := run.table("acks")) is not None:
-        _fill_acks(end, acks.filter(pl.col("element") == element), most_points)
+        _fill_acks(end, acks.filter(pl.col("element") == element))
 
 
-def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str, most_points: int) -> None:
+def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str) -> None:
     rows = table.filter(pl.col("flow") == flow)
     here = rows.filter(pl.col("element") == element)
     sent, received = (here.filter(pl.col("event") == event) for event in ("departure", "arrival"))
@@ -73,33 +69,19 @@ def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str, most_p
     own = set(sent["packet_id"].to_list())
     fates = zip(dropped["packet_id"].to_list(), dropped["time_ns"].to_list(), dropped["element"].to_list(), strict=True)
     end.drops = {_local(identity): (time // 1000, place) for identity, time, place in fates if identity in own}
-    # both ends must keep the same packets: which ones follows from the flow, and from the number alone
-    largest = rows.filter(pl.col("element").cast(pl.String).is_in([f"{flow}.sender", f"{flow}.receiver"])).height // 2
-    step = max(1, -(-largest // most_points))
-    always = {_local(identity) for identity in dropped["packet_id"].to_list()}
-    end.sent, end.received = _packets(sent, step, always), _packets(received, step, always)
-    end.complete = step == 1
-    if step > 1:
-        shown, of = len(end.sent) + len(end.received), sent.height + received.height
-        text = f"shown: {shown:,} of {of:,} packets: every {step}th, and all whose number the network dropped"
-        end.notes.append(text.replace(",", "\u202f"))
+    end.sent, end.received = _packets(sent), _packets(received)
 
 
 def _local(identity: int) -> int:
     return identity & ((1 << LOCAL_BITS) - 1)
 
 
-def _packets(rows: pl.DataFrame, step: int, always: Iterable[int]) -> Packets:
-    if rows.is_empty():
-        return Packets()
+def _packets(rows: pl.DataFrame) -> Packets:
     number = rows["packet_id"].to_numpy().astype(np.int64) & ((1 << LOCAL_BITS) - 1)
-    kept = np.ones(len(number), dtype=bool)
-    if step > 1:
-        kept = (number % step == 0) | np.isin(number, np.array(sorted(always), dtype=np.int64))
-    size = rows["size_bytes"].to_numpy().astype(np.int64)[kept]
-    time_us = np.rint(rows["time_ns"].to_numpy()[kept] / 1000).astype(np.int64)
+    size = rows["size_bytes"].to_numpy().astype(np.int64)
+    time_us = np.rint(rows["time_ns"].to_numpy() / 1000).astype(np.int64)
     frames = (size > LONGEST_HEADERS).astype(np.int64)
-    return Packets(time_us, number[kept], np.full(len(size), 3, dtype=np.int64), size, frames, CONTENTS)
+    return Packets(time_us, number, np.full(len(size), 3, dtype=np.int64), size, frames, CONTENTS)
 
 
 def _samples(series: pl.DataFrame, metric: str, scale: float) -> tuple[Integers, Integers]:
@@ -107,15 +89,11 @@ def _samples(series: pl.DataFrame, metric: str, scale: float) -> tuple[Integers,
     return integers(rows["time_s"].to_numpy(), 1e6), integers(rows["value"].to_numpy(), scale)
 
 
-def _fill_series(end: End, series: pl.DataFrame, most_points: int) -> None:
+def _fill_series(end: End, series: pl.DataFrame) -> None:
     for name, scale in METRICS.items():
         time_us, values = _samples(series, name, scale)
         if len(values) and name not in end.metrics:
-            changed = changes(time_us, values)
-            end.metrics[name] = thinned(*changed, most_points)
-            if len(end.metrics[name][0]) < len(changed[0]):
-                shown, of = len(end.metrics[name][0]), len(changed[0])
-                end.notes.append(f"shown: {shown} of {of} changes of {name}: first, least, largest, last of each group")
+            end.metrics[name] = changes(time_us, values)
     _fill_phases(end, series)
     time_us, lost = _samples(series, "lost_packets", 1)
     if len(lost) and not len(end.lost[0]):
@@ -153,12 +131,11 @@ def _fill_rtt(end: End, series: pl.DataFrame) -> None:
         end.facts["min_rtt_ms"] = int(least.min()) / 1000
 
 
-def _fill_acks(end: End, acks: pl.DataFrame, most_points: int) -> None:
+def _fill_acks(end: End, acks: pl.DataFrame) -> None:
     if acks.is_empty():
         return
     if end.facts.get("acks_received") is None:
         end.facts["acks_received"] = acks.height
     times = np.rint(acks["time_ns"].to_numpy() / 1000).astype(np.int64)
-    so_far = acks["packets"].to_numpy().astype(np.int64).cumsum()
-    end.acks = thinned(times, so_far, most_points) if len(times) else (none(), none())
+    end.acks = (times, acks["packets"].to_numpy().astype(np.int64).cumsum())
     end.acks_are = "count"

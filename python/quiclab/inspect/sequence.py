@@ -13,6 +13,7 @@ The fate of one that does not appear at the other end is told apart:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,38 @@ ARRIVED, DROPPED, ONE_END, RECEIVED = range(4)
 ZERO_RTT, ONE_RTT = 2, 3
 
 
-def arrows(source: End | None, target: End | None) -> dict[str, Any]:
-    """Return the packets from one endpoint to another as columns of the page.
+@dataclass(frozen=True)
+class Arrows:
+    """The packets from one endpoint to another.
+
+    Attributes
+    ----------
+    columns
+        Columns of the page.
+    shown, of
+        How many packets are in them, of how many.
+    step
+        They are those whose number is a multiple of this, and those that did not arrive or were declared lost.
+    early
+        How many arrive before they are sent.
+    """
+
+    columns: dict[str, Any]
+    shown: int
+    of: int
+    step: int
+    early: int
+
+
+def arrows(source: End | None, target: End | None, most: int) -> Arrows:
+    """Return the packets from one endpoint to another.
 
     Parameters
     ----------
     source, target
         Sending and receiving end; `None` if nothing is known of it.
+    most
+        Most packets to show, beside those that were lost; of these, too, that many at most.
     """
     sent = source.sent if source else Packets()
     received = target.received if target else Packets()
@@ -59,7 +85,14 @@ def arrows(source: End | None, target: End | None) -> dict[str, Any]:
         "declared": np.concatenate((_declared(source), np.zeros(len(unmatched), dtype=np.int64))),
     }
     order = np.argsort(rows["time"], kind="stable")
-    return {"contents": names, **{name: differences(column[order]) for name, column in rows.items()}}
+    rows = {name: column[order] for name, column in rows.items()}
+    step = max(1, -(-len(order) // most))
+    lost = np.flatnonzero((rows["fate"] == DROPPED) | (rows["declared"] > 0))
+    kept = rows["number"] % step == 0
+    kept[lost[:: max(1, -(-len(lost) // most))]] = True
+    shown = {name: differences(column[kept]) for name, column in rows.items()}
+    early = int((rows["flight"] < 0).sum())
+    return Arrows({"contents": names, **shown}, int(kept.sum()), len(order), step, early)
 
 
 def _keys(number: Integers, space: Integers) -> Integers:
@@ -91,9 +124,3 @@ def _declared(source: End | None) -> Integers:
     when = dict(zip(_keys(source.lost[1], source.lost[2]).tolist(), source.lost[0].tolist(), strict=True))
     keys, times = _keys(source.sent.number, source.sent.space).tolist(), source.sent.time_us.tolist()
     return np.array([max(when[key] - time, 1) if key in when else 0 for key, time in zip(keys, times, strict=True)])
-
-
-def early(columns: dict[str, Any]) -> int:
-    """Count the packets that arrive before they are sent."""
-    flight = np.cumsum(np.array(columns["flight"], dtype=np.int64))
-    return int((flight < 0).sum())

@@ -29,6 +29,8 @@ ALLOWED = (
 ENDS = ("sender", "receiver")
 MOST_POINTS = 20_000
 LEAST_POINTS = 100
+READ_POINTS = 200_000
+"""What is asked for from the reader of qlog: all if possible, because both ends must show the same packets."""
 SAMPLING = "10 ms"
 """Interval of time series where the scenario has none."""
 TABLES = ("series", "packets", "acks")
@@ -95,12 +97,12 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {ALLOWED}") from error
     with progress(f"reading {path}"):
-        traces = read_qlog(path, most_points)
+        traces = read_qlog(path)
     numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
     return Run(path.name, f"qlog file {path}", numbered, points=most_points)
 
 
-def read_qlog(path: Path, most_points: int) -> list[dict[str, Any]]:
+def read_qlog(path: Path) -> list[dict[str, Any]]:
     """Return the traces of a qlog file.
 
     Raises
@@ -109,15 +111,13 @@ def read_qlog(path: Path, most_points: int) -> list[dict[str, Any]]:
         If it cannot be read, or holds none.
     """
     try:
-        document = json.loads(engine().inspect_qlog(str(path), most_points))
+        traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS))
     except (OSError, ValueError) as error:
-        sentence = str(error)
-        named = sentence if str(path) in sentence else f"{path}: {sentence}"
-        raise RequestError(f"{named.rstrip('.')}; {ALLOWED}") from error
-    traces = document.get("traces", [document]) if isinstance(document, dict) else document
+        sentence = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        raise RequestError(f"cannot read {path}: {sentence}; {ALLOWED}") from error
     if not traces:
         raise RequestError(f"{path} has no trace; {ALLOWED}")
-    return list(traces)
+    return traces
 
 
 def _is_result(path: Path) -> bool:
@@ -135,7 +135,7 @@ def _directory(folder: Path, most_points: int, progress: Say, file: Path | None 
     except UnicodeDecodeError as error:
         raise RequestError(f"cannot read the result {path}: it is not UTF-8 text") from error
     name = folder.resolve().name if path.name == "result.json" else path.stem
-    run = Run(name, f"result {path}", result=result, points=_points(result, most_points))
+    run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, most_points))
     recorded = result.data["scenario"].get("record") or {}
     present = {"series": recorded.get("series_interval"), **{key: recorded.get(key) for key in ("packets", "acks")}}
     with progress(f"reading the tables of {folder}"):
@@ -144,6 +144,10 @@ def _directory(folder: Path, most_points: int, progress: Say, file: Path | None 
     if recorded.get("qlog"):
         _read_ends(run, folder, progress)
     return run
+
+
+def _what(result: RunResult) -> str:
+    return f"{result.scenario.name}, seed {result.seed}, digest {result.digest[:12]}"
 
 
 def _points(result: RunResult, most_points: int) -> int:
@@ -168,7 +172,7 @@ def _read_ends(run: Run, folder: Path, progress: Say) -> None:
             path = folder / f"{flow}.{end}.sqlog"
             if path.is_file():
                 with progress(f"reading {path.name}"):
-                    run.traces[flow, end] = read_qlog(path, run.points)[0]
+                    run.traces[flow, end] = read_qlog(path)[0]
 
 
 def _scenario(path: Path, most_points: int, progress: Say) -> Run:
@@ -176,7 +180,7 @@ def _scenario(path: Path, most_points: int, progress: Say) -> Run:
     with TemporaryDirectory(prefix="quiclab-inspect-") as folder:
         with progress(f"running {scenario.name} with recording on") as step:
             result = run_scenario(recording(scenario), base_dir=path.parent, record_dir=folder, progress=step)
-        origin = f"scenario {path}, run with seed {result.seed} and recording on"
+        origin = f"scenario {path}, run for this page with recording on: {_what(result)}"
         run = Run(path.stem, origin, result=result, points=_points(result, most_points))
         run.tables = {name: getattr(result, name) for name in TABLES}
         _read_ends(run, Path(folder), progress)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from quiclab.inspect import links, qlog, records, sequence
-from quiclab.inspect.columns import Integers, differences, integers
+from quiclab.inspect.columns import Integers, counted, differences, integers, thinned
 from quiclab.inspect.ends import End
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ FACTS = (
     ("mean_rtt_ms", "RTT, mean [ms]"),
     ("min_rtt_ms", "RTT, least [ms]"),
     ("acks_received", "Acknowledgements received"),
-    ("ack_ratio", "Acknowledgements per packet"),
+    ("ack_ratio", "Data packets per acknowledgement"),
     ("ptos", "Probe timeouts"),
     ("timeouts", "Retransmission timeouts"),
 )
@@ -90,7 +90,7 @@ def side(run: Run) -> Side:
         "name": run.name,
         "origin": run.origin,
         "duration": max([*last, 1]),
-        "connections": [_connection(item) for item in connections],
+        "connections": [_connection(item, run.points) for item in connections],
         "links": shown,
         "links_note": "" if shown else _no_links(run),
         "warnings": list(run.result.warnings) if run.result else [],
@@ -112,7 +112,9 @@ def _of_run(run: Run) -> list[Connection]:
         for name in ("sender", "receiver"):
             trace = run.traces.get((flow, name))
             end = qlog.end_of(trace) if trace else End(role="unknown")
-            records.fill(end, run, flow, name, run.points)
+            records.fill(end, run, flow, name)
+            if not end.frame_kinds and end.sizes:
+                _delivered(end, outcome.delivered_bytes)
             end.facts["stack"] = _stack(run, flow, name)
             end.facts["goodput_mbps"] = outcome.goodput_mbps
             if outcome.download_time_s is not None:
@@ -124,6 +126,13 @@ def _of_run(run: Run) -> list[Connection]:
         notes = [f"The flow failed: {outcome.failure}"] if outcome.failed else []
         found.append(Connection(flow, ends[client], ends[server], notes + _missing(run, ends)))
     return found
+
+
+def _delivered(end: End, size: int) -> None:
+    """Set what reached the application against all that was on the wire, where contents are not known."""
+    end.frame_kinds = {"delivered to the application": (0, size)}
+    end.rest = "headers, handshake, acknowledgements, what was sent again"
+    end.contents_note = "IP packets in both directions, at this end."
 
 
 def _missing(run: Run, ends: Mapping[str, End]) -> list[str]:
@@ -167,7 +176,9 @@ def _of_traces(run: Run) -> list[Connection]:
     if sorted(end.role for end in ends) == ["client", "server"]:
         client, server = sorted(ends, key=lambda end: end.role)
         _to_zero([client, server])
-        note = "The file has a trace of a client and one of a server: they are taken for the two ends of one connection."
+        note = (
+            "The file has a trace of a client and one of a server: they are taken for the two ends of one connection."
+        )
         return [Connection(titles[0], client, server, [note])]
     found = []
     for index, (end, title) in enumerate(zip(ends, titles, strict=True), start=1):
@@ -191,45 +202,69 @@ def _to_zero(ends: list[End]) -> None:
         end.shift(-start)
 
 
-def _connection(item: Connection) -> dict[str, Any]:
-    both = [sequence.arrows(item.client, item.server), sequence.arrows(item.server, item.client)]
+def _connection(item: Connection, most: int) -> dict[str, Any]:
+    both = [sequence.arrows(item.client, item.server, most), sequence.arrows(item.server, item.client, most)]
     notes = list(item.notes)
-    early = sum(sequence.early(columns) for columns in both)
+    for found, direction in zip(both, ("client to server", "server to client"), strict=True):
+        if found.shown < found.of:
+            which = f"every {found.step}th number, and those lost"
+            notes.append(f"shown: {counted(found.shown, found.of)} packets from {direction}: {which}")
+    early = sum(found.early for found in both)
     if early:
         notes.append(f"{early} packets arrive before they are sent: the clocks of the two ends differ.")
     return {
         "name": item.name,
         "notes": notes,
-        "ends": [_end(item.client), _end(item.server)],
-        "arrows": both,
+        "ends": [_end(item.client, most), _end(item.server, most)],
+        "arrows": [found.columns for found in both],
     }
 
 
-def _end(end: End | None) -> dict[str, Any] | None:
+def _end(end: End | None, most: int) -> dict[str, Any] | None:
     if end is None:
         return None
-    most = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MOST_STREAMS]
-    chosen = sorted(most, key=lambda stream: (int(stream["id"]), str(stream["direction"])))
     notes = list(end.notes)
-    if len(chosen) < len(end.streams):
-        notes.append(f"shown: {len(chosen)} of {len(end.streams)} streams: those with the most bytes")
+    lost = slice(None, None, max(1, -(-len(end.lost[0]) // most)))
+    samples = {name: thinned(*columns, most) for name, columns in end.metrics.items()}
+    samples["acks"] = thinned(*end.acks, most)
+    for name, (times, _) in samples.items():
+        of = len(end.acks[0] if name == "acks" else end.metrics[name][0])
+        if len(times) < of:
+            what = "acknowledgements" if name == "acks" else f"changes of {name}"
+            notes.append(f"shown: {counted(len(times), of)} {what}: first, least, largest and last of equal groups")
+    acks = samples.pop("acks")
     return {
         "role": end.role,
         "notes": notes,
         "facts": [[label, end.facts.get(name)] for name, label in FACTS],
-        "lost": {"t": differences(end.lost[0]), "n": differences(end.lost[1])},
-        "acks": {"t": differences(end.acks[0]), "v": differences(end.acks[1]), "are": end.acks_are},
-        "metrics": {name: {"t": differences(t), "v": differences(v)} for name, (t, v) in end.metrics.items()},
+        "lost": {"t": differences(end.lost[0][lost]), "n": differences(end.lost[1][lost])},
+        "acks": {"t": differences(acks[0]), "v": differences(acks[1]), "are": end.acks_are},
+        "metrics": {name: {"t": differences(t), "v": differences(v)} for name, (t, v) in samples.items()},
         "phases": end.phases,
-        "streams": [_stream(stream, end.offset_us) for stream in chosen],
-        "kinds": [[kind, count, size] for kind, (count, size) in end.frame_kinds.items()],
+        "streams": _streams(end, most, notes),
+        "kinds": [[kind, count or None, size] for kind, (count, size) in end.frame_kinds.items()],
+        "kinds_note": end.contents_note,
+        "rest": end.rest,
         "sizes": [[size, *count] for size, count in sorted(end.sizes.items())],
         "bytes": [end.facts.get("bytes_sent"), end.facts.get("bytes_received")],
     }
 
 
-def _stream(stream: Mapping[str, Any], offset_us: int) -> dict[str, Any]:
-    frames = stream["frames"]
+def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:
+    """Return the streams with most bytes, in the order of their numbers; notes get what is left out."""
+    largest = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MOST_STREAMS]
+    chosen = sorted(largest, key=lambda stream: (int(stream["id"]), str(stream["direction"])))
+    if len(chosen) < len(end.streams):
+        notes.append(f"shown: {counted(len(chosen), len(end.streams))} streams: those with the most bytes")
+    frames = sum(len(stream["frames"]["time_ms"]) for stream in chosen)
+    step = max(1, -(-frames // most))
+    if step > 1:
+        notes.append(f"shown: every {step}th of {frames} stream frames")
+    return [_stream(stream, end.offset_us, step) for stream in chosen]
+
+
+def _stream(stream: Mapping[str, Any], offset_us: int, step: int) -> dict[str, Any]:
+    frames = {name: values[::step] for name, values in stream["frames"].items()}
     again: Integers = integers([float(bool(value)) for value in frames["retransmitted"]])
     return {
         "id": int(stream["id"]),

@@ -59,7 +59,7 @@ function numbersSpec(connection, which, until) {
   series.push({ label, kind: "step", colour: "green", until, t: end.acks.t, v: end.acks.v });
   const known = Array.from(end.lost.n.keys()).filter((i) => end.lost.n[i] >= 0 );
   series.push({
-    label: "when declared lost", kind: "cross", colour: "orange",
+    label: "when declared lost", kind: "plus", colour: "orange",
     t: known.map((i) => end.lost.t[i]), v: known.map((i) => end.lost.n[i]),
     text: (k) => `packet ${number(end.lost.n[known[k]])} declared lost ${time(end.lost.t[known[k]])}`,
   });

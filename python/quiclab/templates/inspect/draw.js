@@ -1,7 +1,7 @@
-// Series of a chart: steps, lines, points, crosses, bands.
+// Series of a chart: steps, points, crosses, bands.
 //
-// A series is { label, kind, colour, t, v }. Kinds: `step` and `dash` hold a value until the next, `points` and `cross`
-// are single ones; a cross without `v` stands at the lower edge. A point may have a text of its own: `text(i)`.
+// A series is { label, kind, colour, t, v }. Kinds: `step` and `dash` hold a value until the next, `points`, `cross` and
+// `plus` are single ones; a cross without `v` stands at the lower edge. A point may have a text of its own: `text(i)`.
 
 const BANDS = {
   slow_start: "green", conservative_slow_start: "sky", congestion_avoidance: "blue", recovery: "vermillion",
@@ -25,6 +25,16 @@ function cross(context, x, y, size) {
   context.lineTo(x + size, y - size);
 }
 
+function plus(context, x, y, size) {
+  context.moveTo(x - size, y);
+  context.lineTo(x + size, y);
+  context.moveTo(x, y - size);
+  context.lineTo(x, y + size);
+}
+
+const SYMBOLS = { cross, plus };
+const SINGLE = new Set(["points", "cross", "plus"]);
+
 function legendOf(spec) {
   const items = spec.series.filter((item) => item.t.length).map(({ label, kind, colour }) => ({ label, kind, colour }));
   const states = [...new Set((spec.bands ?? []).map(([, state]) => state))];
@@ -37,7 +47,7 @@ function extent(spec, from, to) {
   let most = spec.least ?? 0;
   for (const { t, v, kind } of spec.series ?? []) {
     if (!v) continue;
-    const held = kind === "step" || kind === "dash" ? 1 : 0;
+    const held = SINGLE.has(kind) ? 0 : 1;
     const end = lowerBound(t, to);
     for (let i = Math.max(0, lowerBound(t, from) - held); i < end; i += 1) {
       if (v[i] > most) most = v[i];
@@ -89,12 +99,13 @@ function drawPoints(context, { t, v, colour, size }, plot, from, to) {
   for (let i = first; i < end; i += 1) context.fillRect(plot.x(t[i]) - side / 2, plot.y(v[i]) - side / 2, side, side);
 }
 
-function drawCrosses(context, { t, v, colour }, plot, from, to) {
+function drawSymbols(context, { t, v, colour, kind }, plot, from, to) {
+  const symbol = SYMBOLS[kind];
   context.strokeStyle = theme[colour];
   context.lineWidth = 1.4;
   context.beginPath();
   const end = lowerBound(t, to + 1);
-  for (let i = lowerBound(t, from); i < end; i += 1) cross(context, plot.x(t[i]), v ? plot.y(v[i]) : plot.frame.bottom - 5, 3);
+  for (let i = lowerBound(t, from); i < end; i += 1) symbol(context, plot.x(t[i]), v ? plot.y(v[i]) : plot.frame.bottom - 5, 3);
   context.stroke();
   context.lineWidth = 1;
 }
@@ -104,7 +115,7 @@ function drawSeries(context, spec, plot, from, to) {
   for (const series of spec.series) {
     if (!series.t.length) continue;
     if (series.kind === "points") drawPoints(context, series, plot, from, to);
-    else if (series.kind === "cross") drawCrosses(context, series, plot, from, to);
+    else if (SYMBOLS[series.kind]) drawSymbols(context, series, plot, from, to);
     else drawStep(context, series, plot, from, to);
   }
 }
@@ -127,7 +138,7 @@ function seriesTip(spec, plot, x, y) {
   const lines = [];
   for (const series of spec.series) {
     const { t, v, label, kind } = series;
-    if (kind === "points" || kind === "cross") {
+    if (SINGLE.has(kind)) {
       const index = nearestPoint(series, plot, x, y);
       if (index >= 0) lines.push(series.text ? series.text(index) : `${label} at ${time(t[index])}`);
     } else if (t.length && at >= t[0]) {

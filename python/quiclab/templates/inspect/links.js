@@ -10,7 +10,7 @@ function queueSpec(links, colours, until) {
   for (const { name, drops } of links) {
     if (drops.length) series.push({ label: `dropped by ${name}`, kind: "cross", colour: colours[name], t: drops, text: (i) => `dropped by ${name} ${time(drops[i])}` });
   }
-  return { title: "Queue, the packet in service included", unit: "packets", height: 180, series };
+  return { title: "Queue [packets], the one in service included", unit: "packets", height: 180, series };
 }
 
 function rateSpec(links, colours, until) {

@@ -20,10 +20,11 @@ const actions = {
     sequences.set(at - span / 2, at + span / 2);
   },
   band(context, x, box) {
-    const [from, to] = [x(sequences.from), x(sequences.to)];
-    context.globalAlpha = 0.15;
+    const [from, to] = [x(sequences.from), Math.max(x(sequences.to), x(sequences.from) + 2)];
     context.fillStyle = theme.soft;
-    context.fillRect(from, box.top, Math.max(to - from, 1.5), box.bottom - box.top);
+    context.fillRect(from, box.top - 3, to - from, 5);
+    context.globalAlpha = 0.5;
+    for (const edge of [from, to]) line(context, theme.soft, edge, box.top, edge, box.bottom);
     context.globalAlpha = 1;
   },
 };
@@ -39,6 +40,7 @@ function columns(identity, draw) {
   }
 }
 
+document.getElementById("sequence-legend").replaceWith(legend([...KINDS, LOST]));
 const empty = (panel, text) => panel.append(element("p", { class: "empty", text }));
 
 function drawCongestion() {

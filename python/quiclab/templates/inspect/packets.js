@@ -1,22 +1,22 @@
 // What packets are made of, and how long they are. These are numbers over the whole recording.
 
 const BIN = 50;
-const KIND_COLOURS = { stream: "blue", crypto: "orange", ack: "green", padding: "grey", datagram: "sky" };
+const KIND_COLOURS = { stream: "blue", crypto: "orange", ack: "green", padding: "grey", datagram: "sky", "delivered to the application": "blue" };
 
-// Bytes of each kind of frame as a whole bar; what no frame accounts for are headers and authentication tags.
+// Bytes of each kind of frame as a whole bar, and what no frame accounts for (`rest`, such as headers).
 function composition(end) {
   const kinds = end.kinds.filter(([, , bytes]) => bytes > 0).sort((a, b) => b[2] - a[2]);
   const total = (end.bytes[0] ?? 0) + (end.bytes[1] ?? 0);
   const framed = kinds.reduce((sum, [, , bytes]) => sum + bytes, 0);
   const parts = kinds.map(([kind, count, bytes]) => ({ kind, count, bytes, colour: KIND_COLOURS[kind] ?? "purple" }));
-  if (total > framed) parts.push({ kind: "headers and tags", count: null, bytes: total - framed, colour: "vermillion" });
+  if (total > framed) parts.push({ kind: end.rest, count: null, bytes: total - framed, colour: "vermillion" });
   return { parts, total: Math.max(total, framed) };
 }
 
 function drawComposition(parent, end) {
   parent.append(element("h3", { text: "Bytes sent and received, by what they are" }));
   if (!end.kinds.length) {
-    parent.append(element("p", { class: "empty", text: "What is in the packets is known from qlog only." }));
+    parent.append(element("p", { class: "empty", text: "What is in the packets is known from qlog only, and nothing of it was recorded." }));
     return;
   }
   const { parts, total } = composition(end);
@@ -29,7 +29,7 @@ function drawComposition(parent, end) {
     const cells = [number(count), number(bytes), `${share.toFixed(2)} %`].map((text) => element("td", { text }));
     rows.append(element("tr", {}, element("th", { scope: "row" }, swatch, kind), ...cells));
   }
-  parent.append(bar, element("div", { class: "scroll" }, rows));
+  parent.append(bar, element("div", { class: "scroll" }, rows), element("p", { class: "soft", text: end.kinds_note }));
 }
 
 const headRow = (texts) => element("thead", {}, element("tr", {}, ...texts.map((text) => element("th", { scope: "col", text }))));
@@ -70,7 +70,7 @@ function drawHistogram(parent, end, { most, last }) {
     return;
   }
   parent.append(legend([{ label: "sent", kind: "box", colour: "blue" }, { label: "received", kind: "box", colour: "orange" }]));
-  const [width, height, left, base] = [640, 170, 52, 140];
+  const [width, height, left, base] = [640, 176, 52, 140];
   const image = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histogram of the lengths of packets" });
   const step = (width - left - 8) / last;
   for (const value of ticks(0, most, 4).found) {

@@ -107,7 +107,8 @@ class Plot {
   }
 
   drawAxes(context, box, low, high) {
-    const [size, unit] = unitOf(this.spec.unit ?? "number", high);
+    const [size, name] = unitOf(this.spec.unit ?? "number", high);
+    const unit = name.length > 6 ? "" : name; // a long one is in the title
     context.textBaseline = "middle";
     context.textAlign = "right";
     const marks = this.spec.rows ? [] : ticks(low / size, high / size, (box.bottom - box.top) / 32).found;

@@ -5,7 +5,7 @@ const SPACES = ["Initial", "Handshake", "0-RTT", "1-RTT"];
 const KINDS = [
   { label: "handshake (crypto)", colour: "orange", kind: "step" },
   { label: "data", colour: "blue", kind: "step" },
-  { label: "acknowledgements only", colour: "green", kind: "step" },
+  { label: "acknowledgements only (TCP: at most 80 B)", colour: "green", kind: "step" },
   { label: "other", colour: "purple", kind: "step" },
 ];
 const LOST = { label: "did not arrive, or declared lost", colour: "vermillion", kind: "cross" };
@@ -13,8 +13,12 @@ const SEQUENCE_HEIGHT = 620;
 const FIRST_ARROWS = 60;
 const MANY_ARROWS = 400;
 const LABELLED_ARROWS = 45;
-// labels stand nearer to where a packet was sent, so that those of the two directions do not meet
-const LABEL_AT = 0.27;
+// labels stand nearer to where a packet arrives: packets of a burst are apart there
+const LABEL_AT = 0.72;
+const LABEL_HEIGHT = 11;
+const LABEL_LENGTH = 52;
+// half an arrow falls by so many pixels, so that what comes in and what goes out can be told apart
+const HALF_FALL = 14;
 
 function kindOf(space, frames) {
   if (space < 2 || frames.includes("crypto")) return 0;
@@ -89,8 +93,8 @@ class Sequence {
       for (let i = lowerBound(arrows.time, from - arrows.longest); i < last; i += 1) {
         if (arrows.time[i] + Math.max(arrows.flight[i], 0) < from) continue;
         const fate = arrows.fate[i];
-        const y0 = this.y(arrows.time[i]);
-        const y1 = this.y(arrows.time[i] + arrows.flight[i]);
+        const y0 = this.y(arrows.time[i]) - (fate === RECEIVED ? HALF_FALL : 0);
+        const y1 = this.y(arrows.time[i] + arrows.flight[i]) + (fate === ONE_END ? HALF_FALL : 0);
         const x0 = fate === RECEIVED ? middle : start;
         const x1 = fate === ARRIVED || fate === RECEIVED ? end : middle;
         const kind = kindOf(arrows.space[i], arrows.contents[arrows.frames[i]]);
@@ -113,26 +117,55 @@ class Sequence {
         context.moveTo(arrow.x0, arrow.y0);
         context.lineTo(arrow.x1, arrow.y1);
         if (arrow.fate === DROPPED) cross(context, arrow.x1, arrow.y1, many ? 2 : 4);
-        else if (!many && (arrow.fate === ARRIVED || arrow.fate === RECEIVED)) arrowHead(context, arrow);
+        else if (!many) arrowHead(context, arrow);
       }
       context.stroke();
     });
     context.globalAlpha = 1;
     context.lineWidth = 1;
-    if (this.visible.length <= LABELLED_ARROWS) for (const arrow of this.visible) this.drawLabel(context, arrow);
+    if (this.visible.length <= LABELLED_ARROWS) this.drawLabels(context);
   }
 
-  drawLabel(context, arrow) {
-    const arrows = this.connection.arrows[arrow.direction];
+  // Packets on one line share a label; one that would cover another is left out.
+  drawLabels(context) {
+    const ends = [-Infinity, -Infinity];
+    let group = [];
+    const draw = () => {
+      if (!group.length) return;
+      const [{ direction, y1 }] = group;
+      if (y1 - ends[direction] >= LABEL_HEIGHT) {
+        ends[direction] = y1;
+        this.drawLabel(context, group[0], this.label(group));
+      }
+      group = [];
+    };
+    for (const direction of [0, 1]) {
+      for (const arrow of this.visible.filter((item) => item.direction === direction)) {
+        if (group.length && Math.abs(arrow.y0 - group[0].y0) + Math.abs(arrow.y1 - group[0].y1) > 2) draw();
+        group.push(arrow);
+      }
+      draw();
+    }
+  }
+
+  label(group) {
+    const arrows = this.connection.arrows[group[0].direction];
+    const name = ({ i }) => `${SPACES[arrows.space[i]]} ${arrows.number[i]}`;
+    const text = group.length > 1 ? group.map(name).join(", ") : `${name(group[0])}: ${arrows.contents[arrows.frames[group[0].i]]}`;
+    return text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text;
+  }
+
+  drawLabel(context, arrow, text) {
     context.save();
-    context.translate(arrow.x0 + (arrow.x1 - arrow.x0) * LABEL_AT, arrow.y0 + (arrow.y1 - arrow.y0) * LABEL_AT);
+    const part = { [ONE_END]: 0.75, [RECEIVED]: 0.25, [DROPPED]: 0.5 }[arrow.fate] ?? LABEL_AT;
+    context.translate(arrow.x0 + (arrow.x1 - arrow.x0) * part, arrow.y0 + (arrow.y1 - arrow.y0) * part);
     const angle = Math.atan2(arrow.y1 - arrow.y0, arrow.x1 - arrow.x0);
     context.rotate(arrow.x1 < arrow.x0 ? angle + Math.PI : angle);
     context.textAlign = "center";
     context.textBaseline = "bottom";
     context.fillStyle = theme.text;
     context.font = "10px system-ui, sans-serif";
-    context.fillText(`${SPACES[arrows.space[arrow.i]]} ${arrows.number[arrow.i]}: ${arrows.contents[arrows.frames[arrow.i]]}`, 0, -1);
+    context.fillText(text, 0, -1);
     context.restore();
   }
 

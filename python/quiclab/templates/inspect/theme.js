@@ -39,7 +39,9 @@ function legend(items) {
     const colour = `var(--${item.colour})`;
     let swatch = element("i", { class: "line", style: `border-color:${colour}` });
     if (item.kind === "dash") swatch.classList.add("dashed");
-    if (item.kind === "cross") swatch = element("i", { class: "cross", style: `color:${colour}`, text: "×" });
+    if (item.kind === "cross" || item.kind === "plus") {
+      swatch = element("i", { class: "cross", style: `color:${colour}`, text: item.kind === "plus" ? "+" : "×" });
+    }
     if (item.kind === "points") swatch = element("i", { class: "dot", style: `background:${colour}` });
     if (item.kind === "box") swatch = element("i", { class: "box", style: `background:${colour};opacity:${item.opacity ?? 1}` });
     row.append(element("span", {}, swatch, item.label));
