@@ -44,7 +44,6 @@ app.add_typer(qlog_app, name="qlog")
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
-app.command("inspect")(inspect_command)
 
 # what typer returns after Ctrl-C
 STOPPED = 130
@@ -212,6 +211,9 @@ def version_of(result: RunResult) -> str:
     versions = result.data.get("versions")
     versions = versions if isinstance(versions, dict) else {}
     return f"quiclab {versions.get('quiclab', '(unknown)')}, build {versions.get('build', '(not noted)')}"
+
+
+app.command("inspect")(inspect_command)
 
 
 @qlog_app.command("export")

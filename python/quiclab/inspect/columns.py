@@ -23,9 +23,10 @@ def integers(values: Sequence[float | None] | Floats | Integers, scale: float = 
     return np.where(np.isnan(numbers), missing, np.rint(np.nan_to_num(numbers))).astype(np.int64)
 
 
-def counted(shown: int, of: int) -> str:
-    """Write `20 000 of 812 345`."""
-    return f"{shown:,} of {of:,}".replace(",", "\u202f")
+def counted(shown: int, of: int | None = None) -> str:
+    """Write `812 345`, or `20 000 of 812 345`."""
+    text = f"{shown:,}" if of is None else f"{shown:,} of {of:,}"
+    return text.replace(",", "\u202f")
 
 
 def differences(values: Integers) -> list[int]:

@@ -23,8 +23,8 @@ METRICS = {
 }
 """Metrics over time, and by what each is multiplied to be an integer: bytes, µs, kbit/s."""
 
-SPACES = ("initial", "handshake", "0-RTT", "1-RTT")
-"""Packet number spaces by their code; 0-RTT and 1-RTT share one space, but not their keys (RFC 9000, section 12.3)."""
+NO_SPACE = 4
+"""Code of the packet number space where there is none: 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, as in qlog."""
 
 
 def none() -> Integers:
@@ -39,7 +39,7 @@ class Packets:
     Attributes
     ----------
     time_us, number, space, size_bytes
-        One value for each packet; `space` as in `SPACES`.
+        One value for each packet; `space` 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, or `NO_SPACE`.
     frames
         What is in it: a number into `contents`.
     contents

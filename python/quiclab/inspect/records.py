@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from quiclab.inspect.columns import Integers, changes, integers
-from quiclab.inspect.ends import METRICS, End, Packets
+from quiclab.inspect.ends import METRICS, NO_SPACE, End, Packets
 
 if TYPE_CHECKING:
     from quiclab.inspect.source import Run
@@ -22,6 +22,7 @@ LOCAL_BITS = 40
 LONGEST_HEADERS = 80
 """IPv4 (20 B) and TCP (20 B and at most 40 B of options)."""
 CONTENTS = ["no or few data (at most 80 B)", "data"]
+UNKNOWN = ["contents not known"]
 PHASES = (
     "slow_start",
     "conservative_slow_start",
@@ -48,16 +49,16 @@ def fill(end: End, run: Run, flow: str, name: str) -> None:
     flow, name
         The flow, and which end of it: `sender` or `receiver`.
     """
-    element = f"{flow}.{name}"
+    element = run.element(flow, name)
     if not len(end.sent) and not len(end.received) and (packets := run.table("packets")) is not None:
-        _fill_packets(end, packets, flow, element)
+        _fill_packets(end, packets, flow, element, run.stack(flow, name) == "lab-tcp")
     if (series := run.table("series")) is not None:
         _fill_series(end, series.filter(pl.col("element") == element))
     if not len(end.acks[0]) and (acks := run.table("acks")) is not None:
         _fill_acks(end, acks.filter(pl.col("element") == element))
 
 
-def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str) -> None:
+def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str, tcp: bool) -> None:
     rows = table.filter(pl.col("flow") == flow)
     here = rows.filter(pl.col("element") == element)
     sent, received = (here.filter(pl.col("event") == event) for event in ("departure", "arrival"))
@@ -69,19 +70,21 @@ def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str) -> Non
     own = set(sent["packet_id"].to_list())
     fates = zip(dropped["packet_id"].to_list(), dropped["time_ns"].to_list(), dropped["element"].to_list(), strict=True)
     end.drops = {_local(identity): (time // 1000, place) for identity, time, place in fates if identity in own}
-    end.sent, end.received = _packets(sent), _packets(received)
+    end.sent, end.received = _packets(sent, tcp), _packets(received, tcp)
+    end.notes.append("packets are IP packets, from the packet records of the run; what is in them is not known")
 
 
 def _local(identity: int) -> int:
     return identity & ((1 << LOCAL_BITS) - 1)
 
 
-def _packets(rows: pl.DataFrame) -> Packets:
+def _packets(rows: pl.DataFrame, tcp: bool) -> Packets:
     number = rows["packet_id"].to_numpy().astype(np.int64) & ((1 << LOCAL_BITS) - 1)
     size = rows["size_bytes"].to_numpy().astype(np.int64)
     time_us = np.rint(rows["time_ns"].to_numpy() / 1000).astype(np.int64)
-    frames = (size > LONGEST_HEADERS).astype(np.int64)
-    return Packets(time_us, number, np.full(len(size), 3, dtype=np.int64), size, frames, CONTENTS)
+    frames = ((size > LONGEST_HEADERS) & tcp).astype(np.int64)
+    space = np.full(len(size), NO_SPACE, dtype=np.int64)
+    return Packets(time_us, number, space, size, frames, CONTENTS if tcp else UNKNOWN)
 
 
 def _samples(series: pl.DataFrame, metric: str, scale: float) -> tuple[Integers, Integers]:
@@ -98,7 +101,7 @@ def _fill_series(end: End, series: pl.DataFrame) -> None:
     time_us, lost = _samples(series, "lost_packets", 1)
     if len(lost) and not len(end.lost[0]):
         when = time_us[np.diff(lost, prepend=0) > 0]
-        end.lost = (when, np.full(len(when), -1, dtype=np.int64), np.full(len(when), 3, dtype=np.int64))
+        end.lost = (when, np.full(len(when), -1, dtype=np.int64), np.full(len(when), NO_SPACE, dtype=np.int64))
     if len(lost) and end.facts.get("packets_lost") is None:
         end.facts["packets_lost"] = int(lost[-1])
     sent = end.facts.get("packets_sent")

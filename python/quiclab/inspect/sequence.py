@@ -97,7 +97,7 @@ def arrows(source: End | None, target: End | None, most: int) -> Arrows:
 
 def _keys(number: Integers, space: Integers) -> Integers:
     """Return one integer for number and space."""
-    return number * 4 + np.where(space == ZERO_RTT, ONE_RTT, space)
+    return number * 8 + np.where(space == ZERO_RTT, ONE_RTT, space)
 
 
 def _match(sent: Packets, received: Packets) -> tuple[Integers, Integers]:

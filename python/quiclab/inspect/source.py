@@ -64,6 +64,18 @@ class Run:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     points: int = MOST_POINTS
 
+    def element(self, flow: str, end: str) -> str:
+        """Name the element of an end of a flow in the tables; a bearer of the same name takes the short one."""
+        assert self.result is not None  # noqa: S101 - only runs have flows
+        bearers = self.result.data["scenario"].get("bearers") or {}
+        return f"{'flows.' if flow in bearers else ''}{flow}.{end}"
+
+    def stack(self, flow: str, end: str) -> str:
+        """Name the stack of an end of a flow."""
+        assert self.result is not None  # noqa: S101 - only runs have flows
+        table = self.result.data["scenario"]["flows"][flow]
+        return str((table.get(end) or {}).get("stack") or table.get("stack") or "unknown")
+
     def table(self, name: str) -> pl.DataFrame | None:
         """Return a table; `None` if it was not recorded."""
         found = self.tables.get(name)
@@ -113,7 +125,7 @@ def read_qlog(path: Path) -> list[dict[str, Any]]:
     try:
         traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS))
     except (OSError, ValueError) as error:
-        sentence = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        sentence = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise RequestError(f"cannot read {path}: {sentence}; {ALLOWED}") from error
     if not traces:
         raise RequestError(f"{path} has no trace; {ALLOWED}")

@@ -150,7 +150,7 @@ def _client(run: Run, flow: str, ends: Mapping[str, End]) -> str:
         if end.role == "client":
             return name
     if (packets := run.table("packets")) is not None:
-        places = [f"{flow}.{name}" for name in ends]
+        places = [run.element(flow, name) for name in ends]
         made = packets.filter((pl.col("event") == "departure") & pl.col("element").cast(pl.String).is_in(places))
         if made.height:
             return str(made["element"][0]).rpartition(".")[2]
@@ -160,9 +160,8 @@ def _client(run: Run, flow: str, ends: Mapping[str, End]) -> str:
 def _stack(run: Run, flow: str, end: str) -> str:
     """Name stack, profile and congestion control of an end, as far as the scenario does."""
     assert run.result is not None  # noqa: S101 - the caller has looked
-    table = run.result.data["scenario"]["flows"][flow]
-    options = table.get(end) or {}
-    name = options.get("stack") or table.get("stack") or "unknown"
+    options = run.result.data["scenario"]["flows"][flow].get(end) or {}
+    name = run.stack(flow, end)
     version = run.result.data.get("versions", {}).get(name)
     words = [f"{name} {version}" if isinstance(version, str) else name]
     words += [str(options[key]) for key in ("profile", "congestion_control") if isinstance(options.get(key), str)]
@@ -259,7 +258,7 @@ def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:
     frames = sum(len(stream["frames"]["time_ms"]) for stream in chosen)
     step = max(1, -(-frames // most))
     if step > 1:
-        notes.append(f"shown: every {step}th of {frames} stream frames")
+        notes.append(f"shown: every {step}th of {counted(frames)} stream frames")
     return [_stream(stream, end.offset_us, step) for stream in chosen]
 
 

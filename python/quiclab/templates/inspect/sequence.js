@@ -1,7 +1,7 @@
 // The sequence diagram: two time axes, an arrow for each packet from where it was sent to where it arrived.
 
 const [ARRIVED, DROPPED, ONE_END, RECEIVED] = [0, 1, 2, 3];
-const SPACES = ["Initial", "Handshake", "0-RTT", "1-RTT"];
+const SPACES = ["Initial", "Handshake", "0-RTT", "1-RTT", ""];
 const KINDS = [
   { label: "handshake (crypto)", colour: "orange", kind: "step" },
   { label: "data", colour: "blue", kind: "step" },
@@ -150,7 +150,7 @@ class Sequence {
 
   label(group) {
     const arrows = this.connection.arrows[group[0].direction];
-    const name = ({ i }) => `${SPACES[arrows.space[i]]} ${arrows.number[i]}`;
+    const name = ({ i }) => `${SPACES[arrows.space[i]]} ${arrows.number[i]}`.trim();
     const text = group.length > 1 ? group.map(name).join(", ") : `${name(group[0])}: ${arrows.contents[arrows.frames[group[0].i]]}`;
     return text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text;
   }
@@ -173,7 +173,7 @@ class Sequence {
     const arrows = this.connection.arrows[direction];
     const names = ["client to server", "server to client"];
     const lines = [
-      `${SPACES[arrows.space[i]]} packet ${number(arrows.number[i])}, ${names[direction]}`,
+      `${SPACES[arrows.space[i]]} packet ${number(arrows.number[i])}, ${names[direction]}`.trim(),
       `${arrows.contents[arrows.frames[i]] || "contents not known"}, ${number(arrows.bytes[i])} B`,
       fate === RECEIVED ? `arrived ${time(arrows.time[i])}` : `sent ${time(arrows.time[i])}`,
     ];
