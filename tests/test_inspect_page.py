@@ -21,6 +21,8 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not install
 
 PROBE = """
 <script>
+// without a window there are no frames to wait for, once the first one is drawn
+window.requestAnimationFrame = (callback) => setTimeout(callback, 16);
 addEventListener("load", () => setTimeout(async () => {
   const probe = {};
   const drawn = () => new Promise((done) => setTimeout(done, 500));

@@ -91,12 +91,15 @@ function drawStep(context, { t, v, colour, kind, until }, plot, from, to) {
   context.lineWidth = 1;
 }
 
-function drawPoints(context, { t, v, colour, size }, plot, from, to) {
+function drawPoints(context, { t, v, colour }, plot, from, to) {
   context.fillStyle = theme[colour];
   const end = lowerBound(t, to + 1);
   const first = lowerBound(t, from);
-  const side = size ?? (end - first > 2000 ? 1.5 : 3);
-  for (let i = first; i < end; i += 1) context.fillRect(plot.x(t[i]) - side / 2, plot.y(v[i]) - side / 2, side, side);
+  const side = end - first > 2000 ? 2 : 3;
+  for (let i = first; i < end; i += 1) {
+    // on whole pixels, or small squares fade
+    context.fillRect(Math.round(plot.x(t[i]) - side / 2), Math.round(plot.y(v[i]) - side / 2), side, side);
+  }
 }
 
 function drawSymbols(context, { t, v, colour, kind }, plot, from, to) {
