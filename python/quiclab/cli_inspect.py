@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import AbstractContextManager
+import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,7 @@ import typer
 
 from quiclab.cli_study import integer
 from quiclab.inspect import MOST_POINTS, open_run, render, side
-from quiclab.inspect.source import after_a_while
-from quiclab.progress import RunProgress
+from quiclab.progress import LINE_INTERVAL_S, RunProgress
 from quiclab.store import write_atomically
 
 FEWEST_POINTS, LARGEST_POINTS = 100, 1_000_000
@@ -58,4 +58,21 @@ def _progress(text: str) -> AbstractContextManager[Any]:
     if text.startswith("running "):
         print(text, file=sys.stderr)
         return RunProgress(text.removeprefix("running "))
-    return after_a_while(text, lambda line: print(line, file=sys.stderr, flush=True))
+    return nullcontext(_Lines(text))
+
+
+class _Lines:
+    """Lines on stderr with how far a file is read, once it takes a while."""
+
+    FIRST_LINE_S = 2.0
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.next_line = time.monotonic() + self.FIRST_LINE_S
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show how far it is."""
+        now = time.monotonic()
+        if now >= self.next_line:
+            self.next_line = now + LINE_INTERVAL_S
+            print(f"{self.text}: {100 * done / max(total, 1):.0f} %", file=sys.stderr, flush=True)

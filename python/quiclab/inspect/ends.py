@@ -85,6 +85,8 @@ class End:
         What bytes are that no kind accounts for, and what all of them are.
     sizes
         Size of packets [B] -> number sent, number received.
+    parameters
+        Transport parameters by whose they are: `local`, `remote` or `unknown`.
     facts
         Numbers of the overview, by name.
     notes
@@ -109,6 +111,7 @@ class End:
     rest: str = "headers and tags"
     contents_note: str = "QUIC packets in both directions; UDP and IP headers (28 B a datagram) are not counted."
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     drops: dict[int, tuple[int, str]] | None = None

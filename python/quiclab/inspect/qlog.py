@@ -43,6 +43,7 @@ def end_of(trace: Mapping[str, Any]) -> End:
     kinds: Mapping[str, Any] = trace.get("frame_kinds") or {}
     end.frame_kinds = {kind: (int(entry["count"]), int(entry["bytes"])) for kind, entry in kinds.items()}
     end.sizes = {int(row["bytes"]): (int(row["sent"]), int(row["received"])) for row in trace.get("packet_sizes") or []}
+    end.parameters = {whose: dict(values) for whose, values in (trace.get("transport_parameters") or {}).items()}
     end.facts = _facts(trace, end)
     end.notes = [*_left_out(trace), *_unread(counts)]
     return end

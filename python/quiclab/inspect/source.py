@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,7 +35,7 @@ SAMPLING = "10 ms"
 TABLES = ("series", "packets", "acks")
 
 Say: TypeAlias = Callable[[str], AbstractContextManager[Any]]
-"""Gives the progress of one step: a context, in which a run calls it with how far it is."""
+"""Gives the progress of one step: a context, whose value is called with how far a run, or reading a file, is."""
 
 
 @dataclass
@@ -108,14 +107,21 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
             return _directory(path.parent, most_points, progress, path)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {ALLOWED}") from error
-    with progress(f"reading {path}"):
-        traces = read_qlog(path)
+    with progress(f"reading {path}") as step:
+        traces = read_qlog(path, step)
     numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
     return Run(path.name, f"qlog file {path}", numbered, points=most_points)
 
 
-def read_qlog(path: Path) -> list[dict[str, Any]]:
+def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) -> list[dict[str, Any]]:
     """Return the traces of a qlog file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    progress
+        Called now and then with the bytes that have been read and that will be.
 
     Raises
     ------
@@ -123,9 +129,9 @@ def read_qlog(path: Path) -> list[dict[str, Any]]:
         If it cannot be read, or holds none.
     """
     try:
-        traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS))
+        traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS, progress))
     except (OSError, ValueError) as error:
-        sentence = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        sentence = str(error).partition("; allowed")[0]  # what is allowed here is more
         raise RequestError(f"cannot read {path}: {sentence}; {ALLOWED}") from error
     if not traces:
         raise RequestError(f"{path} has no trace; {ALLOWED}")
@@ -183,8 +189,8 @@ def _read_ends(run: Run, folder: Path, progress: Say) -> None:
         for end in ENDS:
             path = folder / f"{flow}.{end}.sqlog"
             if path.is_file():
-                with progress(f"reading {path.name}"):
-                    run.traces[flow, end] = read_qlog(path)[0]
+                with progress(f"reading {path.name}") as step:
+                    run.traces[flow, end] = read_qlog(path, step)[0]
 
 
 def _scenario(path: Path, most_points: int, progress: Say) -> Run:
@@ -211,15 +217,3 @@ def recording(scenario: Scenario) -> Scenario:
 def _stacks(flow: Mapping[str, Any]) -> Iterator[str | None]:
     for table in (flow, flow.get("sender") or {}, flow.get("receiver") or {}):
         yield table.get("stack")
-
-
-@contextmanager
-def after_a_while(text: str, say: Callable[[str], None], seconds: float = 2.0) -> Iterator[None]:
-    """Say what is being done if it takes longer than some seconds."""
-    timer = threading.Timer(seconds, say, (text,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -5,6 +5,7 @@ Times are integers in µs from the start of the run, or from the first event of 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -235,7 +236,8 @@ def _end(end: End | None, most: int) -> dict[str, Any] | None:
     return {
         "role": end.role,
         "notes": notes,
-        "facts": [[label, end.facts.get(name)] for name, label in FACTS],
+        "facts": [[label, _known(end.facts.get(name))] for name, label in FACTS],
+        "parameters": end.parameters,
         "lost": {"t": differences(end.lost[0][lost]), "n": differences(end.lost[1][lost])},
         "acks": {"t": differences(acks[0]), "v": differences(acks[1]), "are": end.acks_are},
         "metrics": {name: {"t": differences(t), "v": differences(v)} for name, (t, v) in samples.items()},
@@ -247,6 +249,10 @@ def _end(end: End | None, most: int) -> dict[str, Any] | None:
         "sizes": [[size, *count] for size, count in sorted(end.sizes.items())],
         "bytes": [end.facts.get("bytes_sent"), end.facts.get("bytes_received")],
     }
+
+
+def _known(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ function legendOf(spec) {
 // Least and largest value in a time; a step that began before counts.
 function extent(spec, from, to) {
   let least = Infinity;
-  let most = spec.least ?? 0;
+  let most = 0;
   for (const { t, v, kind } of spec.series ?? []) {
     if (!v) continue;
     const held = SINGLE.has(kind) ? 0 : 1;

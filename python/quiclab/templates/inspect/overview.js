@@ -21,6 +21,22 @@ function overview(sides) {
   table.append(body);
 }
 
+const parameter = (value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : number(value));
+
+// Transport parameters, a row each; most differ between the two ends.
+function parameters(panel, end) {
+  const whose = Object.keys(end.parameters).filter((name) => Object.keys(end.parameters[name]).length);
+  if (!whose.length) return;
+  const names = [...new Set(whose.flatMap((name) => Object.keys(end.parameters[name])))].sort();
+  const table = element("table", {}, headRow(["", ...whose]));
+  for (const name of names) {
+    const cells = whose.map((side) => element("td", { text: parameter(end.parameters[side][name] ?? null) }));
+    table.append(element("tr", {}, element("th", { scope: "row", text: name }), ...cells));
+  }
+  const summary = element("summary", { text: `Transport parameters as the ${end.role} tells them` });
+  panel.append(element("details", {}, summary, element("div", { class: "scroll" }, table)));
+}
+
 function notes(parent, side, several) {
   const { connection } = side;
   const texts = [...side.warnings, ...connection.notes];
@@ -29,4 +45,5 @@ function notes(parent, side, several) {
   const list = element("ul", { class: "notes" }, ...texts.map((text) => element("li", { text })));
   if (several) parent.append(element("span", { class: `key key-${side.key}`, text: side.key }));
   parent.append(list);
+  for (const end of connection.ends) if (end) parameters(parent, end);
 }

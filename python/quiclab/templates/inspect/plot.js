@@ -57,14 +57,10 @@ class Group {
   }
 
   range(from, to) {
-    let low = 0;
-    let high = 0;
-    for (const plot of this.plots) {
-      const [least, most] = extent(plot.spec, from, to);
-      low = plot.spec.floating ? Math.min(low || Infinity, least) : 0;
-      high = Math.max(high, most);
-    }
-    if (!Number.isFinite(low)) low = 0;
+    const extents = this.plots.map(({ spec }) => extent(spec, from, to));
+    const least = Math.min(...extents.map(([value]) => value));
+    const high = Math.max(...extents.map(([, value]) => value));
+    const low = this.plots[0].spec.floating && Number.isFinite(least) ? least : 0;
     return high > low ? [low, high + (high - low) * 0.06] : [low, low + 1];
   }
 }
