@@ -108,7 +108,7 @@ class End:
     phases: list[tuple[int, str]] = field(default_factory=list)
     streams: list[dict[str, Any]] = field(default_factory=list)
     frame_kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
-    rest: str = "headers and tags"
+    rest: str = "headers, tags, and frames without a length"
     contents_note: str = "QUIC packets in both directions; UDP and IP headers (28 B a datagram) are not counted."
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)

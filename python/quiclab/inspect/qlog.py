@@ -20,8 +20,8 @@ WORDS = {
     "stream_frames": "stream frames",
 }
 UNREAD = {
-    "packets_without_number": "packets have no number and are counted only",
-    "events_of_connections_not_shown": "events belong to further connections of the file",
+    "packets_without_number": "packets without a number, which are counted only",
+    "events_of_connections_not_shown": "events of further connections of the file",
 }
 COUNTS = ("packets_sent", "packets_received", "packets_lost", "bytes_sent", "bytes_received", "acks_received")
 
@@ -136,7 +136,7 @@ def _unread(counts: Mapping[str, Any]) -> list[str]:
         found.append(f"events that the page does not use: {names}")
     for name, text in UNREAD.items():
         if count := counts.get(name):
-            found.append(f"{count} {text}")
+            found.append(f"{text}: {count}")
     if malformed := counts.get("malformed"):
         found.append(f"{malformed} malformed {'record was' if malformed == 1 else 'records were'} skipped")
     if (byte := counts.get("truncated_at_byte")) is not None:

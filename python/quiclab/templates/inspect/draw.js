@@ -38,6 +38,7 @@ const SINGLE = new Set(["points", "cross", "plus"]);
 function legendOf(spec) {
   const items = spec.series.filter((item) => item.t.length).map(({ label, kind, colour }) => ({ label, kind, colour }));
   const states = [...new Set((spec.bands ?? []).map(([, state]) => state))];
+  if (!items.length) return [{ label: "not recorded", kind: "points", colour: "line" }];
   return [...items, ...states.map((state) => ({ label: words(state), kind: "box", colour: bandColour(state), opacity: 0.35 }))];
 }
 
@@ -77,6 +78,7 @@ function drawStep(context, { t, v, colour, kind, until }, plot, from, to) {
   context.beginPath();
   const first = Math.max(0, lowerBound(t, from) - 1);
   let y = plot.y(v[first]);
+  if (t.length === 1) cross(context, plot.x(t[0]), y, 3); // a single sample is no line
   context.moveTo(plot.x(t[first]), y);
   let i = first + 1;
   for (; i < t.length && t[i - 1] <= to; i += 1) {

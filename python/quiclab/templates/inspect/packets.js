@@ -5,7 +5,7 @@ const KIND_COLOURS = { stream: "blue", crypto: "orange", ack: "green", padding: 
 
 // Bytes of each kind of frame as a whole bar, and what no frame accounts for (`rest`, such as headers).
 function composition(end) {
-  const kinds = end.kinds.filter(([, , bytes]) => bytes > 0).sort((a, b) => b[2] - a[2]);
+  const kinds = [...end.kinds].sort((a, b) => b[2] - a[2]);
   const total = (end.bytes[0] ?? 0) + (end.bytes[1] ?? 0);
   const framed = kinds.reduce((sum, [, , bytes]) => sum + bytes, 0);
   const parts = kinds.map(([kind, count, bytes]) => ({ kind, count, bytes, colour: KIND_COLOURS[kind] ?? "purple" }));
@@ -23,10 +23,10 @@ function drawComposition(parent, end) {
   const bar = element("div", { class: "stack", role: "img", "aria-label": "Shares, as in the table below" });
   const rows = element("table", { class: "kinds" }, headRow(["", "frames", "bytes", "share"]));
   for (const { kind, count, bytes, colour } of parts) {
-    const share = (100 * bytes) / total;
+    const share = (100 * bytes) / (total || 1);
     bar.append(element("div", { style: `width:${share}%;background:var(--${colour})`, title: `${kind}: ${share.toFixed(2)} %` }));
     const swatch = element("i", { class: "box", style: `display:inline-block;width:.7rem;height:.7rem;margin-right:.4rem;background:var(--${colour})` });
-    const cells = [number(count), number(bytes), `${share.toFixed(2)} %`].map((text) => element("td", { text }));
+    const cells = [number(count), bytes ? number(bytes) : "–", bytes ? `${share.toFixed(2)} %` : "–"].map((text) => element("td", { text }));
     rows.append(element("tr", {}, element("th", { scope: "row" }, swatch, kind), ...cells));
   }
   parent.append(bar, element("div", { class: "scroll" }, rows), element("p", { class: "soft", text: end.kinds_note }));
