@@ -207,7 +207,7 @@ def _connection(item: Connection, most: int) -> dict[str, Any]:
     notes = list(item.notes)
     for found, direction in zip(both, ("client to server", "server to client"), strict=True):
         if found.shown < found.of:
-            which = f"every {found.step}th number, and those lost"
+            which = f"one number in {found.step}, and those lost"
             notes.append(f"shown: {counted(found.shown, found.of)} packets from {direction}: {which}")
     early = sum(found.early for found in both)
     if early:
@@ -264,7 +264,7 @@ def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:
     frames = sum(len(stream["frames"]["time_ms"]) for stream in chosen)
     step = max(1, -(-frames // most))
     if step > 1:
-        notes.append(f"shown: every {step}th of {counted(frames)} stream frames")
+        notes.append(f"shown: one in {step} of {counted(frames)} stream frames")
     return [_stream(stream, end.offset_us, step) for stream in chosen]
 
 
