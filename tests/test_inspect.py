@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import ROOT, SMALL
+from conftest import ROOT, SMALL, has_stack
 from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.inspect import Run, open_run, side
@@ -327,6 +327,14 @@ def test_a_scenario_is_run_with_recording_on(stack: str, small: Path, capsys: py
     assert connection["ends"][1]["streams"]
     assert {"cwnd_bytes", "srtt_ms"} <= set(connection["ends"][1]["metrics"])
     assert data["links"]
+
+
+@pytest.mark.skipif(not has_stack("aioquic"), reason="the extra aioquic is not installed")
+def test_a_stack_without_qlog_is_run_without(small: Path) -> None:
+    small.write_text(small.read_text().replace("quinn", "aioquic"))
+    [connection] = side(open_run(small, ALL, quiet)).data["connections"]
+    assert all(ARRIVED in sums(found["fate"]) for found in connection["arrows"])
+    assert "cwnd_bytes" in connection["ends"][1]["metrics"]
 
 
 def test_the_page_has_a_name_of_its_own(tcp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,9 +209,11 @@ def recording(scenario: Scenario) -> Scenario:
     """Return a scenario that records all that a page shows; this changes nothing in the run."""
     record = scenario.resolved().to_dict().get("record") or {}
     flows = scenario.to_dict()["flows"].values()
-    observed = "aioquic" not in {stack for flow in flows for stack in _stacks(flow)}  # it refuses `record.acks`
-    wanted = {"qlog": True, "packets": True, "acks": observed, "series_interval": record.get("series_interval")}
-    return scenario.with_value("record", {**wanted, "series_interval": wanted["series_interval"] or SAMPLING})
+    # aioquic refuses qlog and acknowledgements, in the whole scenario
+    observed = "aioquic" not in {stack for flow in flows for stack in _stacks(flow)}
+    interval = record.get("series_interval") or SAMPLING
+    wanted = {"qlog": observed, "acks": observed, "packets": True, "series_interval": interval}
+    return scenario.with_value("record", wanted)
 
 
 def _stacks(flow: Mapping[str, Any]) -> Iterator[str | None]:

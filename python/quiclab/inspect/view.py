@@ -117,6 +117,8 @@ def _of_run(run: Run) -> list[Connection]:
             if not end.frame_kinds and end.sizes:
                 _delivered(end, outcome.delivered_bytes)
             end.facts["stack"] = _stack(run, flow, name)
+            if end.first_us is not None and end.last_us is not None:
+                end.facts["duration_ms"] = (end.last_us - end.first_us) / 1000
             end.facts["goodput_mbps"] = outcome.goodput_mbps
             if outcome.download_time_s is not None:
                 end.facts["download_ms"] = 1000 * outcome.download_time_s
