@@ -16,6 +16,7 @@ try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
     import typer
 
     from quiclab import cli_study, show
+    from quiclab.cli_inspect import inspect_command
     from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
     from quiclab.errors import QuiclabError, RequestError
     from quiclab.evaluate import Evaluation, available_engines, results_directory
@@ -210,6 +211,9 @@ def version_of(result: RunResult) -> str:
     versions = result.data.get("versions")
     versions = versions if isinstance(versions, dict) else {}
     return f"quiclab {versions.get('quiclab', '(unknown)')}, build {versions.get('build', '(not noted)')}"
+
+
+app.command("inspect")(inspect_command)
 
 
 @qlog_app.command("export")

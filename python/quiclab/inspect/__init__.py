@@ -1,0 +1,20 @@
+"""Look inside one run, or two side by side: from results and qlog files to one page that works offline.
+
+| file | what it does |
+| --- | --- |
+| `source` | what a name on the command line is: a result, a scenario to run, a qlog file |
+| `ends` | one endpoint of a connection, as the page shows it, whatever it was read from |
+| `qlog` | an endpoint from a trace of a qlog file |
+| `records` | an endpoint from the tables of a run, where there is no qlog |
+| `sequence` | packets of two endpoints matched to arrows |
+| `links` | queues and rates of the links of a run |
+| `columns` | numbers as short JSON |
+| `view` | all of it as the JSON of the page |
+| `page` | the page |
+"""
+
+from quiclab.inspect.page import render
+from quiclab.inspect.source import MOST_POINTS, Run, open_run
+from quiclab.inspect.view import Side, side
+
+__all__ = ["MOST_POINTS", "Run", "Side", "open_run", "render", "side"]

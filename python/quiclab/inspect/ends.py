@@ -1,0 +1,144 @@
+"""One endpoint of a connection as the page shows it, whatever it was read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from quiclab.inspect.columns import Integers
+
+Samples: TypeAlias = tuple[Integers, Integers]
+"""Times [µs] and values of a metric, in the unit of `METRICS`."""
+
+METRICS = {
+    "cwnd_bytes": 1,
+    "in_flight_bytes": 1,
+    "ssthresh_bytes": 1,
+    "srtt_ms": 1000,
+    "latest_rtt_ms": 1000,
+    "min_rtt_ms": 1000,
+    "pacing_rate_mbps": 1000,
+}
+"""Metrics over time, and by what each is multiplied to be an integer: bytes, µs, kbit/s."""
+
+NO_SPACE = 4
+"""Code of the packet number space where there is none: 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, as in qlog."""
+
+
+def none() -> Integers:
+    """Return no numbers."""
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass
+class Packets:
+    """Packets that an endpoint has sent, or received, in the order of time.
+
+    Attributes
+    ----------
+    time_us, number, space, size_bytes
+        One value for each packet; `space` 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, or `NO_SPACE`.
+    frames
+        What is in it: a number into `contents`.
+    contents
+        Texts such as `ack+stream`.
+    """
+
+    time_us: Integers = field(default_factory=none)
+    number: Integers = field(default_factory=none)
+    space: Integers = field(default_factory=none)
+    size_bytes: Integers = field(default_factory=none)
+    frames: Integers = field(default_factory=none)
+    contents: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.time_us)
+
+
+@dataclass
+class End:
+    """An endpoint of a connection.
+
+    Attributes
+    ----------
+    role
+        `client`, `server`, `network` or `unknown`.
+    sent, received
+        Its packets; `complete` if none was left out to keep the page small.
+    lost
+        Time [µs], number and space of the packets that it declared lost; number -1 where it is not known.
+    acks
+        Time [µs] of each acknowledgement that arrived, and `acks_are`: the largest number acknowledged, or how many
+        packets have been acknowledged so far.
+    metrics
+        Samples of each metric of `METRICS` that is known.
+    phases
+        When the congestion control changed its state [µs], and to which.
+    streams
+        As the reader of qlog gives them.
+    frame_kinds
+        Kind of frame -> number and bytes; empty where contents are not known.
+    rest, contents_note
+        What bytes are that no kind accounts for, and what all of them are.
+    sizes
+        Size of packets [B] -> number sent, number received.
+    parameters
+        Transport parameters by whose they are: `local`, `remote` or `unknown`.
+    facts
+        Numbers of the overview, by name.
+    notes
+        What was left out, in sentences.
+    drops
+        Packets that the network dropped: their number -> time [µs] and element; `None` where nobody has looked.
+    offset_us
+        By how much its times have been shifted.
+    """
+
+    role: str
+    sent: Packets = field(default_factory=Packets)
+    received: Packets = field(default_factory=Packets)
+    complete: bool = True
+    lost: tuple[Integers, Integers, Integers] = field(default_factory=lambda: (none(), none(), none()))
+    acks: Samples = field(default_factory=lambda: (none(), none()))
+    acks_are: str = "number"
+    metrics: dict[str, Samples] = field(default_factory=dict)
+    phases: list[tuple[int, str]] = field(default_factory=list)
+    streams: list[dict[str, Any]] = field(default_factory=list)
+    frame_kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    rest: str = "headers, tags, and frames without a length"
+    contents_note: str = "QUIC packets in both directions; UDP and IP headers (28 B a datagram) are not counted."
+    sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    drops: dict[int, tuple[int, str]] | None = None
+    offset_us: int = 0
+
+    @property
+    def first_us(self) -> int | None:
+        """When something happens first [µs]."""
+        times = [times[0] for times in self._times() if len(times)]
+        return int(min(times)) if times else None
+
+    @property
+    def last_us(self) -> int | None:
+        """When something happens last [µs]."""
+        times = [times[-1] for times in self._times() if len(times)]
+        return int(max(times)) if times else None
+
+    def _times(self) -> list[Integers]:
+        own = [self.sent.time_us, self.received.time_us, self.lost[0], self.acks[0]]
+        return own + [times for times, _ in self.metrics.values()]
+
+    def shift(self, offset_us: int) -> None:
+        """Move all times; those of `streams`, which stay as they were read, when they are shown."""
+        self.offset_us += offset_us
+        self.sent.time_us = self.sent.time_us + offset_us
+        self.received.time_us = self.received.time_us + offset_us
+        self.lost = (self.lost[0] + offset_us, *self.lost[1:])
+        self.acks = (self.acks[0] + offset_us, self.acks[1])
+        self.metrics = {name: (times + offset_us, values) for name, (times, values) in self.metrics.items()}
+        self.phases = [(time + offset_us, state) for time, state in self.phases]

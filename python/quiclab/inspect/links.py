@@ -1,0 +1,88 @@
+"""Queues and rates of the links of a run, from its time series."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from quiclab.inspect.columns import Integers, differences, integers
+
+if TYPE_CHECKING:
+    from quiclab.inspect.source import Run
+
+RATE = re.compile(r"([0-9.eE+-]+) ([GMk]?)bit/s")
+MBPS = {"G": 1000.0, "M": 1.0, "k": 0.001, "": 1e-6}
+QUEUES = {"queue_packets": "queue", "buffered_packets": "waiting for their turn"}
+
+
+def elements(run: Run, most_points: int) -> list[dict[str, Any]]:
+    """Return queue, rate and drops of each link, and the buffer of each bearer; empty without time series.
+
+    Where there are more samples than `most_points`, a queue is the longest of equal groups, and a rate that over the
+    whole group.
+    """
+    series = run.table("series")
+    if series is None or run.result is None:
+        return []
+    links = run.result.data["scenario"].get("links") or {}
+    found = []
+    for part in series.partition_by("element", maintain_order=True):
+        name = str(part["element"][0])
+        if not part["metric"].cast(pl.String).is_in(list(QUEUES)).any():
+            continue
+        entry: dict[str, Any] = {"name": name, "capacity": capacity_kbps(links.get(name) or {})}
+        for metric in QUEUES:
+            time_us, values = _samples(part, metric)
+            if len(values):
+                entry["queue"] = _columns(*_longest(time_us, values, most_points))
+        time_us, sent = _samples(part, "sent_bytes")
+        if len(sent) > 1:
+            entry["rate"] = _columns(*_rate_kbps(time_us, sent, most_points))
+        entry["drops"] = differences(_drops(run, name, most_points))
+        found.append(entry)
+    return found
+
+
+def capacity_kbps(link: dict[str, Any]) -> int | None:
+    """Return the constant rate of a link [kbit/s]; `None` if it has none."""
+    match = RATE.fullmatch(str(link.get("rate", "")))
+    return round(float(match[1]) * MBPS[match[2]] * 1000) if match else None
+
+
+def _samples(part: pl.DataFrame, metric: str) -> tuple[Integers, Integers]:
+    rows = part.filter(pl.col("metric") == metric)
+    return integers(rows["time_s"].to_numpy(), 1e6), integers(rows["value"].to_numpy())
+
+
+def _columns(time_us: Integers, values: Integers) -> dict[str, list[int]]:
+    return {"t": differences(time_us), "v": differences(values)}
+
+
+def _edges(count: int, most: int) -> Integers:
+    """Divide samples into at most `most` equal groups; returns where each begins."""
+    return np.unique(np.linspace(0, count, min(count, most), endpoint=False).astype(np.int64))
+
+
+def _longest(time_us: Integers, values: Integers, most: int) -> tuple[Integers, Integers]:
+    first = _edges(len(values), most)
+    return time_us[first], np.maximum.reduceat(values, first)
+
+
+def _rate_kbps(time_us: Integers, sent: Integers, most: int) -> tuple[Integers, Integers]:
+    """Return the rate from each sample to the next: kbit/s are bytes over µs times 8000."""
+    kept = np.unique(np.append(_edges(len(sent), most), len(sent) - 1))
+    times, totals = time_us[kept], sent[kept]
+    rate = np.rint(8000 * np.diff(totals) / np.diff(times)).astype(np.int64)
+    return times, np.append(rate, rate[-1])
+
+
+def _drops(run: Run, element: str, most: int) -> Integers:
+    packets = run.table("packets")
+    if packets is None:
+        return np.zeros(0, dtype=np.int64)
+    rows = packets.filter((pl.col("element") == element) & (pl.col("event") == "drop"))
+    times = np.rint(rows["time_ns"].to_numpy() / 1000).astype(np.int64)
+    return times[:: max(1, -(-len(times) // most))]

@@ -1,0 +1,221 @@
+"""What a name on the command line is: a result, a scenario to run with recording on, or a qlog file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.native import engine
+from quiclab.result import RUN_SCHEMA, RunResult
+from quiclab.result import run as run_scenario
+from quiclab.scenario import load
+
+if TYPE_CHECKING:
+    from quiclab.scenario import Scenario
+
+ALLOWED = (
+    "allowed are a directory or result.json that `quiclab run --out` wrote, a scenario FILE.toml, and qlog files "
+    "(.sqlog, .qlog, .json)"
+)
+ENDS = ("sender", "receiver")
+MOST_POINTS = 20_000
+LEAST_POINTS = 100
+READ_POINTS = 200_000
+"""What is asked for from the reader of qlog: all if possible, because both ends must show the same packets."""
+SAMPLING = "10 ms"
+"""Interval of time series where the scenario has none."""
+TABLES = ("series", "packets", "acks")
+
+Say: TypeAlias = Callable[[str], AbstractContextManager[Any]]
+"""Gives the progress of one step: a context, whose value is called with how far a run, or reading a file, is."""
+
+
+@dataclass
+class Run:
+    """One side of the page, as it was read.
+
+    Attributes
+    ----------
+    name
+        How the page calls it.
+    origin
+        Where it is from, in a sentence.
+    traces
+        Traces of qlog files: (flow, end) -> trace; of a single qlog file `("", "0")`, `("", "1")` ...
+    result, tables
+        Of a run: its result, and its tables `series`, `packets`, `acks` as far as they were recorded.
+    points
+        Most packets, and most samples of a series, that the page keeps of each trace.
+    """
+
+    name: str
+    origin: str
+    traces: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    result: RunResult | None = None
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    points: int = MOST_POINTS
+
+    def element(self, flow: str, end: str) -> str:
+        """Name the element of an end of a flow in the tables; a bearer of the same name takes the short one."""
+        assert self.result is not None  # noqa: S101 - only runs have flows
+        bearers = self.result.data["scenario"].get("bearers") or {}
+        return f"{'flows.' if flow in bearers else ''}{flow}.{end}"
+
+    def stack(self, flow: str, end: str) -> str:
+        """Name the stack of an end of a flow."""
+        assert self.result is not None  # noqa: S101 - only runs have flows
+        table = self.result.data["scenario"]["flows"][flow]
+        return str((table.get(end) or {}).get("stack") or table.get("stack") or "unknown")
+
+    def table(self, name: str) -> pl.DataFrame | None:
+        """Return a table; `None` if it was not recorded."""
+        found = self.tables.get(name)
+        return None if found is None or found.is_empty() else found
+
+
+def open_run(path: Path, most_points: int, progress: Say) -> Run:
+    """Read a run or a qlog file; run a scenario.
+
+    Parameters
+    ----------
+    path
+        What to read.
+    most_points
+        Most packets, and most samples of recovery, that are kept of each trace.
+    progress
+        Shows what is done.
+
+    Raises
+    ------
+    RequestError
+        If it is none of these, or cannot be read.
+    """
+    try:
+        if path.is_dir():
+            return _directory(path, most_points, progress)
+        if path.suffix == ".toml":
+            return _scenario(path, most_points, progress)
+        if _is_result(path):
+            return _directory(path.parent, most_points, progress, path)
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}; {ALLOWED}") from error
+    with progress(f"reading {path}") as step:
+        traces = read_qlog(path, step)
+    numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
+    return Run(path.name, f"qlog file {path}", numbered, points=most_points)
+
+
+def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) -> list[dict[str, Any]]:
+    """Return the traces of a qlog file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    progress
+        Called now and then with the bytes that have been read and that will be.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read, or holds none.
+    """
+    try:
+        traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS, progress))
+    except (OSError, ValueError) as error:
+        sentence = str(error).partition("; allowed")[0]  # what is allowed here is more
+        raise RequestError(f"cannot read {path}: {sentence}; {ALLOWED}") from error
+    if not traces:
+        raise RequestError(f"{path} has no trace; {ALLOWED}")
+    return traces
+
+
+def _is_result(path: Path) -> bool:
+    """Say whether a file is a result; its schema is the first thing in it."""
+    with path.open("rb") as file:
+        return f'"{RUN_SCHEMA}"'.encode() in file.read(200)
+
+
+def _directory(folder: Path, most_points: int, progress: Say, file: Path | None = None) -> Run:
+    path = file or folder / "result.json"
+    if not path.is_file():
+        raise RequestError(f"{folder} has no result.json; {ALLOWED}")
+    try:
+        result = RunResult.from_json(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise RequestError(f"cannot read the result {path}: it is not UTF-8 text") from error
+    name = folder.resolve().name if path.name == "result.json" else path.stem
+    run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, most_points))
+    recorded = result.data["scenario"].get("record") or {}
+    present = {"series": recorded.get("series_interval"), **{key: recorded.get(key) for key in ("packets", "acks")}}
+    with progress(f"reading the tables of {folder}"):
+        # a table that the result does not account for is that of another run
+        run.tables = {name: _table(folder / f"{name}.parquet") for name in TABLES if present[name]}
+    if recorded.get("qlog"):
+        _read_ends(run, folder, progress)
+    return run
+
+
+def _what(result: RunResult) -> str:
+    return f"{result.scenario.name}, seed {result.seed}, digest {result.digest[:12]}"
+
+
+def _points(result: RunResult, most_points: int) -> int:
+    """Divide what the page can hold among the flows of a run."""
+    return max(LEAST_POINTS, most_points // max(1, len(result.flows)))
+
+
+def _table(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        return pl.DataFrame()
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise QuiclabError(f"cannot read {path}: {error}") from error
+
+
+def _read_ends(run: Run, folder: Path, progress: Say) -> None:
+    """Read the qlog files of each flow, as far as they are there."""
+    assert run.result is not None  # noqa: S101 - a run that has flows
+    for flow in run.result.flows:
+        for end in ENDS:
+            path = folder / f"{flow}.{end}.sqlog"
+            if path.is_file():
+                with progress(f"reading {path.name}") as step:
+                    run.traces[flow, end] = read_qlog(path, step)[0]
+
+
+def _scenario(path: Path, most_points: int, progress: Say) -> Run:
+    scenario = load(path)
+    with TemporaryDirectory(prefix="quiclab-inspect-") as folder:
+        with progress(f"running {scenario.name} with recording on") as step:
+            result = run_scenario(recording(scenario), base_dir=path.parent, record_dir=folder, progress=step)
+        origin = f"scenario {path}, run for this page with recording on: {_what(result)}"
+        run = Run(path.stem, origin, result=result, points=_points(result, most_points))
+        run.tables = {name: getattr(result, name) for name in TABLES}
+        _read_ends(run, Path(folder), progress)
+    return run
+
+
+def recording(scenario: Scenario) -> Scenario:
+    """Return a scenario that records all that a page shows; this changes nothing in the run."""
+    record = scenario.resolved().to_dict().get("record") or {}
+    flows = scenario.to_dict()["flows"].values()
+    # aioquic refuses qlog and acknowledgements, in the whole scenario
+    observed = "aioquic" not in {stack for flow in flows for stack in _stacks(flow)}
+    interval = record.get("series_interval") or SAMPLING
+    wanted = {"qlog": observed, "acks": observed, "packets": True, "series_interval": interval}
+    return scenario.with_value("record", wanted)
+
+
+def _stacks(flow: Mapping[str, Any]) -> Iterator[str | None]:
+    for table in (flow, flow.get("sender") or {}, flow.get("receiver") or {}):
+        yield table.get("stack")

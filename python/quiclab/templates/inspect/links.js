@@ -1,0 +1,23 @@
+// Queues and rates of the links. Both sides have the same colour for a link of the same name.
+
+function linkColours(sides) {
+  const names = [...new Set(sides.flatMap((side) => side.links.map(({ name }) => name)))].sort();
+  return Object.fromEntries(names.map((name, index) => [name, CYCLE[index % CYCLE.length]]));
+}
+
+function queueSpec(links, colours, until) {
+  const series = links.filter(({ queue }) => queue).map(({ name, queue }) => ({ label: name, kind: "step", colour: colours[name], until, ...queue }));
+  for (const { name, drops } of links) {
+    if (drops.length) series.push({ label: `dropped by ${name}`, kind: "cross", colour: colours[name], t: drops, text: (i) => `dropped by ${name} ${time(drops[i])}` });
+  }
+  return { title: "Queue [packets], the one in service included", unit: "packets", height: 180, series };
+}
+
+function rateSpec(links, colours, until) {
+  const series = [];
+  for (const { name, rate, capacity } of links) {
+    if (rate) series.push({ label: name, kind: "step", colour: colours[name], until, ...rate });
+    if (rate && capacity) series.push({ label: `${name}: rate of the link`, kind: "dash", colour: colours[name], until, t: [0], v: [capacity] });
+  }
+  return { title: "Rate at the far end of the link", unit: "kbps", height: 180, series };
+}

@@ -1,0 +1,49 @@
+// The table of all endpoints, and what the page does not show.
+
+function overview(sides) {
+  const columns = [];
+  for (const side of sides) {
+    side.connection.ends.forEach((end) => {
+      if (end) columns.push({ key: side.key, end });
+    });
+  }
+  const table = document.getElementById("facts");
+  const heads = columns.map(({ key, end }) => (sides.length > 1 ? `${key}: ${end.role}` : end.role));
+  table.replaceChildren(headRow(["", ...heads]));
+  const body = element("tbody");
+  const labels = columns[0].end.facts.map(([label]) => label);
+  labels.forEach((label, row) => {
+    const values = columns.map(({ end }) => end.facts[row][1]);
+    if (values.every((value) => value === null)) return;
+    const cells = values.map((value) => element("td", { text: number(value, 2) }));
+    body.append(element("tr", {}, element("th", { scope: "row", text: label }), ...cells));
+  });
+  table.append(body);
+}
+
+const parameter = (value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : number(value));
+
+// Transport parameters, a row each; most differ between the two ends.
+function parameters(panel, end) {
+  const whose = Object.keys(end.parameters).filter((name) => Object.keys(end.parameters[name]).length);
+  if (!whose.length) return;
+  const names = [...new Set(whose.flatMap((name) => Object.keys(end.parameters[name])))].sort();
+  const table = element("table", {}, headRow(["", ...whose]));
+  for (const name of names) {
+    const cells = whose.map((side) => element("td", { text: parameter(end.parameters[side][name] ?? null) }));
+    table.append(element("tr", {}, element("th", { scope: "row", text: name }), ...cells));
+  }
+  const summary = element("summary", { text: `Transport parameters as the ${end.role} tells them` });
+  panel.append(element("details", {}, summary, element("div", { class: "scroll" }, table)));
+}
+
+function notes(parent, side, several) {
+  const { connection } = side;
+  const texts = [...side.warnings, ...connection.notes];
+  for (const end of connection.ends) if (end) texts.push(...end.notes.map((note) => `${end.role}: ${note}`));
+  if (!texts.length) texts.push("Everything that was recorded is shown.");
+  const list = element("ul", { class: "notes" }, ...texts.map((text) => element("li", { text })));
+  if (several) parent.append(element("span", { class: `key key-${side.key}`, text: side.key }));
+  parent.append(list);
+  for (const end of connection.ends) if (end) parameters(parent, end);
+}
