@@ -149,7 +149,9 @@ fn options_of_http2_need_a_page() {
         tuple: FiveTuple::default(),
         paths: 1,
     };
-    let build = |workload: &Workload| crate::build(identity(Role::Server), &config, workload, ms(0), 1, None, Default::default());
+    let build = |workload: &Workload| {
+        crate::build(identity(Role::Server), &config, workload, ms(0), 1, None, Default::default())
+    };
     assert_eq!(
         build(&download(1)).err().expect("refused").to_string(),
         "http2: `given` is not allowed; allowed is nothing with `download`: only a `page` uses HTTP/2"
