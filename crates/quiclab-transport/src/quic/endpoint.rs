@@ -86,8 +86,8 @@ impl QuicEndpoint {
     /// Lets the application act and sends what can be sent now, then asks for the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
         self.act(now);
-        while let Some((path, datagram)) = self.connection.next_datagram(now) {
-            self.send(now, path, datagram, out);
+        while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
+            self.send(now, path, datagram, length, out);
         }
         self.observe(now);
         let application = self.application.deadline().filter(|_| !self.told_over);
@@ -131,8 +131,8 @@ impl QuicEndpoint {
         }
     }
 
-    fn send(&mut self, now: Time, path: usize, datagram: QuicDatagram, out: &mut Outputs) {
-        let size = ByteCount::from_bytes(self.headers + datagram.length() as u64);
+    fn send(&mut self, now: Time, path: usize, datagram: Box<QuicDatagram>, length: u64, out: &mut Outputs) {
+        let size = ByteCount::from_bytes(self.headers + length);
         self.counters.created.add(size);
         self.counters.sent.add(size);
         let packet = Packet {
@@ -145,7 +145,7 @@ impl QuicEndpoint {
             tuple: self.tuple,
             ecn: Ecn::NotEct,
             created: now,
-            payload: Payload::Quic(Box::new(datagram)),
+            payload: Payload::Quic(datagram),
         };
         self.next_id += 1;
         out.send(Port(path as u16), packet);

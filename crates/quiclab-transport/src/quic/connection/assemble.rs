@@ -142,7 +142,8 @@ impl Connection {
         let path = id.path() as u8;
         let packet = QuicPacket { space: packet_space, path, number, format, frames };
         let in_flight = eliciting && (reliable || self.config.datagram_congestion_control);
-        Some(Assembled { id, packet, content, in_flight })
+        let length = packet.length();
+        Some(Assembled { id, packet, content, length, in_flight })
     }
 
     /// An ACK frame, if one is due or may ride along; whether there is one.

@@ -154,6 +154,10 @@ impl Connection {
     /// What follows from a step of the handshake: limits of the peer, fate of 0-RTT, confirmation, packets
     /// that waited for keys.
     fn after_handshake_progress(&mut self, now: Time) {
+        let settled = self.handshake_complete_at.is_some() && self.early_data != EarlyState::Pending;
+        if settled && self.early_packets.is_empty() {
+            return;
+        }
         if let Some(peer) = self.handshake.take_peer_parameters() {
             self.streams.on_parameters(&peer);
             self.peer = peer;

@@ -28,18 +28,25 @@ pub(super) struct Assembled {
     pub(super) id: SpaceId,
     pub(super) packet: QuicPacket,
     pub(super) content: Content,
+    /// Bytes from its header to its tag.
+    pub(super) length: usize,
     /// It counts as in flight.
     pub(super) in_flight: bool,
 }
 
 impl Connection {
-    /// The next datagram that may leave now, and the path it takes.
-    pub(in crate::quic) fn next_datagram(&mut self, now: Time) -> Option<(usize, QuicDatagram)> {
+    /// The next datagram that may leave now, its bytes, and the path it takes.
+    pub(in crate::quic) fn next_datagram(&mut self, now: Time) -> Option<(usize, Box<QuicDatagram>, u64)> {
         match &mut self.state {
             State::Idle | State::Over => None,
             State::Closing { pending, .. } => {
                 let pending = std::mem::take(pending);
-                if pending { Some((0, self.close_datagram(now)?)) } else { None }
+                if !pending {
+                    return None;
+                }
+                let datagram = Box::new(self.close_datagram(now)?);
+                let length = datagram.length() as u64;
+                Some((0, datagram, length))
             }
             State::Open => {
                 let room = self.amplification_room();
@@ -52,7 +59,7 @@ impl Connection {
                 if datagram.is_none() {
                     self.end_pass(now);
                 }
-                datagram.map(|datagram| (path, datagram))
+                datagram.map(|(datagram, length)| (path, datagram, length))
             }
         }
     }
@@ -146,7 +153,21 @@ impl Connection {
 
     /// Assembles what fits into a datagram; `permit` says how many bytes it may have of what needs window and
     /// pacer.
-    fn assemble(&mut self, now: Time, path: usize, permit: usize, room: usize) -> Option<QuicDatagram> {
+    fn assemble(
+        &mut self,
+        now: Time,
+        path: usize,
+        permit: usize,
+        room: usize,
+    ) -> Option<(Box<QuicDatagram>, u64)> {
+        if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
+            // the rule once the handshake is over: one packet, never padded
+            let assembled = self.packet(now, SpaceId::Path(path), room, permit)?;
+            let mut datagram = Box::<QuicDatagram>::default();
+            let length = self.commit(now, assembled, &mut datagram);
+            self.last_path = path;
+            return Some((datagram, length));
+        }
         let mut packets: SmallVec<[Assembled; 1]> = SmallVec::new();
         let (mut left, mut permit) = (room, permit);
         for id in self.space_ids().filter(|id| id.path() == path) {
@@ -158,9 +179,8 @@ impl Connection {
                 continue;
             }
             if let Some(packet) = self.packet(now, id, left, permit) {
-                let length = packet.packet.length();
-                left -= length;
-                permit = permit.saturating_sub(length);
+                left -= packet.length;
+                permit = permit.saturating_sub(packet.length);
                 packets.push(packet);
             }
         }
@@ -168,12 +188,12 @@ impl Connection {
             return None;
         }
         self.pad(&mut packets);
-        let mut datagram = QuicDatagram { packets: SmallVec::new() };
+        let (mut datagram, mut length) = (Box::<QuicDatagram>::default(), 0);
         for packet in packets {
-            self.commit(now, packet, &mut datagram);
+            length += self.commit(now, packet, &mut datagram);
         }
         self.last_path = path;
-        Some(datagram)
+        Some((datagram, length))
     }
 
     /// Fills a datagram that must be long, in its Initial packet.
@@ -187,19 +207,20 @@ impl Connection {
         }
         let full = self.config.datagram_size.bytes() as usize;
         let wanted = if pads_to_full && first.packet.is_ack_eliciting() { full } else { SMALLEST_INITIAL };
-        let length: usize = packets.iter().map(|packet| packet.packet.length()).sum();
+        let length: usize = packets.iter().map(|packet| packet.length).sum();
         if length < wanted {
             let padding = QuicFrame::Padding { length: (wanted - length) as u16 };
             packets[0].packet.frames.push(padding);
+            packets[0].length = packets[0].packet.length();
             packets[0].in_flight = true;
         }
     }
 
-    /// An assembled packet leaves.
-    fn commit(&mut self, now: Time, assembled: Assembled, datagram: &mut QuicDatagram) {
-        let Assembled { id, packet, content, in_flight } = assembled;
+    /// An assembled packet leaves; returns its bytes.
+    fn commit(&mut self, now: Time, assembled: Assembled, datagram: &mut QuicDatagram) -> u64 {
+        let Assembled { id, packet, content, length, in_flight } = assembled;
         let ack_eliciting = packet.is_ack_eliciting();
-        let length = packet.length() as u64;
+        let length = length as u64;
         if self.observer.is_some() {
             self.observe_packet(now, &packet, true);
         }
@@ -226,6 +247,7 @@ impl Connection {
             self.discard(SpaceId::Initial);
         }
         datagram.packets.push(packet);
+        length
     }
 
     /// CONNECTION_CLOSE in the highest space that can be sent.

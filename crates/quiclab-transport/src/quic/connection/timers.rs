@@ -31,7 +31,8 @@ impl Connection {
             State::Open => {}
         }
         self.loss_timer = self.loss_deadline(now);
-        let acknowledgements = self.space_ids().filter_map(|id| self.space_ref(id)?.received.due()).min();
+        let spaces = self.handshake_spaces.iter().flatten().chain(self.paths.iter().map(|path| &path.space));
+        let acknowledgements = spaces.filter_map(|space| space.received.due()).min();
         let loss = self.loss_timer.map(|(time, _)| time);
         [loss, acknowledgements, self.pacing_due, self.idle_deadline()].into_iter().flatten().min()
     }
