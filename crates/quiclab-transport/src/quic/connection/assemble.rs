@@ -161,6 +161,13 @@ impl Connection {
         }
         let Some(mut ack) = space.received.ack_frame(now, frames.left) else { return false };
         ack.path = id.path() as u8;
+        if frames.wire == Wire::Gquic37 {
+            // its blocks are not as long as the ranges of version 1
+            ack.ranges.truncate(ack.fit(frames.wire, frames.left));
+            if ack.ranges.is_empty() {
+                return false;
+            }
+        }
         let (path, largest) = (ack.path, *ack.ranges[0].end());
         frames.push(QuicFrame::Ack(Box::new(ack)), SentFrame::Ack { path, largest });
         true

@@ -168,10 +168,15 @@ impl Connection {
         }
         if self.handshake_complete_at.is_none() && self.handshake.is_complete() {
             self.handshake_complete_at = Some(now);
-            self.new_connection_ids = self.config.fixed.new_connection_ids;
+            if self.config.version == QuicVersion::V1 {
+                self.new_connection_ids = self.config.fixed.new_connection_ids;
+            }
             match (self.config.version, self.role) {
-                // no HANDSHAKE_DONE: the SHLO confirms
-                (QuicVersion::Gquic37, _) => self.confirm(),
+                // no HANDSHAKE_DONE: the SHLO confirms; the hello that it answers has an address token
+                (QuicVersion::Gquic37, _) => {
+                    self.validated = true;
+                    self.confirm();
+                }
                 (QuicVersion::V1, Role::Server) => {
                     self.handshake_done_pending = true;
                     self.confirm();
