@@ -111,7 +111,7 @@ fn workload(random: &mut RandomStream, version: QuicVersion, tiny: bool, lossy: 
         },
         4 => page(random, request, small, tiny),
         5 => Workload::Datagrams {
-            rate: DataRate::from_bits_per_second(pick(random, &[10_000, 300_000, 2_000_000])),
+            rate: DataRate::from_bits_per_second(pick(random, &[2_000, 20_000, 500_000])),
             // the longest fits into no packet of 1200 bytes
             size: bytes(pick(random, &[1, 100, 1_000, 1_150, 1_250])),
             duration: ms(pick(random, &[1, 500, 1_500])),

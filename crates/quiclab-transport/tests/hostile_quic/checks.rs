@@ -83,7 +83,7 @@ impl Checks {
             datagram: config.datagram_size.expect("every end has one").bytes(),
             // without the option it is that of the profile: 3 or none
             amplification: u64::from(quic.amplification_factor.unwrap_or(0)),
-            pads: config.profile.as_deref() != Some("aioquic"),
+            pads: config.profile.as_deref().is_some_and(|profile| !profile.starts_with("aioquic")),
             arrived: BTreeMap::new(),
             next: BTreeMap::new(),
             validated: end != SERVER,

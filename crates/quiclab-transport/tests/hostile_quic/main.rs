@@ -29,7 +29,7 @@ fn connections_over_hostile_paths_finish_or_say_why() {
         match World::new(&case).run() {
             Ok(ended) => finished += u64::from(ended),
             Err(problem) => panic!(
-                "case {number}: {problem}\n{case:#?}\nreplay: QUICLAB_CASE={number} cargo test -p quiclab-transport --test hostile_quic"
+                "case {number}: {problem}\n{case:?}\nreplay: QUICLAB_CASE={number} cargo test -p quiclab-transport --test hostile_quic"
             ),
         }
     }

@@ -29,8 +29,8 @@ pub(crate) struct World<'a> {
     checks: [Checks; 2],
     /// When something last arrived at an end, whatever it was.
     arrived: [Time; 2],
-    /// When an end was found to have failed.
-    failed: [Option<Time>; 2],
+    /// When an end was found to have failed, and how long after the last arrival.
+    failed: [Option<(Time, Duration)>; 2],
     /// Wakes without a packet sent, in all and since time last went on or anything happened.
     silent_wakes: [u64; 2],
     idle_calls: u32,
@@ -127,7 +127,7 @@ impl<'a> World<'a> {
             return Err(at("its counters do not balance".into(), self.now));
         }
         if self.ends[end].progress().failed && self.failed[end].is_none() {
-            self.failed[end] = Some(self.now);
+            self.failed[end] = Some((self.now, self.now.since(self.arrived[end])));
         }
         let packets = std::mem::take(&mut self.out.packets);
         if self.trace {
@@ -200,10 +200,9 @@ impl<'a> World<'a> {
 
     /// An end may give up if nothing has reached it for its idle timeout, or if the other has given up.
     fn check_failure(&self, end: usize) -> Result<(), String> {
-        let Some(at) = self.failed[end] else { return Ok(()) };
+        let Some((at, waited)) = self.failed[end] else { return Ok(()) };
         let reason = self.ends[end].failure().unwrap_or_default();
         let given_up = "nothing was received for the idle timeout: given up at ";
-        let waited = at.since(self.arrived[end].min(at));
         let right = match reason {
             reason if reason.starts_with(given_up) => waited >= self.case.idle_timeout(),
             // the client waits for datagrams for a time and then closes; the server, connected later, goes on
