@@ -75,7 +75,8 @@ fn no_connection_dies_under_thirty_percent_loss() {
     ] {
         for seed in 0..5 {
             let mut case = Case::new(seed);
-            case.path = Path { loss: 0.3, ..Path::plain() };
+            let delay = Duration::from_millis(20);
+            case.path = Path { loss: 0.3, duplication: 0.0, delay, jitter: Duration::ZERO, stalls: None };
             case.workload = download(300_000);
             case.server = EndpointConfig { congestion_control: Some(control), ..Case::plain_config() };
             case.client = Case::plain_config();

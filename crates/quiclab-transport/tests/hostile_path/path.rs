@@ -15,16 +15,6 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn plain() -> Self {
-        Self {
-            loss: 0.0,
-            duplication: 0.0,
-            delay: Duration::from_millis(20),
-            jitter: Duration::ZERO,
-            stalls: None,
-        }
-    }
-
     pub(crate) fn draw(random: &mut RandomStream) -> Self {
         let mut maybe = |probability: f64, most: f64| {
             if random.uniform() < probability { random.uniform() * most } else { 0.0 }

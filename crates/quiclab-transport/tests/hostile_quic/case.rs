@@ -54,6 +54,16 @@ impl Case {
         self.ends.iter().filter_map(timeout).min().expect("every end has one")
     }
 
+    /// Instants at which the workload itself wants something.
+    pub(crate) fn events(&self) -> u64 {
+        match &self.workload {
+            Workload::Datagrams { rate, size, duration, .. } => {
+                rate.bytes_in(*duration).bytes() / size.bytes() + 1
+            }
+            _ => 0,
+        }
+    }
+
     /// Bytes that the client reads in the end; `None`: that depends.
     pub(crate) fn size(&self) -> Option<u64> {
         match &self.workload {

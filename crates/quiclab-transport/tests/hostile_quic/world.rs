@@ -181,7 +181,7 @@ impl<'a> World<'a> {
         for end in [SERVER, CLIENT] {
             self.check_failure(end)?;
             let calls = self.checks[end].packets();
-            if self.silent_wakes[end] > 500 + 4 * calls {
+            if self.silent_wakes[end] > 500 + 4 * calls + self.case.events() {
                 let wakes = self.silent_wakes[end];
                 return Err(format!("end {end} was woken {wakes} times for nothing, with {calls} packets"));
             }

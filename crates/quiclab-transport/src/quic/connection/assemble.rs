@@ -15,8 +15,8 @@ use smallvec::SmallVec;
 
 /// Bytes of a NEW_CONNECTION_ID frame with an ID of 8 bytes; HANDSHAKE_DONE and ACK_FREQUENCY fit into as many.
 const ID_FRAME: usize = 28;
-/// Data of a CRYPTO frame whose length takes two bytes.
-const LONGEST_CRYPTO: usize = (1 << 14) - 1;
+/// Lengths from here on take four bytes (RFC 9000 section 16).
+const LONG_FIELD: usize = 1 << 14;
 /// Bytes of PATH_CHALLENGE and PATH_RESPONSE.
 const VALIDATION_FRAME: usize = 9;
 /// Fewer bytes than this hold no frame with data.
@@ -141,7 +141,9 @@ impl Connection {
             }
         }
         let alone = frames.frames.len() == before;
-        if alone && (probes > 0 || acknowledged && self.wants_ack_ping(id, number, &frames)) {
+        // next to an acknowledgement that fills the packet there is no room for it
+        let fits = frames.left > 0;
+        if alone && fits && (probes > 0 || acknowledged && self.wants_ack_ping(id, number, &frames)) {
             frames.frames.push(QuicFrame::Ping);
             frames.reliable = true;
         }
@@ -219,7 +221,7 @@ impl Connection {
         while crypto.wants_to_send(queued) && frames.left >= SMALLEST_DATA {
             // with a length of at most two bytes: one more than that of no data in version 1
             let empty = QuicFrame::Crypto { offset: queued, length: 0, parameters: None };
-            let room = frames.left.saturating_sub(empty.length(frames.wire) + 1).min(LONGEST_CRYPTO);
+            let room = frames.left.saturating_sub(empty.length(frames.wire) + 1).min(LONG_FIELD - 1);
             let Some(range) = crypto.next(queued, room as u64) else { break };
             let (offset, length) = (range.start, (range.end - range.start) as u16);
             let parameters = self.handshake.parameters(level).map(|parameters| Box::new(parameters.clone()));
@@ -307,8 +309,9 @@ impl Connection {
         let mut any = false;
         let Fixed { stream_length_always, one_stream_frame, .. } = self.config.fixed;
         while frames.left >= SMALLEST_DATA {
-            // the Length field of a frame that fills a packet has two bytes
-            let room = frames.left - if stream_length_always { 2 } else { 0 };
+            // what the Length field of a frame takes that fills the packet
+            let field = if frames.left < LONG_FIELD { 2 } else { 4 };
+            let room = frames.left - if stream_length_always { field } else { 0 };
             let Some((mut frame, sent)) = self.streams.next_data(room) else { break };
             if let (QuicFrame::Stream { last, .. }, true) = (&mut frame, stream_length_always) {
                 *last = false;
