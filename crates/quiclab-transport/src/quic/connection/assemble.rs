@@ -185,8 +185,8 @@ impl Connection {
         }
         let Some(mut ack) = space.received.ack_frame(now, frames.left) else { return false };
         ack.path = id.path() as u8;
-        if frames.wire == Wire::Gquic37 {
-            // its blocks are not as long as the ranges of version 1
+        if frames.wire == Wire::Gquic37 || ack.path > 0 {
+            // blocks of gQUIC are not as long as ranges of version 1, PATH_ACK is longer than ACK
             ack.ranges.truncate(ack.fit(frames.wire, frames.left));
             if ack.ranges.is_empty() {
                 return false;

@@ -214,14 +214,16 @@ impl Connection {
         self.lose_crypto(now);
     }
 
-    /// Crypto data in flight are taken for lost, with a congestion event; a probe is sent.
+    /// Packets with crypto data in flight are taken for lost; a probe is sent (aioquic `reschedule_data`,
+    /// `_write_handshake`: in a Handshake packet, if there are keys).
     pub(super) fn lose_crypto(&mut self, now: Time) {
-        let outstanding = self.crypto.iter_mut().fold(false, |any, crypto| crypto.probe() || any);
-        if outstanding {
-            self.paths[0].on_congestion(now);
+        for id in self.space_ids() {
+            self.declare_lost(now, id, true);
         }
-        let id = [SpaceId::Initial, SpaceId::Handshake].into_iter().find(|id| self.space(*id).is_some());
-        // in gQUIC there is only one
+        let handshake = self.handshake.can_send(PacketSpace::Handshake);
+        let order = if handshake { [SpaceId::Handshake, SpaceId::Initial] } else { [SpaceId::Initial; 2] };
+        let id = order.into_iter().find(|id| self.space(*id).is_some());
+        // in gQUIC there is only one space
         if let Some(space) = self.space(id.unwrap_or(SpaceId::Path(0))) {
             space.probes = space.probes.max(1);
         }
