@@ -27,11 +27,11 @@ mod stream;
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 
-use crate::error::Error;
+use crate::error::{Error, ensure, refused};
 use crate::http;
 use crate::operations::Operations;
 use crate::workload;
-use quiclab_core::scenario::{EndpointConfig, Workload};
+use quiclab_core::scenario::{EndpointConfig, QuicVersion, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
@@ -48,6 +48,9 @@ pub(crate) fn build(
     operations: Operations,
 ) -> Result<Box<dyn Endpoint>, Error> {
     let config = options::resolve(config)?;
+    if config.version == QuicVersion::Gquic37 {
+        check_gquic(identity, workload)?;
+    }
     let application = match workload {
         Workload::Page { .. } => http::build_streams(identity.role, workload, config.version)?,
         _ => workload::build_on_streams(identity.role, workload, start)?,
@@ -58,4 +61,15 @@ pub(crate) fn build(
     };
     let parts = endpoint::Parts { config, application, operations, observer };
     Ok(Box::new(endpoint::QuicEndpoint::new(identity, parts, start, random)))
+}
+
+/// What Google QUIC 37 has no frames for: datagrams, and further paths.
+fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
+    ensure(!matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. }), || {
+        let allowed = "`download`, `request_response`, `page` with `quic.version = \"gquic-37\"`";
+        refused("workload.kind", workload.kind(), allowed)
+    })?;
+    ensure(identity.paths == 1, || {
+        refused("paths", identity.paths - 1, "no further path with `quic.version = \"gquic-37\"`")
+    })
 }

@@ -17,7 +17,8 @@ use crate::LAB_QUIC;
 use crate::error::{Error, ensure, refused, within};
 use crate::names::name;
 use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, EndpointConfig, Pacing, QuicOptions, SlowStartExit, Tls, TlsVersion,
+    Acknowledgement, CongestionControl, EndpointConfig, Pacing, QuicOptions, QuicVersion, SlowStartExit, Tls,
+    TlsVersion,
 };
 use quiclab_core::{ByteCount, DataRate, Duration};
 use std::ops::RangeInclusive;
@@ -120,6 +121,17 @@ fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
     take!(persistent_congestion, probe_packets, window_validation, pacing_before_rtt, max_streams);
     take!(stream_scheduler, amplification_factor, datagram_congestion_control, idle_timeout, path_scheduler);
     config.packet_number = options.packet_number.or(config.packet_number);
+    let gquic = config.version == QuicVersion::Gquic37;
+    ensure(!gquic || config.packet_number != Some(ByteCount::from_bytes(3)), || {
+        refused("quic.packet_number", "3 B", "1 B, 2 B or 4 B with `quic.version = \"gquic-37\"`")
+    })?;
+    ensure(!gquic || config.ack_frequency.is_none(), || {
+        refused(
+            "ack_frequency",
+            "given",
+            "nothing with `quic.version = \"gquic-37\"`, which has no such frame",
+        )
+    })?;
     if let Some(length) = options.connection_id {
         (config.connection_id, config.fixed.client_connection_id) = (length, length);
     }
@@ -293,7 +305,7 @@ fn check_tls(tls: &Tls) -> Result<(), Error> {
     ensure(tls.version == TlsVersion::Tls13, || {
         refused("tls.version", name(&tls.version), "`1.3`, which QUIC is made for")
     })?;
-    within("tls.certificate", Some(tls.certificate), ONE_BYTE..=LARGEST_CHAIN)?;
+    within("tls.certificate", Some(tls.certificate), ByteCount::ZERO..=LARGEST_CHAIN)?;
     match tls.early_data {
         Some(early) if !tls.resumption => Err(refused(
             "tls.early_data",

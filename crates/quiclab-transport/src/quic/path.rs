@@ -168,14 +168,6 @@ impl Path {
         }
     }
 
-    /// A congestion event without a loss.
-    pub(super) fn on_congestion(&mut self, now: Time) {
-        (self.recovery_start, self.in_recovery) = (Some(now), true);
-        self.congestion_events += 1;
-        let event = self.congestion_event(now);
-        self.controller.on_congestion(&event);
-    }
-
     fn congestion_event(&self, now: Time) -> CongestionEvent {
         CongestionEvent { now, in_flight: self.in_flight, next_position: self.sent_packets, ecn: false }
     }

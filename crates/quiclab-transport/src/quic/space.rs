@@ -70,6 +70,7 @@ impl Space {
     /// Bytes of the packet number of the next packet: the fewest from which the peer can restore it, with
     /// twice as many numbers as are in flight (RFC 9000 section 17.1), or as configured.
     pub(super) fn number_length(&self, config: &Config) -> u8 {
+        use quiclab_core::scenario::QuicVersion::V1;
         if let Some(length) = config.packet_number {
             return length.bytes() as u8;
         }
@@ -80,7 +81,8 @@ impl Space {
         match unacked {
             0..0x80 => 1,
             0x80..0x8000 => 2,
-            0x8000..0x80_0000 => 3,
+            // gQUIC has no number of 3 bytes
+            0x8000..0x80_0000 if config.version == V1 => 3,
             _ => 4,
         }
     }

@@ -261,6 +261,24 @@ impl<T: Default> LossDetection<T> {
         self.open = number;
     }
 
+    /// Declares lost the outstanding packets that `which` picks, whatever the thresholds say; `each` is told as
+    /// by [`detect_lost`](Self::detect_lost).
+    pub fn lose(&mut self, which: impl Fn(&T) -> bool, mut each: impl FnMut(&Lost, &T)) {
+        for number in self.open..self.next() {
+            let index = (number - self.base) as usize;
+            let (packet, status, content) = &self.packets[index];
+            if *status != Status::Outstanding || !which(content) {
+                continue;
+            }
+            let packet = *packet;
+            let follows = !self.acked_between(number);
+            self.packets[index].1 = Status::Lost;
+            self.remove_from_flight(&packet);
+            (self.last_lost, self.acked_since_lost) = (Some(number), false);
+            each(&Lost { number, packet, follows }, &self.packets[index].2);
+        }
+    }
+
     /// Forgets the packets declared lost that were sent before `before`: their acknowledgements are no
     /// longer recognised as spurious losses.
     pub fn forget_lost(&mut self, before: Time) {
@@ -349,8 +367,9 @@ impl<T: Default> LossDetection<T> {
 
     /// Packet `number` was not lost: `needed` passed from sending to its acknowledgement.
     fn adapt(&mut self, number: u64, needed: Duration, rtt: Duration) {
-        if self.adaptive_packets {
-            let largest = self.largest_acked.expect("a loss needs a later packet acknowledged");
+        // without a later one acknowledged it was no threshold that declared it lost
+        if let Some(largest) = self.largest_acked.filter(|largest| self.adaptive_packets && *largest > number)
+        {
             self.packet_threshold = self.packet_threshold.max(largest - number + 1);
         }
         while self.adaptive_time && self.time_part < MILLION && self.loss_delay(rtt) < needed {

@@ -129,7 +129,7 @@ fn check_tcp(options: Option<&TcpOptions>, values: &mut Values) -> Result<(), Er
 }
 
 fn check_tls(tls: Option<&Tls>) -> Result<(), Error> {
-    within("tls.certificate", tls.map(|tls| tls.certificate), ByteCount::from_bytes(1)..=LARGEST_CHAIN)
+    within("tls.certificate", tls.map(|tls| tls.certificate), ByteCount::ZERO..=LARGEST_CHAIN)
 }
 
 /// Congestion control and pacing, and which of them go together.
@@ -313,7 +313,7 @@ mod tests {
             ),
             (
                 sentence(|config| {
-                    let certificate = ByteCount::ZERO;
+                    let certificate = ByteCount::from_bytes(65_537);
                     config.tls = Some(Tls {
                         version: TlsVersion::Tls13,
                         resumption: false,
@@ -321,7 +321,7 @@ mod tests {
                         early_data: None,
                     });
                 }),
-                "tls.certificate: `0 B` is not allowed; allowed is 1 B to 64 KiB",
+                "tls.certificate: `65537 B` is not allowed; allowed is 0 B to 64 KiB",
             ),
             (
                 tcp(|tcp| (tcp.sack, tcp.dsack) = (Some(false), Some(true))),

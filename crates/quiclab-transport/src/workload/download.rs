@@ -13,7 +13,7 @@
 //! acknowledged or the client has closed the connection, whichever is first.
 
 use super::{Application, Command, Outcome};
-use quiclab_core::{ByteCount, Duration, Time};
+use quiclab_core::{ByteCount, Duration, Metrics, Time};
 
 /// How long a client waits for the end of an answer of a given duration: longer than any RTT or timeout
 /// that is of interest.
@@ -27,6 +27,8 @@ pub(super) struct Client {
     /// When an answer of a given duration must have ended.
     until: Option<Time>,
     connected: bool,
+    /// From the start to the first byte of the answer; `None`: none has been read.
+    first_byte: Option<Duration>,
     outcome: Outcome,
 }
 
@@ -42,6 +44,7 @@ impl Client {
             expected: size.map_or(u64::MAX, ByteCount::bytes),
             until: duration.map(|duration| start + duration + GRACE),
             connected: false,
+            first_byte: None,
             outcome: Outcome::default(),
         }
     }
@@ -62,7 +65,10 @@ impl Application for Client {
     }
 
     fn received(&mut self, now: Time, bytes: u64) -> Command {
-        self.outcome.progress.delivered_bytes += bytes;
+        let progress = &mut self.outcome.progress;
+        progress.delivered_bytes += bytes;
+        let waited = progress.started.map(|started| now.since(started));
+        self.first_byte = self.first_byte.or(waited);
         if self.expected == u64::MAX {
             return Command::Wait;
         }
@@ -107,6 +113,12 @@ impl Application for Client {
 
     fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        if let Some(first_byte) = self.first_byte {
+            out.set("first_byte_ms", first_byte.as_ms_f64());
+        }
     }
 }
 
@@ -222,12 +234,19 @@ mod tests {
         let mut client = Client::new(Some(KB), None, ByteCount::from_bytes(100), ms(0));
         client.start(ms(0));
         assert_eq!(client.connected(ms(10)), Command::Send(100));
+        let mut before = Metrics::default();
+        client.statistics(&mut before);
+        assert_eq!(before.0, []);
         assert_eq!((client.received(ms(20), 999), client.expected()), (Command::Wait, 1));
         assert_eq!(client.outcome.progress.finished, None);
         assert_eq!(client.received(ms(30), 1), Command::Close);
         let progress = client.outcome.progress;
         assert_eq!((progress.started, progress.finished), (Some(ms(0)), Some(ms(30))));
         assert_eq!((progress.delivered_bytes, progress.failed), (1000, false));
+        let mut out = Metrics::default();
+        client.statistics(&mut out);
+        // 20 - 0
+        assert_eq!(out.0, [("first_byte_ms", 20.0)]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Cases with values at the ends of what is allowed.
 
-use crate::{Case, Path, download, pick};
+use crate::path::{Path, pick};
+use crate::{Case, download};
 use quiclab_core::scenario::{
     CongestionControl, EndpointConfig, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions,
     Workload,

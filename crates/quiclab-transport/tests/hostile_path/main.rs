@@ -5,8 +5,10 @@
 //! A case is one number. A failure prints the command that replays it; `QUICLAB_CASES=n` runs more.
 
 mod extreme;
+mod path;
 mod world;
 
+use path::{Path, pick};
 use quiclab_core::scenario::{
     CongestionControl, EndpointConfig, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions,
     Tls, TlsVersion, Workload,
@@ -73,51 +75,13 @@ fn no_connection_dies_under_thirty_percent_loss() {
     ] {
         for seed in 0..5 {
             let mut case = Case::new(seed);
-            case.path = Path { loss: 0.3, ..Path::plain() };
+            let delay = Duration::from_millis(20);
+            case.path = Path { loss: 0.3, duplication: 0.0, delay, jitter: Duration::ZERO, stalls: None };
             case.workload = download(300_000);
             case.server = EndpointConfig { congestion_control: Some(control), ..Case::plain_config() };
             case.client = Case::plain_config();
             let ended = case.run().unwrap_or_else(|problem| panic!("{control:?}, seed {seed}: {problem}"));
             assert_eq!(ended, Ended::Delivered, "{control:?}, seed {seed}");
-        }
-    }
-}
-
-/// What the path does to packets.
-#[derive(Clone, Copy, Debug)]
-struct Path {
-    loss: f64,
-    duplication: f64,
-    delay: Duration,
-    /// Longest additional delay of a packet; reorders.
-    jitter: Duration,
-    /// Time from the start of one stall to that of the next, and its length; nothing arrives meanwhile.
-    stalls: Option<(Duration, Duration)>,
-}
-
-impl Path {
-    fn plain() -> Self {
-        Self {
-            loss: 0.0,
-            duplication: 0.0,
-            delay: Duration::from_millis(20),
-            jitter: Duration::ZERO,
-            stalls: None,
-        }
-    }
-
-    fn draw(random: &mut RandomStream) -> Self {
-        let mut maybe = |probability: f64, most: f64| {
-            if random.uniform() < probability { random.uniform() * most } else { 0.0 }
-        };
-        let millis = |value: f64| Duration::from_nanos_f64(value * 1e6);
-        let stalled = maybe(0.2, 3000.0);
-        Self {
-            loss: maybe(0.7, 0.3),
-            duplication: maybe(0.5, 0.2),
-            delay: millis(1.0 + maybe(1.0, 150.0)),
-            jitter: millis(maybe(0.6, 80.0)),
-            stalls: (stalled > 0.0).then(|| (millis(2.0 * stalled + 500.0), millis(stalled))),
         }
     }
 }
@@ -228,8 +192,4 @@ impl std::fmt::Debug for Case {
 fn download(size: u64) -> Workload {
     let request = ByteCount::from_bytes(100);
     Workload::Download { size: Some(ByteCount::from_bytes(size)), duration: None, request }
-}
-
-fn pick<T: Copy>(random: &mut RandomStream, choices: &[T]) -> T {
-    choices[(random.bits() % choices.len() as u64) as usize]
 }

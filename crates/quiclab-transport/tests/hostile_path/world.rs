@@ -1,9 +1,10 @@
 //! Two endpoints and the path between them.
 
-use crate::{Case, PATIENCE, Path};
+use crate::path::Path;
+use crate::{Case, PATIENCE};
 use quiclab_core::scenario::EndpointConfig;
 use quiclab_core::{
-    Duration, Endpoint, EndpointIdentity, FiveTuple, Flags, FlowId, Outputs, Packet, Payload, Port, Protocol,
+    Endpoint, EndpointIdentity, FiveTuple, Flags, FlowId, Outputs, Packet, Payload, Port, Protocol,
     RandomStream, Role, Segment, Time,
 };
 use std::collections::BTreeMap;
@@ -99,29 +100,12 @@ impl World {
     fn send(&mut self, end: usize) -> Result<(), String> {
         for (_, packet) in std::mem::take(&mut self.out.packets) {
             self.check(end, &packet)?;
-            let copies = 1 + u32::from(self.random.uniform() < self.path.duplication);
-            for _ in 0..copies {
-                if self.random.uniform() < self.path.loss {
-                    continue;
-                }
-                let jitter = self.path.jitter.as_nanos() as f64 * self.random.uniform();
-                let arrival = self.now + self.path.delay + Duration::from_nanos_f64(jitter);
+            for arrival in self.path.arrivals(self.now, &mut self.random) {
                 self.sent += 1;
-                self.travelling.insert((self.after_stall(arrival), self.sent), (1 - end, packet.clone()));
+                self.travelling.insert((arrival, self.sent), (1 - end, packet.clone()));
             }
         }
         Ok(())
-    }
-
-    /// What arrives during a stall arrives at its end.
-    fn after_stall(&self, arrival: Time) -> Time {
-        let Some((period, length)) = self.path.stalls else { return arrival };
-        let into = arrival.as_nanos() % period.as_nanos();
-        if into < length.as_nanos() {
-            Time::from_nanos(arrival.as_nanos() - into + length.as_nanos())
-        } else {
-            arrival
-        }
     }
 
     /// Sizes are exact, and data stays within the peer's window (RFC 9293 section 3.8.6).

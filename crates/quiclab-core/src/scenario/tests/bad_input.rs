@@ -208,7 +208,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"workload = { kind = "download", size = "1 MB" }"#, r#"workload = { kind = "page", html = "1 kB", objects = [], response = "0 B" }"#, r#"s.toml:27: flows.f.workload.response = "0 B": allowed is a size of at least 1 byte, such as `64 KiB`"#),
     (r#"workload = { kind = "download", size = "1 MB" }"#, r#"workload = { kind = "page", html = "1 kB", objects = [{ count = 1, size = "1 kB" }, { count = 1, size = "0 B" }] }"#, r#"s.toml:27: flows.f.workload.objects.1.size = "0 B": allowed is a size of at least 1 byte, such as `64 KiB`"#),
     (r#"workload = { kind = "download", size = "1 MB" }"#, r#"workload = { kind = "page", html = "1 kB", objects = [{ count = 0, size = "1 kB" }] }"#, r#"s.toml:27: flows.f.workload.objects.0.count = 0: allowed is 1 to 4294967295"#),
-    (r#"datagram_size = "1280 B""#, r#"tls = { version = "1.3", certificate = "0 B" }"#, r#"s.toml:24: flows.f.sender.tls.certificate = "0 B": allowed is 1 B to 65536 B"#),
+    (r#"datagram_size = "1280 B""#, r#"tls = { version = "1.3", certificate = "65537 B" }"#, r#"s.toml:24: flows.f.sender.tls.certificate = "65537 B": allowed is 0 B to 65536 B"#),
     (r#"datagram_size = "1280 B""#, r#"stack = "lab-tcp""#, r#"s.toml:24: flows.f.sender.stack = "lab-tcp": the receiver speaks QUIC (`quinn`), allowed is a stack that speaks QUIC, too"#),
     (r#"kind = "download", size = "1 MB""#, r#"kind = "ping", count = 1"#, r#"s.toml:27: flows.f.workload.kind = "ping": stack `quinn` does not run it, allowed is `download`"#),
     (r#"kind = "download", size = "1 MB""#, r#"kind = "ping""#, "s.toml:27: flows.f.workload.count: missing, allowed is an integer from 0 to 4294967295"),

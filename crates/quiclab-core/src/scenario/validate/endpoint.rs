@@ -234,7 +234,7 @@ const LARGEST_MSS: ByteCount = ByteCount::from_bytes(9148);
 const MOST_GSO_SEGMENTS: u32 = 65_535;
 
 fn check_tls(path: &FieldPath, tls: &Tls) -> Check {
-    size(&path.child("certificate"), tls.certificate, 1, LONGEST_CERTIFICATES.bytes())?;
+    size(&path.child("certificate"), tls.certificate, 0, LONGEST_CERTIFICATES.bytes())?;
     // RFC 8446 section 2.3: the keys of early data come from an earlier session
     ensure(tls.early_data.is_none() || tls.resumption, || {
         ScenarioError::about(path.child("early_data"), "`resumption` is false", "`resumption = true` with it")

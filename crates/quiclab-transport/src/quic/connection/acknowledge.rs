@@ -170,6 +170,11 @@ impl Connection {
 
     /// Declares lost what is lost now in a space, and reduces the window for it; returns the bytes lost.
     pub(super) fn detect_lost(&mut self, now: Time, id: SpaceId) -> u64 {
+        self.declare_lost(now, id, false)
+    }
+
+    /// The same; with `crypto_packets` it is what carries CRYPTO frames, and nothing else.
+    pub(super) fn declare_lost(&mut self, now: Time, id: SpaceId, crypto_packets: bool) -> u64 {
         let level = self.crypto_level(id);
         let path_index = id.path();
         let max_ack_delay = self.peer_max_ack_delay();
@@ -201,7 +206,7 @@ impl Connection {
         let (mut frequency, mut connection_ids) = (None, 0);
         lost_numbers.clear();
         let mut challenges = false;
-        sent.detect_lost(now, conservative, |lost: &Lost, content: &Content| {
+        let each = |lost: &Lost, content: &Content| {
             losses.packets += 1;
             losses.bytes += lost.packet.bytes;
             lost_numbers.push(lost.number);
@@ -228,7 +233,13 @@ impl Connection {
                     stream => streams.on_lost(stream),
                 }
             }
-        });
+        };
+        if crypto_packets {
+            let is_crypto = |frame: &SentFrame| matches!(frame, SentFrame::Crypto { .. });
+            sent.lose(|content| content.iter().any(is_crypto), each);
+        } else {
+            sent.detect_lost(now, conservative, each);
+        }
         if losses.packets == 0 {
             return 0;
         }

@@ -1,20 +1,24 @@
 //! The frames of a packet, in the order in which they are put there: ACK, CRYPTO, control frames, DATAGRAM,
 //! STREAM.
 
-use super::send::Assembled;
+use super::send::{Assembled, SMALLEST_INITIAL};
 use super::{Connection, QueuedDatagram, SpaceId};
 use crate::operations::Operation;
 use crate::quic::config::{AckPing, Fixed};
 use crate::quic::handshake::Level;
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space;
-use quiclab_core::quic::{QuicFrame, QuicPacket, Wire, varint_length};
+use quiclab_core::quic::{QuicFrame, QuicPacket, Wire};
 use quiclab_core::scenario::QuicVersion;
-use quiclab_core::{PacketSpace, Time};
+use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::SmallVec;
 
-/// Bytes of a NEW_CONNECTION_ID frame with an ID of 8 bytes.
+/// Bytes of a NEW_CONNECTION_ID frame with an ID of 8 bytes; HANDSHAKE_DONE and ACK_FREQUENCY fit into as many.
 const ID_FRAME: usize = 28;
+/// Lengths from here on take four bytes (RFC 9000 section 16).
+const LONG_FIELD: usize = 1 << 14;
+/// Bytes of PATH_CHALLENGE and PATH_RESPONSE.
+const VALIDATION_FRAME: usize = 9;
 /// Fewer bytes than this hold no frame with data.
 const SMALLEST_DATA: usize = 8;
 
@@ -43,17 +47,18 @@ impl Connection {
         if self.config.version == QuicVersion::Gquic37 { Level::Initial } else { id.level() }
     }
 
-    /// What kind of packet a space sends now; `None`: there are no keys.
+    /// What kind of packet a space sends now; `None`: there are no keys. In gQUIC the handshake has packets of
+    /// its own, that the peer can read before it has the keys for data.
     fn packet_space(&self, id: SpaceId) -> Option<PacketSpace> {
+        let gquic = self.config.version == QuicVersion::Gquic37;
         let candidates: &[PacketSpace] = match id {
             SpaceId::Initial => &[PacketSpace::Initial],
             SpaceId::Handshake => &[PacketSpace::Handshake],
-            SpaceId::Path(_) if self.config.version == QuicVersion::Gquic37 => {
-                &[PacketSpace::OneRtt, PacketSpace::ZeroRtt, PacketSpace::Initial]
-            }
+            SpaceId::Path(_) if gquic && self.wants_crypto(id) => &[],
             SpaceId::Path(_) => &[PacketSpace::OneRtt, PacketSpace::ZeroRtt],
         };
-        candidates.iter().copied().find(|space| self.handshake.can_send(*space))
+        let space = candidates.iter().copied().find(|space| self.handshake.can_send(*space));
+        space.or_else(|| gquic.then(|| self.handshake.space(Level::Initial)))
     }
 
     /// Whether anything that needs the window waits.
@@ -90,6 +95,10 @@ impl Connection {
         let format = space::format(&self.config, self.role, peer_id, number_length);
         let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
         let free_datagrams = !self.datagrams.is_empty() && self.datagrams_are_free();
+        // a server that cannot pad its Initial packet waits for more bytes of the client
+        let pads = self.role == Role::Server && self.config.fixed.pads_server;
+        let (permit, probes) =
+            if pads && id == SpaceId::Initial && room < SMALLEST_INITIAL { (0, 0) } else { (permit, probes) };
         // a probe leaves whatever window and pacer say
         let permit = if probes > 0 { room } else { permit };
         let room = if permit > overhead + SMALLEST_DATA { room.min(permit) } else { room };
@@ -109,19 +118,32 @@ impl Connection {
         if permit {
             self.put_crypto(id, &mut frames);
         }
-        if let (SpaceId::Path(path), true) = (id, packet_space != PacketSpace::Initial) {
-            if permit {
-                self.put_control(now, path, packet_space, &mut frames);
+        let has_data = matches!(packet_space, PacketSpace::ZeroRtt | PacketSpace::OneRtt);
+        if let (SpaceId::Path(path), true) = (id, has_data) {
+            let validates = permit && self.put_validation(path, &mut frames);
+            let usable = self.paths[path].usable;
+            if permit && usable {
+                self.put_control(now, packet_space, &mut frames);
             }
-            if permit || free_datagrams {
+            if (permit || free_datagrams) && usable {
                 self.put_datagrams(&mut frames);
             }
-            if permit && self.paths[path].usable {
+            if permit && usable {
                 self.put_data(&mut frames);
+            }
+            if validates && frames.left > SMALLEST_DATA {
+                // "MUST expand datagrams that contain a PATH_CHALLENGE frame to at least [...] 1200 bytes" (RFC
+                // 9000 section 8.2.1; 8.2.2 for PATH_RESPONSE)
+                let length = (frames.left + SMALLEST_INITIAL).saturating_sub(room) as u16;
+                if length > 0 {
+                    frames.frames.push(QuicFrame::Padding { length });
+                }
             }
         }
         let alone = frames.frames.len() == before;
-        if alone && (probes > 0 || acknowledged && self.wants_ack_ping(id, number, &frames)) {
+        // next to an acknowledgement that fills the packet there is no room for it
+        let fits = frames.left > 0;
+        if alone && fits && (probes > 0 || acknowledged && self.wants_ack_ping(id, number, &frames)) {
             frames.frames.push(QuicFrame::Ping);
             frames.reliable = true;
         }
@@ -156,12 +178,21 @@ impl Connection {
         frames: &mut Frames,
     ) -> bool {
         let ride = !self.config.fixed.acks_only_when_due;
+        // RFC 9000 section 12.4; in gQUIC all packets have them
+        let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.version == QuicVersion::V1;
         let Some(space) = self.space(id) else { return false };
-        if packet_space == PacketSpace::ZeroRtt || !(must || ride && space.received.is_pending()) {
+        if forbidden || !(must || ride && space.received.is_pending()) {
             return false;
         }
         let Some(mut ack) = space.received.ack_frame(now, frames.left) else { return false };
         ack.path = id.path() as u8;
+        if frames.wire == Wire::Gquic37 || ack.path > 0 {
+            // blocks of gQUIC are not as long as ranges of version 1, PATH_ACK is longer than ACK
+            ack.ranges.truncate(ack.fit(frames.wire, frames.left));
+            if ack.ranges.is_empty() {
+                return false;
+            }
+        }
         let (path, largest) = (ack.path, *ack.ranges[0].end());
         frames.push(QuicFrame::Ack(Box::new(ack)), SentFrame::Ack { path, largest });
         true
@@ -189,8 +220,9 @@ impl Connection {
         let queued = self.handshake.queued(level);
         let crypto = &mut self.crypto[level as usize];
         while crypto.wants_to_send(queued) && frames.left >= SMALLEST_DATA {
-            // type, offset, length of at most two bytes
-            let room = frames.left.saturating_sub(1 + varint_length(queued) + 2);
+            // with a length of at most two bytes: one more than that of no data in version 1
+            let empty = QuicFrame::Crypto { offset: queued, length: 0, parameters: None };
+            let room = frames.left.saturating_sub(empty.length(frames.wire) + 1).min(LONG_FIELD - 1);
             let Some(range) = crypto.next(queued, room as u64) else { break };
             let (offset, length) = (range.start, (range.end - range.start) as u16);
             let parameters = self.handshake.parameters(level).map(|parameters| Box::new(parameters.clone()));
@@ -199,8 +231,26 @@ impl Connection {
         }
     }
 
-    fn put_control(&mut self, now: Time, path: usize, packet_space: PacketSpace, frames: &mut Frames) {
-        if packet_space == PacketSpace::OneRtt {
+    /// What validates a path, and shows the peer that it works; whether there is any.
+    fn put_validation(&mut self, path: usize, frames: &mut Frames) -> bool {
+        let before = frames.frames.len();
+        for (list, frame, sent) in [
+            (&mut self.path_challenges, QuicFrame::PathChallenge, SentFrame::PathChallenge),
+            (&mut self.path_responses, QuicFrame::PathResponse, SentFrame::PathResponse),
+        ] {
+            let waiting = list.iter().position(|wanted| *wanted == path);
+            if let Some(index) = waiting.filter(|_| frames.left >= VALIDATION_FRAME) {
+                list.remove(index);
+                frames.push(frame, sent);
+                // the sender of a response has seen that the path carries packets
+                self.paths[path].usable |= sent == SentFrame::PathResponse;
+            }
+        }
+        frames.frames.len() > before
+    }
+
+    fn put_control(&mut self, now: Time, packet_space: PacketSpace, frames: &mut Frames) {
+        if packet_space == PacketSpace::OneRtt && frames.left >= ID_FRAME {
             if std::mem::take(&mut self.handshake_done_pending) {
                 frames.push(QuicFrame::HandshakeDone, SentFrame::HandshakeDone);
             }
@@ -214,18 +264,6 @@ impl Connection {
                     reordering_threshold: u64::from(asked.reordering_threshold),
                 };
                 frames.push(frame, SentFrame::AckFrequency { sequence });
-            }
-        }
-        for (list, frame, sent) in [
-            (&mut self.path_challenges, QuicFrame::PathChallenge, SentFrame::PathChallenge),
-            (&mut self.path_responses, QuicFrame::PathResponse, SentFrame::PathResponse),
-        ] {
-            if let Some(index) = list.iter().position(|wanted| *wanted == path) {
-                list.remove(index);
-                frames.push(frame, sent);
-                // "an endpoint MUST NOT delay transmission of a packet containing a PATH_RESPONSE": the sender of
-                // a response has seen that the path carries packets
-                self.paths[path].usable |= sent == SentFrame::PathResponse;
             }
         }
         while self.new_connection_ids > 0 && packet_space == PacketSpace::OneRtt && frames.left >= ID_FRAME {
@@ -272,8 +310,9 @@ impl Connection {
         let mut any = false;
         let Fixed { stream_length_always, one_stream_frame, .. } = self.config.fixed;
         while frames.left >= SMALLEST_DATA {
-            // the Length field of a frame that fills a packet has two bytes
-            let room = frames.left - if stream_length_always { 2 } else { 0 };
+            // what the Length field of a frame takes that fills the packet
+            let field = if frames.left < LONG_FIELD { 2 } else { 4 };
+            let room = frames.left - if stream_length_always { field } else { 0 };
             let Some((mut frame, sent)) = self.streams.next_data(room) else { break };
             if let (QuicFrame::Stream { last, .. }, true) = (&mut frame, stream_length_always) {
                 *last = false;

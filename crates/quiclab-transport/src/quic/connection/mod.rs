@@ -147,6 +147,8 @@ pub(super) struct Connection {
     pacing_due: Option<Time>,
     /// Path that took the last packet, for round robin.
     last_path: usize,
+    /// Path that the last packet arrived on: what closes the connection takes it.
+    heard_path: usize,
     pub(super) handshake_complete_at: Option<Time>,
     data_packets_sent: u64,
     ack_frames_received: u64,
@@ -161,11 +163,18 @@ impl Connection {
         operations: Operations,
         observer: Option<Box<dyn TransportObserver>>,
     ) -> Self {
-        let remembered = config.tls.early_data.is_some().then(|| parameters_of(&config, role, paths));
-        let streams = Streams::new(&config, role, remembered.as_ref().filter(|_| role == Role::Client));
+        let single = config.version == QuicVersion::Gquic37;
+        let remembered = if single {
+            Some(gquic_minimum())
+        } else {
+            config.tls.early_data.is_some().then(|| parameters_of(&config, role, paths))
+        };
+        let mut streams = Streams::new(&config, role, remembered.as_ref().filter(|_| role == Role::Client));
+        if single && role == Role::Server {
+            streams.keep_remembered(&gquic_minimum());
+        }
         let mut own = parameters_of(&config, role, paths);
         streams.parameters(&mut own);
-        let single = config.version == QuicVersion::Gquic37;
         let space = || (!single).then(|| Space::of_handshake(&config));
         Self {
             role,
@@ -204,6 +213,7 @@ impl Connection {
             loss_timer: None,
             pacing_due: None,
             last_path: 0,
+            heard_path: 0,
             handshake_complete_at: None,
             data_packets_sent: 0,
             ack_frames_received: 0,
@@ -367,6 +377,23 @@ fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParamete
         connection_id_length: config.connection_id(role).bytes() as u8,
         paths: paths as u8,
         message_end: 0,
+    }
+}
+
+/// What a client of gQUIC may send before the server hello tells the server's limits:
+/// `kMinimumFlowControlSendWindow` (Chromium 2017, quic_protocol.h), which every server allows
+/// (`QuicConfig::SetInitialStreamFlowControlWindowToSend`). Streams for headers and a request; Chromium allows
+/// 100, but no workload needs more then.
+fn gquic_minimum() -> TransportParameters {
+    const WINDOW: u64 = 16 * 1024;
+    TransportParameters {
+        max_data: WINDOW,
+        max_stream_data_bidi_local: WINDOW,
+        max_stream_data_bidi_remote: WINDOW,
+        max_stream_data_uni: WINDOW,
+        max_streams_bidi: 2,
+        max_streams_uni: 2,
+        ..TransportParameters::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Packets that arrive: keys, duplicates, frames (RFC 9000 sections 12 and 13.1, RFC 9001 section 5.7).
 
-use super::{Connection, QueuedDatagram, SpaceId, State, is_permitted};
+use super::{Connection, QueuedDatagram, SpaceId, State, gquic_minimum, is_permitted};
 use crate::acknowledgement::AckRequest;
 use crate::quic::handshake::EarlyState;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
@@ -51,6 +51,7 @@ impl Connection {
             }
             return;
         }
+        self.heard_path = id.path();
         let Some(space) = self.space(id) else { return };
         if space.received.is_duplicate(packet.number) {
             return;
@@ -63,7 +64,7 @@ impl Connection {
         }
         let eliciting = packet.is_ack_eliciting();
         for frame in &packet.frames {
-            if !is_permitted(frame, packet.space) {
+            if self.config.version == QuicVersion::V1 && !is_permitted(frame, packet.space) {
                 self.violate(format_args!("a frame is not allowed in {:?} packets: {frame:?}", packet.space));
                 return;
             }
@@ -110,9 +111,10 @@ impl Connection {
                 self.handshake.on_received(level, in_order, parameters.as_deref());
             }
             QuicFrame::HandshakeDone => self.confirm(),
-            QuicFrame::ConnectionClose { application, error_code } => {
+            QuicFrame::ConnectionClose { application: _, error_code } => {
                 self.state = State::Over;
-                if *application && *error_code == 0 {
+                // NO_ERROR of the transport: the application closes before it can say so (section 10.2.3)
+                if *error_code == 0 {
                     self.closed_by_peer = true;
                 } else {
                     self.failure
@@ -159,6 +161,11 @@ impl Connection {
             return;
         }
         if let Some(peer) = self.handshake.take_peer_parameters() {
+            let v1 = self.config.version == QuicVersion::V1;
+            if v1 && self.role == Role::Server && self.handshake.early_data() == EarlyState::Accepted {
+                // a client remembers of its server what it would offer itself: the two ends are built apart
+                self.streams.keep_remembered(&peer);
+            }
             self.streams.on_parameters(&peer);
             self.peer = peer;
             self.ack_frequency_pending =
@@ -172,10 +179,15 @@ impl Connection {
         }
         if self.handshake_complete_at.is_none() && self.handshake.is_complete() {
             self.handshake_complete_at = Some(now);
-            self.new_connection_ids = self.config.fixed.new_connection_ids;
+            if self.config.version == QuicVersion::V1 {
+                self.new_connection_ids = self.config.fixed.new_connection_ids;
+            }
             match (self.config.version, self.role) {
-                // no HANDSHAKE_DONE: the SHLO confirms
-                (QuicVersion::Gquic37, _) => self.confirm(),
+                // no HANDSHAKE_DONE: the SHLO confirms; the hello that it answers has an address token
+                (QuicVersion::Gquic37, _) => {
+                    self.validated = true;
+                    self.confirm();
+                }
                 (QuicVersion::V1, Role::Server) => {
                     self.handshake_done_pending = true;
                     self.confirm();
@@ -206,14 +218,17 @@ impl Connection {
         self.lose_crypto(now);
     }
 
-    /// Crypto data in flight are taken for lost, with a congestion event; a probe is sent.
+    /// Packets with crypto data in flight are taken for lost; a probe is sent (aioquic `reschedule_data`,
+    /// `_write_handshake`: in a Handshake packet, if there are keys).
     pub(super) fn lose_crypto(&mut self, now: Time) {
-        let outstanding = self.crypto.iter_mut().fold(false, |any, crypto| crypto.probe() || any);
-        if outstanding {
-            self.paths[0].on_congestion(now);
+        for id in self.space_ids() {
+            self.declare_lost(now, id, true);
         }
-        let id = [SpaceId::Initial, SpaceId::Handshake].into_iter().find(|id| self.space(*id).is_some());
-        if let Some(space) = id.and_then(|id| self.space(id)) {
+        let handshake = self.handshake.can_send(PacketSpace::Handshake);
+        let order = if handshake { [SpaceId::Handshake, SpaceId::Initial] } else { [SpaceId::Initial; 2] };
+        let id = order.into_iter().find(|id| self.space(*id).is_some());
+        // in gQUIC there is only one space
+        if let Some(space) = self.space(id.unwrap_or(SpaceId::Path(0))) {
             space.probes = space.probes.max(1);
         }
     }
@@ -222,6 +237,10 @@ impl Connection {
     /// sends it again (RFC 9001 section 4.6.2).
     fn forget_early_data(&mut self) {
         self.streams.on_early_data_rejected();
+        if self.config.version == QuicVersion::Gquic37 {
+            // the rejection has no limits, and the next hello has data with it again
+            self.streams.remember(&gquic_minimum());
+        }
         let path = &mut self.paths[0];
         path.in_flight -= path.space.sent.discard();
         path.pto.on_keys_discarded();

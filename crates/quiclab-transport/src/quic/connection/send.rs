@@ -19,7 +19,7 @@ use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
 /// Smallest datagram that carries Initial packets (RFC 9000 section 14.1).
-const SMALLEST_INITIAL: usize = 1200;
+pub(super) const SMALLEST_INITIAL: usize = 1200;
 /// Fewer bytes than this hold no packet that is worth it.
 const SMALLEST_ROOM: usize = 64;
 
@@ -44,9 +44,9 @@ impl Connection {
                 if !pending {
                     return None;
                 }
-                let datagram = Box::new(self.close_datagram(now)?);
+                let (path, datagram) = self.close_datagram(now)?;
                 let length = datagram.length() as u64;
-                Some((0, datagram, length))
+                Some((path, Box::new(datagram), length))
             }
             State::Open => {
                 let room = self.amplification_room();
@@ -54,12 +54,22 @@ impl Connection {
                     self.pacing_due = None;
                     return None;
                 }
-                let (path, permit) = self.choose_path(now);
-                let datagram = self.assemble(now, path, permit, room);
-                if datagram.is_none() {
-                    self.end_pass(now);
+                if self.paths.len() == 1 {
+                    let permit = self.may_send(now, 0);
+                    let datagram = self.assemble(now, 0, permit, room);
+                    if datagram.is_none() {
+                        self.end_pass(now);
+                    }
+                    return datagram.map(|(datagram, length)| (0, datagram, length));
                 }
-                datagram.map(|(datagram, length)| (path, datagram, length))
+                for path in self.order_of_paths(now) {
+                    let permit = self.may_send(now, path);
+                    if let Some((datagram, length)) = self.assemble(now, path, permit, room) {
+                        return Some((path, datagram, length));
+                    }
+                }
+                self.end_pass(now);
+                None
             }
         }
     }
@@ -79,37 +89,44 @@ impl Connection {
         self.amplification_room() < SMALLEST_ROOM
     }
 
-    /// The path that the next datagram takes, and how many bytes it may have of what needs window and pacer.
-    fn choose_path(&mut self, now: Time) -> (usize, usize) {
-        if self.paths.len() == 1 {
-            return (0, self.may_send(now, 0));
-        }
-        let must_send = |path: &usize| {
-            let space = &self.paths[*path].space;
-            space.must_acknowledge(now) || space.probes > 0
-        };
-        let urgent = (0..self.paths.len()).find(must_send);
-        let urgent = urgent.or_else(|| self.path_challenges.first().copied());
-        let urgent = urgent.or_else(|| self.path_responses.first().copied());
-        if let Some(path) = urgent {
-            let permit = if self.paths[path].usable { self.may_send(now, path) } else { 0 };
-            return (path, permit);
-        }
-        let open: SmallVec<[usize; 4]> = (0..self.paths.len())
-            .filter(|&path| self.paths[path].usable && self.may_send(now, path) > 0)
-            .collect();
-        let native = match self.config.path_scheduler {
-            _ if open.is_empty() => return (0, 0),
-            PathSchedulerKind::RoundRobin => {
-                *open.iter().find(|path| **path > self.last_path).unwrap_or(&open[0])
+    /// The paths, that which sends next first: those that something waits for that only they can send, then
+    /// that of the scheduler, then the others.
+    fn order_of_paths(&mut self, now: Time) -> SmallVec<[usize; 4]> {
+        let mut order: SmallVec<[usize; 4]> =
+            (0..self.paths.len()).filter(|path| self.is_urgent(now, *path)).collect();
+        let mut open: SmallVec<[usize; 4]> = SmallVec::new();
+        for path in 0..self.paths.len() {
+            if self.paths[path].usable && self.may_send(now, path) > 0 {
+                open.push(path);
             }
-            PathSchedulerKind::LowestRtt => {
-                let rtt = |path: &usize| self.paths[*path].rtt.smoothed_or_initial();
-                *open.iter().min_by_key(|path| rtt(path)).expect("some path is open")
+        }
+        if !open.is_empty() {
+            let native = match self.config.path_scheduler {
+                PathSchedulerKind::RoundRobin => {
+                    *open.iter().find(|path| **path > self.last_path).unwrap_or(&open[0])
+                }
+                PathSchedulerKind::LowestRtt => {
+                    let rtt = |path: &usize| self.paths[*path].rtt.smoothed_or_initial();
+                    *open.iter().min_by_key(|path| rtt(path)).expect("some path is open")
+                }
+            };
+            order.push(self.asked_path(&open, native));
+        }
+        for path in 0..self.paths.len() {
+            if !order.contains(&path) {
+                order.push(path);
             }
-        };
-        let path = self.asked_path(&open, native);
-        (path, self.may_send(now, path))
+        }
+        order
+    }
+
+    /// Whether an acknowledgement, a probe or a validation waits for this path.
+    fn is_urgent(&self, now: Time, path: usize) -> bool {
+        let waits =
+            |id| self.space_ref(id).is_some_and(|space| space.must_acknowledge(now) || space.probes > 0);
+        self.space_ids().any(|id| id.path() == path && waits(id))
+            || self.path_challenges.contains(&path)
+            || self.path_responses.contains(&path)
     }
 
     /// The path that a plugin chooses among those that are open, or `native`.
@@ -174,13 +191,11 @@ impl Connection {
             if left < SMALLEST_ROOM {
                 break;
             }
-            // a server that cannot pad its Initial packet waits for more bytes of the client
-            if id == SpaceId::Initial && room < SMALLEST_INITIAL && self.config.fixed.pads_server {
-                continue;
-            }
             if let Some(packet) = self.packet(now, id, left, permit) {
-                left -= packet.length;
-                permit = permit.saturating_sub(packet.length);
+                let length = packet.length;
+                assert!(length <= left, "a packet of {length} B for {left} B: {:?}", packet.packet);
+                left -= length;
+                permit = permit.saturating_sub(length);
                 packets.push(packet);
             }
         }
@@ -209,10 +224,16 @@ impl Connection {
         let wanted = if pads_to_full && first.packet.is_ack_eliciting() { full } else { SMALLEST_INITIAL };
         let length: usize = packets.iter().map(|packet| packet.length).sum();
         if length < wanted {
-            let padding = QuicFrame::Padding { length: (wanted - length) as u16 };
-            packets[0].packet.frames.push(padding);
-            packets[0].length = packets[0].packet.length();
-            packets[0].in_flight = true;
+            let first = &mut packets[0];
+            let before = first.length;
+            first.packet.frames.push(QuicFrame::Padding { length: (wanted - length) as u16 });
+            // the Length field of the packet may have grown with it
+            let excess = first.packet.length() - before - (wanted - length);
+            if let Some(QuicFrame::Padding { length }) = first.packet.frames.last_mut() {
+                *length -= excess as u16;
+            }
+            first.length = first.packet.length();
+            first.in_flight = true;
         }
     }
 
@@ -251,14 +272,15 @@ impl Connection {
     }
 
     /// CONNECTION_CLOSE in the highest space that can be sent.
-    fn close_datagram(&mut self, now: Time) -> Option<QuicDatagram> {
+    fn close_datagram(&mut self, now: Time) -> Option<(usize, QuicDatagram)> {
         let spaces = [PacketSpace::OneRtt, PacketSpace::Handshake, PacketSpace::Initial];
         let packet_space = spaces.into_iter().find(|space| self.handshake.can_send(*space))?;
         let id = match packet_space {
             PacketSpace::Initial if self.handshake_spaces[0].is_some() => SpaceId::Initial,
             PacketSpace::Handshake if self.handshake_spaces[1].is_some() => SpaceId::Handshake,
-            _ => SpaceId::Path(0),
+            _ => SpaceId::Path(self.heard_path),
         };
+        let path = id.path();
         let peer_id = self.peer.connection_id_length;
         let application = self.failure.is_none() && packet_space == PacketSpace::OneRtt;
         let error_code = u64::from(self.failure.is_some()) * PROTOCOL_VIOLATION;
@@ -273,7 +295,7 @@ impl Connection {
         };
         let number = self.space(id)?.take_number();
         let frames = smallvec![QuicFrame::ConnectionClose { application, error_code }];
-        let mut packet = QuicPacket { space: packet_space, path: 0, number, format, frames };
+        let mut packet = QuicPacket { space: packet_space, path: path as u8, number, format, frames };
         if packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
             let length = (SMALLEST_INITIAL - packet.length()) as u16;
             packet.frames.push(QuicFrame::Padding { length });
@@ -282,7 +304,7 @@ impl Connection {
         if self.observer.is_some() {
             self.observe_packet(now, &packet, true);
         }
-        Some(QuicDatagram { packets: smallvec![packet] })
+        Some((path, QuicDatagram { packets: smallvec![packet] }))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
+use crate::quic::path::Path;
 use crate::quic::space::Space;
 use crate::recovery::pto::{PtoInput, SpaceInFlight};
 use quiclab_core::{PacketSpace, Role, Time};
@@ -31,10 +32,16 @@ impl Connection {
             State::Open => {}
         }
         self.loss_timer = self.loss_deadline(now);
-        let spaces = self.handshake_spaces.iter().flatten().chain(self.paths.iter().map(|path| &path.space));
-        let acknowledgements = spaces.filter_map(|space| space.received.due()).min();
         let loss = self.loss_timer.map(|(time, _)| time);
-        [loss, acknowledgements, self.pacing_due, self.idle_deadline()].into_iter().flatten().min()
+        let mut deadline = [loss, self.idle_deadline()].into_iter().flatten().min();
+        // what may not leave has no time to leave at
+        if !self.is_amplification_limited() {
+            let spaces =
+                self.handshake_spaces.iter().flatten().chain(self.paths.iter().map(|path| &path.space));
+            let acknowledgements = spaces.filter_map(|space| space.received.due()).min();
+            deadline = [deadline, acknowledgements, self.pacing_due].into_iter().flatten().min();
+        }
+        deadline
     }
 
     /// When the connection has been idle for too long.
@@ -44,13 +51,14 @@ impl Connection {
             (Some(own), Some(peer)) => Some(own.min(peer)),
             (own, peer) => own.or(peer),
         }?;
-        // "the idle timeout period [...] at least three times the current Probe Timeout" (section 10.1)
-        let path = &self.paths[0];
-        let pto = path.pto.timeout(&path.rtt, PacketSpace::OneRtt, self.peer_max_ack_delay());
-        Some(self.active + timeout.max(pto * 3))
+        // "the idle timeout period [...] at least three times the current Probe Timeout" (section 10.1), which is
+        // the one without backoff: with it, an end that probes would never give up
+        let probe = |path: &Path| path.rtt.pto_base() + self.peer_max_ack_delay();
+        let probe = self.paths.iter().map(probe).max()?;
+        Some(self.active + timeout.max(probe * 3))
     }
 
-    fn space_ref(&self, id: SpaceId) -> Option<&Space> {
+    pub(super) fn space_ref(&self, id: SpaceId) -> Option<&Space> {
         match id {
             SpaceId::Initial => self.handshake_spaces[0].as_ref(),
             SpaceId::Handshake => self.handshake_spaces[1].as_ref(),

@@ -94,6 +94,13 @@ impl ReceiveWindow {
         }
     }
 
+    /// The peer has been told `limit` before, in an earlier connection: the window is as large at least.
+    pub(super) fn keep(&mut self, limit: u64) {
+        self.window = self.window.max(limit);
+        self.most = self.most.max(self.window);
+        self.limit = self.limit.max(limit);
+    }
+
     pub(super) fn limit(&self) -> u64 {
         self.limit
     }

@@ -86,6 +86,11 @@ impl Accepting {
         let most = most.min(MOST_STREAMS);
         Self { next: 0, most, over: 0, limit: most, lost: false, announces }
     }
+    /// The peer has been told `limit` before, in an earlier connection.
+    pub(super) fn keep(&mut self, limit: u64) {
+        self.most = self.most.max(limit.min(MOST_STREAMS));
+        self.limit = self.limit.max(self.most);
+    }
     /// Streams that the peer may open, seen from here.
     pub(super) fn limit(&self) -> u64 {
         if self.announces { self.limit } else { self.announcement() + self.most.max(10) }

@@ -193,6 +193,24 @@ impl Streams {
         self.adopt(peer);
     }
 
+    /// The peer sends 0-RTT within these limits, and the server accepts it: "the server MUST NOT reduce any
+    /// limits or alter any values that might be violated by the client with its 0-RTT data" (RFC 9000 section
+    /// 7.4.1).
+    pub(crate) fn keep_remembered(&mut self, remembered: &TransportParameters) {
+        self.window.keep(remembered.max_data);
+        self.stream_receive_window = self.stream_receive_window.max(remembered.max_stream_data_bidi_remote);
+        self.max_stream_receive_window = self.max_stream_receive_window.max(self.stream_receive_window);
+        let limits = [remembered.max_streams_bidi, remembered.max_streams_uni];
+        self.accepting.iter_mut().zip(limits).for_each(|(accepting, limit)| accepting.keep(limit));
+    }
+
+    /// Limits that hold until the peer's parameters arrive.
+    pub(crate) fn remember(&mut self, remembered: &TransportParameters) {
+        if !self.has_arrived {
+            self.adopt(remembered);
+        }
+    }
+
     fn adopt(&mut self, peer: &TransportParameters) {
         self.peer = Some(peer.clone());
         self.credit.raise(peer.max_data);

@@ -1,0 +1,228 @@
+//! Two endpoints and the paths between them.
+
+use crate::case::Case;
+use crate::checks::Checks;
+use crate::options::{CLIENT, SERVER};
+use quiclab_core::{
+    Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Outputs, Packet, Payload, Port, Protocol,
+    RandomStream, Role, Time,
+};
+use std::collections::BTreeMap;
+
+/// No case needs longer: all timeouts of both ends are shorter.
+const PATIENCE: Duration = Duration::from_secs(200 * 3600);
+/// Calls at one instant that cannot be right: a flight of the largest window has fewer packets. Datagrams that
+/// wait for no window come on top.
+const CALLS_AT_ONCE: u64 = 5_000;
+/// Calls in a row, at one instant, that changed nothing that can be seen: what a probe timeout whose time has
+/// passed long ago needs to double until it lies ahead, at most.
+const IDLE_CALLS: u32 = 40;
+
+/// Two endpoints, the server first, and what is on its way between them.
+pub(crate) struct World<'a> {
+    case: &'a Case,
+    now: Time,
+    ends: [Box<dyn Endpoint>; 2],
+    random: RandomStream,
+    /// Packets by time and number, with the end they go to and their path.
+    travelling: BTreeMap<(Time, u64), (usize, Port, Packet)>,
+    sent: u64,
+    checks: [Checks; 2],
+    /// When something last arrived at an end, whatever it was.
+    arrived: [Time; 2],
+    /// When an end was found to have failed, and how long after the last arrival.
+    failed: [Option<(Time, Duration)>; 2],
+    /// Wakes without a packet sent, in all and since time last went on or anything happened.
+    silent_wakes: [u64; 2],
+    idle_calls: u32,
+    out: Outputs,
+    trace: bool,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(case: &'a Case) -> Self {
+        let address = |last: u8, port: u16| std::net::SocketAddr::from(([10, 0, 0, last], port));
+        let tuple = FiveTuple::new(Protocol::Udp, address(1, 443), address(2, 50_000));
+        let end = |end: usize, role, name: &str, tuple| {
+            let paths = case.paths.len();
+            let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple, paths };
+            let config = &case.ends[end];
+            quiclab_transport::build(identity, config, &case.workload, Time::ZERO, case.number, None)
+                .unwrap_or_else(|error| panic!("case {} is refused: {error}\n{case:#?}", case.number))
+        };
+        let ends = [
+            end(SERVER, Role::Server, "flow.sender", tuple),
+            end(CLIENT, Role::Client, "flow.receiver", tuple.reverse()),
+        ];
+        Self {
+            case,
+            now: Time::ZERO,
+            ends,
+            random: RandomStream::new(case.number, "path"),
+            travelling: BTreeMap::new(),
+            sent: 0,
+            checks: [SERVER, CLIENT].map(|end| Checks::new(case, end)),
+            arrived: [Time::ZERO; 2],
+            failed: [None; 2],
+            silent_wakes: [0; 2],
+            idle_calls: 0,
+            out: Outputs::default(),
+            trace: std::env::var("QUICLAB_TRACE").is_ok(),
+        }
+    }
+
+    /// Runs until nothing is left to happen; whether the client got everything.
+    pub(crate) fn run(&mut self) -> Result<bool, String> {
+        let mut calls_now = 0_u64;
+        loop {
+            let arrival = self.travelling.first_key_value().map(|((time, _), _)| *time);
+            let timers = [SERVER, CLIENT].map(|end| self.ends[end].next_wake());
+            let Some(next) = [arrival, timers[0], timers[1]].into_iter().flatten().min() else {
+                return self.judge();
+            };
+            if next > self.now {
+                (calls_now, self.idle_calls) = (0, 0);
+                self.now = next;
+            }
+            calls_now += 1;
+            if calls_now > CALLS_AT_ONCE + 4 * self.case.events() {
+                return Err(format!("time stands still at {}", self.now));
+            }
+            if self.now > Time::ZERO + PATIENCE {
+                return Err("the connection does not end".into());
+            }
+            self.step(arrival == Some(next), usize::from(timers[SERVER] != Some(next)))?;
+        }
+    }
+
+    /// The next packet arrives, or the timer of an end expires.
+    fn step(&mut self, arrives: bool, timer: usize) -> Result<(), String> {
+        if arrives {
+            let (_, (end, port, packet)) = self.travelling.pop_first().expect("looked at");
+            self.arrived[end] = self.now;
+            self.idle_calls = 0;
+            self.checks[end].arrive(&packet);
+            self.ends[end].receive(self.now, port, packet, &mut self.out);
+            return self.after(end);
+        }
+        if self.ends[timer].next_wake().is_some_and(|wake| wake < self.now) {
+            self.idle_calls += 1;
+        }
+        self.ends[timer].wake(self.now, &mut self.out);
+        if self.out.packets.is_empty() {
+            self.idle_calls += 1;
+            self.silent_wakes[timer] += 1;
+            if self.idle_calls > IDLE_CALLS {
+                return Err(format!("end {timer} does nothing but ask to be woken, at {}", self.now));
+            }
+        } else {
+            self.idle_calls = 0;
+        }
+        self.after(timer)
+    }
+
+    /// An end was called: what it has sent leaves.
+    fn after(&mut self, end: usize) -> Result<(), String> {
+        let at = |problem: String, now: Time| format!("end {end} at {now}: {problem}");
+        if self.ends[end].counters().balance() != (0, 0) {
+            return Err(at("its counters do not balance".into(), self.now));
+        }
+        if self.ends[end].progress().failed && self.failed[end].is_none() {
+            self.failed[end] = Some((self.now, self.now.since(self.arrived[end])));
+        }
+        let packets = std::mem::take(&mut self.out.packets);
+        if self.trace {
+            self.print(end, &packets);
+        }
+        for (port, packet) in &packets {
+            self.checks[end].send(*port, packet).map_err(|problem| at(problem, self.now))?;
+        }
+        self.checks[end].state(self.now, &mut *self.ends[end]).map_err(|problem| at(problem, self.now))?;
+        for (port, packet) in packets {
+            let path = usize::from(port.0);
+            if self.case.deaths[path].is_some_and(|death| death <= self.now) {
+                continue;
+            }
+            for arrival in self.case.paths[path].arrivals(self.now, &mut self.random) {
+                self.sent += 1;
+                let mut copy = packet.clone();
+                if self.random.uniform() < self.case.shuffles {
+                    reverse(&mut copy);
+                }
+                self.travelling.insert((arrival, self.sent), (1 - end, port, copy));
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, end: usize, packets: &[(Port, Packet)]) {
+        let mut metrics = quiclab_core::Metrics::default();
+        self.ends[end].sample(self.now, &mut metrics);
+        let of = |name| metrics.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        println!(
+            "{} end {end}: window {:?}, in flight {:?}, timeouts {:?}, wake {:?}",
+            self.now,
+            of("cwnd_bytes"),
+            of("in_flight_bytes"),
+            of("timeouts"),
+            self.ends[end].next_wake(),
+        );
+        for (port, packet) in packets {
+            let Payload::Quic(datagram) = &packet.payload else { continue };
+            for packet in &datagram.packets {
+                let frames: Vec<_> = packet.frames.iter().map(|frame| format!("{frame:?}")).collect();
+                let frames: Vec<_> = frames.iter().map(|frame| &frame[..frame.len().min(100)]).collect();
+                println!("    path {} {:?} {}: {frames:?}", port.0, packet.space, packet.number);
+            }
+        }
+    }
+
+    /// Whether it ended as it should; whether the client got everything.
+    fn judge(&mut self) -> Result<bool, String> {
+        for end in [SERVER, CLIENT] {
+            self.check_failure(end)?;
+            let calls = self.checks[end].packets();
+            if self.silent_wakes[end] > 500 + 4 * calls + self.case.events() {
+                let wakes = self.silent_wakes[end];
+                return Err(format!("end {end} was woken {wakes} times for nothing, with {calls} packets"));
+            }
+            self.ends[end].statistics(self.now, &mut quiclab_core::Metrics::default());
+        }
+        let progress = self.ends[CLIENT].progress();
+        if progress.failed {
+            return Ok(false);
+        }
+        let size = self.case.size();
+        if progress.finished.is_none() || size.is_some_and(|size| size != progress.delivered_bytes) {
+            return Err(format!("the client ended with {progress:?}, expected are {size:?} bytes"));
+        }
+        Ok(true)
+    }
+
+    /// An end may give up if nothing has reached it for its idle timeout, or if the other has given up.
+    fn check_failure(&self, end: usize) -> Result<(), String> {
+        let Some((at, waited)) = self.failed[end] else { return Ok(()) };
+        let reason = self.ends[end].failure().unwrap_or_default();
+        let given_up = "nothing was received for the idle timeout: given up at ";
+        let right = match reason {
+            reason if reason.starts_with(given_up) => waited >= self.case.idle_timeout(),
+            // the client waits for datagrams for a time and then closes; the server, connected later, goes on
+            "closed by the client before the last datagram was sent" => true,
+            // the end of an answer of a given duration waits for nothing
+            "closed by the client before its request was complete" => self.case.size().is_none(),
+            _ => false,
+        };
+        if right {
+            Ok(())
+        } else {
+            Err(format!("end {end} failed at {at}, {waited} after the last packet: {reason}"))
+        }
+    }
+}
+
+/// The packets of a datagram in the reverse order.
+fn reverse(packet: &mut Packet) {
+    if let Payload::Quic(datagram) = &mut packet.payload {
+        datagram.packets.reverse();
+    }
+}
