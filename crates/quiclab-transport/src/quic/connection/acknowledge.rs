@@ -45,13 +45,15 @@ impl Connection {
         let delay = self.ack_delay(id, ack);
         let max_delay = self.confirmed.then(|| self.peer_max_ack_delay());
         // split the borrow: the space is in its path, or beside the paths
-        let Self { paths, handshake_spaces, streams, crypto, .. } = self;
+        let Self { config, paths, handshake_spaces, streams, crypto, .. } = self;
         let path = &mut paths[path_index];
         let prior_in_flight = path.in_flight;
         let (mut delivered, mut spurious) = (Delivered::default(), 0);
         let mut acks_of_acks = None;
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
+        let forgets_lost = config.fixed.forgets_lost;
+        let mut forgotten_largest = false;
         let rate = &mut path.rate;
         let space: &mut Space = match id {
             SpaceId::Initial => handshake_spaces[0].as_mut().expect("the packet has a space"),
@@ -60,6 +62,11 @@ impl Connection {
         };
         let each = |acked: &Acked, content: &Content| {
             let packet = &acked.packet;
+            if acked.spurious && forgets_lost {
+                spurious += 1;
+                forgotten_largest |= ack.ranges.first().is_some_and(|range| acked.number == *range.end());
+                return;
+            }
             if acked.spurious {
                 spurious += 1;
             } else if packet.bytes > 0 {
@@ -87,10 +94,14 @@ impl Connection {
                 }
             }
         };
-        let summary = match space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each) {
+        let mut summary = match space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each) {
             Ok(summary) => summary,
             Err(error) => return self.violate(error),
         };
+        if forgets_lost {
+            summary.packets -= summary.spurious;
+            summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !forgotten_largest);
+        }
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
         if let Some((acked_path, largest)) = acks_of_acks {

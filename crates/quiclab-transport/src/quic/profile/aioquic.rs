@@ -116,6 +116,7 @@ pub(super) const AIOQUIC: Profile = Profile {
             fixed.window_check = WindowCheck::Filled,
             "quic/packet_builder.py start_packet: datagram_flight_bytes, 0.9.25"
         ),
+        value!(fixed.forgets_lost = true, "quic/recovery.py _detect_loss: del space.sent_packets, 0.9.25"),
         value!(
             fixed.growth_before_losses = true,
             "quic/recovery.py on_ack_received: on_packet_acked before _detect_loss, 0.9.25"

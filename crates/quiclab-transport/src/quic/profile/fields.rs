@@ -1,6 +1,7 @@
 //! What a profile has a value for: the fields of [`Config`], how they are called and how they are printed.
 
 use super::super::config::{AckPing, Config, Fixed, InitialWindow, UNLIMITED, WindowCheck};
+use crate::congestion::build::Flavour;
 use crate::names::{Named, name};
 use quiclab_core::scenario::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
@@ -185,6 +186,17 @@ pub(super) const FIELDS: &[Field] = &[
         }
         .to_owned()
     }),
+    field!(fixed.flavour, "whose cubic", |c| {
+        match c.fixed.flavour {
+            Flavour::Quic => "RFC 9438",
+            Flavour::Quinn => "quinn, after RFC 8312",
+            Flavour::LinuxTcp => "Linux",
+        }
+        .to_owned()
+    }),
+    field!(fixed.forgets_lost, "late acknowledgements of packets declared lost are ignored", |c| {
+        on(c.fixed.forgets_lost)
+    }),
     field!(
         fixed.growth_before_losses,
         "the window grows before the losses of an acknowledgement cut it",
@@ -350,6 +362,8 @@ pub(super) const EMPTY: Config = Config {
         client_connection_id: ByteCount::ZERO,
         client_hello: ByteCount::ZERO,
         window_check: WindowCheck::Fits,
+        flavour: Flavour::LinuxTcp,
+        forgets_lost: false,
         growth_before_losses: false,
         acks_only_when_due: false,
         ack_ping: AckPing::Never,

@@ -22,6 +22,7 @@ mod quinn;
 mod rfc9002;
 
 use super::config::{AckPing, Config, WindowCheck};
+use crate::congestion::build::Flavour;
 use crate::profile::OptionRow;
 use fields::{EMPTY, FIELDS, Field};
 use quiclab_core::ByteCount;
@@ -101,6 +102,8 @@ use value;
 /// What holds where a profile says nothing else: what the RFCs say, for a stack whose own way was not read.
 const COMMON: &[Value] = &[
     value!(fixed.window_check = WindowCheck::Fits, "RFC 9002 section 7 (assumed)"),
+    value!(fixed.flavour = Flavour::Quic, "RFC 9438"),
+    value!(fixed.forgets_lost = false, "RFC 9002 appendix A.7 does not say (assumed)"),
     value!(fixed.growth_before_losses = false, "RFC 9002 appendix A.7 (assumed)"),
     value!(fixed.acks_only_when_due = false, "RFC 9000 section 13.2.1: SHOULD bundle (assumed)"),
     value!(
