@@ -122,6 +122,8 @@ pub(crate) struct Fixed {
     pub(crate) client_connection_id: ByteCount,
     /// Length of the ClientHello (gQUIC: of the inchoate CHLO before padding) in bytes.
     pub(crate) client_hello: ByteCount,
+    /// Bytes of the NewSessionTicket messages of a server.
+    pub(crate) tickets: ByteCount,
     /// When the window lets another datagram leave.
     pub(crate) window_check: WindowCheck,
     /// Whose CUBIC: that of RFC 9438 or quinn's.
@@ -235,6 +237,7 @@ pub(crate) fn test_config() -> Config {
             probes_carry_data: true,
             client_connection_id: ByteCount::from_bytes(8),
             client_hello: ByteCount::from_bytes(300),
+            tickets: ByteCount::from_bytes(466),
             window_check: WindowCheck::Fits,
             flavour: Flavour::Quic,
             forgets_lost: false,

@@ -26,6 +26,8 @@ const FORGOTTEN_AFTER_PTOS: u64 = 3;
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     packets: u64,
+    /// Those of them that counted as in flight.
+    in_flight: u64,
     bytes: u64,
     /// When the newest lost packet in flight was sent.
     newest: Option<Time>,
@@ -62,14 +64,13 @@ impl Connection {
         };
         let each = |acked: &Acked, content: &Content| {
             let packet = &acked.packet;
+            // packets that do not count as in flight are not counted as lost, either
+            spurious += u64::from(acked.spurious && packet.bytes > 0);
             if acked.spurious && forgets_lost {
-                spurious += 1;
                 forgotten_largest |= ack.ranges.first().is_some_and(|range| acked.number == *range.end());
                 return;
             }
-            if acked.spurious {
-                spurious += 1;
-            } else if packet.bytes > 0 {
+            if !acked.spurious {
                 delivered.outstanding_bytes += packet.bytes;
             }
             if packet.bytes > 0 && !acked.spurious {
@@ -217,6 +218,7 @@ impl Connection {
             losses.bytes += lost.packet.bytes;
             lost_numbers.push(lost.number);
             if lost.packet.bytes > 0 {
+                losses.in_flight += 1;
                 losses.newest = losses.newest.max(Some(lost.packet.time));
             }
             losses.persistent |= persistent.on_lost(
@@ -259,7 +261,7 @@ impl Connection {
         }
         if let Some(newest) = losses.newest {
             let persistent = losses.persistent && persistent_allowed;
-            path.on_lost(now, losses.packets, losses.bytes, newest, persistent);
+            path.on_lost(now, losses.in_flight, losses.bytes, newest, persistent);
             path.update_pacer(now, &mut self.operations);
         }
         losses.bytes

@@ -108,9 +108,10 @@ pub(super) const AIOQUIC: Profile = Profile {
         value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
-            fixed.client_hello = bytes(473),
-            "measured with 1.7.2: CRYPTO bytes of the first Initial packet, ALPN h3"
+            fixed.client_hello = bytes(355),
+            "measured with 0.9.25: CRYPTO bytes of the first Initial packet"
         ),
+        value!(fixed.tickets = bytes(0), "quic/connection.py: none without a session_ticket_handler, 0.9.25"),
         value!(amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25"),
         value!(
             fixed.window_check = WindowCheck::Filled,

@@ -169,6 +169,7 @@ pub(super) const FIELDS: &[Field] = &[
     }),
     field!("tls", tls, "TLS or QUIC Crypto", |c| tls(&c.tls)),
     field!(fixed.client_hello, "length of the ClientHello", |c| c.fixed.client_hello.to_string()),
+    field!(fixed.tickets, "length of the session tickets", |c| c.fixed.tickets.to_string()),
     field!(
         "quic.amplification_factor",
         amplification_factor,
@@ -361,6 +362,7 @@ pub(super) const EMPTY: Config = Config {
         probes_carry_data: false,
         client_connection_id: ByteCount::ZERO,
         client_hello: ByteCount::ZERO,
+        tickets: ByteCount::ZERO,
         window_check: WindowCheck::Fits,
         flavour: Flavour::LinuxTcp,
         forgets_lost: false,

@@ -100,6 +100,10 @@ pub(super) const QUINN: Profile = Profile {
             "measured with 0.11.19 and rustls 0.23.46: CRYPTO bytes of the first Initial packet"
         ),
         value!(
+            fixed.tickets = bytes(162),
+            "measured with 0.11.19 and rustls 0.23.46: CRYPTO bytes of the first 1-RTT packet"
+        ),
+        value!(
             fixed.window_check = WindowCheck::Below,
             "connection/mod.rs poll_transmit: in_flight + bytes_to_send >= window, 0.11.19"
         ),
