@@ -26,6 +26,8 @@ pub enum Flavour {
     LinuxTcp,
     /// The RFCs of QUIC.
     Quic,
+    /// quinn: those of QUIC, but its own CUBIC.
+    Quinn,
 }
 
 /// Parameters of a window.
@@ -112,7 +114,7 @@ impl Window {
     fn unit(&self) -> u64 {
         match self.flavour {
             Flavour::LinuxTcp => self.mss,
-            Flavour::Quic => 1,
+            Flavour::Quic | Flavour::Quinn => 1,
         }
     }
 
@@ -129,7 +131,7 @@ impl Window {
         let grows = ack.may_grow && ack.cwnd_limited;
         let acked = match self.flavour {
             Flavour::LinuxTcp => u64::from(ack.acked_packets) * self.mss,
-            Flavour::Quic => ack.acked_bytes,
+            Flavour::Quic | Flavour::Quinn => ack.acked_bytes,
         };
         let acked = if grows { acked } else { 0 };
         if !self.in_slow_start() {
@@ -201,7 +203,7 @@ impl Window {
         (self.credit, self.carry, self.conservative) = (0, 0, false);
         self.window = match self.flavour {
             Flavour::LinuxTcp => (event.in_flight.div_ceil(self.mss) + 1) * self.mss,
-            Flavour::Quic => MIN_PACKETS * self.mss,
+            Flavour::Quic | Flavour::Quinn => MIN_PACKETS * self.mss,
         };
         self.policy.on_timeout(event.now, event.next_position);
     }
@@ -209,7 +211,7 @@ impl Window {
     fn remember(&mut self) {
         let ssthresh = match self.flavour {
             Flavour::LinuxTcp => self.current_ssthresh(),
-            Flavour::Quic => self.ssthresh,
+            Flavour::Quic | Flavour::Quinn => self.ssthresh,
         };
         self.prior = Some((self.window, ssthresh));
     }

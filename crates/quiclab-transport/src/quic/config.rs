@@ -1,5 +1,6 @@
 //! Everything about one end of a QUIC connection that can be chosen, complete.
 
+use crate::congestion::build::Flavour;
 use quiclab_core::scenario::{
     AckFrequency, Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion,
     RttVariation, SlowStartExit, StreamScheduler, Tls,
@@ -121,8 +122,15 @@ pub(crate) struct Fixed {
     pub(crate) client_connection_id: ByteCount,
     /// Length of the ClientHello (gQUIC: of the inchoate CHLO before padding) in bytes.
     pub(crate) client_hello: ByteCount,
+    /// Bytes of the NewSessionTicket messages of a server.
+    pub(crate) tickets: ByteCount,
     /// When the window lets another datagram leave.
     pub(crate) window_check: WindowCheck,
+    /// Whose CUBIC: that of RFC 9438 or quinn's.
+    pub(crate) flavour: Flavour,
+    /// Packets declared lost are forgotten at once: from a late acknowledgement of one follows nothing, and its
+    /// data are sent again (quinn, aioquic). Otherwise what was received after all is not sent again.
+    pub(crate) forgets_lost: bool,
     /// An acknowledgement lets the window grow before the losses that it shows cut it (quinn, aioquic); RFC
     /// 9002 appendix A.7 has it the other way round.
     pub(crate) growth_before_losses: bool,
@@ -229,7 +237,10 @@ pub(crate) fn test_config() -> Config {
             probes_carry_data: true,
             client_connection_id: ByteCount::from_bytes(8),
             client_hello: ByteCount::from_bytes(300),
+            tickets: ByteCount::from_bytes(466),
             window_check: WindowCheck::Fits,
+            flavour: Flavour::Quic,
+            forgets_lost: false,
             growth_before_losses: false,
             acks_only_when_due: false,
             ack_ping: AckPing::After(20),

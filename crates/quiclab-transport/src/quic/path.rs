@@ -5,7 +5,7 @@
 use super::Config;
 use super::config::WindowCheck;
 use super::space::Space;
-use crate::congestion::build::{Flavour, Settings, build};
+use crate::congestion::build::{Settings, build};
 use crate::congestion::{Ack, CongestionEvent, Controller, PathView, RecoveryPhase};
 use crate::operations::{Operation, Operations};
 use crate::pacing::{self, Pacer, PacingInput};
@@ -71,7 +71,7 @@ impl Path {
             newreno_keeps: config.fixed.newreno_keeps,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
-            flavour: Flavour::Quic,
+            flavour: config.fixed.flavour,
         };
         Self {
             space: Space::of_application(config),

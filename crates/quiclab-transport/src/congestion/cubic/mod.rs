@@ -1,6 +1,7 @@
 //! CUBIC (RFC 9438): after a reduction, the window follows a cubic function of the time since.
 //!
-//! Slow start, timeouts and pauses are those of `window.rs`; the growth is one of two curves, by flavour:
+//! Slow start, timeouts and pauses are those of `window.rs`; the growth is one of these curves, by flavour, or that
+//! of quinn, which `quinn.rs` compares with that of the RFC:
 //!
 //! | | `curve.rs`: RFC 9438 (QUIC) | `linux.rs`: net/ipv4/tcp_cubic.c |
 //! |---|---|---|
@@ -22,6 +23,7 @@
 
 mod curve;
 mod linux;
+mod quinn;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +45,7 @@ pub struct Cubic {
 enum Curve {
     Rfc(curve::Curve),
     Linux(linux::Curve),
+    Quinn(quinn::Curve),
 }
 
 impl Cubic {
@@ -54,18 +57,21 @@ impl Cubic {
     pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
         let connections = settings.emulated_connections.max(1);
         let curve = match settings.flavour {
-            Flavour::Quic => Curve::Rfc(curve::Curve::new(settings.mss, connections)),
+            // quinn's has no other number of connections
+            Flavour::Quinn if connections == 1 => Curve::Quinn(quinn::Curve::new(settings.mss)),
+            Flavour::Quic | Flavour::Quinn => Curve::Rfc(curve::Curve::new(settings.mss, connections)),
             Flavour::LinuxTcp => Curve::Linux(linux::Curve::new(connections)),
         };
         Self { window: Window::new(settings, policy), curve, last_sent: None, last_ack: Time::ZERO }
     }
 
     /// Tells the curve of a reduction; the threshold in bytes.
-    fn reduced(&mut self) -> u64 {
+    fn reduced(&mut self, now: Time) -> u64 {
         let (window, mss) = (self.window.bytes(), self.window.mss());
         match &mut self.curve {
             Curve::Rfc(curve) => curve.cut(window),
             Curve::Linux(curve) => curve.cut(window / mss) * mss,
+            Curve::Quinn(curve) => curve.cut(now, window),
         }
     }
 }
@@ -79,6 +85,7 @@ impl Controller for Cubic {
             match &mut self.curve {
                 Curve::Rfc(curve) => curve.shift(now, now.since(last.max(self.last_ack))),
                 Curve::Linux(curve) => curve.shift(now, last),
+                Curve::Quinn(_) => {}
             }
         }
         self.last_sent = Some(now);
@@ -104,21 +111,31 @@ impl Controller for Cubic {
                     self.window.grow_per(packets * mss, acked);
                 }
             }
+            Curve::Quinn(curve) => {
+                if self.window.slow_start(ack, ack.rtt, ack.min_rtt) > 0 {
+                    let rtt = ack.srtt.unwrap_or(Duration::ZERO);
+                    self.window.raise(curve.grow(ack.now, self.window.bytes(), ack.acked_packets, rtt));
+                }
+            }
         }
     }
 
-    fn on_congestion(&mut self, _event: &CongestionEvent) {
-        let ssthresh = self.reduced();
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let ssthresh = self.reduced(event.now);
         self.window.cut(ssthresh);
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
-        let ssthresh = cut.then(|| self.reduced());
+        let mut ssthresh = cut.then(|| self.reduced(event.now));
+        if let (Curve::Quinn(curve), Some(reduced)) = (&mut self.curve, &mut ssthresh) {
+            *reduced = curve.forget(*reduced);
+        }
         self.window.timeout(event, ssthresh);
         // RFC 9438 section 4.8: in the stage after it, K is 0 and W_max the window at its start
         match &mut self.curve {
             Curve::Rfc(curve) => curve.forget(),
             Curve::Linux(curve) => curve.reset(),
+            Curve::Quinn(_) => {}
         }
     }
 

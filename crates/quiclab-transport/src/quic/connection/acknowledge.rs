@@ -26,6 +26,8 @@ const FORGOTTEN_AFTER_PTOS: u64 = 3;
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     packets: u64,
+    /// Those of them that counted as in flight.
+    in_flight: u64,
     bytes: u64,
     /// When the newest lost packet in flight was sent.
     newest: Option<Time>,
@@ -45,13 +47,15 @@ impl Connection {
         let delay = self.ack_delay(id, ack);
         let max_delay = self.confirmed.then(|| self.peer_max_ack_delay());
         // split the borrow: the space is in its path, or beside the paths
-        let Self { paths, handshake_spaces, streams, crypto, .. } = self;
+        let Self { config, paths, handshake_spaces, streams, crypto, .. } = self;
         let path = &mut paths[path_index];
         let prior_in_flight = path.in_flight;
         let (mut delivered, mut spurious) = (Delivered::default(), 0);
         let mut acks_of_acks = None;
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
+        let forgets_lost = config.fixed.forgets_lost;
+        let mut forgotten_largest = false;
         let rate = &mut path.rate;
         let space: &mut Space = match id {
             SpaceId::Initial => handshake_spaces[0].as_mut().expect("the packet has a space"),
@@ -60,9 +64,13 @@ impl Connection {
         };
         let each = |acked: &Acked, content: &Content| {
             let packet = &acked.packet;
-            if acked.spurious {
-                spurious += 1;
-            } else if packet.bytes > 0 {
+            // packets that do not count as in flight are not counted as lost, either
+            spurious += u64::from(acked.spurious && packet.bytes > 0);
+            if acked.spurious && forgets_lost {
+                forgotten_largest |= ack.ranges.first().is_some_and(|range| acked.number == *range.end());
+                return;
+            }
+            if !acked.spurious {
                 delivered.outstanding_bytes += packet.bytes;
             }
             if packet.bytes > 0 && !acked.spurious {
@@ -87,10 +95,14 @@ impl Connection {
                 }
             }
         };
-        let summary = match space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each) {
+        let mut summary = match space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each) {
             Ok(summary) => summary,
             Err(error) => return self.violate(error),
         };
+        if forgets_lost {
+            summary.packets -= summary.spurious;
+            summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !forgotten_largest);
+        }
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
         if let Some((acked_path, largest)) = acks_of_acks {
@@ -211,6 +223,7 @@ impl Connection {
             losses.bytes += lost.packet.bytes;
             lost_numbers.push(lost.number);
             if lost.packet.bytes > 0 {
+                losses.in_flight += 1;
                 losses.newest = losses.newest.max(Some(lost.packet.time));
             }
             losses.persistent |= persistent.on_lost(
@@ -259,7 +272,7 @@ impl Connection {
         }
         if let Some(newest) = losses.newest {
             let persistent = losses.persistent && persistent_allowed;
-            path.on_lost(now, losses.packets, losses.bytes, newest, persistent);
+            path.on_lost(now, losses.in_flight, losses.bytes, newest, persistent);
             path.update_pacer(now, &mut self.operations);
         }
         losses.bytes

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | Initial | ClientHello | ServerHello |
 //! | Handshake | Finished | EncryptedExtensions, Certificate and CertificateVerify unless resumed, Finished |
-//! | Application | | two NewSessionTickets |
+//! | Application | | NewSessionTickets, as long as the profile says |
 //!
 //! | keys | client has them with | server has them with |
 //! | --- | --- | --- |
@@ -13,13 +13,12 @@
 //! | 1-RTT, to send | server's Finished | ClientHello: "0.5-RTT data" (section 5.7) |
 //! | 1-RTT, to receive | server's Finished | client's Finished (section 5.7) |
 //!
-//! Differences from a TLS stack: no HelloRetryRequest, no client certificate, no tickets of other lengths
-//! than OpenSSL's; the client believes the server's parameters with EncryptedExtensions.
+//! Differences from a TLS stack: no HelloRetryRequest, no client certificate, the client believes the server's parameters with EncryptedExtensions.
 
 use super::{Config, EarlyState, Level, Streams};
 use crate::tls_messages::{
-    CERTIFICATE, CERTIFICATE_VERIFY, EARLY_DATA, ENCRYPTED_EXTENSIONS, FINISHED, NEW_SESSION_TICKET,
-    PRE_SHARED_KEY, PRE_SHARED_KEY_OFFER, server_hello,
+    CERTIFICATE, CERTIFICATE_VERIFY, EARLY_DATA, ENCRYPTED_EXTENSIONS, FINISHED, PRE_SHARED_KEY,
+    PRE_SHARED_KEY_OFFER, server_hello,
 };
 use quiclab_core::quic::{TransportParameters, varint_length};
 use quiclab_core::scenario::{self, EarlyData};
@@ -27,8 +26,6 @@ use quiclab_core::{PacketSpace, Role};
 
 /// "TLS's middlebox compatibility mode" is not used: the session ID is empty (RFC 9001 section 8.4).
 const SERVER_HELLO: u64 = server_hello(0);
-/// OpenSSL and rustls send two.
-const TICKETS: u64 = 2 * NEW_SESSION_TICKET;
 /// The client's choice, in original_destination_connection_id.
 const ORIGINAL_ID: u64 = 8;
 
@@ -72,6 +69,8 @@ fn encrypted_extensions(parameters: &TransportParameters, accepts_early_data: bo
 pub(super) struct Tls {
     role: Role,
     options: scenario::Tls,
+    /// Bytes of the server's NewSessionTicket messages.
+    tickets: u64,
 }
 
 impl Tls {
@@ -82,7 +81,7 @@ impl Tls {
             let early = if options.early_data.is_some() { EARLY_DATA } else { 0 };
             streams.queue(Level::Initial, config.fixed.client_hello.bytes() + offer + early);
         }
-        Self { role, options }
+        Self { role, options, tickets: config.fixed.tickets.bytes() }
     }
 
     /// Queues what follows from what has arrived.
@@ -106,7 +105,7 @@ impl Tls {
                     streams.queue(Level::Handshake, extensions + identity + FINISHED);
                 }
                 if self.is_complete(streams) && streams.queued(Level::Application) == 0 {
-                    streams.queue(Level::Application, TICKETS);
+                    streams.queue(Level::Application, self.tickets);
                 }
             }
         }

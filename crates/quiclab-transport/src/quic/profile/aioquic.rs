@@ -108,14 +108,16 @@ pub(super) const AIOQUIC: Profile = Profile {
         value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
-            fixed.client_hello = bytes(473),
-            "measured with 1.7.2: CRYPTO bytes of the first Initial packet, ALPN h3"
+            fixed.client_hello = bytes(355),
+            "measured with 0.9.25: CRYPTO bytes of the first Initial packet"
         ),
+        value!(fixed.tickets = bytes(0), "quic/connection.py: none without a session_ticket_handler, 0.9.25"),
         value!(amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25"),
         value!(
             fixed.window_check = WindowCheck::Filled,
             "quic/packet_builder.py start_packet: datagram_flight_bytes, 0.9.25"
         ),
+        value!(fixed.forgets_lost = true, "quic/recovery.py _detect_loss: del space.sent_packets, 0.9.25"),
         value!(
             fixed.growth_before_losses = true,
             "quic/recovery.py on_ack_received: on_packet_acked before _detect_loss, 0.9.25"

@@ -1,6 +1,7 @@
 //! What a profile has a value for: the fields of [`Config`], how they are called and how they are printed.
 
 use super::super::config::{AckPing, Config, Fixed, InitialWindow, UNLIMITED, WindowCheck};
+use crate::congestion::build::Flavour;
 use crate::names::{Named, name};
 use quiclab_core::scenario::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
@@ -168,6 +169,7 @@ pub(super) const FIELDS: &[Field] = &[
     }),
     field!("tls", tls, "TLS or QUIC Crypto", |c| tls(&c.tls)),
     field!(fixed.client_hello, "length of the ClientHello", |c| c.fixed.client_hello.to_string()),
+    field!(fixed.tickets, "length of the session tickets", |c| c.fixed.tickets.to_string()),
     field!(
         "quic.amplification_factor",
         amplification_factor,
@@ -184,6 +186,17 @@ pub(super) const FIELDS: &[Field] = &[
             WindowCheck::Filled => "anything: the last datagram is shorter",
         }
         .to_owned()
+    }),
+    field!(fixed.flavour, "whose cubic", |c| {
+        match c.fixed.flavour {
+            Flavour::Quic => "RFC 9438",
+            Flavour::Quinn => "quinn, after RFC 8312",
+            Flavour::LinuxTcp => "Linux",
+        }
+        .to_owned()
+    }),
+    field!(fixed.forgets_lost, "late acknowledgements of packets declared lost are ignored", |c| {
+        on(c.fixed.forgets_lost)
     }),
     field!(
         fixed.growth_before_losses,
@@ -349,7 +362,10 @@ pub(super) const EMPTY: Config = Config {
         probes_carry_data: false,
         client_connection_id: ByteCount::ZERO,
         client_hello: ByteCount::ZERO,
+        tickets: ByteCount::ZERO,
         window_check: WindowCheck::Fits,
+        flavour: Flavour::LinuxTcp,
+        forgets_lost: false,
         growth_before_losses: false,
         acks_only_when_due: false,
         ack_ping: AckPing::Never,

@@ -22,7 +22,9 @@ mod quinn;
 mod rfc9002;
 
 use super::config::{AckPing, Config, WindowCheck};
+use crate::congestion::build::Flavour;
 use crate::profile::OptionRow;
+use crate::tls_messages::NEW_SESSION_TICKET;
 use fields::{EMPTY, FIELDS, Field};
 use quiclab_core::ByteCount;
 use quiclab_core::scenario::{Tls, TlsVersion};
@@ -101,6 +103,9 @@ use value;
 /// What holds where a profile says nothing else: what the RFCs say, for a stack whose own way was not read.
 const COMMON: &[Value] = &[
     value!(fixed.window_check = WindowCheck::Fits, "RFC 9002 section 7 (assumed)"),
+    value!(fixed.tickets = bytes(2 * NEW_SESSION_TICKET), "OpenSSL 3 SSL_CTX_set_num_tickets: two (assumed)"),
+    value!(fixed.flavour = Flavour::Quic, "RFC 9438"),
+    value!(fixed.forgets_lost = false, "RFC 9002 appendix A.7 does not say (assumed)"),
     value!(fixed.growth_before_losses = false, "RFC 9002 appendix A.7 (assumed)"),
     value!(fixed.acks_only_when_due = false, "RFC 9000 section 13.2.1: SHOULD bundle (assumed)"),
     value!(

@@ -6,6 +6,7 @@
 
 use super::super::config::{AckPing, InitialWindow, UNLIMITED, WindowCheck};
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, value};
+use crate::congestion::build::Flavour;
 use quiclab_core::Duration;
 use quiclab_core::scenario::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
@@ -99,14 +100,24 @@ pub(super) const QUINN: Profile = Profile {
             "measured with 0.11.19 and rustls 0.23.46: CRYPTO bytes of the first Initial packet"
         ),
         value!(
+            fixed.tickets = bytes(162),
+            "measured with 0.11.19 and rustls 0.23.46: CRYPTO bytes of the first 1-RTT packet"
+        ),
+        value!(
             fixed.window_check = WindowCheck::Below,
             "connection/mod.rs poll_transmit: in_flight + bytes_to_send >= window, 0.11.19"
+        ),
+        value!(fixed.flavour = Flavour::Quinn, "congestion/cubic.rs, after RFC 8312, 0.11.19"),
+        value!(
+            fixed.forgets_lost = true,
+            "connection/mod.rs detect_lost_packets: spaces[..].take, retransmit, 0.11.19"
         ),
         value!(
             fixed.growth_before_losses = true,
             "connection/mod.rs on_ack_received: on_packet_acked before detect_lost_packets, 0.11.19"
         ),
         value!(fixed.ack_ping = AckPing::Never, "connection/spaces.rs has none, 0.11.19"),
+        value!(fixed.pads_to_full = true, "connection/mod.rs poll_transmit: pad_to(min_mtu), 0.11.19"),
         value!(
             fixed.new_connection_ids = 4,
             "connection/mod.rs issue_first_cids, LOC_CID_COUNT 8 (assumed: 5 with the peer's limit), 0.11.19"
