@@ -270,7 +270,7 @@ fn statistics(topology: &mut Topology, element: usize, now: Time) -> Metrics {
 fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Time) -> FlowResult {
     let endpoint = topology.node(receiver).as_endpoint().expect("receivers are endpoints");
     let progress = endpoint.progress();
-    let failure = progress.failed.then(|| endpoint.failure().unwrap_or("its connection broke").to_owned());
+    let failure = progress.failed.then(|| failure(topology, sender, receiver));
     let started = progress.started.filter(|started| *started <= end);
     let elapsed = started.map(|started| progress.finished.unwrap_or(end).since(started).as_secs_f64());
     let bits = progress.delivered_bytes as f64 * 8.0;
@@ -285,6 +285,18 @@ fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Tim
         goodput_mbps: elapsed.filter(|elapsed| *elapsed > 0.0).map_or(0.0, |elapsed| bits / elapsed / 1e6),
         sender: by_name(statistics(topology, sender, end)),
         receiver: by_name(statistics(topology, receiver, end)),
+    }
+}
+
+/// Why a flow failed: what the receiver says, and what the sender says where that differs. The cause may be
+/// at either end, and the other one knows no more than that the connection is gone.
+fn failure(topology: &Topology, sender: usize, receiver: usize) -> String {
+    let of = |element: usize| topology.node(element).as_endpoint().and_then(|endpoint| endpoint.failure());
+    match (of(receiver), of(sender)) {
+        (None, None) => "its connection broke".to_owned(),
+        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (Some(receiver), Some(sender)) if receiver == sender => receiver.to_owned(),
+        (Some(receiver), Some(sender)) => format!("{receiver}; at the sender: {sender}"),
     }
 }
 

@@ -85,13 +85,22 @@ impl QuicEndpoint {
 
     /// Lets the application act and sends what can be sent now, then asks for the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
+        self.connection.fail_with_plugins();
         self.act(now);
         while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
             self.send(now, path, datagram, length, out);
         }
         self.observe(now);
         let application = self.application.deadline().filter(|_| !self.told_over);
-        let timer = self.connection.next_timer(now);
+        let mut timer = self.connection.next_timer(now);
+        if self.connection.fail_with_plugins() {
+            // what remains is the news: CONNECTION_CLOSE, and the application's failure
+            self.act(now);
+            while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
+                self.send(now, path, datagram, length, out);
+            }
+            timer = None;
+        }
         self.wake = [timer, self.start, application].into_iter().flatten().min();
     }
 

@@ -13,7 +13,7 @@ use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::pto::Pto;
 use crate::recovery::rtt::RttEstimator;
 use quiclab_core::scenario::Pacing;
-use quiclab_core::{DataRate, RandomStream, RecoveryState, Time};
+use quiclab_core::{DataRate, Duration, RandomStream, RecoveryState, Time};
 
 /// What an acknowledgement has newly delivered, gathered packet by packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +29,16 @@ pub(super) struct Delivered {
     pub(super) newest: Option<(Time, u64)>,
 }
 
+/// The instant as functions of plugins see it.
+pub(super) fn now_ms(now: Time) -> f64 {
+    now.since(Time::ZERO).as_ms_f64()
+}
+
+/// An RTT as functions of plugins see it.
+pub(super) fn ms_or_0(rtt: Option<Duration>) -> f64 {
+    rtt.map_or(0.0, Duration::as_ms_f64)
+}
+
 /// One path of a connection.
 pub(super) struct Path {
     /// Application data packets of this path.
@@ -38,6 +48,10 @@ pub(super) struct Path {
     pub(super) rate: DeliveryRate,
     pub(super) controller: Box<dyn Controller>,
     pacer: Box<dyn Pacer>,
+    /// The same pacer without plugins: says what rate they replace.
+    native_pacer: Box<dyn Pacer>,
+    /// Number of the path.
+    number: usize,
     /// Bytes in flight in all packet number spaces of the path.
     pub(super) in_flight: u64,
     /// The last send pass on this path ended because of the window or the pacer, not for want of data.
@@ -59,10 +73,12 @@ pub(super) struct Path {
     pub(super) spurious_losses: u64,
     pub(super) congestion_events: u64,
     pub(super) timeouts: u64,
+    /// When the last probe timeout expired; the start of the run before the first.
+    pub(super) probed: Time,
 }
 
 impl Path {
-    pub(super) fn new(config: &Config, random: RandomStream) -> Self {
+    pub(super) fn new(config: &Config, number: usize, random: RandomStream) -> Self {
         let settings = Settings {
             control: config.congestion_control,
             initial_window: config.initial_window.bytes(),
@@ -82,6 +98,8 @@ impl Path {
             rate: DeliveryRate::default(),
             controller: build(&settings, random),
             pacer: pacing::build(&config.pacing),
+            native_pacer: pacing::build(&config.pacing),
+            number,
             in_flight: 0,
             limited: false,
             recovery_start: None,
@@ -96,12 +114,13 @@ impl Path {
             spurious_losses: 0,
             congestion_events: 0,
             timeouts: 0,
+            probed: Time::ZERO,
         }
     }
 
     /// Bytes that the window lets the next datagram have; 0: it must wait.
-    pub(super) fn window_room(&self, operations: &mut Operations) -> u64 {
-        let (window, next) = (self.window(operations), self.in_flight + self.datagram);
+    pub(super) fn window_room(&self, now: Time, operations: &mut Operations) -> u64 {
+        let (window, next) = (self.window(now, operations), self.in_flight + self.datagram);
         let open = match self.window_check {
             WindowCheck::Fits => next <= window,
             WindowCheck::Below => next < window,
@@ -110,16 +129,25 @@ impl Path {
         if open { self.datagram } else { 0 }
     }
 
-    fn window(&self, operations: &mut Operations) -> u64 {
-        let native = self.controller.window().min(self.max_window);
+    /// The window of the congestion control, within the largest in use.
+    pub(super) fn native_window(&self) -> u64 {
+        self.controller.window().min(self.max_window)
+    }
+
+    fn window(&self, now: Time, operations: &mut Operations) -> u64 {
+        let native = self.native_window();
         if !operations.has(Operation::CongestionWindow) {
             return native;
         }
         let inputs = || {
             [
+                ("now_ms", now_ms(now)),
+                ("path", self.number as f64),
                 ("cwnd_bytes", native as f64),
                 ("in_flight_bytes", self.in_flight as f64),
-                ("srtt_ms", self.rtt.smoothed_or_initial().as_ms_f64()),
+                ("datagram_bytes", self.datagram as f64),
+                ("srtt_ms", ms_or_0(self.rtt.smoothed())),
+                ("min_rtt_ms", ms_or_0(self.rtt.min())),
             ]
         };
         operations.run(Operation::CongestionWindow, inputs, || native as f64) as u64
@@ -225,16 +253,37 @@ impl Path {
             quantum: self.controller.send_quantum(),
             mss: self.datagram,
         };
+        let input = match self.asked_rate(now, &input, operations) {
+            None => input,
+            rate => PacingInput { rate, ..input },
+        };
         self.pacer.update(now, &input);
-        if operations.has(Operation::PacingRate) {
-            let native = self.pacer.rate().map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64);
-            let inputs = || [("cwnd_bytes", input.window as f64), ("pacing_rate_bps", native)];
-            let wanted = operations.run(Operation::PacingRate, inputs, || native);
-            if wanted.is_finite() {
-                let rate = Some(DataRate::from_bits_per_second(wanted as u64));
-                self.pacer.update(now, &PacingInput { rate, ..input });
-            }
+    }
+
+    /// The rate that a plugin wants; `None`: that of the pacer itself.
+    fn asked_rate(
+        &mut self,
+        now: Time,
+        input: &PacingInput,
+        operations: &mut Operations,
+    ) -> Option<DataRate> {
+        if !operations.has(Operation::PacingRate) {
+            return None;
         }
+        self.native_pacer.update(now, input);
+        let most = Operation::PacingRate.info().most;
+        let native = self.native_pacer.rate().map_or(most, |rate| (rate.bits_per_second() as f64).min(most));
+        let inputs = || {
+            [
+                ("now_ms", now_ms(now)),
+                ("path", self.number as f64),
+                ("cwnd_bytes", input.window as f64),
+                ("srtt_ms", ms_or_0(self.rtt.smoothed())),
+                ("min_rtt_ms", ms_or_0(self.rtt.min())),
+            ]
+        };
+        let wanted = operations.run(Operation::PacingRate, inputs, || native);
+        (wanted != native).then(|| DataRate::from_bits_per_second(wanted as u64))
     }
 
     /// The path as the controllers of the others see it.

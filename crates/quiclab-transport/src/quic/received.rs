@@ -30,6 +30,12 @@ pub(crate) struct Received {
     largest: Option<(u64, Time)>,
     /// Packets with a CE mark.
     ce: u64,
+    /// Ack-eliciting packets since the last acknowledgement.
+    unacknowledged: u32,
+    /// The last packet was not the next one.
+    out_of_order: bool,
+    /// When an acknowledgement must leave, instead of when the policy says.
+    asked_due: Option<Time>,
 }
 
 impl Received {
@@ -42,6 +48,9 @@ impl Received {
             forgotten: 0,
             largest: None,
             ce: 0,
+            unacknowledged: 0,
+            out_of_order: false,
+            asked_due: None,
         }
     }
 
@@ -73,6 +82,8 @@ impl Received {
         self.ce += u64::from(ce);
         if ack_eliciting {
             let out_of_order = largest.is_some_and(|largest| number != largest + 1);
+            self.unacknowledged += 1;
+            self.out_of_order = out_of_order;
             self.policy.on_arrival(&Arrival { now, number, largest, out_of_order, ce, srtt });
         } else {
             self.policy.on_other(number);
@@ -86,13 +97,31 @@ impl Received {
 
     /// When an acknowledgement must leave; not after now: at once; `None`: none is due.
     pub(crate) fn due(&self) -> Option<Time> {
+        self.asked_due.or_else(|| self.policy.due())
+    }
+
+    /// When the policy alone would acknowledge.
+    pub(crate) fn native_due(&self) -> Option<Time> {
         self.policy.due()
+    }
+
+    /// An acknowledgement must leave at `due`, whatever the policy says, or at an earlier such time that an
+    /// earlier packet was given.
+    pub(crate) fn ask_due(&mut self, due: Time) {
+        if self.asked_due.is_some() || self.policy.due() != Some(due) {
+            self.asked_due = Some(self.asked_due.map_or(due, |earlier| earlier.min(due)));
+        }
+    }
+
+    /// Ack-eliciting packets since the last acknowledgement, and whether the last one was out of order.
+    pub(crate) fn unacknowledged(&self) -> (u32, bool) {
+        (self.unacknowledged, self.out_of_order)
     }
 
     /// Whether an ack-eliciting packet has not been acknowledged: an acknowledgement may ride with a packet
     /// that is sent anyway.
     pub(crate) fn is_pending(&self) -> bool {
-        self.policy.due().is_some()
+        self.due().is_some()
     }
 
     /// The frame that acknowledges everything, with as many ranges as fit into `room` bytes (RFC 9000
@@ -131,6 +160,7 @@ impl Received {
 
     /// An acknowledgement has left.
     pub(crate) fn on_ack_sent(&mut self, now: Time) {
+        (self.unacknowledged, self.asked_due) = (0, None);
         self.policy.on_ack_sent(now);
     }
 

@@ -81,16 +81,26 @@ impl Pto {
     /// When the timer expires, and in which space to probe; `None`: no timer (Appendix A.8).
     #[must_use]
     pub fn deadline(&self, now: Time, rtt: &RttEstimator, input: &PtoInput) -> Option<(Time, PacketSpace)> {
+        Self::deadline_with(now, input, |space, max_ack_delay| self.timeout(rtt, space, max_ack_delay))
+    }
+
+    /// The same with the `timeout` of a space and a max_ack_delay computed otherwise.
+    #[must_use]
+    pub fn deadline_with(
+        now: Time,
+        input: &PtoInput,
+        mut timeout: impl FnMut(PacketSpace, Duration) -> Duration,
+    ) -> Option<(Time, PacketSpace)> {
         if input.spaces.iter().all(|space| space.last_ack_eliciting.is_none()) {
             // the server may wait for more bytes before it may send: this end must not fall silent
             let space = if input.handshake_keys { PacketSpace::Handshake } else { PacketSpace::Initial };
-            let deadline = (now + self.timeout(rtt, space, Duration::ZERO), space);
+            let deadline = (now + timeout(space, Duration::ZERO), space);
             return (!input.peer_validated).then_some(deadline);
         }
         let timer = |(space, in_flight): (PacketSpace, &SpaceInFlight)| {
             let armed = space != PacketSpace::OneRtt || input.handshake_confirmed;
             let sent = in_flight.last_ack_eliciting.filter(|_| armed)?;
-            Some((sent + self.timeout(rtt, space, input.max_ack_delay), space))
+            Some((sent + timeout(space, input.max_ack_delay), space))
         };
         // of timers at one instant the first space's
         SPACES.into_iter().zip(&input.spaces).filter_map(timer).min_by_key(|(time, _)| *time)

@@ -127,6 +127,8 @@ pub struct LossDetection<T = ()> {
     ack_eliciting: u64,
     last_ack_eliciting: Time,
     packet_threshold: u64,
+    /// In effect instead of it.
+    asked_threshold: Option<u64>,
     adaptive_packets: bool,
     /// The time threshold - 1, in millionths.
     time_part: u64,
@@ -151,6 +153,7 @@ impl<T: Default> LossDetection<T> {
             ack_eliciting: 0,
             last_ack_eliciting: Time::ZERO,
             packet_threshold: thresholds.packets.max(1),
+            asked_threshold: None,
             adaptive_packets: thresholds.adaptive_packets,
             time_part: libm::round((thresholds.time - 1.0) * 1e6) as u64, // below 1: 0
             adaptive_time: thresholds.adaptive_time,
@@ -237,6 +240,7 @@ impl<T: Default> LossDetection<T> {
         self.loss_time = None;
         let Some(largest) = self.largest_acked else { return };
         let delay = self.loss_delay(rtt);
+        let packet_threshold = self.asked_threshold.unwrap_or(self.packet_threshold);
         let mut number = self.open;
         // only packets before the largest acknowledged can be lost
         while number < largest.min(self.next()) {
@@ -245,7 +249,7 @@ impl<T: Default> LossDetection<T> {
             let (packet, status) = (*packet, *status);
             if status == Status::Outstanding {
                 let deadline = packet.time + delay;
-                if largest - number < self.packet_threshold && deadline > now {
+                if largest - number < packet_threshold && deadline > now {
                     // those after it have larger numbers and were sent later: none is lost
                     self.loss_time = Some(deadline);
                     break;
@@ -317,15 +321,16 @@ impl<T: Default> LossDetection<T> {
         (rtt + Duration::from_nanos(part)).max(GRANULARITY)
     }
 
-    /// The packet threshold in effect.
+    /// The packet threshold as it was given, or as it has adapted.
     #[must_use]
     pub fn packet_threshold(&self) -> u64 {
         self.packet_threshold
     }
 
-    /// Another packet threshold is in effect from now on; at least 1.
-    pub fn set_packet_threshold(&mut self, packets: u64) {
-        self.packet_threshold = packets.max(1);
+    /// Another packet threshold is in effect until the next call; at least 1. The one that adapts goes on
+    /// beside it.
+    pub fn ask_packet_threshold(&mut self, packets: u64) {
+        self.asked_threshold = Some(packets.max(1));
     }
 
     /// Bytes in flight.

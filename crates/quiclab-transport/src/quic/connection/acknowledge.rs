@@ -10,7 +10,7 @@
 use super::{Connection, SpaceId};
 use crate::congestion::PathView;
 use crate::operations::Operation;
-use crate::quic::path::{Delivered, Path};
+use crate::quic::path::{Delivered, Path, ms_or_0, now_ms};
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space::Space;
 use crate::recovery::persistent::persistent_duration;
@@ -120,6 +120,9 @@ impl Connection {
         }
         self.couple(path_index);
         let has_sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
+        if self.operations.has(Operation::PacketThreshold) {
+            self.ask_packet_threshold(now, id);
+        }
         let validate = self.config.window_validation;
         if self.config.fixed.growth_before_losses {
             let path = &mut self.paths[path_index];
@@ -167,17 +170,46 @@ impl Connection {
         max_delay: Option<Duration>,
     ) -> bool {
         let Some(sent) = sent else { return false };
-        let path = &mut self.paths[path];
-        let sample = now.since(sent);
-        let inputs = || [("rtt_ms", sample.as_ms_f64()), ("ack_delay_ms", delay.as_ms_f64())];
-        let sample = if self.operations.has(Operation::RttSample) {
-            let ms = self.operations.run(Operation::RttSample, inputs, || sample.as_ms_f64());
-            Duration::from_nanos_f64(ms * 1e6)
-        } else {
-            sample
-        };
+        let (number, path) = (path, &mut self.paths[path]);
+        let mut sample = now.since(sent);
+        if self.operations.has(Operation::RttSample) {
+            let native = sample.as_ms_f64();
+            let inputs = || {
+                [
+                    ("now_ms", now_ms(now)),
+                    ("path", number as f64),
+                    ("latest_rtt_ms", native),
+                    ("ack_delay_ms", delay.as_ms_f64()),
+                    ("srtt_ms", ms_or_0(path.rtt.smoothed())),
+                    ("min_rtt_ms", ms_or_0(path.rtt.min())),
+                ]
+            };
+            let wanted = self.operations.run(Operation::RttSample, inputs, || native);
+            sample = Duration::from_nanos_f64(wanted * 1e6);
+        }
         path.rtt.on_sample(now, sample, delay, max_delay);
         true
+    }
+
+    /// The packet threshold of a plugin holds until the next acknowledgement.
+    #[cold]
+    fn ask_packet_threshold(&mut self, now: Time, id: SpaceId) {
+        let (number, losses) = (id.path(), self.paths[id.path()].spurious_losses);
+        let Some(space) = self.space_ref(id) else { return };
+        let (native, largest) = (space.sent.packet_threshold() as f64, space.sent.largest_acked());
+        let inputs = || {
+            [
+                ("now_ms", now_ms(now)),
+                ("path", number as f64),
+                ("packet_threshold", native),
+                ("largest_acked", largest.unwrap_or(0) as f64),
+                ("spurious_losses", losses as f64),
+            ]
+        };
+        let wanted = self.operations.run(Operation::PacketThreshold, inputs, || native);
+        if let Some(space) = self.space(id) {
+            space.sent.ask_packet_threshold(wanted as u64);
+        }
     }
 
     /// Declares lost what is lost now in a space, and reduces the window for it; returns the bytes lost.
@@ -207,12 +239,6 @@ impl Connection {
             SpaceId::Path(_) => &mut path.space,
         };
         let Space { sent, persistent, .. } = space;
-        if self.operations.has(Operation::PacketThreshold) {
-            let native = sent.packet_threshold() as f64;
-            let inputs = || [("packet_threshold", native), ("rtt_ms", conservative.as_ms_f64())];
-            let wanted = self.operations.run(Operation::PacketThreshold, inputs, || native);
-            sent.set_packet_threshold(wanted as u64);
-        }
         let mut losses = Losses::default();
         let mut handshake_done = false;
         let (mut frequency, mut connection_ids) = (None, 0);

@@ -6,8 +6,10 @@ use super::{Connection, QueuedDatagram, SpaceId};
 use crate::operations::Operation;
 use crate::quic::config::{AckPing, Fixed};
 use crate::quic::handshake::Level;
+use crate::quic::path::now_ms;
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space;
+use crate::workload::StreamId;
 use quiclab_core::quic::{QuicFrame, QuicPacket, Wire};
 use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{PacketSpace, Role, Time};
@@ -94,7 +96,13 @@ impl Connection {
         };
         let format = space::format(&self.config, self.role, peer_id, number_length);
         let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
-        let free_datagrams = !self.datagrams.is_empty() && self.datagrams_are_free();
+        let free_datagrams = match (id, self.datagrams.front()) {
+            (SpaceId::Path(path), Some(first)) => {
+                let length = first.length;
+                self.datagram_is_free(now, path, length)
+            }
+            _ => false,
+        };
         // a server that cannot pad its Initial packet waits for more bytes of the client
         let pads = self.role == Role::Server && self.config.fixed.pads_server;
         let (permit, probes) =
@@ -126,10 +134,10 @@ impl Connection {
                 self.put_control(now, packet_space, &mut frames);
             }
             if (permit || free_datagrams) && usable {
-                self.put_datagrams(&mut frames);
+                self.put_datagrams(now, path, permit, &mut frames);
             }
             if permit && usable {
-                self.put_data(&mut frames);
+                self.put_data(now, &mut frames);
             }
             if validates && frames.left > SMALLEST_DATA {
                 // "MUST expand datagrams that contain a PATH_CHALLENGE frame to at least [...] 1200 bytes" (RFC
@@ -276,10 +284,16 @@ impl Connection {
         }
     }
 
-    fn put_datagrams(&mut self, frames: &mut Frames) {
+    /// The first one may leave, because of `permit` or because it is free; each further one must be free.
+    fn put_datagrams(&mut self, now: Time, path: usize, permit: bool, frames: &mut Frames) {
+        let mut first = true;
         while let Some(&QueuedDatagram { length, number, sent, echo }) = self.datagrams.front() {
             let frame = QuicFrame::Datagram { length, number, sent, echo };
             let needed = frame.length(frames.wire);
+            if !first && !permit && !self.datagram_is_free(now, path, length) {
+                return;
+            }
+            first = false;
             if needed > frames.left {
                 let full = self.config.datagram_size.bytes() as usize;
                 // it will never fit: "MUST NOT send DATAGRAM frames" that are too long (RFC 9221 section 3)
@@ -295,25 +309,61 @@ impl Connection {
         }
     }
 
-    /// Whether DATAGRAM frames leave whatever the window says.
-    fn datagrams_are_free(&mut self) -> bool {
+    /// Whether a DATAGRAM frame leaves whatever the window says.
+    fn datagram_is_free(&mut self, now: Time, number: usize, length: u16) -> bool {
         let native = !self.config.datagram_congestion_control;
         if !self.operations.has(Operation::DatagramMayLeave) {
             return native;
         }
-        let waiting = self.datagrams.len() as f64;
-        let inputs = || [("waiting_datagrams", waiting)];
-        self.operations.run(Operation::DatagramMayLeave, inputs, || f64::from(u8::from(native))) > 0.5
+        let path = &self.paths[number];
+        let inputs = || {
+            [
+                ("now_ms", now_ms(now)),
+                ("path", number as f64),
+                ("size_bytes", f64::from(length)),
+                ("cwnd_bytes", path.native_window() as f64),
+                ("in_flight_bytes", path.in_flight as f64),
+            ]
+        };
+        self.operations.run(Operation::DatagramMayLeave, inputs, || f64::from(u8::from(native))) == 1.0
     }
 
-    fn put_data(&mut self, frames: &mut Frames) {
+    /// The stream that a plugin wants to send next; `None`: none has anything to send.
+    #[cold]
+    fn asked_stream(&mut self, now: Time) -> Option<StreamId> {
+        let ready = self.streams.ready()?;
+        let inputs = || {
+            [
+                ("now_ms", now_ms(now)),
+                ("ready", ready.count as f64),
+                ("lowest", ready.lowest as f64),
+                ("highest", ready.highest as f64),
+                ("previous", ready.previous.map_or(-1.0, |id| id as f64)),
+            ]
+        };
+        let wanted = self.operations.run(Operation::Stream, inputs, || ready.first.0 as f64);
+        let id = StreamId(wanted as u64);
+        if self.streams.is_ready(id) {
+            return Some(id);
+        }
+        let allowed = "a stream with something to send";
+        self.operations.refuse(Operation::Stream, wanted, allowed);
+        Some(ready.first)
+    }
+
+    fn put_data(&mut self, now: Time, frames: &mut Frames) {
         let mut any = false;
         let Fixed { stream_length_always, one_stream_frame, .. } = self.config.fixed;
         while frames.left >= SMALLEST_DATA {
             // what the Length field of a frame takes that fills the packet
             let field = if frames.left < LONG_FIELD { 2 } else { 4 };
             let room = frames.left - if stream_length_always { field } else { 0 };
-            let Some((mut frame, sent)) = self.streams.next_data(room) else { break };
+            let next = if self.operations.has(Operation::Stream) {
+                self.asked_stream(now).and_then(|id| self.streams.next_data_of(id, room))
+            } else {
+                self.streams.next_data(room)
+            };
+            let Some((mut frame, sent)) = next else { break };
             if let (QuicFrame::Stream { last, .. }, true) = (&mut frame, stream_length_always) {
                 *last = false;
             }

@@ -38,6 +38,10 @@ use quiclab_core::{
 };
 use std::collections::VecDeque;
 
+/// RFC 9000 section 20.1.
+const INTERNAL_ERROR: u64 = 0x01;
+const PROTOCOL_VIOLATION: u64 = 0x0a;
+
 /// State of a connection (RFC 9000 section 10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -138,6 +142,8 @@ pub(super) struct Connection {
     failure: Option<String>,
     closed_by_peer: bool,
     close_error: Option<StreamError>,
+    /// Error code of this end's CONNECTION_CLOSE.
+    close_code: u64,
     observer: Option<Box<dyn TransportObserver>>,
     header_buffer: Vec<u8>,
     payload_buffer: Vec<u8>,
@@ -182,7 +188,7 @@ impl Connection {
             handshake: Handshake::new(&config, role, own.clone()),
             crypto: Default::default(),
             handshake_spaces: [space(), space()],
-            paths: (0..paths).map(|path| Path::new(&config, random(path))).collect(),
+            paths: (0..paths).map(|path| Path::new(&config, path, random(path))).collect(),
             streams,
             operations,
             peer: own,
@@ -206,6 +212,7 @@ impl Connection {
             failure: None,
             closed_by_peer: false,
             close_error: None,
+            close_code: 0,
             observer,
             header_buffer: Vec::new(),
             payload_buffer: Vec::new(),
@@ -273,7 +280,19 @@ impl Connection {
     /// The peer has violated the protocol: the connection is closed with an error.
     fn violate(&mut self, error: impl std::fmt::Display) {
         self.failure.get_or_insert_with(|| error.to_string());
+        self.close_code = PROTOCOL_VIOLATION;
         self.state = State::Closing { pending: true, received: 0 };
+    }
+
+    /// Closes the connection with an error if a function of a plugin has gone wrong; whether one has.
+    pub(super) fn fail_with_plugins(&mut self) -> bool {
+        let Some(error) = self.operations.take_error() else { return false };
+        if self.state == State::Open {
+            self.failure.get_or_insert(error);
+            self.close_code = INTERNAL_ERROR;
+            self.state = State::Closing { pending: true, received: 0 };
+        }
+        true
     }
 
     fn space(&mut self, id: SpaceId) -> Option<&mut Space> {

@@ -2,10 +2,12 @@
 
 use super::{Connection, QueuedDatagram, SpaceId, State, gquic_minimum, is_permitted};
 use crate::acknowledgement::AckRequest;
+use crate::operations::Operation;
 use crate::quic::handshake::EarlyState;
+use crate::quic::path::{Path, ms_or_0, now_ms};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
 use quiclab_core::scenario::QuicVersion;
-use quiclab_core::{PacketSpace, Role, Time, TransportEvent};
+use quiclab_core::{Duration, PacketSpace, Role, Time, TransportEvent};
 
 impl Connection {
     /// A datagram of `size` bytes of UDP payload has arrived; `ce` says whether it is marked.
@@ -78,7 +80,34 @@ impl Connection {
         if let Some(space) = self.space(id) {
             space.received.on_packet(now, packet.number, eliciting, ce, srtt);
         }
+        if let (SpaceId::Path(path), true) = (id, eliciting)
+            && self.operations.has(Operation::AckDelay)
+        {
+            self.ask_ack_delay(now, path);
+        }
         self.after_handshake_progress(now);
+    }
+
+    /// A plugin says when the packet that has arrived must be acknowledged.
+    #[cold]
+    fn ask_ack_delay(&mut self, now: Time, number: usize) {
+        let Self { paths, operations, config, .. } = self;
+        let Path { space, rtt, .. } = &mut paths[number];
+        let most = Duration::from_nanos_f64(Operation::AckDelay.info().most * 1e6);
+        let native = space.received.native_due().map_or(most, |due| due.since(now).min(most)).as_ms_f64();
+        let (unacknowledged, out_of_order) = space.received.unacknowledged();
+        let inputs = || {
+            [
+                ("now_ms", now_ms(now)),
+                ("path", number as f64),
+                ("unacknowledged", f64::from(unacknowledged)),
+                ("out_of_order", f64::from(u8::from(out_of_order))),
+                ("srtt_ms", ms_or_0(rtt.smoothed())),
+                ("max_ack_delay_ms", config.max_ack_delay.as_ms_f64()),
+            ]
+        };
+        let wanted = operations.run(Operation::AckDelay, inputs, || native);
+        space.received.ask_due(now + Duration::from_nanos_f64(wanted * 1e6));
     }
 
     /// The packet number space of a packet; gQUIC has only one.

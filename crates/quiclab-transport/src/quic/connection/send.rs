@@ -10,6 +10,7 @@
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
 use crate::quic::config::Fixed;
+use crate::quic::path::now_ms;
 use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
@@ -94,23 +95,25 @@ impl Connection {
     fn order_of_paths(&mut self, now: Time) -> SmallVec<[usize; 4]> {
         let mut order: SmallVec<[usize; 4]> =
             (0..self.paths.len()).filter(|path| self.is_urgent(now, *path)).collect();
-        let mut open: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut open: SmallVec<[(usize, usize); 4]> = SmallVec::new();
         for path in 0..self.paths.len() {
-            if self.paths[path].usable && self.may_send(now, path) > 0 {
-                open.push(path);
+            let permit = if self.paths[path].usable { self.may_send(now, path) } else { 0 };
+            if permit > 0 {
+                open.push((path, permit));
             }
         }
         if !open.is_empty() {
             let native = match self.config.path_scheduler {
                 PathSchedulerKind::RoundRobin => {
-                    *open.iter().find(|path| **path > self.last_path).unwrap_or(&open[0])
+                    *open.iter().find(|(path, _)| *path > self.last_path).unwrap_or(&open[0])
                 }
                 PathSchedulerKind::LowestRtt => {
-                    let rtt = |path: &usize| self.paths[*path].rtt.smoothed_or_initial();
-                    *open.iter().min_by_key(|path| rtt(path)).expect("some path is open")
+                    let rtt = |path: usize| self.paths[path].rtt.smoothed_or_initial();
+                    *open.iter().min_by_key(|(path, _)| rtt(*path)).expect("some path is open")
                 }
             };
-            order.push(self.asked_path(&open, native));
+            let asks = self.operations.has(Operation::Path) && self.wants_to_send();
+            order.push(if asks { self.asked_path(now, &open, native).0 } else { native.0 });
         }
         for path in 0..self.paths.len() {
             if !order.contains(&path) {
@@ -129,15 +132,19 @@ impl Connection {
             || self.path_responses.contains(&path)
     }
 
-    /// The path that a plugin chooses among those that are open, or `native`.
-    fn asked_path(&mut self, open: &[usize], native: usize) -> usize {
-        if !self.operations.has(Operation::Path) {
-            return native;
+    /// The path that a plugin chooses among those that are open; it comes with its room.
+    #[cold]
+    fn asked_path(&mut self, now: Time, open: &[(usize, usize)], native: (usize, usize)) -> (usize, usize) {
+        let (paths, last) = (self.paths.len() as f64, self.last_path as f64);
+        let previous = if self.sent_bytes == 0 { -1.0 } else { last };
+        let inputs = || [("now_ms", now_ms(now)), ("paths", paths), ("previous", previous)];
+        let wanted = self.operations.run(Operation::Path, inputs, || native.0 as f64);
+        if let Some(path) = open.iter().find(|(path, _)| *path as f64 == wanted) {
+            return *path;
         }
-        let paths = self.paths.len() as f64;
-        let inputs = || [("paths", paths), ("last_path", self.last_path as f64)];
-        let wanted = self.operations.run(Operation::Path, inputs, || native as f64);
-        open.iter().copied().find(|path| *path as f64 == wanted).unwrap_or(native)
+        let allowed: Vec<_> = open.iter().map(|(path, _)| path.to_string()).collect();
+        self.operations.refuse(Operation::Path, wanted, &format!("a path with room: {}", allowed.join(", ")));
+        native
     }
 
     /// Bytes that window and pacer of a path let the next datagram have.
@@ -146,7 +153,7 @@ impl Connection {
         if paths[path].release(now) > now {
             return 0;
         }
-        paths[path].window_room(operations) as usize
+        paths[path].window_room(now, operations) as usize
     }
 
     /// Nothing more leaves now: why, and until when.
@@ -154,11 +161,11 @@ impl Connection {
         let wants = self.wants_to_send();
         self.pacing_due = None;
         for path in 0..self.paths.len() {
-            let limited = wants && self.may_send(now, path) < SMALLEST_ROOM;
-            self.paths[path].limited = limited;
             let Self { paths, operations, .. } = self;
-            if limited && paths[path].window_room(operations) >= SMALLEST_ROOM as u64 {
-                let release = paths[path].release(now);
+            let release = paths[path].release(now);
+            let has_room = wants && paths[path].window_room(now, operations) >= SMALLEST_ROOM as u64;
+            paths[path].limited = wants && (release > now || !has_room);
+            if has_room && release > now {
                 self.pacing_due = Some(self.pacing_due.map_or(release, |due| due.min(release)));
             }
             let path = &mut self.paths[path];
@@ -283,7 +290,7 @@ impl Connection {
         let path = id.path();
         let peer_id = self.peer.connection_id_length;
         let application = self.failure.is_none() && packet_space == PacketSpace::OneRtt;
-        let error_code = u64::from(self.failure.is_some()) * PROTOCOL_VIOLATION;
+        let error_code = self.close_code;
         let format = {
             let Self { config, role, handshake_spaces, paths, .. } = &*self;
             let space = match id {
@@ -307,6 +314,3 @@ impl Connection {
         Some((path, QuicDatagram { packets: smallvec![packet] }))
     }
 }
-
-/// RFC 9000 section 20.1.
-const PROTOCOL_VIOLATION: u64 = 0x0a;

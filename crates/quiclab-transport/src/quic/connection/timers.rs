@@ -3,10 +3,10 @@
 
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
-use crate::quic::path::Path;
+use crate::quic::path::{Path, ms_or_0, now_ms};
 use crate::quic::space::Space;
-use crate::recovery::pto::{PtoInput, SpaceInFlight};
-use quiclab_core::{PacketSpace, Role, Time};
+use crate::recovery::pto::{Pto, PtoInput, SpaceInFlight};
+use quiclab_core::{Duration, PacketSpace, Role, Time};
 
 /// What the loss detection timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,24 +99,56 @@ impl Connection {
             handshake_keys: self.handshake.can_send(PacketSpace::Handshake),
             peer_validated: path != 0 || single || self.peer_has_validated(SpaceId::Initial),
         };
-        let this = &self.paths[path];
-        let (native, space) = this.pto.deadline(now, &this.rtt, &input)?;
+        let (deadline, space) = if self.operations.has(Operation::ProbeTimeout) {
+            self.asked_probe_deadline(now, path, &input)?
+        } else {
+            let path = &self.paths[path];
+            path.pto.deadline(now, &path.rtt, &input)?
+        };
         let id = match space {
             PacketSpace::Initial => SpaceId::Initial,
             PacketSpace::Handshake => SpaceId::Handshake,
             PacketSpace::ZeroRtt | PacketSpace::OneRtt => SpaceId::Path(path),
         };
-        let mut deadline = native;
-        if self.operations.has(Operation::ProbeTimeout) {
-            let sent = this.space.sent.last_ack_eliciting().unwrap_or(now);
-            let (timeout, srtt) =
-                (native.since(sent).as_ms_f64(), this.rtt.smoothed_or_initial().as_ms_f64());
-            let count = f64::from(this.pto.count());
-            let inputs = || [("timeout_ms", timeout), ("srtt_ms", srtt), ("expired", count)];
-            let wanted = self.operations.run(Operation::ProbeTimeout, inputs, || timeout);
-            deadline = sent + quiclab_core::Duration::from_nanos_f64(wanted * 1e6);
-        }
         Some((deadline, LossTimer::Probe(id)))
+    }
+
+    /// The same with the timeouts of a plugin, which counts from the last probe at the earliest: without a
+    /// backoff and with nothing that could be sent, time would stand still.
+    #[cold]
+    fn asked_probe_deadline(
+        &mut self,
+        now: Time,
+        number: usize,
+        input: &PtoInput,
+    ) -> Option<(Time, PacketSpace)> {
+        let Self { paths, operations, .. } = self;
+        let path = &paths[number];
+        Pto::deadline_with(now, input, |space, max_ack_delay| {
+            let (in_handshake, index) = match space {
+                PacketSpace::Initial => (true, 0),
+                PacketSpace::Handshake => (true, 1),
+                PacketSpace::ZeroRtt | PacketSpace::OneRtt => (false, 2),
+            };
+            let timeout = path.pto.timeout(&path.rtt, space, max_ack_delay);
+            let native = timeout.as_ms_f64();
+            let inputs = || {
+                [
+                    ("now_ms", now_ms(now)),
+                    ("path", number as f64),
+                    ("srtt_ms", ms_or_0(path.rtt.smoothed())),
+                    ("rttvar_ms", path.rtt.variation().as_ms_f64()),
+                    ("max_ack_delay_ms", if in_handshake { 0.0 } else { max_ack_delay.as_ms_f64() }),
+                    ("pto_count", f64::from(path.pto.count())),
+                ]
+            };
+            let wanted = operations.run(Operation::ProbeTimeout, inputs, || native);
+            if wanted == native {
+                return timeout;
+            }
+            let last = input.spaces[index].last_ack_eliciting.unwrap_or(now);
+            Duration::from_nanos_f64(wanted * 1e6) + path.probed.since(last)
+        })
     }
 
     /// Handles the timers that are due.
@@ -143,6 +175,7 @@ impl Connection {
         let level = self.crypto_level(id);
         let path = &mut self.paths[id.path()];
         path.timeouts += 1;
+        path.probed = now;
         path.pto.on_expired();
         let in_flight = path.in_flight > 0;
         if !self.confirmed && in_flight && self.config.fixed.restarts_handshake {

@@ -108,6 +108,8 @@ pub(crate) struct Streams {
     ready: Scheduler,
     /// Those of them that have something to send that needs no credit.
     resend: Scheduler,
+    /// The stream that sent last.
+    previous: Option<StreamId>,
     /// Streams about which there are frames to send, by age.
     control: BTreeSet<(u64, Handle)>,
     /// Streams with new data that their own limits let go, and those with new data that they stop.
@@ -152,6 +154,7 @@ impl Streams {
             ages: 0,
             ready: Scheduler::new(config.stream_scheduler),
             resend: Scheduler::new(config.stream_scheduler),
+            previous: None,
             control: BTreeSet::new(),
             fresh: 0,
             blocked: 0,

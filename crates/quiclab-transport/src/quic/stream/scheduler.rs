@@ -87,6 +87,11 @@ impl Scheduler {
         self.waiting.first().map(|place| place.handle)
     }
 
+    /// All streams that have something to send, in their order.
+    pub(super) fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.waiting.iter().map(|place| place.handle)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

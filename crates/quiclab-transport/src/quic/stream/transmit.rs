@@ -4,10 +4,28 @@
 //! the oldest on, what blocks this end. What blocks is reported once for each limit (RFC 9000 section 4.1).
 
 use super::flow_control::Credit;
+use super::scheduler::Scheduler;
+use super::table::Handle;
 use super::{Stream, Streams, size};
 use crate::quic::sent::SentFrame;
+use crate::workload::StreamId;
 use quiclab_core::Time;
 use quiclab_core::quic::{QuicFrame, Wire};
+
+/// Streams with something to send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ready {
+    /// The one that sends next.
+    pub(crate) first: StreamId,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Lowest of their identifiers.
+    pub(crate) lowest: u64,
+    /// Highest of their identifiers.
+    pub(crate) highest: u64,
+    /// The stream that sent before.
+    pub(crate) previous: Option<u64>,
+}
 
 impl Streams {
     /// Whether [`Streams::next_control`] or [`Streams::next_data`] would give a frame, if there is room.
@@ -87,12 +105,48 @@ impl Streams {
     /// Length field nothing more fits into the packet, even where it leaves a byte of room.
     pub(crate) fn next_data(&mut self, room: usize) -> Option<(QuicFrame, SentFrame)> {
         let credit = self.new_credit();
-        let handle = if credit > 0 { self.ready.first() } else { self.resend.first() }?;
+        let handle = self.candidates(credit).first()?;
+        self.data_of(handle, room, credit)
+    }
+
+    /// The same of this stream, which [is ready](Streams::is_ready); nothing of others.
+    pub(crate) fn next_data_of(&mut self, id: StreamId, room: usize) -> Option<(QuicFrame, SentFrame)> {
+        self.data_of(self.table.find(id)?, room, self.new_credit())
+    }
+
+    /// The streams among which [`Streams::next_data`] chooses; `None`: none has anything to send. Takes time
+    /// with their number.
+    pub(crate) fn ready(&self) -> Option<Ready> {
+        let candidates = self.candidates(self.new_credit());
+        let first = self.table.get(candidates.first()?).id;
+        let mut ready =
+            Ready { first, count: 0, lowest: u64::MAX, highest: 0, previous: self.previous.map(|id| id.0) };
+        for handle in candidates.handles() {
+            let id = self.table.get(handle).id.0;
+            ready.count += 1;
+            (ready.lowest, ready.highest) = (ready.lowest.min(id), ready.highest.max(id));
+        }
+        Some(ready)
+    }
+
+    /// Whether a stream is among them.
+    pub(crate) fn is_ready(&self, id: StreamId) -> bool {
+        let Some(handle) = self.table.find(id) else { return false };
+        let listed = &self.table.get(handle).listed;
+        if self.new_credit() > 0 { listed.ready.is_some() } else { listed.resend.is_some() }
+    }
+
+    fn candidates(&self, credit: u64) -> &Scheduler {
+        if credit > 0 { &self.ready } else { &self.resend }
+    }
+
+    fn data_of(&mut self, handle: Handle, room: usize, credit: u64) -> Option<(QuicFrame, SentFrame)> {
         let stream = self.table.get_mut(handle);
         let id = stream.id;
         let chunk = stream.send.as_mut()?.next(id, room, credit, self.wire)?;
         self.credit.spend(chunk.new);
         self.unacked += chunk.new;
+        self.previous = Some(id);
         self.refresh(handle);
         let listed = &mut self.table.get_mut(handle).listed;
         if let Some(place) = &mut listed.ready {
