@@ -47,8 +47,16 @@ impl<'a> World<'a> {
             let paths = case.paths.len();
             let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple, paths };
             let config = &case.ends[end];
-            quiclab_transport::build(identity, config, &case.workload, Time::ZERO, case.number, None)
-                .unwrap_or_else(|error| panic!("case {} is refused: {error}\n{case:#?}", case.number))
+            quiclab_transport::build(
+                identity,
+                config,
+                &case.workload,
+                Time::ZERO,
+                case.number,
+                None,
+                Default::default(),
+            )
+            .unwrap_or_else(|error| panic!("case {} is refused: {error}\n{case:#?}", case.number))
         };
         let ends = [
             end(SERVER, Role::Server, "flow.sender", tuple),
