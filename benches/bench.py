@@ -29,6 +29,8 @@ SEED = 1
 SCENARIO = Path(__file__).with_name("bulk.toml")
 #: One TCP flow over the same link.
 TCP_SCENARIO = Path(__file__).with_name("bulk_tcp.toml")
+#: One flow of lab-quic over the same link.
+QUIC_SCENARIO = Path(__file__).with_name("bulk_quic.toml")
 #: Connections for `idle_connection_bytes`, each of two ends.
 IDLE_FLOWS = 2000
 
@@ -61,6 +63,10 @@ def main() -> int:
     figures["lab_tcp_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(tcp))))
     thousand = many_flows(tcp, 1000)
     figures["lab_1000_flows_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(thousand))))
+
+    say("lab-quic")
+    modelled = quiclab.load(QUIC_SCENARIO)
+    figures["lab_quic_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(modelled))))
 
     say("qlog at both ends and pcapng")
     logged = base.with_value("record.qlog", True).with_value("record.pcapng", True)

@@ -21,10 +21,8 @@ from quiclab.inspect.ends import End, Packets
 from quiclab.inspect.links import capacity_kbps
 from quiclab.inspect.qlog import end_of
 from quiclab.inspect.sequence import ARRIVED, DROPPED, ONE_END, RECEIVED, arrows
-from quiclab.native import engine
 
 ALL = 10**6
-needs_reader = pytest.mark.skipif(not hasattr(engine(), "inspect_qlog"), reason="the engine has no reader of qlog")
 
 
 def quiet(_text: str) -> nullcontext[None]:
@@ -309,7 +307,6 @@ def test_a_bearer_with_the_name_of_the_flow_is_not_the_flow(tmp_path: Path) -> N
     assert "dc.receiver" in [link["name"] for link in data["links"]]
 
 
-@needs_reader
 @pytest.mark.parametrize("stack", ["quinn", "noq"])
 def test_a_scenario_is_run_with_recording_on(stack: str, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small.write_text(small.read_text().replace("quinn", stack).replace("packets = 100", "packets = 20"))
@@ -359,7 +356,6 @@ def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Pa
     assert found.format(tmp_path / name) in error.value.sentence
 
 
-@needs_reader
 @pytest.mark.parametrize("content", ["", "hello", "{}", '{"qlog_version": "0.3"}', "\x1e{"])
 def test_what_is_no_qlog_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "some.qlog"

@@ -169,6 +169,7 @@ class LeakyBucket:
     burst_share: float | None = None
     burst_time: str | None = None
     idle_burst_packets: int | None = None
+    whole_bursts: bool | None = None
     kind: Literal["leaky_bucket"] = "leaky_bucket"
 
 

@@ -10,8 +10,10 @@
 //! | IPv6 flow label | low 20 bits of the flow's number |
 //! | TTL, hop limit | 64 |
 //! | UDP checksum | IPv4: 0, "no checksum"; IPv6: computed, 0 is forbidden (RFC 8200 section 8.1) |
+//! | protection of modelled QUIC | none: headers and frames in plaintext, zeros as AEAD tags. Lengths are those on the wire; dissectors cannot decrypt it |
 
 use crate::tcp::{self, WindowScales};
+use quiclab_core::quic::QuicDatagram;
 use quiclab_core::{Ecn, Packet, Payload, Protocol};
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -19,18 +21,50 @@ const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const UDP_HEADER_BYTES: usize = 8;
 
+/// What follows the UDP header.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    /// Of a real stack.
+    Bytes(&'a [u8]),
+    /// Of lab-quic.
+    Modelled(&'a QuicDatagram),
+}
+
+impl Content<'_> {
+    fn length(self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Modelled(datagram) => datagram.length(),
+        }
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Bytes(bytes) => out.extend_from_slice(bytes),
+            Self::Modelled(datagram) => {
+                for packet in &datagram.packets {
+                    packet.encode_header(out);
+                    packet.encode_payload(out);
+                    out.resize(out.len() + packet.format.wire.tag_length(), 0);
+                }
+            }
+        }
+    }
+}
+
 /// Appends the packet from its IP header on and gives its length in bytes before truncation.
 ///
 /// A packet without content ends after the headers that are known: the IP header, the UDP header where
 /// the protocol is UDP, the TCP header of a segment. Its lengths are those of the whole packet. `scales`
 /// learns from the SYNs among the segments.
 pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScales) -> usize {
-    let (protocol, payload, segment) = match &packet.payload {
+    let (protocol, content, segment) = match &packet.payload {
         Payload::Segment(segment) => (Protocol::Tcp, None, Some(segment)),
+        Payload::Quic(datagram) => (Protocol::Udp, Some(Content::Modelled(datagram)), None),
         Payload::Bytes(bytes) if packet.tuple.protocol() == Protocol::Udp => {
-            (Protocol::Udp, Some(&bytes[..]), None)
+            (Protocol::Udp, Some(Content::Bytes(bytes)), None)
         }
-        Payload::Bytes(_) | Payload::Empty | Payload::Datagram { .. } | Payload::Quic(_) => {
+        Payload::Bytes(_) | Payload::Empty | Payload::Datagram { .. } => {
             (packet.tuple.protocol(), None, None)
         }
     };
@@ -44,8 +78,8 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
     let header_bytes = ip_header_bytes
         + if udp { UDP_HEADER_BYTES } else { 0 }
         + segment.zip(available).map_or(0, |(segment, available)| tcp::header_bytes(segment, available));
-    let total_bytes = match payload {
-        Some(bytes) => header_bytes + bytes.len(),
+    let total_bytes = match content {
+        Some(content) => header_bytes + content.length(),
         None => size.max(header_bytes),
     };
     let transport_bytes = total_bytes - ip_header_bytes;
@@ -78,8 +112,10 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         out.extend_from_slice(&destination.port().to_be_bytes());
         out.extend_from_slice(&length_field(transport_bytes));
         out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(payload.unwrap_or_default());
-        if !ipv4 && payload.is_some() {
+        if let Some(content) = content {
+            content.write(out);
+        }
+        if !ipv4 && content.is_some() {
             // "if that computation yields a result of zero, it must be changed to hex FFFF"
             let checksum = match checksum(out, start, ipv4, protocol, transport_bytes) {
                 0 => 0xffff,

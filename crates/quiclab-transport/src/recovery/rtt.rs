@@ -287,7 +287,7 @@ mod tests {
     /// `2 * self._rtt_initial`: 200 ms. With the first sample of 100 ms: 100 + 4 x 50 ms.
     #[test]
     fn aioquic_waits_two_initial_rtts_before_a_sample() {
-        let rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum);
+        let rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum).with_timeout(4, 2);
         assert_eq!((rtt.pto_base(), rtt.conservative()), (ms(200), ms(100)));
         assert_eq!(from_minimum(100).pto_base(), ms(300));
     }
