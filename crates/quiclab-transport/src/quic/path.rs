@@ -49,6 +49,9 @@ pub(super) struct Path {
     pub(super) sent_packets: u64,
     /// The path is validated: it carries data.
     pub(super) usable: bool,
+    /// Position of the first packet whose frames have not been given to the other paths, since the path may
+    /// have failed.
+    pub(super) left_up_to: u64,
     datagram: u64,
     window_check: WindowCheck,
     pub(super) lost_packets: u64,
@@ -81,6 +84,7 @@ impl Path {
             in_recovery: false,
             sent_packets: 0,
             usable: false,
+            left_up_to: 0,
             datagram: config.datagram_size.bytes(),
             window_check: config.fixed.window_check,
             lost_packets: 0,
