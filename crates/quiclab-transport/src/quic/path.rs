@@ -102,7 +102,8 @@ impl Path {
             WindowCheck::Below => next < window,
             WindowCheck::Filled => return window.saturating_sub(self.in_flight).min(self.datagram),
         };
-        if open { self.datagram } else { 0 }
+        // a window of one datagram lets one go, whatever the rule
+        if open || self.in_flight == 0 { self.datagram } else { 0 }
     }
 
     fn window(&self, operations: &mut Operations) -> u64 {
