@@ -63,6 +63,9 @@ pub(super) struct Path {
     pub(super) sent_packets: u64,
     /// The path is validated: it carries data.
     pub(super) usable: bool,
+    /// Position of the first packet whose frames have not been given to the other paths, since the path may
+    /// have failed.
+    pub(super) left_up_to: u64,
     datagram: u64,
     window_check: WindowCheck,
     /// Largest window in use.
@@ -106,6 +109,7 @@ impl Path {
             in_recovery: false,
             sent_packets: 0,
             usable: false,
+            left_up_to: 0,
             datagram: config.datagram_size.bytes(),
             window_check: config.fixed.window_check,
             max_window: config.max_window.map_or(u64::MAX, quiclab_core::ByteCount::bytes),
@@ -126,7 +130,8 @@ impl Path {
             WindowCheck::Below => next < window,
             WindowCheck::Filled => return window.saturating_sub(self.in_flight).min(self.datagram),
         };
-        if open { self.datagram } else { 0 }
+        // a window of one datagram lets one go, whatever the rule
+        if open || self.in_flight == 0 { self.datagram } else { 0 }
     }
 
     /// The window of the congestion control, within the largest in use.

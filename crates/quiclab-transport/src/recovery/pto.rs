@@ -91,19 +91,19 @@ impl Pto {
         input: &PtoInput,
         mut timeout: impl FnMut(PacketSpace, Duration) -> Duration,
     ) -> Option<(Time, PacketSpace)> {
-        if input.spaces.iter().all(|space| space.last_ack_eliciting.is_none()) {
-            // the server may wait for more bytes before it may send: this end must not fall silent
-            let space = if input.handshake_keys { PacketSpace::Handshake } else { PacketSpace::Initial };
-            let deadline = (now + timeout(space, Duration::ZERO), space);
-            return (!input.peer_validated).then_some(deadline);
-        }
         let timer = |(space, in_flight): (PacketSpace, &SpaceInFlight)| {
             let armed = space != PacketSpace::OneRtt || input.handshake_confirmed;
             let sent = in_flight.last_ack_eliciting.filter(|_| armed)?;
             Some((sent + timeout(space, input.max_ack_delay), space))
         };
         // of timers at one instant the first space's
-        SPACES.into_iter().zip(&input.spaces).filter_map(timer).min_by_key(|(time, _)| *time)
+        let earliest = SPACES.into_iter().zip(&input.spaces).filter_map(timer).min_by_key(|(time, _)| *time);
+        earliest.or_else(|| {
+            // the server may wait for more bytes before it may send: this end must not fall silent
+            let space = if input.handshake_keys { PacketSpace::Handshake } else { PacketSpace::Initial };
+            let deadline = (now + timeout(space, Duration::ZERO), space);
+            (!input.peer_validated).then_some(deadline)
+        })
     }
 }
 
@@ -198,6 +198,10 @@ mod tests {
     fn a_client_that_may_not_be_validated_always_has_a_timer() {
         let pto = Pto::default();
         let mut input = PtoInput { peer_validated: false, ..input([None; 3]) };
+        assert_eq!(pto.deadline(at(50), &rtt(), &input), Some((at(350), PacketSpace::Handshake)));
+        // 0-RTT in flight has no timer, which does not count
+        input.spaces[2].last_ack_eliciting = Some(at(10));
+        input.handshake_confirmed = false;
         assert_eq!(pto.deadline(at(50), &rtt(), &input), Some((at(350), PacketSpace::Handshake)));
         input.handshake_keys = false;
         assert_eq!(pto.deadline(at(50), &rtt(), &input), Some((at(350), PacketSpace::Initial)));

@@ -278,7 +278,7 @@ impl<T: Default> LossDetection<T> {
             let follows = !self.acked_between(number);
             self.packets[index].1 = Status::Lost;
             self.remove_from_flight(&packet);
-            (self.last_lost, self.acked_since_lost) = (Some(number), false);
+            (self.last_lost, self.acked_since_lost) = (self.last_lost.max(Some(number)), false);
             each(&Lost { number, packet, follows }, &self.packets[index].2);
         }
     }
@@ -384,7 +384,8 @@ impl<T: Default> LossDetection<T> {
 
     /// Whether a packet between the last lost one and `number` was acknowledged.
     fn acked_between(&self, number: u64) -> bool {
-        let Some(last) = self.last_lost else { return false };
+        // one after it was lost out of order: by `lose`
+        let Some(last) = self.last_lost.filter(|last| *last < number) else { return false };
         let start = (last + 1).max(self.base) - self.base;
         let range = start as usize..(number - self.base) as usize;
         self.acked_since_lost || self.packets.range(range).any(|(_, status, _)| *status == Status::Acked)

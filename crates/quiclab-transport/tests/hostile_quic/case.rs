@@ -37,7 +37,7 @@ impl Case {
         let lossy = paths.iter().any(|path| path.loss > 0.15);
         let workload = workload(random, version, tiny, lossy);
         let (deaths, dies) = deaths(random, count);
-        let idle = if dies || random.uniform() < 0.1 {
+        let idle = if dies && count == 1 || !dies && random.uniform() < 0.1 {
             Duration::from_millis(pick(random, &[1_000, 5_000, 30_000]))
         } else {
             PATIENT
@@ -74,7 +74,7 @@ impl Case {
     }
 }
 
-/// One path, or the only one, ends in some cases; whether none is left then.
+/// One path, or the only one, ends in some cases; whether there is such a one.
 fn deaths(random: &mut RandomStream, count: usize) -> (Vec<Option<Time>>, bool) {
     let mut deaths = vec![None; count];
     let at = Time::ZERO + Duration::from_nanos_f64(random.uniform() * 2e9);

@@ -194,9 +194,14 @@ impl<'a> World<'a> {
                 let wakes = self.silent_wakes[end];
                 return Err(format!("end {end} was woken {wakes} times for nothing, with {calls} packets"));
             }
-            self.ends[end].statistics(self.now, &mut quiclab_core::Metrics::default());
         }
         let progress = self.ends[CLIENT].progress();
+        if progress.failed && self.must_finish() {
+            return Err(format!(
+                "the client failed on the paths that live: {:?}",
+                self.ends[CLIENT].failure()
+            ));
+        }
         if progress.failed {
             return Ok(false);
         }
@@ -205,6 +210,16 @@ impl<'a> World<'a> {
             return Err(format!("the client ended with {progress:?}, expected are {size:?} bytes"));
         }
         Ok(true)
+    }
+
+    /// Whether the end of a path must not end the connection: there is another, and the handshake, which is
+    /// that of the first path, is over.
+    fn must_finish(&mut self) -> bool {
+        let mut dead =
+            self.case.deaths.iter().enumerate().filter_map(|(path, death)| Some((path, (*death)?)));
+        let Some((path, death)) = dead.next().filter(|_| self.case.paths.len() > 1) else { return false };
+        path > 0
+            || self.ends.iter_mut().all(|end| completed(self.now, &mut **end).is_some_and(|at| at < death))
     }
 
     /// An end may give up if nothing has reached it for its idle timeout, or if the other has given up.
@@ -226,6 +241,14 @@ impl<'a> World<'a> {
             Err(format!("end {end} failed at {at}, {waited} after the last packet: {reason}"))
         }
     }
+}
+
+/// When the handshake was complete at an end.
+fn completed(now: Time, end: &mut dyn Endpoint) -> Option<Time> {
+    let mut metrics = quiclab_core::Metrics::default();
+    end.statistics(now, &mut metrics);
+    let (_, at) = metrics.0.iter().find(|(name, _)| *name == "handshake_complete_ms")?;
+    Some(Time::ZERO + Duration::from_nanos_f64(at * 1e6))
 }
 
 /// The packets of a datagram in the reverse order.

@@ -285,7 +285,7 @@ impl Connection {
         self.handshake_done_pending |= handshake_done;
         self.new_connection_ids += connection_ids;
         self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
-        if challenges && !path.usable {
+        if challenges && !path.usable && !self.path_challenges.contains(&path_index) {
             self.path_challenges.push(path_index);
         }
         if let Some(observer) = &mut self.observer {

@@ -129,7 +129,7 @@ impl Connection {
         let has_data = matches!(packet_space, PacketSpace::ZeroRtt | PacketSpace::OneRtt);
         if let (SpaceId::Path(path), true) = (id, has_data) {
             let validates = permit && self.put_validation(path, &mut frames);
-            let usable = self.paths[path].usable;
+            let usable = self.carries_data(path);
             if permit && usable {
                 self.put_control(now, packet_space, &mut frames);
             }

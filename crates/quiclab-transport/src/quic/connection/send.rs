@@ -10,7 +10,7 @@
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
 use crate::quic::config::Fixed;
-use crate::quic::path::now_ms;
+use crate::quic::path::{Path, now_ms};
 use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
@@ -97,7 +97,7 @@ impl Connection {
             (0..self.paths.len()).filter(|path| self.is_urgent(now, *path)).collect();
         let mut open: SmallVec<[(usize, usize); 4]> = SmallVec::new();
         for path in 0..self.paths.len() {
-            let permit = if self.paths[path].usable { self.may_send(now, path) } else { 0 };
+            let permit = if self.carries_data(path) { self.may_send(now, path) } else { 0 };
             if permit > 0 {
                 open.push((path, permit));
             }
@@ -121,6 +121,15 @@ impl Connection {
             }
         }
         order
+    }
+
+    /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and
+    /// no probe timeout has expired since its last acknowledgement, unless that is so on all paths
+    /// ("potentially failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3).
+    pub(super) fn carries_data(&self, path: usize) -> bool {
+        let works = |path: &Path| path.usable && path.pto.count() == 0;
+        let this = &self.paths[path];
+        this.usable && (self.paths.len() == 1 || works(this) || !self.paths.iter().any(works))
     }
 
     /// Whether an acknowledgement, a probe or a validation waits for this path.

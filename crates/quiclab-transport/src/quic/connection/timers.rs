@@ -4,6 +4,7 @@
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
 use crate::quic::path::{Path, ms_or_0, now_ms};
+use crate::quic::sent::SentFrame;
 use crate::quic::space::Space;
 use crate::recovery::pto::{Pto, PtoInput, SpaceInFlight};
 use quiclab_core::{Duration, PacketSpace, Role, Time};
@@ -95,6 +96,7 @@ impl Connection {
             // gQUIC has one space, whose packets are acknowledged from the start
             handshake_confirmed: self.confirmed
                 || single
+                || path != 0
                 || self.role == Role::Server && self.handshake.is_complete(),
             handshake_keys: self.handshake.can_send(PacketSpace::Handshake),
             peer_validated: path != 0 || single || self.peer_has_validated(SpaceId::Initial),
@@ -185,13 +187,51 @@ impl Connection {
         if crypto {
             self.crypto[level as usize].probe();
         }
-        let data = self.config.fixed.probes_carry_data;
-        if data && matches!(id, SpaceId::Path(_)) && !self.wants_to_send() {
-            self.streams.probe();
+        if let SpaceId::Path(path) = id {
+            if !self.paths[path].usable && !self.path_challenges.contains(&path) {
+                self.path_challenges.push(path);
+            }
+            if self.carries_data(path) {
+                if self.config.fixed.probes_carry_data && !self.wants_to_send() {
+                    self.streams.probe();
+                }
+            } else {
+                self.leave_path(path);
+            }
         }
         if let Some(space) = self.space(id) {
             // without anything in flight it is the client's deadlock prevention: one is enough
             space.probes = if in_flight { packets } else { 1 };
         }
+    }
+
+    /// What is in flight on a path that may have failed is sent again on the others; it stays in flight here.
+    fn leave_path(&mut self, path: usize) {
+        let Self { paths, streams, .. } = self;
+        let path = &mut paths[path];
+        let (mut handshake_done, mut connection_ids, mut frequency) = (false, 0, None);
+        for (packet, content) in path.space.sent.outstanding() {
+            if packet.position < path.left_up_to {
+                continue;
+            }
+            for frame in content {
+                match frame {
+                    SentFrame::HandshakeDone => handshake_done = true,
+                    SentFrame::NewConnectionId => connection_ids += 1,
+                    SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
+                    // the first path sends the crypto stream, and validation is the path's own
+                    SentFrame::Crypto { .. }
+                    | SentFrame::PathChallenge
+                    | SentFrame::PathResponse
+                    | SentFrame::Ack { .. }
+                    | SentFrame::Datagram { .. } => {}
+                    stream => streams.on_lost(stream),
+                }
+            }
+        }
+        path.left_up_to = path.sent_packets;
+        self.handshake_done_pending |= handshake_done;
+        self.new_connection_ids += connection_ids;
+        self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
     }
 }

@@ -127,8 +127,8 @@ pub(crate) struct Streams {
     accepting: [Accepting; 2],
     /// The peer's parameters, or those remembered; `None`: nothing may be sent yet.
     peer: Option<TransportParameters>,
-    /// They are those of this connection.
-    has_arrived: bool,
+    /// Those of this connection; `None`: they have not arrived.
+    arrived: Option<TransportParameters>,
     events: VecDeque<StreamEvent>,
 }
 
@@ -168,7 +168,7 @@ impl Streams {
             opening: [Opening::default(); 2],
             accepting: max_streams.map(|most| Accepting::new(most, wire == Wire::V1)),
             peer: None,
-            has_arrived: false,
+            arrived: None,
             events: VecDeque::new(),
         };
         if let Some(remembered) = remembered {
@@ -192,8 +192,11 @@ impl Streams {
     /// The peer's parameters have arrived. Where parameters were remembered, limits only grow (RFC 9000
     /// section 7.4.1) unless [`Streams::on_early_data_rejected`] is called, before or after this.
     pub(crate) fn on_parameters(&mut self, peer: &TransportParameters) {
-        self.has_arrived = true;
-        self.adopt(peer);
+        self.arrived = Some(peer.clone());
+        match self.peer.take() {
+            Some(remembered) => self.adopt(&largest(&remembered, peer)),
+            None => self.adopt(peer),
+        }
     }
 
     /// The peer sends 0-RTT within these limits, and the server accepts it: "the server MUST NOT reduce any
@@ -209,7 +212,7 @@ impl Streams {
 
     /// Limits that hold until the peer's parameters arrive.
     pub(crate) fn remember(&mut self, remembered: &TransportParameters) {
-        if !self.has_arrived {
+        if self.arrived.is_none() {
             self.adopt(remembered);
         }
     }
@@ -393,6 +396,22 @@ impl Streams {
             }
         }
     }
+}
+
+/// The parameters that arrived, with the limits that were remembered where these are higher.
+fn largest(remembered: &TransportParameters, arrived: &TransportParameters) -> TransportParameters {
+    let mut largest = arrived.clone();
+    for (limit, before) in [
+        (&mut largest.max_data, remembered.max_data),
+        (&mut largest.max_stream_data_bidi_local, remembered.max_stream_data_bidi_local),
+        (&mut largest.max_stream_data_bidi_remote, remembered.max_stream_data_bidi_remote),
+        (&mut largest.max_stream_data_uni, remembered.max_stream_data_uni),
+        (&mut largest.max_streams_bidi, remembered.max_streams_bidi),
+        (&mut largest.max_streams_uni, remembered.max_streams_uni),
+    ] {
+        *limit = (*limit).max(before);
+    }
+    largest
 }
 
 /// Puts a stream on a list or takes it off.

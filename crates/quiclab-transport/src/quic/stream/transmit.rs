@@ -187,9 +187,7 @@ impl Streams {
     /// 0-RTT was rejected: everything sent so far is to be sent again, within the peer's new limits. Streams
     /// beyond its limit wait.
     pub(crate) fn on_early_data_rejected(&mut self) {
-        if !self.has_arrived {
-            self.peer = None;
-        }
+        self.peer = self.arrived.clone();
         let peer = self.peer.clone().unwrap_or_default();
         self.credit = Credit::new(peer.max_data);
         self.unacked = 0;
