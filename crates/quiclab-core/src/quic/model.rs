@@ -133,9 +133,9 @@ pub enum QuicFrame {
     /// draft-ietf-quic-ack-frequency-11.
     AckFrequency {
         sequence_number: u64,
-        ack_eliciting_threshold: u64,
+        ack_eliciting_threshold: u32,
         request_max_ack_delay: Duration,
-        reordering_threshold: u64,
+        reordering_threshold: u32,
     },
     ImmediateAck,
     /// gQUIC only: no acknowledgement below `least` is awaited.

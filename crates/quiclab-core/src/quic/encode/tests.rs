@@ -226,9 +226,9 @@ fn check_read_back(frame: &QuicFrame, read: &Frame<'_>) {
             *read
                 == Frame::AckFrequency {
                     sequence_number,
-                    ack_eliciting_threshold,
+                    ack_eliciting_threshold: u64::from(ack_eliciting_threshold),
                     request_max_ack_delay,
-                    reordering_threshold,
+                    reordering_threshold: u64::from(reordering_threshold),
                 }
         }
         // the others have the same names and fields in both
@@ -326,7 +326,7 @@ fn only_v1() -> impl Strategy<Value = QuicFrame> {
             sent: Time::from_nanos(number),
             echo
         }),
-        (integer(), integer(), 0..1u64 << 60, integer()).prop_map(
+        (integer(), any::<u32>(), 0..1u64 << 60, any::<u32>()).prop_map(
             |(sequence_number, threshold, ns, reordering)| {
                 QuicFrame::AckFrequency {
                     sequence_number,

@@ -125,7 +125,8 @@ fn integers(frame: &QuicFrame) -> Option<(u64, [Option<u64>; 4])> {
             reordering_threshold,
         } => {
             let delay = micros(request_max_ack_delay);
-            let rest = [ack_eliciting_threshold, delay, reordering_threshold].map(Some);
+            let [packets, reordering] = [ack_eliciting_threshold, reordering_threshold].map(u64::from);
+            let rest = [packets, delay, reordering].map(Some);
             (0xaf, [Some(sequence_number), rest[0], rest[1], rest[2]])
         }
         _ => return None,

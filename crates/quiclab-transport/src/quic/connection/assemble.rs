@@ -10,7 +10,7 @@ use crate::quic::path::now_ms;
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space;
 use crate::workload::StreamId;
-use quiclab_core::quic::{QuicFrame, QuicPacket, Wire};
+use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, Wire};
 use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::SmallVec;
@@ -74,6 +74,11 @@ impl Connection {
         application || self.space_ids().any(|id| self.wants_crypto(id))
     }
 
+    /// Whether a path is to be validated.
+    fn wants_validation(&self) -> bool {
+        !self.path_challenges.is_empty() || !self.path_responses.is_empty()
+    }
+
     fn wants_crypto(&self, id: SpaceId) -> bool {
         let level = self.crypto_level(id);
         let first_path = id.path() == 0;
@@ -81,8 +86,15 @@ impl Connection {
     }
 
     /// A packet of at most `room` bytes with what waits in a space, of at most `permit` if it needs window and
-    /// pacer; `None`: nothing that may leave.
-    pub(super) fn packet(&mut self, now: Time, id: SpaceId, room: usize, permit: usize) -> Option<Assembled> {
+    /// pacer, is added to `datagram`; `None`: nothing that may leave, nothing is added.
+    pub(super) fn packet(
+        &mut self,
+        now: Time,
+        id: SpaceId,
+        room: usize,
+        permit: usize,
+        datagram: &mut QuicDatagram,
+    ) -> Option<Assembled> {
         let packet_space = self.packet_space(id)?;
         let peer_id = self.peer.connection_id_length;
         let (must_acknowledge, probes, number, number_length) = {
@@ -111,7 +123,8 @@ impl Connection {
         let permit = if probes > 0 { room } else { permit };
         let room = if permit > overhead + SMALLEST_DATA { room.min(permit) } else { room };
         let permit = permit > overhead + SMALLEST_DATA;
-        if !permit && !must_acknowledge && !free_datagrams {
+        let wants = permit && (probes > 0 || self.wants_to_send() || self.wants_validation());
+        if !wants && !must_acknowledge && !free_datagrams {
             return None;
         }
         let mut frames = Frames {
@@ -170,10 +183,10 @@ impl Connection {
         space.lone_acks = if eliciting { 0 } else { space.lone_acks + 1 };
         let Frames { frames, content, reliable, .. } = frames;
         let path = id.path() as u8;
-        let packet = QuicPacket { space: packet_space, path, number, format, frames };
+        datagram.packets.push(QuicPacket { space: packet_space, path, number, format, frames });
         let in_flight = eliciting && (reliable || self.config.datagram_congestion_control);
-        let length = packet.length();
-        Some(Assembled { id, packet, content, length, in_flight })
+        let length = datagram.packets.last().map_or(0, QuicPacket::length);
+        Some(Assembled { id, content, length, in_flight })
     }
 
     /// An ACK frame, if one is due or may ride along; whether there is one.
@@ -267,9 +280,9 @@ impl Connection {
             {
                 let frame = QuicFrame::AckFrequency {
                     sequence_number: sequence,
-                    ack_eliciting_threshold: u64::from(asked.ack_eliciting_threshold),
+                    ack_eliciting_threshold: asked.ack_eliciting_threshold,
                     request_max_ack_delay: asked.max_ack_delay.unwrap_or(self.peer.max_ack_delay),
-                    reordering_threshold: u64::from(asked.reordering_threshold),
+                    reordering_threshold: asked.reordering_threshold,
                 };
                 frames.push(frame, SentFrame::AckFrequency { sequence });
             }

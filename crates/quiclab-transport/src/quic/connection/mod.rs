@@ -31,7 +31,7 @@ use super::space::Space;
 use super::stream::{StreamError, StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::workload::{Priority, StreamId};
-use quiclab_core::quic::{QuicFrame, QuicPacket, TransportParameters};
+use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
 use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{
     Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
@@ -145,6 +145,8 @@ pub(super) struct Connection {
     /// Error code of this end's CONNECTION_CLOSE.
     close_code: u64,
     observer: Option<Box<dyn TransportObserver>>,
+    /// A datagram that was not needed, for the next that is.
+    spare: Option<Box<QuicDatagram>>,
     header_buffer: Vec<u8>,
     payload_buffer: Vec<u8>,
     lost_numbers: Vec<u64>,
@@ -214,6 +216,7 @@ impl Connection {
             close_error: None,
             close_code: 0,
             observer,
+            spare: None,
             header_buffer: Vec::new(),
             payload_buffer: Vec::new(),
             lost_numbers: Vec::new(),

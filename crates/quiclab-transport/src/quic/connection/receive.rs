@@ -162,9 +162,9 @@ impl Connection {
             } => {
                 let request = AckRequest {
                     sequence: *sequence_number,
-                    ack_eliciting_threshold: *ack_eliciting_threshold,
+                    ack_eliciting_threshold: u64::from(*ack_eliciting_threshold),
                     max_ack_delay: *request_max_ack_delay,
-                    reordering_threshold: *reordering_threshold,
+                    reordering_threshold: u64::from(*reordering_threshold),
                 };
                 for path in &mut self.paths {
                     path.space.received.policy().on_request(now, &request);

@@ -24,10 +24,9 @@ pub(super) const SMALLEST_INITIAL: usize = 1200;
 /// Fewer bytes than this hold no packet that is worth it.
 const SMALLEST_ROOM: usize = 64;
 
-/// A packet that is assembled but not counted as sent.
+/// What belongs to a packet that is in its datagram but not counted as sent.
 pub(super) struct Assembled {
     pub(super) id: SpaceId,
-    pub(super) packet: QuicPacket,
     pub(super) content: Content,
     /// Bytes from its header to its tag.
     pub(super) length: usize,
@@ -193,73 +192,76 @@ impl Connection {
         permit: usize,
         room: usize,
     ) -> Option<(Box<QuicDatagram>, u64)> {
+        let mut datagram = self.spare.take().unwrap_or_default();
         if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
             // the rule once the handshake is over: one packet, never padded
-            let assembled = self.packet(now, SpaceId::Path(path), room, permit)?;
-            let mut datagram = Box::<QuicDatagram>::default();
-            let length = self.commit(now, assembled, &mut datagram);
+            let Some(assembled) = self.packet(now, SpaceId::Path(path), room, permit, &mut datagram) else {
+                self.spare = Some(datagram);
+                return None;
+            };
+            let length = self.commit(now, assembled, &datagram.packets[0]);
             self.last_path = path;
             return Some((datagram, length));
         }
-        let mut packets: SmallVec<[Assembled; 1]> = SmallVec::new();
+        let mut assembled: SmallVec<[Assembled; 3]> = SmallVec::new();
         let (mut left, mut permit) = (room, permit);
         for id in self.space_ids().filter(|id| id.path() == path) {
             if left < SMALLEST_ROOM {
                 break;
             }
-            if let Some(packet) = self.packet(now, id, left, permit) {
+            if let Some(packet) = self.packet(now, id, left, permit, &mut datagram) {
                 let length = packet.length;
-                assert!(length <= left, "a packet of {length} B for {left} B: {:?}", packet.packet);
+                assert!(length <= left, "a packet of {length} B for {left} B: {:?}", datagram.packets.last());
                 left -= length;
                 permit = permit.saturating_sub(length);
-                packets.push(packet);
+                assembled.push(packet);
             }
         }
-        if packets.is_empty() {
+        if assembled.is_empty() {
+            self.spare = Some(datagram);
             return None;
         }
-        self.pad(&mut packets);
-        let (mut datagram, mut length) = (Box::<QuicDatagram>::default(), 0);
-        for packet in packets {
-            length += self.commit(now, packet, &mut datagram);
+        self.pad(&mut datagram, &mut assembled);
+        let mut length = 0;
+        for (assembled, packet) in assembled.into_iter().zip(&datagram.packets) {
+            length += self.commit(now, assembled, packet);
         }
         self.last_path = path;
         Some((datagram, length))
     }
 
     /// Fills a datagram that must be long, in its Initial packet.
-    fn pad(&self, packets: &mut [Assembled]) {
-        let Some(first) = packets.first().filter(|first| first.packet.space == PacketSpace::Initial) else {
+    fn pad(&self, datagram: &mut QuicDatagram, assembled: &mut [Assembled]) {
+        let first = &mut datagram.packets[0];
+        if first.space != PacketSpace::Initial {
             return;
-        };
+        }
         let Fixed { pads_server, pads_to_full, .. } = self.config.fixed;
-        if self.role == Role::Server && !(pads_server && first.packet.is_ack_eliciting()) {
+        let eliciting = first.is_ack_eliciting();
+        if self.role == Role::Server && !(pads_server && eliciting) {
             return;
         }
         let full = self.config.datagram_size.bytes() as usize;
-        let wanted = if pads_to_full && first.packet.is_ack_eliciting() { full } else { SMALLEST_INITIAL };
-        let length: usize = packets.iter().map(|packet| packet.length).sum();
+        let wanted = if pads_to_full && eliciting { full } else { SMALLEST_INITIAL };
+        let length: usize = assembled.iter().map(|assembled| assembled.length).sum();
         if length < wanted {
-            let first = &mut packets[0];
-            let before = first.length;
-            first.packet.frames.push(QuicFrame::Padding { length: (wanted - length) as u16 });
+            first.frames.push(QuicFrame::Padding { length: (wanted - length) as u16 });
             // the Length field of the packet may have grown with it
-            let excess = first.packet.length() - before - (wanted - length);
-            if let Some(QuicFrame::Padding { length }) = first.packet.frames.last_mut() {
+            let excess = first.length() - assembled[0].length - (wanted - length);
+            if let Some(QuicFrame::Padding { length }) = first.frames.last_mut() {
                 *length -= excess as u16;
             }
-            first.length = first.packet.length();
-            first.in_flight = true;
+            (assembled[0].length, assembled[0].in_flight) = (first.length(), true);
         }
     }
 
     /// An assembled packet leaves; returns its bytes.
-    fn commit(&mut self, now: Time, assembled: Assembled, datagram: &mut QuicDatagram) -> u64 {
-        let Assembled { id, packet, content, length, in_flight } = assembled;
+    fn commit(&mut self, now: Time, assembled: Assembled, packet: &QuicPacket) -> u64 {
+        let Assembled { id, content, length, in_flight } = assembled;
         let ack_eliciting = packet.is_ack_eliciting();
         let length = length as u64;
         if self.observer.is_some() {
-            self.observe_packet(now, &packet, true);
+            self.observe_packet(now, packet, true);
         }
         self.sent_bytes += length;
         let path = &mut self.paths[id.path()];
@@ -283,7 +285,6 @@ impl Connection {
             // "a client MUST discard Initial keys when it first sends a Handshake packet" (RFC 9001 section 4.9.1)
             self.discard(SpaceId::Initial);
         }
-        datagram.packets.push(packet);
         length
     }
 
