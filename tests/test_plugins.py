@@ -405,6 +405,63 @@ def test_a_function_that_goes_wrong_fails_the_flow_with_a_sentence(folder: Path,
 
 
 @needs_lab_quic
+@pytest.mark.parametrize("end", ["sender", "receiver"])
+def test_a_function_that_goes_wrong_ends_the_flow_at_once(folder: Path, end: str) -> None:
+    (folder / "wrong.py").write_text("def late(inputs):\n    return -1 if inputs['now_ms'] > 100 else None\n")
+    path = quic(folder, '{ operation = "compute.rtt_sample", after = "wrong:late" }', end)
+    result = run(load(path), 1, base_dir=folder)
+    failure = result.data["flows"]["f"]["failure"]
+    assert failure.count("plugin `mine`: `wrong:late`, after `compute.rtt_sample`, gives -1; allowed is ") == 1
+    assert ("closed by the peer with error 0x1; at the sender: " in failure) is (end == "sender")
+    assert result.data["run"]["network_time_s"] < 0.2
+
+
+@needs_lab_quic
+def test_a_function_of_ones_own_runs_from_the_command_line(folder: Path) -> None:
+    path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
+    outputs = {}
+    for plugins in ('["mine"]', "[]"):
+        set_ = f"flows.f.plugins={plugins}"
+        ran = quiclab_process("run", path, "--set", set_, "--json")
+        assert ran.returncode == 0, ran.stderr
+        outputs[plugins] = json.loads(ran.stdout)
+    # half the window takes longer: 500 kB over 20 Mbit/s are limited by it in the first round trips
+    mine, plain = (output["flows"]["f"]["download_time_s"] for output in outputs.values())
+    assert mine > plain
+
+
+@needs_lab_quic
+@pytest.mark.parametrize("name", sorted(json.loads(engine().plugins())["plugins"]))
+@pytest.mark.parametrize("profile", ["rfc9002", "chromium-gquic37", "chromium-quic1"])
+def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile: str) -> None:
+    path = folder / "s.toml"
+    text = SCENARIO.replace("lab-tcp", "lab-quic").replace('"60 s"', '"10 ms"').replace('"5 ms"', '"1 ms"')
+    path.write_text(text)
+    changes = [("flows.f.plugins", f'["{name}"]')]
+    changes += [(f"flows.f.{end}.profile", profile) for end in ("sender", "receiver")]
+    result = run(load(path, changes), 1)
+    assert not result.flows["f"].failed
+    assert result.data["flows"]["f"]["delivered_bytes"] > 0
+
+
+@needs_lab_quic
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [("ack-every-packet", "rfc9002"), ("no-pacing", "rfc9002"), ("no-slow-start-exit", "chromium-quic1")],
+)
+def test_a_plugin_on_lab_quic_does_what_its_options_do(folder: Path, name: str, profile: str) -> None:
+    (folder / "s.toml").write_text(SCENARIO.replace("lab-tcp", "lab-quic"))
+    exchanges = json.loads(engine().plugins())["plugins"][name]["exchanges"]
+    profiles = [(f"flows.f.{end}.profile", profile) for end in ("sender", "receiver")]
+    options = load(folder / "s.toml", profiles)
+    for end in ("sender", "receiver"):
+        for exchange in exchanges:
+            options = options.with_value(f"flows.f.{end}.{exchange['operation']}", exchange["replace"])
+    by_plugin = run(load(folder / "s.toml", [*profiles, ("flows.f.plugins", f'["{name}"]')]), 1)
+    assert by_plugin.digest == run(options, 1).digest
+
+
+@needs_lab_quic
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("absent:f", "there is no module `absent`"), ("mine:absent", "module `mine` has no `absent`")],
