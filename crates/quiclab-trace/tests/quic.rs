@@ -47,7 +47,10 @@ fn packets() -> Vec<Packet> {
     let data = QuicFrame::Stream { stream_id: 0, offset: 0, length: 1000, fin: false, last: true };
     let ack = AckFrame { ranges: [0..=3].into_iter().collect(), ..AckFrame::default() };
     vec![
-        packet(false, vec![quic(Initial, Wire::V1, 0, vec![crypto(300), QuicFrame::Padding { length: 852 }])]),
+        packet(
+            false,
+            vec![quic(Initial, Wire::V1, 0, vec![crypto(300), QuicFrame::Padding { length: 852 }])],
+        ),
         packet(
             false,
             vec![

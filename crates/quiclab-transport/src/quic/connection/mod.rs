@@ -28,7 +28,7 @@ use super::crypto::CryptoStream;
 use super::handshake::{EarlyState, Handshake, Level};
 use super::path::Path;
 use super::space::Space;
-use super::stream::{StreamError, StreamEvent, Streams};
+use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::workload::{Priority, StreamId};
 use quiclab_core::quic::{QuicFrame, QuicPacket, TransportParameters};
@@ -137,7 +137,6 @@ pub(super) struct Connection {
     sent_since_received: bool,
     failure: Option<String>,
     closed_by_peer: bool,
-    close_error: Option<StreamError>,
     observer: Option<Box<dyn TransportObserver>>,
     header_buffer: Vec<u8>,
     payload_buffer: Vec<u8>,
@@ -196,7 +195,6 @@ impl Connection {
             sent_since_received: false,
             failure: None,
             closed_by_peer: false,
-            close_error: None,
             observer,
             header_buffer: Vec::new(),
             payload_buffer: Vec::new(),
