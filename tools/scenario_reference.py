@@ -1,8 +1,8 @@
 """Prints docs/reference/scenario.md and stacks.md with their tables made anew from what the engine says.
 
 The pages are prose with blocks; only the blocks are generated. Between `<!-- fields: TYPE -->` and `<!-- end -->`
-stand the fields of a type of the JSON schema of scenarios, after `<!-- options: STACK -->` the options of a stack, after
-`<!-- plugins -->` and `<!-- operations -->` the built-in plugins and the computations that plugins can exchange.
+stand the fields of a type of the JSON schema of scenarios, after `<!-- options: STACK -->` the options of a stack,
+after `<!-- plugins -->` and `<!-- operations -->` the built-in plugins and the computations that plugins can exchange.
 `--write` puts the result into the files. What the schema cannot say, the limits that validation adds, is in `ALLOWED`;
 tests/test_reference.py tries each of them on the engine.
 """
@@ -316,9 +316,8 @@ def kind_of(item: Schema) -> str:
         return " or ".join(kind_of(choice) for choice in item["anyOf"] if choice != {"type": "null"})
     if isinstance(item.get("additionalProperties"), dict):
         return f"tables by name: {kind_of(item['additionalProperties'])}"
-    if "type" not in item:
-        return "any value"
-    kind = item["type"][0] if isinstance(item["type"], list) else item["type"]
+    kind = item.get("type", "any value")
+    kind = kind[0] if isinstance(kind, list) else kind
     if kind == "array":
         return f"list: {kind_of(item['items'])}"
     return str({"string": "text", "boolean": "truth value"}.get(kind, kind))

@@ -177,9 +177,11 @@ impl Window {
         self.window = self.window.max(self.whole(window));
     }
 
-    /// Shrinks by `bytes`, down to two packets.
+    /// Shrinks by `bytes`, down to two packets, without a loss: the threshold goes down with the window, which
+    /// would otherwise be back in slow start and take the bytes again.
     pub(crate) fn lower(&mut self, bytes: u64) {
         self.window = self.window.saturating_sub(bytes).max(MIN_PACKETS * self.mss);
+        self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.min(self.window));
     }
 
     /// What a threshold becomes: whole, and at least two packets.

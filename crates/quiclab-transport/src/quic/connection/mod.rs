@@ -28,7 +28,7 @@ use super::crypto::CryptoStream;
 use super::handshake::{EarlyState, Handshake, Level};
 use super::path::Path;
 use super::space::Space;
-use super::stream::{StreamError, StreamEvent, Streams};
+use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::workload::{Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
@@ -141,7 +141,6 @@ pub(super) struct Connection {
     sent_since_received: bool,
     failure: Option<String>,
     closed_by_peer: bool,
-    close_error: Option<StreamError>,
     /// Error code of this end's CONNECTION_CLOSE.
     close_code: u64,
     observer: Option<Box<dyn TransportObserver>>,
@@ -213,7 +212,6 @@ impl Connection {
             sent_since_received: false,
             failure: None,
             closed_by_peer: false,
-            close_error: None,
             close_code: 0,
             observer,
             spare: None,

@@ -263,20 +263,6 @@ impl Streams {
         self.unacked -= given_up.unwrap_or(0);
     }
 
-    /// The application does not want to read: STOP_SENDING. It is told nothing more of what it receives.
-    /// Google QUIC 37 has no such frame: without effect.
-    pub(crate) fn stop(&mut self, id: StreamId) {
-        if self.wire == Wire::Gquic37 {
-            return;
-        }
-        let Some(handle) = self.table.find(id) else { return };
-        let Some(receive) = &mut self.table.get_mut(handle).receive else { return };
-        let read = receive.stop();
-        // without time and RTT no window grows; a fixed one gives its credit back
-        self.window.on_read_by_nobody(read);
-        self.refresh(handle);
-    }
-
     /// When it is sent ([`quiclab_core::scenario::StreamScheduler::Priority`]).
     pub(crate) fn set_priority(&mut self, id: StreamId, priority: Priority) {
         let Some(handle) = self.table.find(id) else { return };

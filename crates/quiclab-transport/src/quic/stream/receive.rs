@@ -127,7 +127,9 @@ impl ReceiveHalf {
         Ok(Arrived { reset: self.stop.is_none(), used, read: self.take_read(), ..Arrived::default() })
     }
 
-    /// The application does not want to read. Returns the bytes that now count as read.
+    /// The application does not want to read. Returns the bytes that now count as read. Only tests do so: no
+    /// application of this build stops a stream, a peer's STOP_SENDING is answered nevertheless.
+    #[cfg(test)]
     pub(super) fn stop(&mut self) -> u64 {
         if self.stop.is_some() || self.is_over() {
             return 0;

@@ -210,7 +210,9 @@ impl SendHalf {
             self.fin.iter_mut().for_each(Delivery::on_lost);
         }
         let data = data.start..data.end.min(self.credit.used());
-        self.acked.gaps(data).for_each(|gap| drop(self.lost.insert(gap)));
+        for gap in self.acked.gaps(data) {
+            self.lost.insert(gap);
+        }
     }
 
     /// Marks the oldest data in flight as lost, at most `most` bytes, or FIN alone; false: nothing is in

@@ -160,13 +160,6 @@ impl Streams {
         Some((frame, SentFrame::Stream { id, offset, length, fin }))
     }
 
-    /// Bytes of stream data sent for the first time that the peer's windows still allow, whatever is
-    /// written; 0: flow control stops everything. It is the connection's credit, or 0 if everything that
-    /// waits is stopped by limits of its streams.
-    pub(crate) fn credit(&self) -> u64 {
-        if self.fresh == 0 && self.blocked > 0 { 0 } else { self.credit.remaining() }
-    }
-
     /// Data to send again, for a probe that has nothing new to send: the oldest data in flight, a datagram
     /// full of them or FIN alone, are marked as if they were lost; false: there are none. Between streams,
     /// those of the oldest stream are taken.

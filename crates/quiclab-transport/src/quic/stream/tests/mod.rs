@@ -16,6 +16,30 @@ use quiclab_core::{ByteCount, Duration, Time};
 
 const RTT: Option<Duration> = Some(Duration::from_millis(20));
 
+/// What no application of this build asks for.
+impl Streams {
+    /// Bytes of stream data sent for the first time that the peer's windows still allow, whatever is
+    /// written; 0: flow control stops everything. It is the connection's credit, or 0 if everything that
+    /// waits is stopped by limits of its streams.
+    fn credit(&self) -> u64 {
+        if self.fresh == 0 && self.blocked > 0 { 0 } else { self.credit.remaining() }
+    }
+
+    /// The application does not want to read: STOP_SENDING. It is told nothing more of what it receives.
+    /// Google QUIC 37 has no such frame: without effect.
+    fn stop(&mut self, id: StreamId) {
+        if self.wire == Wire::Gquic37 {
+            return;
+        }
+        let Some(handle) = self.table.find(id) else { return };
+        let Some(receive) = &mut self.table.get_mut(handle).receive else { return };
+        let read = receive.stop();
+        // without time and RTT no window grows; a fixed one gives its credit back
+        self.window.on_read_by_nobody(read);
+        self.refresh(handle);
+    }
+}
+
 /// Windows of streams and connection in bytes, and streams that the peer may open.
 fn config(stream: u64, connection: u64, max_streams: u64) -> Config {
     Config {
