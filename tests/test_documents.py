@@ -45,6 +45,7 @@ SHORTENED = [
     (r"(quiclab study run dual_connectivity/share)\b.*", r"\1 --runs 1 --only share=50 --only variant="),
     (r"(quiclab study run dual_connectivity/batch_size)\b.*", r"\1 --runs 1 --only batch=100 --only variant="),
     (r"(quiclab study run validation/linux_tcp)\b.*", r"\1/short --runs 1 --only size=5000"),
+    (r"(quiclab study run validation/lab_quic)\b.*", r"\1/quinn --runs 1 --only path=10mbit_112ms"),
     (r"(quiclab study run (?!dual_connectivity|validation)\S+)\b.*", r"\1 --runs 1"),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1

@@ -24,7 +24,8 @@ NAME = "dual_connectivity/share"
 def test_names_are_the_agreed_ones() -> None:
     dual_connectivity = ["dual_connectivity/batch_size", "dual_connectivity/share"]
     linux_tcp = [f"validation/linux_tcp/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]
-    assert list(studies()) == [*dual_connectivity, *linux_tcp]
+    lab_quic = [f"validation/lab_quic/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")]
+    assert list(studies()) == [*dual_connectivity, *linux_tcp, *lab_quic]
     assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
     with pytest.raises(RequestError, match="is a group"):
         find("dual_connectivity")
@@ -84,6 +85,8 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
     parts = part_files()
     assert [path.name for path in parts] == [
         "_dual_connectivity_claims.py",
+        "_lab_quic.py",
+        "_lab_quic_aioquic.py",
         "_linux_tcp.py",
         "_linux_tcp_bulk.py",
         "_linux_tcp_metrics.py",

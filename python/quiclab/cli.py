@@ -246,7 +246,8 @@ def verify_command(
     missing: dict[str, int] = {}
     unusable = []
     for study in studies:
-        present, _ = available_engines(study.chosen_engines(engines))
+        compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
+        present, _ = available_engines(compared)
         if study in absent:
             continue
         try:

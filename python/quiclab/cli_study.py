@@ -106,6 +106,7 @@ def _run_study(
         raise RequestError(f"this build has none of the engines of {study.name}: {', '.join(absent)}")
     if absent:
         print(f"{study.name}: left out, not in this build: {', '.join(absent)}", file=sys.stderr)
+    present, _ = available_engines(study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep))
     work = jobs_of(study, points)
     directory = results_directory(study, out)
@@ -154,7 +155,7 @@ def table_command(
 
     def action(study: Study) -> None:
         evaluation = Evaluation(study, out)
-        present, _ = available_engines(study.chosen_engines(engines))
+        present, _ = available_engines(study.with_reference(study.chosen_engines(engines)))
         rows = table_rows(evaluation, present)
         if form == "csv":
             print(to_csv(rows), end="\n" if study is not parts[-1] else "")
@@ -201,7 +202,7 @@ def compare_command(
             documents.append(document)
         else:
             show.comparison(document)
-        shown.append((evaluation, [study.default_engine]))
+        shown.append((evaluation, list(study.with_reference([study.default_engine]))))
 
     parts = find_parts(name)
     try:

@@ -150,6 +150,7 @@ def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
                         "reference": rounded(line.reference),
                         "measured": rounded(line.measured),
                         "difference": rounded(line.difference),
+                        "margin": rounded(line.margin),
                         "limit": rounded(line.limit),
                         "outcome": str(line.outcome),
                     }

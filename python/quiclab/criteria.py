@@ -7,14 +7,14 @@ study from the reference alone, before anything is measured.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quiclab.claims import Claim, Key, Sample
-from quiclab.stats import Statistic, reduced
+from quiclab.stats import Statistic, Summary, difference_half_width, reduced, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +42,9 @@ class Line:
         Measured minus reference: relative to the reference, or in the unit of the metric.
     limit
         Largest magnitude of `difference` that passes.
+    margin
+        Half of the 95 % interval of `difference`, from the scatter of the runs of both sides; NaN where there is none,
+        or where it is no difference of two means.
     """
 
     key: Key
@@ -49,6 +52,7 @@ class Line:
     measured: float
     difference: float
     limit: float
+    margin: float = math.nan
 
     @property
     def outcome(self) -> Outcome:
@@ -67,7 +71,8 @@ class Criterion:
     identity, statement
         Its number, and what it demands.
     reference
-        Value by setting, in the unit of the metric: what `statistic` gives of the reference's runs.
+        Value by setting, in the unit of the metric: what `statistic` gives of the reference's runs. Empty where the
+        reference is another engine, whose runs give it.
     limits
         Largest distance that passes, by setting: exactly the settings that are judged.
     metric
@@ -92,15 +97,28 @@ class Criterion:
     together: bool = False
     median_limit: float | None = None
 
-    def assess(self, samples: Mapping[Key, Sequence[float]]) -> Assessment:
+    def assess(
+        self, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary] | None = None
+    ) -> Assessment:
         """Compare the runs of each setting with the reference.
 
         Parameters
         ----------
         samples
             Values of the runs by setting.
+        scatter
+            Mean and spread of the reference by setting, for the interval of the difference.
         """
-        return Assessment(self, self.lines(lambda key: reduced(samples.get(key, ()), self.statistic)))
+        lines = self.lines(lambda key: reduced(samples.get(key, ()), self.statistic))
+        if not self.together and self.statistic == "mean":
+            lines = tuple(replace(line, margin=self._margin(line, samples, scatter or {})) for line in lines)
+        return Assessment(self, lines)
+
+    def _margin(self, line: Line, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary]) -> float:
+        """Return half of the 95 % interval of a difference; NaN where neither side has two runs."""
+        nothing = summarise([])
+        margin = difference_half_width(summarise(samples.get(line.key, ())), scatter.get(line.key, nothing))
+        return margin / abs(line.reference) if self.relative and line.reference else margin
 
     def lines(self, measured: Callable[[Key], float]) -> tuple[Line, ...]:
         """Return what is judged, in the order of the limits.
@@ -112,7 +130,8 @@ class Criterion:
         """
         if not self.together:
             return tuple(
-                self._line(key, self.reference[key], measured(key), limit) for key, limit in self.limits.items()
+                self._line(key, self.reference.get(key, math.nan), measured(key), limit)
+                for key, limit in self.limits.items()
             )
         groups: dict[str | int | float, list[Key]] = {}
         for key in self.limits:
@@ -120,7 +139,7 @@ class Criterion:
         return tuple(
             self._line(
                 (name,),
-                reduced([self.reference[key] for key in keys]),
+                reduced([self.reference.get(key, math.nan) for key in keys]),
                 reduced([measured(key) for key in keys]),
                 min(self.limits[key] for key in keys),
             )

@@ -7,27 +7,28 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from quiclab import sweep, tree
-from quiclab.claims import Judgement, Key, Sample, judge
-from quiclab.criteria import Assessment
+from quiclab.claims import Claim, Judgement, Key, Sample, judge
+from quiclab.criteria import Assessment, Criterion
 from quiclab.errors import QuiclabError
 from quiclab.fidelity import Fidelity, assess
 from quiclab.native import engine as native_engine
 from quiclab.registry import root
 from quiclab.result import RunResult
 from quiclab.scenario import load
-from quiclab.stats import Summary, summarise
+from quiclab.stats import Summary, reduced, summarise
 from quiclab.store import write_atomically
 from quiclab.study import BASE, Point, Study
 
 MANIFEST = "sweep.json"
 LANE = "sim"
+PRINTED_DECIMALS = 4
 
 
 def results_directory(study: Study, out: Path) -> Path:
@@ -160,7 +161,25 @@ class Evaluation:
     @cached_property
     def published(self) -> list[PublishedRow]:
         """The published table."""
-        return read_published(self.study)
+        return self.reference()
+
+    def reference(self, metric: str = "") -> list[PublishedRow]:
+        """Return what is compared with: the published table, or what the engine in its place has measured.
+
+        Parameters
+        ----------
+        metric
+            Name of a further metric; the study's own by default.
+        """
+        if not self.study.table.engine:
+            return read_published(self.study, metric)
+        columns = ["configuration", *(factor.column for factor in self.study.factors)]
+        summaries = self.summaries(self.study.table.engine, metric=metric)
+        return [
+            PublishedRow(dict(zip(columns, map(str, key), strict=True)), key, _as_printed(summary))
+            for key, summary in summaries.items()
+            if not math.isnan(summary.mean)
+        ]
 
     def comparisons(self, engine: str, metric: str = "") -> list[Comparison]:
         """Return the published rows that can be run, each beside its measurement (n = 0 where it is missing).
@@ -170,12 +189,32 @@ class Evaluation:
         measured = self.summaries(engine, metric=metric)
         nothing = summarise([])
         available = {configuration.name for configuration in self.study.configurations}
-        rows = read_published(self.study, metric) if metric else self.published
+        rows = self.reference(metric) if metric else self.published
         return [Comparison(row, measured.get(row.key, nothing)) for row in rows if row.key[0] in available]
 
     def criteria(self, engine: str) -> list[Assessment]:
         """Return each criterion of the study with the settings that it judges, beside what was measured."""
-        return [item.assess(self.samples(engine, metric=item.metric)) for item in self.study.criteria]
+        found = []
+        for item in self.study.criteria:
+            scatter = {row.key: row.summary for row in self.reference(item.metric)}
+            found.append(self._referenced(item).assess(self.samples(engine, metric=item.metric), scatter))
+        return found
+
+    def _referenced(self, criterion: Criterion) -> Criterion:
+        """Give a criterion its reference, if that is another engine."""
+        if not self.study.table.engine:
+            return criterion
+        runs = self.samples(self.study.table.engine, metric=criterion.metric)
+        return replace(criterion, reference={key: reduced(values, criterion.statistic) for key, values in runs.items()})
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of the study; those that are criteria know their reference."""
+        criteria = {item.identity: item for item in self.study.criteria}
+        return tuple(
+            self._referenced(criteria[claim.identity]).claim(claim.source) if claim.identity in criteria else claim
+            for claim in self.study.claims
+        )
 
     def fidelity(self, engine: str) -> dict[str, Fidelity]:
         """Return the fidelity of each configuration whose series is complete."""
@@ -198,12 +237,17 @@ class Evaluation:
         published, nothing = Sample(means, factors, names), Sample({}, factors, names)
         available = tuple(configuration.name for configuration in self.study.configurations)
         found = []
-        for claim in self.study.claims:
+        for claim in self.claims:
             samples = self.samples(engine, metric=claim.metric)
             # the means of the table are those of the study's metric only
             printed = nothing if claim.metric or claim.statistic != "mean" else published
             found.append(judge(claim, samples, printed, factors, available))
         return found
+
+
+def _as_printed(summary: Summary) -> Summary:
+    """Round what stands in the place of a published table."""
+    return replace(summary, mean=round(summary.mean, PRINTED_DECIMALS), std=round(summary.std, PRINTED_DECIMALS))
 
 
 def read_published(study: Study, metric: str = "") -> list[PublishedRow]:

@@ -9,22 +9,25 @@ differ in lightness, too.
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 import vl_convert
 
+from quiclab import stats
 from quiclab.errors import QuiclabError
 from quiclab.study import with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from quiclab.claims import Key
     from quiclab.criteria import Criterion
     from quiclab.evaluate import Evaluation
     from quiclab.stats import Summary
-    from quiclab.study import Figure
+    from quiclab.study import Figure, Study
 
 COLOURS = ("#c8651b", "#2f80c3", "#2a9273", "#b0609a", "#8c7a1f")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -39,6 +42,8 @@ BAND = 14
 # more measured values than this on an axis, and round numbers are easier to read
 MOST_TICKS = 16
 ROUND_TICKS = 6
+# values of pairs that differ by more than this factor stand on a logarithmic axis
+LOG_ABOVE = 20
 # the axis starts at zero where the lowest value is below this part of the highest
 ZERO_BELOW = 0.5
 # what the legend shows of a source, as filled outlines in a box from -1 to 1: dashes with a hollow square between them,
@@ -115,6 +120,8 @@ def starts_at_zero(data: pl.DataFrame) -> bool:
 
 def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
     """Declare a figure: lines, error bars of one standard deviation and marks."""
+    if figure.pairs:
+        return pairs(evaluation, figure, engine)
     if figure.criterion:
         return agreement(evaluation, figure, engine)
     study = evaluation.study
@@ -158,9 +165,9 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
 def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFrame:
     """Return the points of a figure of a criterion.
 
-    Columns: `setting`, `series` (label of the configuration), `difference` and `limit` (percent of the reference, or
-    the unit of the metric, or multiples of the limit where limits differ), `low` (-limit), `reference`, `measured`,
-    `outcome`; settings that were not run have none.
+    Columns: `setting`, `series` (label of the configuration), `difference`, its interval from `least` to `most`, and
+    `limit` (percent of the reference, or the unit of the metric, or multiples of the limit where limits differ), `low`
+    (-limit), `reference`, `measured`, `outcome`; settings that were not run have none.
     """
     study = evaluation.study
     labels = study.labels
@@ -169,12 +176,14 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
     for line in found.lines:
         scale = _scale(found.criterion, line.limit)
         name = str(line.key[0])
-        values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.factors, line.key[1:], strict=False)]
+        margin = 0.0 if math.isnan(line.margin) else line.margin
         rows.append(
             {
-                "setting": ", ".join([labels[name], *values]),
+                "setting": _setting(study, line.key),
                 "series": labels[name],
                 "difference": scale * line.difference,
+                "least": scale * (line.difference - margin),
+                "most": scale * (line.difference + margin),
                 "limit": scale * line.limit,
                 "low": -scale * line.limit,
                 "reference": line.reference,
@@ -183,6 +192,12 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
             }
         )
     return pl.DataFrame(rows).filter(pl.col("difference").is_not_nan())
+
+
+def _setting(study: Study, key: Key) -> str:
+    """Return the name of a setting in a figure of a criterion."""
+    values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.factors, key[1:], strict=False)]
+    return ", ".join([study.labels[str(key[0])], *values])
 
 
 def _differ(criterion: Criterion) -> bool:
@@ -218,6 +233,9 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerC
         y=y, x=alt.X("low:Q", title=title), x2="limit:Q"
     )
     zero = base.mark_rule(color=NEUTRAL).encode(x=alt.X(datum=0, title=title))
+    interval = base.mark_rule(strokeWidth=1.4).encode(
+        y=y, x=alt.X("least:Q", title=title), x2="most:Q", color=_colours(series)
+    )
     marks = base.mark_point(filled=True, opacity=1, size=70).encode(
         y=y,
         x=x,
@@ -229,7 +247,72 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerC
         ),
         tooltip=tooltip,
     )
-    return alt.layer(band, zero, marks).properties(width=680, height=alt.Step(STEP))
+    return alt.layer(band, zero, interval, marks).properties(width=680, height=alt.Step(STEP))
+
+
+def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFrame:
+    """Return the points of a figure of pairs.
+
+    Columns: `setting`, `series` (label of the configuration), `source` (published or measured), `mean`, `low`, `high`
+    (95 % interval of the mean); two rows for each setting of the criterion that was run.
+    """
+    study = evaluation.study
+    criterion = next(item for item in study.criteria if item.identity == figure.criterion)
+    sides = {
+        PUBLISHED: {row.key: row.summary for row in evaluation.reference(criterion.metric)},
+        MEASURED: evaluation.summaries(engine, metric=criterion.metric),
+    }
+    rows = []
+    for key in criterion.limits:
+        for source, summaries in sides.items():
+            if key in summaries:
+                half = stats.half_width(summaries[key])
+                half = 0.0 if math.isnan(half) else half
+                mean = summaries[key].mean
+                rows.append(
+                    {
+                        "setting": _setting(study, key),
+                        "series": study.labels[str(key[0])],
+                        "source": source,
+                        "mean": mean,
+                        "low": mean - half,
+                        "high": mean + half,
+                    }
+                )
+    return pl.DataFrame(rows).filter(pl.col("mean").is_not_nan())
+
+
+def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
+    """Declare a figure of pairs: one row a setting, reference and measurement one above the other."""
+    study = evaluation.study
+    criterion = next(item for item in study.criteria if item.identity == figure.criterion)
+    metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
+    data = pairs_data(evaluation, figure, engine)
+    series = [label for label in study.labels.values() if label in set(data["series"])]
+    base = alt.Chart({"values": data.to_dicts()})
+    title = with_unit(metric.label, metric.unit)
+    means = data["mean"].to_list()
+    scale = alt.Scale(type="log") if min(means) > 0 and max(means) > LOG_ABOVE * min(means) else alt.Scale(zero=False)
+    y = alt.Y(
+        "setting:N", sort=list(dict.fromkeys(data["setting"])), title=None, axis=alt.Axis(labelLimit=330, grid=True)
+    )
+    x, low = alt.X("mean:Q", title=title, scale=scale), alt.X("low:Q", title=title, scale=scale)
+    tooltip = [
+        alt.Tooltip("setting:N", title="Setting"),
+        alt.Tooltip("source:N", title="Source"),
+        alt.Tooltip("mean:Q", title=with_unit("Mean", metric.unit), format=".4g"),
+    ]
+    colour = _colours(series)
+    layers: list[alt.Chart] = []
+    for source, shift in ((PUBLISHED, -SHIFT), (MEASURED, SHIFT)):
+        shown = base.transform_filter(alt.datum.source == source)
+        mark: dict[str, Any] = {"size": 50, "opacity": 1, "yOffset": shift}
+        mark |= {"shape": "circle", "filled": True} if source == MEASURED else {"shape": "square", "strokeWidth": 1.4}
+        layers += [
+            shown.mark_rule(strokeWidth=1.4, yOffset=shift).encode(y=y, x=low, x2="high:Q", color=colour),
+            shown.mark_point(**mark).encode(y=y, x=x, color=colour, tooltip=tooltip),
+        ]
+    return alt.layer(*layers, _legend_of_sources(base)).properties(width=680, height=alt.Step(STEP))
 
 
 def _ticks(data: pl.DataFrame) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     for path in (study_file, *part_files()):
         files[f"{path.parent.name}/{path.name}"] = path.read_bytes()
     for sibling in _siblings(evaluation):
-        for name in (sibling.table.file, *sibling.table.further, sibling.scenario):
+        for name in filter(None, (sibling.table.file, *sibling.table.further, sibling.scenario)):
             files[name] = (root() / name).read_bytes()
     for job in {job.scenario: job for job in evaluation.jobs}.values():
         scenario = json.loads(job.scenario)

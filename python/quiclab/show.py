@@ -29,7 +29,7 @@ COMPARISON_COLUMNS = (
     "difference",
     "relative_difference",
 )
-CRITERION_COLUMNS = ("reference", "measured", "difference", "limit", "outcome")
+CRITERION_COLUMNS = ("reference", "measured", "difference", "margin", "limit", "outcome")
 OUTCOME_STYLES = {"pass": "green", "miss": "red"}
 VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
@@ -188,16 +188,17 @@ def _criterion(entry: Mapping[str, Any]) -> None:
     keys = [key for key in entry["lines"][0] if key not in CRITERION_COLUMNS]
     shown = table(
         f"{entry['identity']}: {entry['statement']}",
-        [*keys, with_unit("reference", entry["unit"]), "measured", "difference", "limit", "outcome"],
+        [*keys, with_unit("reference", entry["unit"]), "measured", "difference", "95 %", "limit", "outcome"],
         left=len(keys),
     )
     for line in entry["lines"]:
-        difference, limit = line["difference"], line["limit"]
+        difference, margin, limit = line["difference"], line["margin"], line["limit"]
         as_text = percent if entry["relative"] else number
         shown.add_row(
             *(text(line[key]) for key in keys),
             *("-" if line[key] is None else number(line[key]) for key in ("reference", "measured")),
             "-" if difference is None else as_text(difference, sign="+"),
+            "-" if margin is None else f"± {as_text(margin)}",
             as_text(limit),
             line["outcome"],
             style=OUTCOME_STYLES.get(line["outcome"], "dim"),

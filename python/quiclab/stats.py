@@ -68,8 +68,38 @@ def summarise(values: ArrayLike) -> Summary:
     if n == 1:
         return Summary(1, mean, math.nan, math.nan, math.nan)
     std = float(np.std(array, ddof=1))
-    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * std / math.sqrt(n)
+    half = half_width(Summary(n, mean, std, math.nan, math.nan))
     return Summary(n, mean, std, mean - half, mean + half)
+
+
+def half_width(summary: Summary) -> float:
+    """Return half of the 95 % interval of a mean by Student's t; NaN below two runs."""
+    if summary.n < 2:
+        return math.nan
+    return float(stdtrit(summary.n - 1, 0.5 + CONFIDENCE / 2)) * summary.standard_error
+
+
+def difference_half_width(first: Summary, second: Summary) -> float:
+    """Return half of the 95 % interval of the difference of two means, by Welch's t.
+
+    A single run has no scatter, and adds none.
+
+    Parameters
+    ----------
+    first, second
+        Runs of both sides.
+
+    Returns
+    -------
+    float
+        In the unit of the means; NaN if neither side has two runs.
+    """
+    errors = [(summary.standard_error**2, summary.n - 1) for summary in (first, second) if summary.n > 1]
+    variance = sum(error for error, _ in errors)
+    if not errors or not variance:
+        return 0.0 if errors else math.nan
+    freedom = variance**2 / sum(error**2 / freedom for error, freedom in errors)
+    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2)) * math.sqrt(variance)
 
 
 def pooled_std(deviations: ArrayLike) -> float:

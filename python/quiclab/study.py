@@ -89,7 +89,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table.
+    """What a study is compared with: a published table, or another engine in the same networks.
 
     Attributes
     ----------
@@ -102,12 +102,15 @@ class Table:
         Returns the rows of `file` (its whole path) with those columns.
     further
         Other files that `read` needs.
+    engine
+        Engine of the study whose runs are the reference; `file` is empty then.
     """
 
     file: str
     source: str
     read: Callable[[Path], Sequence[Mapping[str, str]]] | None = None
     further: tuple[str, ...] = ()
+    engine: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,8 @@ class Figure:
         Short name of the factor.
     criterion
         Identity of a criterion: its settings are shown one below the other, with its limits, in place of a factor.
+    pairs
+        Show reference and measurement of each setting of the criterion, and not their difference.
     """
 
     title: str
@@ -127,6 +132,7 @@ class Figure:
     x: str
     caption: str
     criterion: str = ""
+    pairs: bool = False
 
 
 @dataclass(frozen=True)
@@ -273,6 +279,10 @@ class Study:
             if name not in names:
                 raise RequestError(f"study {self.name} has no engine `{name}`; it has {', '.join(names)}")
         return tuple(name for name in names if name in chosen)
+
+    def with_reference(self, engines: Sequence[str]) -> tuple[str, ...]:
+        """Add the engine that the others are compared with, if there is one, in the order of the study."""
+        return tuple(engine.name for engine in self.engines if engine.name in (*engines, self.table.engine))
 
     def points(
         self, engines: tuple[str, ...], runs: int | None = None, only: Mapping[str, tuple[str, ...]] | None = None

@@ -1,0 +1,232 @@
+"""Real QUIC stacks beside lab-quic with their profiles.
+
+quinn runs in the same networks, with the same seeds; of aioquic 0.9.25 there are measurements in virtual time over the
+same networks. lab-quic with the profile of each has to give the same goodput, datagrams and congestion events, the same
+first byte, and the same throughput over Dual Connectivity.
+"""
+
+import math
+from functools import partial
+
+from _lab_quic import CHAINS, FURTHER, GOODPUT, ROUND_TRIPS, criteria, lab_quic
+from _lab_quic_aioquic import (
+    BATCH_CRITERIA,
+    BATCHES,
+    CONFIGURATION,
+    DUAL_CONNECTIVITY,
+    FIRST_BYTE,
+    PATH,
+    PATH_REFERENCE,
+    SECONDS,
+    batch_table,
+    path_table,
+)
+from quiclab.result import RunResult
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Engine,
+    Factor,
+    Figure,
+    Metric,
+    Study,
+    Table,
+    Value,
+)
+
+QUINN = "quinn-proto 0.11.19 in the same networks"
+AIOQUIC = "aioquic 0.9.25 in virtual time (reference/aioquic)"
+CHAIN = "scenarios/quic_path.toml"
+LAB_QUIC = Engine("lab-quic")
+# CRYPTO bytes of the server's Handshake packets are as measured: 634 with quinn, 599 with aioquic
+QUINN_CERTIFICATE_BYTES, AIOQUIC_CERTIFICATE_BYTES = 376, 345
+CONTROLS = (
+    Configuration("newreno", "NewReno", {"flows.main.sender.congestion_control": "newreno"}),
+    Configuration("cubic", "CUBIC", {"flows.main.sender.congestion_control": "cubic"}),
+)
+ONLY_AIOQUIC = (Configuration(CONFIGURATION, "aioquic 0.9.25", {}),)
+QUINN_CRITERIA = criteria("LQ-Q", "quinn", CONTROLS, {})
+AIOQUIC_CRITERIA = (*criteria("LQ-A", "aioquic", ONLY_AIOQUIC, PATH_REFERENCE), FIRST_BYTE)
+
+
+def quinn_or_lab(engine: str) -> Changes:
+    """Run one stack at both ends."""
+    if engine == "quinn":
+        return {"flows.main.stack": engine}
+    return lab_quic("main", "quinn", QUINN_CERTIFICATE_BYTES)
+
+
+def aioquic_profile(flow: str, _: str) -> Changes:
+    """Run lab-quic with the profile of aioquic at both ends."""
+    return lab_quic(flow, "aioquic", AIOQUIC_CERTIFICATE_BYTES)
+
+
+def beside_an_engine(name: Value) -> Changes:
+    """Return the chain of a name, for as long as another engine is run beside."""
+    chain = CHAINS[str(name)]
+    return chain.changes(chain.seconds)
+
+
+def as_in_the_reference(name: Value) -> Changes:
+    """Return the chain of a name, for as long as the reference was measured."""
+    return CHAINS[str(name)].changes(SECONDS[str(name)])
+
+
+def first_byte_ms(result: RunResult) -> float:
+    """Time from the client's start to the first byte of the response [ms]; NaN if it did not arrive."""
+    return float(result.flows["main"].receiver.get("first_byte_ms", math.nan))
+
+
+def batch_throughput_mbps(result: RunResult) -> float:
+    """File bits over the time from the client's start to the last byte [Mbit/s]; NaN if it did not finish."""
+    flow = result.flows["dc"]
+    return flow.goodput_mbps if flow.completed else math.nan
+
+
+SAME_NETWORK = Assumption(
+    "The bottleneck counts IP packet and 14 bytes of Ethernet header; its queue holds one bandwidth-delay product of "
+    "full frames; random loss strikes before the queue, downwards only; nothing queues elsewhere.",
+    "That is the network of the measurements of aioquic, for both comparisons.",
+)
+JITTER = Assumption(
+    "Jitter is a normal deviation of 1 ms of each packet's delay after the bottleneck, downwards, and reorders.",
+    "Reordering by more than three packets is then mistaken for loss all the time: it decides the goodput.",
+)
+HANDSHAKE = Assumption(
+    "Certificates are as long as the server's handshake messages of the other side need.",
+    "How long certificates are is no property of a stack.",
+)
+DATAGRAMS = Assumption(
+    "Datagrams of 1280 bytes, an initial window of ten of them, no path MTU discovery.",
+    "As measured with aioquic.",
+)
+EVENTS = Assumption(
+    "A congestion event is a reduction of the window. Where nothing is random, events are not judged.",
+    "Without randomness there are 2 to 26 in a run: one more of three is a third. They are shown.",
+)
+INTERVALS = (
+    "Intervals are those of the means over the runs, of both sides; verdicts take the mean of the other side as given.",
+    "Host and CPU cost nothing on either side.",
+)
+
+QUINN_STUDY = Study(
+    name="validation/lab_quic/quinn",
+    title="lab-quic beside quinn",
+    abstract="One download through a bottleneck, with NewReno and CUBIC of quinn and of lab-quic with quinn's profile: "
+    "without and with random loss, without and with jitter that reorders.",
+    source=QUINN,
+    scenario=CHAIN,
+    configurations=CONTROLS,
+    factors=(Factor("path", "path", "Path", "", tuple(CHAINS), beside_an_engine),),
+    metric=GOODPUT,
+    further=FURTHER,
+    engines=(LAB_QUIC, Engine("quinn")),
+    engine_changes=quinn_or_lab,
+    runs=10,
+    table=Table("", QUINN, engine="quinn"),
+    figures=(
+        Figure("Goodput without random loss", QUINN, "", "Handshake and slow start included.", "LQ-Q1"),
+        Figure("Goodput under random loss", QUINN, "", "Handshake and slow start included.", "LQ-Q2"),
+        Figure("Goodput of both, no random loss", QUINN, "", "Means over the runs.", "LQ-Q1", pairs=True),
+        Figure("Goodput of both, random loss", QUINN, "", "Means over the runs.", "LQ-Q2", pairs=True),
+        Figure("Congestion events", QUINN, "", "Reductions of the window.", "LQ-Q5"),
+    ),
+    criteria=QUINN_CRITERIA,
+    claims=tuple(item.claim(QUINN) for item in QUINN_CRITERIA),
+    assumptions=(
+        SAME_NETWORK,
+        JITTER,
+        DATAGRAMS,
+        HANDSHAKE,
+        EVENTS,
+        Assumption(
+            f"A run lasts {ROUND_TRIPS} round trips where losses or delays are random, 30 s where they are not.",
+            "Ten runs then have more than 2000 losses in each setting.",
+        ),
+    ),
+    limits=INTERVALS,
+)
+
+AIOQUIC_STUDY = Study(
+    name="validation/lab_quic/aioquic",
+    title="lab-quic beside aioquic",
+    abstract="One download through a bottleneck, as measured with aioquic 0.9.25, and with lab-quic and its profile.",
+    source=AIOQUIC,
+    scenario=CHAIN,
+    configurations=ONLY_AIOQUIC,
+    factors=(Factor("path", "path", "Path", "", tuple(CHAINS), as_in_the_reference),),
+    metric=GOODPUT,
+    further=(*FURTHER, Metric("first_byte_ms", "First byte", "ms", first_byte_ms)),
+    engines=(LAB_QUIC,),
+    engine_changes=partial(aioquic_profile, "main"),
+    runs=50,
+    table=Table(PATH, AIOQUIC, lambda _: path_table()),
+    figures=(
+        Figure("Goodput without random loss", AIOQUIC, "", "Handshake and slow start included.", "LQ-A1"),
+        Figure("Goodput under random loss", AIOQUIC, "", "Handshake and slow start included.", "LQ-A2"),
+        Figure("Goodput of both, no random loss", AIOQUIC, "", "Means over the runs.", "LQ-A1", pairs=True),
+        Figure("Goodput of both, random loss", AIOQUIC, "", "Means over the runs.", "LQ-A2", pairs=True),
+        Figure("Congestion events", AIOQUIC, "", "Reductions of the window.", "LQ-A5"),
+        Figure("First byte", AIOQUIC, "", "From the client's start: handshake, request, response.", "LQ-A6"),
+    ),
+    criteria=AIOQUIC_CRITERIA,
+    claims=tuple(item.claim(AIOQUIC) for item in AIOQUIC_CRITERIA),
+    assumptions=(SAME_NETWORK, JITTER, DATAGRAMS, HANDSHAKE, EVENTS),
+    limits=(*INTERVALS, "The reference has 2 to 24 runs of a setting, with 800 to 2200 losses where any are random."),
+)
+
+
+def _of_dc(end: str, name: str) -> Metric:
+    label = {item.name: item.label for item in FURTHER}[name]
+    key = "packets_sent" if name.endswith("a_packets") or name == "client_packets" else name
+    return Metric(name, label, "", lambda result: float(getattr(result.flows["dc"], end)[key]))
+
+
+DUAL_CONNECTIVITY_STUDY = Study(
+    name="validation/lab_quic/aioquic_dual_connectivity",
+    title="lab-quic beside aioquic: batches of Dual Connectivity",
+    abstract="100 MB over a bearer that is split between two links in batches, as measured with aioquic 0.9.25, and "
+    "with lab-quic and its profile.",
+    source=AIOQUIC,
+    scenario="scenarios/dual_connectivity.toml",
+    configurations=ONLY_AIOQUIC,
+    factors=(
+        Factor(
+            "batch",
+            "dc_batch_packets",
+            "DC batch size",
+            "packets",
+            BATCHES,
+            lambda batch: {"bearers.dc.batch_packets": batch},
+        ),
+    ),
+    metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
+    further=(
+        _of_dc("sender", "data_packets"),
+        _of_dc("receiver", "client_packets"),
+        _of_dc("sender", "lost_packets"),
+        _of_dc("sender", "congestion_events"),
+    ),
+    engines=(LAB_QUIC,),
+    engine_changes=partial(aioquic_profile, "dc"),
+    runs=10,
+    table=Table(DUAL_CONNECTIVITY, AIOQUIC, lambda _: batch_table()),
+    figures=(
+        Figure("Throughput over the DC batch size", AIOQUIC, "batch", "Mean and standard deviation over the runs."),
+        Figure("Distance from aioquic", AIOQUIC, "", "Mean over the runs.", "LQ-D1"),
+    ),
+    criteria=BATCH_CRITERIA,
+    claims=tuple(item.claim(AIOQUIC) for item in BATCH_CRITERIA),
+    assumptions=(
+        DATAGRAMS,
+        HANDSHAKE,
+        Assumption(
+            "Links, bearer, reordering and the client's host are those of the scenario.",
+            "The measurements of aioquic use it as it is.",
+        ),
+    ),
+    limits=(*INTERVALS, "The reference has two runs of each batch size."),
+)
+
+STUDIES = (QUINN_STUDY, AIOQUIC_STUDY, DUAL_CONNECTIVITY_STUDY)
