@@ -143,7 +143,10 @@ impl Connection {
             }
             QuicFrame::ImmediateAck => self.paths[id.path()].space.received.policy().on_immediate_ack(now),
             QuicFrame::PathChallenge => self.path_responses.push(path),
-            QuicFrame::PathResponse => self.paths[path].usable = true,
+            QuicFrame::PathResponse => {
+                self.paths[path].usable = true;
+                self.path_challenges.retain(|challenged| *challenged != path);
+            }
             stream => {
                 let srtt = self.paths[0].rtt.smoothed();
                 if let Err(error) = self.streams.on_frame(now, stream, srtt) {

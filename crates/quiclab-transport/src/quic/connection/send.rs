@@ -115,12 +115,12 @@ impl Connection {
     }
 
     /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and
-    /// no probe timeout has expired since its last acknowledgement, unless that is so on all paths
-    /// ("potentially failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3).
+    /// no more probe timeouts have expired since its last acknowledgement than on any other ("potentially
+    /// failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3).
     pub(super) fn carries_data(&self, path: usize) -> bool {
-        let works = |path: &Path| path.usable && path.pto.count() == 0;
         let this = &self.paths[path];
-        this.usable && (self.paths.len() == 1 || works(this) || !self.paths.iter().any(works))
+        let is_better = |other: &Path| other.usable && other.pto.count() < this.pto.count();
+        this.usable && (self.paths.len() == 1 || !self.paths.iter().any(is_better))
     }
 
     /// Whether an acknowledgement, a probe or a validation waits for this path.

@@ -156,12 +156,11 @@ impl Connection {
             if !self.paths[path].usable && !self.path_challenges.contains(&path) {
                 self.path_challenges.push(path);
             }
-            if self.carries_data(path) {
-                if !self.wants_to_send() {
-                    self.streams.probe();
-                }
-            } else {
+            if self.paths.iter().filter(|path| path.usable).count() > 1 {
                 self.leave_path(path);
+            }
+            if self.carries_data(path) && !self.wants_to_send() {
+                self.streams.probe();
             }
         }
         if let Some(space) = self.space(id) {
