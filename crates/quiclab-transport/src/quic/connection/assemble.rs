@@ -72,7 +72,7 @@ impl Connection {
         application || self.space_ids().any(|id| self.wants_crypto(id))
     }
 
-    fn wants_crypto(&self, id: SpaceId) -> bool {
+    pub(super) fn wants_crypto(&self, id: SpaceId) -> bool {
         let level = self.crypto_level(id);
         let first_path = id.path() == 0;
         first_path && self.crypto[level as usize].wants_to_send(self.handshake.queued(level))

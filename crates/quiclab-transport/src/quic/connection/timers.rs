@@ -163,9 +163,29 @@ impl Connection {
                 self.streams.probe();
             }
         }
+        if matches!(id, SpaceId::Initial | SpaceId::Handshake) {
+            self.probe_other(id);
+        }
         if let Some(space) = self.space(id) {
             // without anything in flight it is the client's deadlock prevention: one is enough
             space.probes = if in_flight { packets } else { 1 };
+        }
+    }
+
+    /// "the sender SHOULD send ack-eliciting packets from other packet number spaces with in-flight data,
+    /// coalescing packets if possible" (section 6.2.4): Handshake packets are of no use to a client without the
+    /// ServerHello, and what they have in flight keeps it from being sent again.
+    fn probe_other(&mut self, id: SpaceId) {
+        let other = if id == SpaceId::Initial { SpaceId::Handshake } else { SpaceId::Initial };
+        let level = self.crypto_level(other);
+        let in_flight = self.space_ref(other).is_some_and(|space| space.sent.last_ack_eliciting().is_some());
+        if in_flight {
+            self.crypto[level as usize].probe();
+        }
+        if in_flight || self.wants_crypto(other) {
+            if let Some(space) = self.space(other) {
+                space.probes = space.probes.max(1);
+            }
         }
     }
 
