@@ -15,7 +15,7 @@ use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::scenario::PathSchedulerKind;
+use quiclab_core::scenario::{PathSchedulerKind, QuicVersion};
 use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
@@ -203,9 +203,10 @@ impl Connection {
 
     /// Fills a datagram that must be long, in its Initial packet.
     fn pad(&self, packets: &mut [Assembled]) {
-        let Some(first) = packets.first().filter(|first| first.packet.space == PacketSpace::Initial) else {
-            return;
-        };
+        // gQUIC has padding in its first message instead
+        let is_initial = |first: &&Assembled| first.packet.space == PacketSpace::Initial;
+        let v1 = self.config.version == QuicVersion::V1;
+        let Some(first) = packets.first().filter(|first| v1 && is_initial(first)) else { return };
         let Fixed { pads_server, pads_to_full, .. } = self.config.fixed;
         if self.role == Role::Server && !(pads_server && first.packet.is_ack_eliciting()) {
             return;
@@ -284,7 +285,8 @@ impl Connection {
         let number = self.space(id)?.take_number();
         let frames = smallvec![QuicFrame::ConnectionClose { application, error_code }];
         let mut packet = QuicPacket { space: packet_space, path: path as u8, number, format, frames };
-        if packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
+        let v1 = self.config.version == QuicVersion::V1;
+        if v1 && packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
             let length = (SMALLEST_INITIAL - packet.length()) as u16;
             packet.frames.push(QuicFrame::Padding { length });
         }

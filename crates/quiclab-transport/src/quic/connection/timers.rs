@@ -145,7 +145,7 @@ impl Connection {
         path.timeouts += 1;
         path.pto.on_expired();
         let in_flight = path.in_flight > 0;
-        if !self.confirmed && in_flight && self.config.fixed.restarts_handshake {
+        if !self.confirmed && in_flight && id.path() == 0 && self.config.fixed.restarts_handshake {
             return self.lose_crypto(now);
         }
         let crypto = !matches!(id, SpaceId::Path(_)) || level == super::Level::Initial;
