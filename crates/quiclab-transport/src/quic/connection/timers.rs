@@ -66,7 +66,7 @@ impl Connection {
     }
 
     /// When the loss detection timer expires, and what for (RFC 9002 appendix A.8).
-    fn loss_deadline(&mut self, now: Time) -> Option<(Time, LossTimer)> {
+    pub(super) fn loss_deadline(&mut self, now: Time) -> Option<(Time, LossTimer)> {
         let lost = |id| Some((self.space_ref(id)?.sent.loss_time()?, LossTimer::Lost(id)));
         let earliest = self.space_ids().filter_map(lost).min_by_key(|(time, _)| *time);
         if earliest.is_some() {
