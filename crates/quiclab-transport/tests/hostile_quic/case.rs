@@ -23,7 +23,7 @@ pub(crate) struct Case {
 }
 
 /// Longer than any transfer here takes: a connection with it does not give up.
-const PATIENT: Duration = Duration::from_secs(20 * 3600);
+pub(crate) const PATIENT: Duration = Duration::from_secs(20 * 3600);
 
 impl Case {
     pub(crate) fn new(number: u64) -> Self {

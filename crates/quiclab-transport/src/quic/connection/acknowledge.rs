@@ -50,7 +50,7 @@ impl Connection {
         let Self { config, paths, handshake_spaces, streams, crypto, .. } = self;
         let path = &mut paths[path_index];
         let prior_in_flight = path.in_flight;
-        let (mut delivered, mut spurious) = (Delivered::default(), 0);
+        let (mut delivered, mut spurious, mut challenged) = (Delivered::default(), 0, false);
         let mut acks_of_acks = None;
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
@@ -91,6 +91,7 @@ impl Connection {
                     SentFrame::Ack { path, largest } => {
                         acks_of_acks = acks_of_acks.max(Some((*path, *largest)))
                     }
+                    SentFrame::PathChallenge => challenged = true,
                     other => streams.on_acked(other),
                 }
             }
@@ -105,6 +106,10 @@ impl Connection {
         }
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
+        if challenged && !path.usable && !self.path_challenges.contains(&path_index) {
+            // the answer, which is sent just once (RFC 9000 section 13.3), may be lost
+            self.path_challenges.push(path_index);
+        }
         if let Some((acked_path, largest)) = acks_of_acks {
             match id {
                 SpaceId::Path(_) => paths[usize::from(acked_path)].space.received.forget_up_to(largest),

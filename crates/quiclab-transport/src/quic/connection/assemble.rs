@@ -79,7 +79,7 @@ impl Connection {
         !self.path_challenges.is_empty() || !self.path_responses.is_empty()
     }
 
-    fn wants_crypto(&self, id: SpaceId) -> bool {
+    pub(super) fn wants_crypto(&self, id: SpaceId) -> bool {
         let level = self.crypto_level(id);
         let first_path = id.path() == 0;
         first_path && self.crypto[level as usize].wants_to_send(self.handshake.queued(level))

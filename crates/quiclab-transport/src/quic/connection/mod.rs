@@ -130,7 +130,8 @@ pub(super) struct Connection {
     datagrams: VecDeque<QueuedDatagram>,
     arrived_datagrams: VecDeque<QueuedDatagram>,
     dropped_datagrams: u64,
-    /// A client's address is validated (RFC 9000 section 8.1); clients count servers as validated.
+    /// A client's address is validated (RFC 9000 section 8.1); clients count servers as validated, gQUIC has no
+    /// such limit.
     validated: bool,
     received_bytes: u64,
     sent_bytes: u64,
@@ -204,7 +205,8 @@ impl Connection {
             datagrams: VecDeque::new(),
             arrived_datagrams: VecDeque::new(),
             dropped_datagrams: 0,
-            validated: role == Role::Client,
+            // a server of gQUIC rejects with certificates only what is short enough
+            validated: role == Role::Client || single,
             received_bytes: 0,
             sent_bytes: 0,
             early_packets: Vec::new(),

@@ -26,11 +26,18 @@ impl Connection {
             }
             State::Open => {}
         }
+        let was_limited = self.is_amplification_limited();
         self.received_bytes += size;
         self.active = now;
         self.sent_since_received = false;
         for packet in datagram.packets {
             self.receive_packet(now, packet, ce);
+        }
+        if was_limited && self.state == State::Open && !self.is_amplification_limited() {
+            // "the server resets the PTO timer. If the PTO timer is then set to a time in the past, it is executed
+            // immediately": what is lost goes before what is new (RFC 9002 section 6.2.2.1)
+            self.loss_timer = self.loss_deadline(now);
+            self.on_timer(now);
         }
     }
 
@@ -172,7 +179,10 @@ impl Connection {
             }
             QuicFrame::ImmediateAck => self.paths[id.path()].space.received.policy().on_immediate_ack(now),
             QuicFrame::PathChallenge => self.path_responses.push(path),
-            QuicFrame::PathResponse => self.paths[path].usable = true,
+            QuicFrame::PathResponse => {
+                self.paths[path].usable = true;
+                self.path_challenges.retain(|challenged| *challenged != path);
+            }
             stream => {
                 let srtt = self.paths[0].rtt.smoothed();
                 if let Err(error) = self.streams.on_frame(now, stream, srtt) {
@@ -212,11 +222,8 @@ impl Connection {
                 self.new_connection_ids = self.config.fixed.new_connection_ids;
             }
             match (self.config.version, self.role) {
-                // no HANDSHAKE_DONE: the SHLO confirms; the hello that it answers has an address token
-                (QuicVersion::Gquic37, _) => {
-                    self.validated = true;
-                    self.confirm();
-                }
+                // no HANDSHAKE_DONE: the SHLO confirms
+                (QuicVersion::Gquic37, _) => self.confirm(),
                 (QuicVersion::V1, Role::Server) => {
                     self.handshake_done_pending = true;
                     self.confirm();

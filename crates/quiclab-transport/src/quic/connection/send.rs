@@ -15,7 +15,7 @@ use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::scenario::PathSchedulerKind;
+use quiclab_core::scenario::{PathSchedulerKind, QuicVersion};
 use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
@@ -123,12 +123,12 @@ impl Connection {
     }
 
     /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and
-    /// no probe timeout has expired since its last acknowledgement, unless that is so on all paths
-    /// ("potentially failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3).
+    /// no more probe timeouts have expired since its last acknowledgement than on any other ("potentially
+    /// failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3).
     pub(super) fn carries_data(&self, path: usize) -> bool {
-        let works = |path: &Path| path.usable && path.pto.count() == 0;
         let this = &self.paths[path];
-        this.usable && (self.paths.len() == 1 || works(this) || !self.paths.iter().any(works))
+        let is_better = |other: &Path| other.usable && other.pto.count() < this.pto.count();
+        this.usable && (self.paths.len() == 1 || !self.paths.iter().any(is_better))
     }
 
     /// Whether an acknowledgement, a probe or a validation waits for this path.
@@ -233,7 +233,8 @@ impl Connection {
     /// Fills a datagram that must be long, in its Initial packet.
     fn pad(&self, datagram: &mut QuicDatagram, assembled: &mut [Assembled]) {
         let first = &mut datagram.packets[0];
-        if first.space != PacketSpace::Initial {
+        // gQUIC has padding in its first message instead
+        if first.space != PacketSpace::Initial || self.config.version != QuicVersion::V1 {
             return;
         }
         let Fixed { pads_server, pads_to_full, .. } = self.config.fixed;
@@ -313,7 +314,8 @@ impl Connection {
         let number = self.space(id)?.take_number();
         let frames = smallvec![QuicFrame::ConnectionClose { application, error_code }];
         let mut packet = QuicPacket { space: packet_space, path: path as u8, number, format, frames };
-        if packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
+        let v1 = self.config.version == QuicVersion::V1;
+        if v1 && packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
             let length = (SMALLEST_INITIAL - packet.length()) as u16;
             packet.frames.push(QuicFrame::Padding { length });
         }

@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// When the loss detection timer expires, and what for (RFC 9002 appendix A.8).
-    fn loss_deadline(&mut self, now: Time) -> Option<(Time, LossTimer)> {
+    pub(super) fn loss_deadline(&mut self, now: Time) -> Option<(Time, LossTimer)> {
         let lost = |id| Some((self.space_ref(id)?.sent.loss_time()?, LossTimer::Lost(id)));
         let earliest = self.space_ids().filter_map(lost).min_by_key(|(time, _)| *time);
         if earliest.is_some() {
@@ -180,7 +180,7 @@ impl Connection {
         path.probed = now;
         path.pto.on_expired();
         let in_flight = path.in_flight > 0;
-        if !self.confirmed && in_flight && self.config.fixed.restarts_handshake {
+        if !self.confirmed && in_flight && id.path() == 0 && self.config.fixed.restarts_handshake {
             return self.lose_crypto(now);
         }
         let crypto = !matches!(id, SpaceId::Path(_)) || level == super::Level::Initial;
@@ -191,17 +191,36 @@ impl Connection {
             if !self.paths[path].usable && !self.path_challenges.contains(&path) {
                 self.path_challenges.push(path);
             }
-            if self.carries_data(path) {
-                if self.config.fixed.probes_carry_data && !self.wants_to_send() {
-                    self.streams.probe();
-                }
-            } else {
+            if self.paths.iter().filter(|path| path.usable).count() > 1 {
                 self.leave_path(path);
             }
+            if self.config.fixed.probes_carry_data && self.carries_data(path) && !self.wants_to_send() {
+                self.streams.probe();
+            }
+        }
+        if matches!(id, SpaceId::Initial | SpaceId::Handshake) {
+            self.probe_other(id);
         }
         if let Some(space) = self.space(id) {
             // without anything in flight it is the client's deadlock prevention: one is enough
             space.probes = if in_flight { packets } else { 1 };
+        }
+    }
+
+    /// "the sender SHOULD send ack-eliciting packets from other packet number spaces with in-flight data,
+    /// coalescing packets if possible" (section 6.2.4): Handshake packets are of no use to a client without the
+    /// ServerHello, and what they have in flight keeps it from being sent again.
+    fn probe_other(&mut self, id: SpaceId) {
+        let other = if id == SpaceId::Initial { SpaceId::Handshake } else { SpaceId::Initial };
+        let level = self.crypto_level(other);
+        let in_flight = self.space_ref(other).is_some_and(|space| space.sent.last_ack_eliciting().is_some());
+        if in_flight {
+            self.crypto[level as usize].probe();
+        }
+        if in_flight || self.wants_crypto(other) {
+            if let Some(space) = self.space(other) {
+                space.probes = space.probes.max(1);
+            }
         }
     }
 

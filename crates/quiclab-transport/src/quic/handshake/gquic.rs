@@ -141,6 +141,15 @@ impl Gquic {
         streams.queue(Level::Initial, next);
     }
 
+    /// Only what a client sends before it has heard from the server has a version.
+    pub(super) fn space(&self) -> PacketSpace {
+        if self.role == Role::Client && self.done == 0 {
+            PacketSpace::Initial
+        } else {
+            PacketSpace::Handshake
+        }
+    }
+
     /// A server has accepted the hello and a client has the server's; Chromium says "confirmed".
     fn confirmed(&self) -> bool {
         self.done > 0 && self.done == self.replies.len()

@@ -128,6 +128,16 @@ impl Handshake {
         self.streams.queued(level)
     }
 
+    /// The space of packets that carry CRYPTO frames of `level` now.
+    pub(crate) fn space(&self, level: Level) -> PacketSpace {
+        match (&self.script, level) {
+            (Script::Gquic(gquic), _) => gquic.space(),
+            (_, Level::Initial) => PacketSpace::Initial,
+            (_, Level::Handshake) => PacketSpace::Handshake,
+            (_, Level::Application) => PacketSpace::OneRtt,
+        }
+    }
+
     /// What every CRYPTO frame of `level` carries for the peer; `None`: nothing is queued.
     pub(crate) fn parameters(&self, level: Level) -> Option<&TransportParameters> {
         Some(&self.streams.own[level as usize]).filter(|own| own.message_end > 0)

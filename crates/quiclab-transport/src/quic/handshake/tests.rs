@@ -47,8 +47,7 @@ impl End {
     /// Sends everything; the peer gets it in pieces of `piece` bytes. Returns the bytes by level.
     fn send(&mut self, peer: &mut Self, piece: u64) -> [u64; 3] {
         let mut bytes = [0; 3];
-        // of the packets that carry the level; Google QUIC has only the first
-        let space = [PacketSpace::Initial, PacketSpace::Handshake, PacketSpace::OneRtt];
+        let space = LEVELS.map(|level| self.handshake.space(level));
         for (index, level) in LEVELS.into_iter().enumerate() {
             while self.sent[index] < self.handshake.queued(level) {
                 assert!(self.handshake.can_send(space[index]));
@@ -67,7 +66,7 @@ impl End {
         let handshake = &self.handshake;
         (
             SPACES.map(|space| (handshake.can_send(space), handshake.can_receive(space))),
-            LEVELS.map(|level| handshake.queued(level)),
+            LEVELS.map(|level| (handshake.queued(level), handshake.space(level))),
             (handshake.is_complete(), handshake.early_data(), handshake.clone().take_peer_parameters()),
         )
     }
