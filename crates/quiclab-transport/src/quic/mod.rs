@@ -31,11 +31,16 @@ use crate::error::Error;
 use crate::http;
 use crate::operations::Operations;
 use crate::workload;
-use quiclab_core::scenario::{EndpointConfig, Workload};
+use quiclab_core::scenario::{EndpointConfig, QuicVersion, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     options::resolve(config).map(drop)
+}
+
+/// Google QUIC has no further paths.
+pub(crate) fn has_multipath(config: &EndpointConfig) -> Result<bool, Error> {
+    Ok(options::resolve(config)?.version == QuicVersion::V1)
 }
 
 pub(crate) fn build(

@@ -138,6 +138,11 @@ impl Path {
         self.sent_packets += 1;
     }
 
+    /// It is validated and acknowledges what is sent: no probe timeout has expired since the last time.
+    pub(super) fn is_alive(&self) -> bool {
+        self.usable && self.pto.count() == 0
+    }
+
     /// When the present or last recovery period began; `None` before the first.
     pub(super) fn recovery_start(&self) -> Option<Time> {
         self.recovery_start

@@ -10,9 +10,12 @@
 use super::{Connection, SpaceId};
 use crate::congestion::PathView;
 use crate::operations::Operation;
+use crate::quic::crypto::CryptoStream;
+use crate::quic::handshake::Level;
 use crate::quic::path::{Delivered, Path};
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space::Space;
+use crate::quic::stream::Streams;
 use crate::recovery::persistent::persistent_duration;
 use crate::recovery::threshold::{Acked, Lost};
 use quiclab_core::quic::AckFrame;
@@ -32,6 +35,31 @@ struct Losses {
     persistent: bool,
 }
 
+/// Frames without data that are to be sent again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Again {
+    handshake_done: bool,
+    connection_ids: u8,
+    frequency: Option<u64>,
+    challenge: bool,
+}
+
+impl Again {
+    /// A packet with `frame` is lost, or given up; `crypto` is the stream of its level.
+    fn add(&mut self, frame: &SentFrame, crypto: &mut CryptoStream, streams: &mut Streams) {
+        match frame {
+            SentFrame::Crypto { offset, length } => crypto.on_lost(*offset..*offset + u64::from(*length)),
+            SentFrame::HandshakeDone => self.handshake_done = true,
+            SentFrame::NewConnectionId => self.connection_ids += 1,
+            SentFrame::AckFrequency { sequence } => self.frequency = Some(*sequence),
+            SentFrame::PathChallenge => self.challenge = true,
+            // "an endpoint MUST NOT send more than one PATH_RESPONSE" for a challenge (RFC 9000 section 8.2.2)
+            SentFrame::Ack { .. } | SentFrame::Datagram { .. } | SentFrame::PathResponse => {}
+            stream => streams.on_lost(stream),
+        }
+    }
+}
+
 impl Connection {
     pub(super) fn on_ack(&mut self, now: Time, id: SpaceId, ack: &AckFrame) {
         let id = match id {
@@ -49,7 +77,7 @@ impl Connection {
         let path = &mut paths[path_index];
         let prior_in_flight = path.in_flight;
         let (mut delivered, mut spurious) = (Delivered::default(), 0);
-        let mut acks_of_acks = None;
+        let (mut acks_of_acks, mut challenged) = (None, false);
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
         let rate = &mut path.rate;
@@ -83,6 +111,7 @@ impl Connection {
                     SentFrame::Ack { path, largest } => {
                         acks_of_acks = acks_of_acks.max(Some((*path, *largest)))
                     }
+                    SentFrame::PathChallenge => challenged = true,
                     other => streams.on_acked(other),
                 }
             }
@@ -91,6 +120,7 @@ impl Connection {
             Ok(summary) => summary,
             Err(error) => return self.violate(error),
         };
+        self.unanswered = self.unanswered.or(challenged.then_some(path_index));
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
         if let Some((acked_path, largest)) = acks_of_acks {
@@ -132,11 +162,20 @@ impl Connection {
         path.update_pacer(now, &mut self.operations);
     }
 
-    /// The controller of a path learns of its siblings.
+    /// The controller of a path learns of its siblings: of those that work, the others would hold it back.
     fn couple(&mut self, own: usize) {
         if self.paths.len() > 1 {
-            let views: SmallVec<[PathView; 4]> = self.paths.iter().map(Path::view).collect();
-            self.paths[own].controller.on_paths(&views, own);
+            let mut views: SmallVec<[PathView; 8]> = SmallVec::new();
+            let mut position = 0;
+            for (index, path) in self.paths.iter().enumerate() {
+                if index == own {
+                    position = views.len();
+                }
+                if index == own || path.is_alive() {
+                    views.push(path.view());
+                }
+            }
+            self.paths[own].controller.on_paths(&views, position);
         }
     }
 
@@ -197,10 +236,8 @@ impl Connection {
             sent.set_packet_threshold(wanted as u64);
         }
         let mut losses = Losses::default();
-        let mut handshake_done = false;
-        let (mut frequency, mut connection_ids) = (None, 0);
+        let mut again = Again::default();
         lost_numbers.clear();
-        let mut challenges = false;
         sent.detect_lost(now, conservative, |lost: &Lost, content: &Content| {
             losses.packets += 1;
             losses.bytes += lost.packet.bytes;
@@ -216,28 +253,13 @@ impl Connection {
                 duration,
             );
             for frame in content {
-                match frame {
-                    SentFrame::Crypto { offset, length } => {
-                        crypto[level as usize].on_lost(*offset..*offset + u64::from(*length));
-                    }
-                    SentFrame::HandshakeDone => handshake_done = true,
-                    SentFrame::NewConnectionId => connection_ids += 1,
-                    SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
-                    SentFrame::PathChallenge => challenges = true,
-                    SentFrame::Ack { .. } | SentFrame::Datagram { .. } | SentFrame::PathResponse => {}
-                    stream => streams.on_lost(stream),
-                }
+                again.add(frame, &mut crypto[level as usize], streams);
             }
         });
         if losses.packets == 0 {
             return 0;
         }
-        self.handshake_done_pending |= handshake_done;
-        self.new_connection_ids += connection_ids;
-        self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
-        if challenges && !path.usable {
-            self.path_challenges.push(path_index);
-        }
+        self.send_again(path_index, &again);
         if let Some(observer) = &mut self.observer {
             let space = match id {
                 SpaceId::Initial => PacketSpace::Initial,
@@ -248,10 +270,47 @@ impl Connection {
         }
         if let Some(newest) = losses.newest {
             let persistent = losses.persistent && persistent_allowed;
+            let path = &mut self.paths[path_index];
             path.on_lost(now, losses.packets, losses.bytes, newest, persistent);
             path.update_pacer(now, &mut self.operations);
         }
         losses.bytes
+    }
+
+    /// Control frames that are lost are sent again.
+    fn send_again(&mut self, path: usize, again: &Again) {
+        self.handshake_done_pending |= again.handshake_done;
+        self.new_connection_ids += again.connection_ids;
+        self.ack_frequency_pending = self.ack_frequency_pending.or(again.frequency);
+        if again.challenge {
+            self.challenge_again(path);
+        }
+    }
+
+    /// A path that is not validated yet is challenged again.
+    pub(super) fn challenge_again(&mut self, path: usize) {
+        if !self.paths[path].usable && !self.path_challenges.contains(&path) {
+            self.path_challenges.push(path);
+        }
+    }
+
+    /// A probe timeout has expired on a path. If another one works, what is in flight on this one is sent again
+    /// there, and true is returned. Nothing counts as lost: that is for acknowledgements to say.
+    pub(super) fn leave_path(&mut self, path: usize) -> bool {
+        if self.role == quiclab_core::Role::Client && path > 0 {
+            self.challenge_again(path);
+        }
+        if !self.paths.iter().any(Path::is_alive) {
+            return false;
+        }
+        let mut again = Again::default();
+        let Self { paths, streams, crypto, .. } = self;
+        for frame in paths[path].space.sent.outstanding().flat_map(|(_, content)| content) {
+            again.add(frame, &mut crypto[Level::Application as usize], streams);
+        }
+        again.challenge = false;
+        self.send_again(path, &again);
+        true
     }
 
     /// Whether the peer is known to have validated this end's address: a server always, a client with the

@@ -1,7 +1,7 @@
 //! The frames of a packet, in the order in which they are put there: ACK, CRYPTO, control frames, DATAGRAM,
 //! STREAM.
 
-use super::send::Assembled;
+use super::send::{Assembled, SMALLEST_INITIAL};
 use super::{Connection, QueuedDatagram, SpaceId};
 use crate::operations::Operation;
 use crate::quic::config::{AckPing, Fixed};
@@ -89,9 +89,10 @@ impl Connection {
         };
         let format = space::format(&self.config, self.role, peer_id, number_length);
         let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
-        let free_datagrams = !self.datagrams.is_empty() && self.datagrams_are_free();
-        // a probe leaves whatever window and pacer say
-        let permit = if probes > 0 { room } else { permit };
+        let free_datagrams = self.datagrams_leave_freely();
+        // a probe leaves whatever window and pacer say, and so does what validates a path
+        let validating = matches!(id, SpaceId::Path(path) if self.is_validating(path));
+        let permit = if probes > 0 || validating { room } else { permit };
         let room = if permit > overhead + SMALLEST_DATA { room.min(permit) } else { room };
         let permit = permit > overhead + SMALLEST_DATA;
         if !permit && !must_acknowledge && !free_datagrams {
@@ -110,13 +111,18 @@ impl Connection {
             self.put_crypto(id, &mut frames);
         }
         if let (SpaceId::Path(path), true) = (id, packet_space != PacketSpace::Initial) {
-            if permit {
-                self.put_control(now, path, packet_space, &mut frames);
+            if permit && packet_space == PacketSpace::OneRtt {
+                self.put_validation(now, path, &mut frames);
             }
-            if permit || free_datagrams {
+            // a path that is only probed takes nothing that another could deliver
+            let carries = !validating && self.carries_data(path);
+            if permit && carries {
+                self.put_control(now, packet_space, &mut frames);
+            }
+            if (permit || free_datagrams) && carries {
                 self.put_datagrams(&mut frames);
             }
-            if permit && self.paths[path].usable {
+            if permit && carries {
                 self.put_data(&mut frames);
             }
         }
@@ -140,7 +146,11 @@ impl Connection {
         space.lone_acks = if eliciting { 0 } else { space.lone_acks + 1 };
         let Frames { frames, content, reliable, .. } = frames;
         let path = id.path() as u8;
-        let packet = QuicPacket { space: packet_space, path, number, format, frames };
+        let mut packet = QuicPacket { space: packet_space, path, number, format, frames };
+        if validating && packet.length() < SMALLEST_INITIAL {
+            let length = (SMALLEST_INITIAL - packet.length()) as u16;
+            packet.frames.push(QuicFrame::Padding { length });
+        }
         let in_flight = eliciting && (reliable || self.config.datagram_congestion_control);
         Some(Assembled { id, packet, content, in_flight })
     }
@@ -198,7 +208,26 @@ impl Connection {
         }
     }
 
-    fn put_control(&mut self, now: Time, path: usize, packet_space: PacketSpace, frames: &mut Frames) {
+    /// PATH_CHALLENGE and PATH_RESPONSE, which take the path that they are about (RFC 9000 section 8.2).
+    fn put_validation(&mut self, now: Time, path: usize, frames: &mut Frames) {
+        let mut answers = false;
+        for (list, frame, sent) in [
+            (&mut self.path_challenges, QuicFrame::PathChallenge, SentFrame::PathChallenge),
+            (&mut self.path_responses, QuicFrame::PathResponse, SentFrame::PathResponse),
+        ] {
+            if let Some(index) = list.iter().position(|wanted| *wanted == path) {
+                list.remove(index);
+                frames.push(frame, sent);
+                answers |= sent == SentFrame::PathResponse;
+            }
+        }
+        if answers {
+            // the sender of a response has seen that the path carries packets
+            self.open_path(now, path);
+        }
+    }
+
+    fn put_control(&mut self, now: Time, packet_space: PacketSpace, frames: &mut Frames) {
         if packet_space == PacketSpace::OneRtt {
             if std::mem::take(&mut self.handshake_done_pending) {
                 frames.push(QuicFrame::HandshakeDone, SentFrame::HandshakeDone);
@@ -213,18 +242,6 @@ impl Connection {
                     reordering_threshold: u64::from(asked.reordering_threshold),
                 };
                 frames.push(frame, SentFrame::AckFrequency { sequence });
-            }
-        }
-        for (list, frame, sent) in [
-            (&mut self.path_challenges, QuicFrame::PathChallenge, SentFrame::PathChallenge),
-            (&mut self.path_responses, QuicFrame::PathResponse, SentFrame::PathResponse),
-        ] {
-            if let Some(index) = list.iter().position(|wanted| *wanted == path) {
-                list.remove(index);
-                frames.push(frame, sent);
-                // "an endpoint MUST NOT delay transmission of a packet containing a PATH_RESPONSE": the sender of
-                // a response has seen that the path carries packets
-                self.paths[path].usable |= sent == SentFrame::PathResponse;
             }
         }
         while self.new_connection_ids > 0 && packet_space == PacketSpace::OneRtt && frames.left >= ID_FRAME {
@@ -254,6 +271,11 @@ impl Connection {
             self.datagrams.pop_front();
             frames.push(frame, SentFrame::Datagram { number });
         }
+    }
+
+    /// Some wait, and leave whatever the window says.
+    pub(super) fn datagrams_leave_freely(&mut self) -> bool {
+        !self.datagrams.is_empty() && self.datagrams_are_free()
     }
 
     /// Whether DATAGRAM frames leave whatever the window says.

@@ -32,7 +32,8 @@ use super::stream::{StreamError, StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::workload::{Priority, StreamId};
 use quiclab_core::quic::{QuicFrame, QuicPacket, TransportParameters};
-use quiclab_core::scenario::QuicVersion;
+use quiclab_core::scenario::{PathSchedulerKind, QuicVersion};
+use quiclab_core::scheduler::{LowestRtt, PathScheduler, RoundRobin};
 use quiclab_core::{
     Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
 };
@@ -121,8 +122,11 @@ pub(super) struct Connection {
     restarted: bool,
     /// ACK_FREQUENCY is to be sent, with this sequence number.
     ack_frequency_pending: Option<u64>,
+    /// Paths on which PATH_RESPONSE or PATH_CHALLENGE is to be sent.
     path_responses: Vec<usize>,
     path_challenges: Vec<usize>,
+    /// A path whose PATH_CHALLENGE has been acknowledged by the packet that is being read.
+    unanswered: Option<usize>,
     datagrams: VecDeque<QueuedDatagram>,
     arrived_datagrams: VecDeque<QueuedDatagram>,
     dropped_datagrams: u64,
@@ -145,7 +149,8 @@ pub(super) struct Connection {
     loss_timer: Option<(Time, timers::LossTimer)>,
     /// When the pacer lets the next packet leave; `None`: it stops nothing.
     pacing_due: Option<Time>,
-    /// Path that took the last packet, for round robin.
+    scheduler: Box<dyn PathScheduler>,
+    /// Path that took the last packet.
     last_path: usize,
     pub(super) handshake_complete_at: Option<Time>,
     data_packets_sent: u64,
@@ -185,6 +190,7 @@ impl Connection {
             ack_frequency_pending: None,
             path_responses: Vec::new(),
             path_challenges: Vec::new(),
+            unanswered: None,
             datagrams: VecDeque::new(),
             arrived_datagrams: VecDeque::new(),
             dropped_datagrams: 0,
@@ -203,6 +209,10 @@ impl Connection {
             lost_numbers: Vec::new(),
             loss_timer: None,
             pacing_due: None,
+            scheduler: match config.path_scheduler {
+                PathSchedulerKind::RoundRobin => Box::new(RoundRobin::default()),
+                PathSchedulerKind::LowestRtt => Box::new(LowestRtt::default()),
+            },
             last_path: 0,
             handshake_complete_at: None,
             data_packets_sent: 0,
@@ -215,14 +225,17 @@ impl Connection {
     pub(super) fn connect(&mut self, now: Time) {
         self.state = State::Open;
         self.active = now;
-        self.open_first_path(now);
+        self.open_path(now, 0);
         self.early_data = self.handshake.early_data();
     }
 
-    /// The first path carries data.
-    fn open_first_path(&mut self, now: Time) {
-        self.paths[0].usable = true;
-        self.paths[0].update_pacer(now, &mut self.operations);
+    /// A path is validated: it carries data.
+    fn open_path(&mut self, now: Time, path: usize) {
+        let path = &mut self.paths[path];
+        if !path.usable {
+            path.usable = true;
+            path.update_pacer(now, &mut self.operations);
+        }
     }
 
     /// Streams may be opened and data sent: the handshake is complete, or 0-RTT is tried.

@@ -15,7 +15,7 @@ impl Connection {
             State::Idle if self.role == Role::Client => return,
             State::Idle => {
                 self.state = State::Open;
-                self.open_first_path(now);
+                self.open_path(now, 0);
             }
             State::Closing { pending, received } => {
                 // an answer to 1, 2, 4, ... packets: "limit the rate at which it generates packets" (section 10.2.1)
@@ -71,6 +71,10 @@ impl Connection {
             if self.state == State::Over {
                 return;
             }
+        }
+        if let Some(path) = self.unanswered.take() {
+            // the challenge has arrived; where the answer did not come with its acknowledgement, it is lost
+            self.challenge_again(path);
         }
         // afterwards: what the packet says may have changed the RTT that a policy looks at
         let srtt = self.paths[id.path()].rtt.smoothed();
@@ -141,7 +145,7 @@ impl Connection {
             }
             QuicFrame::ImmediateAck => self.paths[id.path()].space.received.policy().on_immediate_ack(now),
             QuicFrame::PathChallenge => self.path_responses.push(path),
-            QuicFrame::PathResponse => self.paths[path].usable = true,
+            QuicFrame::PathResponse => self.open_path(now, path),
             stream => {
                 let srtt = self.paths[0].rtt.smoothed();
                 if let Err(error) = self.streams.on_frame(now, stream, srtt) {

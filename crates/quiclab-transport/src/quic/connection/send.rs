@@ -10,16 +10,19 @@
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
 use crate::quic::config::Fixed;
+use crate::quic::path::Path;
 use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::scenario::PathSchedulerKind;
+use quiclab_core::scheduler::PathState;
 use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
-/// Smallest datagram that carries Initial packets (RFC 9000 section 14.1).
-const SMALLEST_INITIAL: usize = 1200;
+/// Smallest datagram that carries Initial packets (RFC 9000 section 14.1), or validates a path (section 8.2).
+pub(super) const SMALLEST_INITIAL: usize = 1200;
+/// Paths that are looked at without allocation: as many as a scenario may have.
+const PATHS: usize = 8;
 /// Fewer bytes than this hold no packet that is worth it.
 const SMALLEST_ROOM: usize = 64;
 
@@ -39,7 +42,11 @@ impl Connection {
             State::Idle | State::Over => None,
             State::Closing { pending, .. } => {
                 let pending = std::mem::take(pending);
-                if pending { Some((0, self.close_datagram(now)?)) } else { None }
+                if !pending {
+                    return None;
+                }
+                let path = self.paths.iter().position(Path::is_alive).unwrap_or(0);
+                self.close_datagram(now, path)
             }
             State::Open => {
                 let room = self.amplification_room();
@@ -47,12 +54,17 @@ impl Connection {
                     self.pacing_due = None;
                     return None;
                 }
-                let (path, permit) = self.choose_path(now);
-                let datagram = self.assemble(now, path, permit, room);
+                let datagram = match self.paths.len() {
+                    1 => {
+                        let permit = self.may_send(now, 0);
+                        self.assemble(now, 0, permit, room).map(|datagram| (0, datagram))
+                    }
+                    _ => self.datagram_on_paths(now, room),
+                };
                 if datagram.is_none() {
                     self.end_pass(now);
                 }
-                datagram.map(|datagram| (path, datagram))
+                datagram
             }
         }
     }
@@ -72,37 +84,76 @@ impl Connection {
         self.amplification_room() < SMALLEST_ROOM
     }
 
-    /// The path that the next datagram takes, and how many bytes it may have of what needs window and pacer.
-    fn choose_path(&mut self, now: Time) -> (usize, usize) {
-        if self.paths.len() == 1 {
-            return (0, self.may_send(now, 0));
-        }
-        let must_send = |path: &usize| {
-            let space = &self.paths[*path].space;
-            space.must_acknowledge(now) || space.probes > 0
-        };
-        let urgent = (0..self.paths.len()).find(must_send);
-        let urgent = urgent.or_else(|| self.path_challenges.first().copied());
-        let urgent = urgent.or_else(|| self.path_responses.first().copied());
-        if let Some(path) = urgent {
-            let permit = if self.paths[path].usable { self.may_send(now, path) } else { 0 };
-            return (path, permit);
-        }
-        let open: SmallVec<[usize; 4]> = (0..self.paths.len())
-            .filter(|&path| self.paths[path].usable && self.may_send(now, path) > 0)
-            .collect();
-        let native = match self.config.path_scheduler {
-            _ if open.is_empty() => return (0, 0),
-            PathSchedulerKind::RoundRobin => {
-                *open.iter().find(|path| **path > self.last_path).unwrap_or(&open[0])
+    /// The next datagram of several paths: what must leave on a path does so first, then the scheduler
+    /// decides. Where that path has nothing to send, another may: the handshake has the first alone.
+    fn datagram_on_paths(&mut self, now: Time, room: usize) -> Option<(usize, QuicDatagram)> {
+        let chosen = self.choose_path(now);
+        for path in 0..self.paths.len() {
+            if self.must_send(now, path) {
+                // what rides along goes where the scheduler wants it
+                let permit = if chosen == Some(path) { self.may_send(now, path) } else { 0 };
+                if let Some(datagram) = self.assemble(now, path, permit, room) {
+                    return Some((path, datagram));
+                }
             }
-            PathSchedulerKind::LowestRtt => {
-                let rtt = |path: &usize| self.paths[*path].rtt.smoothed_or_initial();
-                *open.iter().min_by_key(|path| rtt(path)).expect("some path is open")
+        }
+        if let Some(path) = chosen {
+            let permit = self.may_send(now, path);
+            if let Some(datagram) = self.assemble(now, path, permit, room) {
+                self.scheduler.on_sent(now, path, datagram.length() as u64);
+                return Some((path, datagram));
             }
-        };
-        let path = self.asked_path(&open, native);
-        (path, self.may_send(now, path))
+        }
+        for path in (0..self.paths.len()).filter(|path| chosen != Some(*path)) {
+            let permit = if self.carries_data(path) { self.may_send(now, path) } else { 0 };
+            if let Some(datagram) = self.assemble(now, path, permit, room) {
+                return Some((path, datagram));
+            }
+        }
+        None
+    }
+
+    /// Whether a path has something to send whatever the others do: acknowledgements, probes, its validation.
+    fn must_send(&self, now: Time, path: usize) -> bool {
+        let must = |id| self.space_ref(id).is_some_and(|it| it.must_acknowledge(now) || it.probes > 0);
+        self.is_validating(path) || self.space_ids().filter(|id| id.path() == path).any(must)
+    }
+
+    /// PATH_CHALLENGE or PATH_RESPONSE is to be sent on a path.
+    pub(super) fn is_validating(&self, path: usize) -> bool {
+        self.path_challenges.contains(&path) || self.path_responses.contains(&path)
+    }
+
+    /// Whether a path carries data: it is validated, and either acknowledges what is sent or no other does.
+    /// After a probe timeout it is only probed until something is acknowledged ("potentially failed", De
+    /// Coninck and Bonaventure, "Multipath QUIC: Design and Evaluation", CoNEXT 2017, section 3).
+    pub(super) fn carries_data(&self, path: usize) -> bool {
+        let path = &self.paths[path];
+        path.usable && (path.pto.count() == 0 || !self.paths.iter().any(Path::is_alive))
+    }
+
+    /// The path that the next packet with data takes; `None`: window and pacer let nothing leave on any.
+    fn choose_path(&mut self, now: Time) -> Option<usize> {
+        let free = self.datagrams_leave_freely();
+        let mut states: SmallVec<[PathState; PATHS]> = SmallVec::new();
+        let mut open: SmallVec<[usize; PATHS]> = SmallVec::new();
+        for index in 0..self.paths.len() {
+            let usable = self.carries_data(index);
+            let has_room = usable && (free || self.may_send(now, index) > 0);
+            let path = &self.paths[index];
+            if has_room {
+                open.push(index);
+            }
+            states.push(PathState {
+                usable,
+                has_room,
+                srtt: path.rtt.smoothed_or_initial(),
+                window: path.controller.window(),
+                in_flight: path.in_flight,
+            });
+        }
+        let native = self.scheduler.select(now, &states)?;
+        Some(self.asked_path(&open, native))
     }
 
     /// The path that a plugin chooses among those that are open, or `native`.
@@ -130,7 +181,7 @@ impl Connection {
         let wants = self.wants_to_send();
         self.pacing_due = None;
         for path in 0..self.paths.len() {
-            let limited = wants && self.may_send(now, path) < SMALLEST_ROOM;
+            let limited = wants && self.carries_data(path) && self.may_send(now, path) < SMALLEST_ROOM;
             self.paths[path].limited = limited;
             let Self { paths, operations, .. } = self;
             if limited && paths[path].window_room(operations) >= SMALLEST_ROOM as u64 {
@@ -228,14 +279,14 @@ impl Connection {
         datagram.packets.push(packet);
     }
 
-    /// CONNECTION_CLOSE in the highest space that can be sent.
-    fn close_datagram(&mut self, now: Time) -> Option<QuicDatagram> {
+    /// CONNECTION_CLOSE in the highest space that can be sent, on `path` if it is that of application data.
+    fn close_datagram(&mut self, now: Time, path: usize) -> Option<(usize, QuicDatagram)> {
         let spaces = [PacketSpace::OneRtt, PacketSpace::Handshake, PacketSpace::Initial];
         let packet_space = spaces.into_iter().find(|space| self.handshake.can_send(*space))?;
         let id = match packet_space {
             PacketSpace::Initial if self.handshake_spaces[0].is_some() => SpaceId::Initial,
             PacketSpace::Handshake if self.handshake_spaces[1].is_some() => SpaceId::Handshake,
-            _ => SpaceId::Path(0),
+            _ => SpaceId::Path(path),
         };
         let peer_id = self.peer.connection_id_length;
         let application = self.failure.is_none() && packet_space == PacketSpace::OneRtt;
@@ -251,7 +302,7 @@ impl Connection {
         };
         let number = self.space(id)?.take_number();
         let frames = smallvec![QuicFrame::ConnectionClose { application, error_code }];
-        let mut packet = QuicPacket { space: packet_space, path: 0, number, format, frames };
+        let mut packet = QuicPacket { space: packet_space, path: id.path() as u8, number, format, frames };
         if packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
             let length = (SMALLEST_INITIAL - packet.length()) as u16;
             packet.frames.push(QuicFrame::Padding { length });
@@ -260,7 +311,7 @@ impl Connection {
         if self.observer.is_some() {
             self.observe_packet(now, &packet, true);
         }
-        Some(QuicDatagram { packets: smallvec![packet] })
+        Some((id.path(), QuicDatagram { packets: smallvec![packet] }))
     }
 }
 

@@ -44,12 +44,14 @@ impl Connection {
             (own, peer) => own.or(peer),
         }?;
         // "the idle timeout period [...] at least three times the current Probe Timeout" (section 10.1)
-        let path = &self.paths[0];
-        let pto = path.pto.timeout(&path.rtt, PacketSpace::OneRtt, self.peer_max_ack_delay());
+        let delay = self.peer_max_ack_delay();
+        // the shortest of all paths: one that is dead has backed off
+        let ptos = self.paths.iter().map(|path| path.pto.timeout(&path.rtt, PacketSpace::OneRtt, delay));
+        let pto = ptos.min().unwrap_or_default();
         Some(self.active + timeout.max(pto * 3))
     }
 
-    fn space_ref(&self, id: SpaceId) -> Option<&Space> {
+    pub(super) fn space_ref(&self, id: SpaceId) -> Option<&Space> {
         match id {
             SpaceId::Initial => self.handshake_spaces[0].as_ref(),
             SpaceId::Handshake => self.handshake_spaces[1].as_ref(),
@@ -57,17 +59,18 @@ impl Connection {
         }
     }
 
-    /// When the loss detection timer expires, and what for (RFC 9002 appendix A.8).
+    /// When the loss detection timer expires, and what for (RFC 9002 appendix A.8); each path has its own.
     fn loss_deadline(&mut self, now: Time) -> Option<(Time, LossTimer)> {
-        let lost = |id| Some((self.space_ref(id)?.sent.loss_time()?, LossTimer::Lost(id)));
-        let earliest = self.space_ids().filter_map(lost).min_by_key(|(time, _)| *time);
-        if earliest.is_some() {
-            return earliest;
+        let stopped = self.is_amplification_limited();
+        let mut earliest: Option<(Time, LossTimer)> = None;
+        for path in 0..self.paths.len() {
+            let of_path = self.space_ids().filter(|id| id.path() == path);
+            let lost = of_path.filter_map(|id| Some((self.space_ref(id)?.sent.loss_time()?, LossTimer::Lost(id))));
+            let lost = lost.min_by_key(|(time, _)| *time);
+            let deadline = if lost.is_some() || stopped { lost } else { self.probe_deadline(now, path) };
+            earliest = earliest.into_iter().chain(deadline).min_by_key(|(time, _)| *time);
         }
-        if self.is_amplification_limited() {
-            return None;
-        }
-        (0..self.paths.len()).filter_map(|path| self.probe_deadline(now, path)).min_by_key(|(time, _)| *time)
+        earliest
     }
 
     fn probe_deadline(&mut self, now: Time, path: usize) -> Option<(Time, LossTimer)> {
@@ -143,9 +146,11 @@ impl Connection {
         if crypto {
             self.crypto[level as usize].probe();
         }
-        let data = self.config.fixed.probes_carry_data;
-        if data && matches!(id, SpaceId::Path(_)) && !self.wants_to_send() {
-            self.streams.probe();
+        if let SpaceId::Path(path) = id {
+            let data = self.config.fixed.probes_carry_data;
+            if !self.leave_path(path) && data && !self.wants_to_send() {
+                self.streams.probe();
+            }
         }
         if let Some(space) = self.space(id) {
             // without anything in flight it is the client's deadlock prevention: one is enough
