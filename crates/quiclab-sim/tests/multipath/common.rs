@@ -75,5 +75,5 @@ pub fn seconds(time: Time) -> f64 {
 /// A list of packet numbers of a link, which loses these.
 pub fn listed(range: std::ops::Range<u64>) -> String {
     let numbers: Vec<_> = range.map(|number| number.to_string()).collect();
-    format!("{{ packets = [{}] }}", numbers.join(", "))
+    format!("{{ kind = \"listed\", packets = [{}] }}", numbers.join(", "))
 }

@@ -1,6 +1,7 @@
 //! A path that dies, and one that comes back.
 
 use super::common::*;
+use quiclab_core::TapRecord;
 use quiclab_sim::RunOutput;
 
 /// 10 MB: 2.1 s on both paths.
@@ -17,12 +18,10 @@ const ONE: f64 = RATE * PAYLOAD / PACKET / 8.0;
 const DOWN: u64 = 2000;
 const UP: u64 = 1000;
 
+const DOWNLOAD: (&str, &str) = ("flows.f.workload", r#"{ kind = "download", size = "10 MB" }"#);
+
 fn run_with(link: &str, lost: std::ops::Range<u64>) -> RunOutput {
-    run_two(&[
-        ("duration", "30 s"),
-        ("flows.f.workload", r#"{ kind = "download", size = "10 MB" }"#),
-        (&format!("links.{link}.loss"), &listed(lost)),
-    ])
+    run_two(&[("duration", "30 s"), DOWNLOAD, (&format!("links.{link}.loss"), &listed(lost))])
 }
 
 /// When packet `number` of a tap, the first to be lost, passed it.
@@ -53,7 +52,8 @@ fn the_other_path_carries_on_when_one_loses_everything() {
         assert!((0.5..1.6).contains(&death), "{death}");
         ends_in_time(&output, death);
         // probes are all that the dead path sees after the timeout: two each time, twice as long apart each time
-        let late = passed(&output, tap).into_iter().filter(|record| seconds(record.time) > death + 2.0 * TIMEOUT);
+        let late =
+            passed(&output, tap).into_iter().filter(|record| seconds(record.time) > death + 2.0 * TIMEOUT);
         assert!(late.count() <= 12);
     }
 }
@@ -66,13 +66,26 @@ fn the_other_path_carries_on_when_acknowledgements_of_one_are_lost() {
     }
 }
 
-/// 160 packets: the 141 under way and some probes. Once a probe is acknowledged, the path carries data again.
+/// What is under way at the death, the first probes and four more: two timeouts later a probe is acknowledged, and the
+/// path carries data again. The dead path of the same run without end tells how many packets that are.
 #[test]
 fn a_path_that_comes_back_is_used_again() {
-    for (link, tap, lost) in [("down1", "out1", 160), ("down2", "out2", 160)] {
-        let output = run_with(link, DOWN..DOWN + lost);
+    let size = ("flows.f.workload.size", "20 MB");
+    for (link, before, after) in [("down1", "in1", "out1"), ("down2", "in2", "out2")] {
+        let loss = format!("links.{link}.loss");
+        let run = |lost: u64| {
+            let numbers = listed(DOWN..DOWN + lost);
+            run_two(&[("duration", "30 s"), DOWNLOAD, size, (&loss, &numbers)])
+        };
+        let dead = run(60_000);
+        let death = death(&dead, before, DOWN);
+        let under_way =
+            |record: &&_| (death..death + TIMEOUT).contains(&seconds(TapRecord::clone(record).time));
+        let lost = passed(&dead, before).iter().filter(under_way).count() as u64;
+        let output = run(lost + 4);
         assert!(output.result.flows["f"].completed);
-        let packets = passed(&output, tap).len() as u64;
-        assert!(packets > DOWN + 200, "{link}: {packets}");
+        let packets = passed(&output, after).len() as u64;
+        assert!(packets > DOWN + 2000, "{link}: {packets}, {lost} lost");
+        assert!(output.result.flows["f"].finish_s < dead.result.flows["f"].finish_s);
     }
 }

@@ -55,8 +55,9 @@ fn round_robin_alternates_whatever_the_rtt() {
     for slower in [false, true] {
         let paths = paths(&run_with("round_robin", slower));
         assert_eq!(paths.len(), COUNT);
-        let shared = shared(&paths);
-        assert!(shared.windows(2).all(|pair| pair[0] != pair[1]));
+        // HANDSHAKE_DONE may take a turn between the first and the second datagram
+        let shared = &shared(&paths)[1..];
+        assert!(shared.windows(2).all(|pair| pair[0] != pair[1]), "{shared:?}");
     }
 }
 

@@ -44,7 +44,10 @@ fn a_lost_challenge_is_repeated() {
 fn a_lost_response_is_asked_for_again() {
     let output = run_two(&[
         ("links.down2.loss", &listed(0..1)),
-        ("flows.f.workload", r#"{ kind = "datagrams", rate = "1 Mbit/s", size = "500 B", duration = "3 s" }"#),
+        (
+            "flows.f.workload",
+            r#"{ kind = "datagrams", rate = "1 Mbit/s", size = "500 B", duration = "3 s" }"#,
+        ),
         ("flows.f.sender.quic.path_scheduler", "round_robin"),
     ]);
     let challenges = passed(&output, "up2").into_iter().filter(|record| record.size.bytes() == FULL);

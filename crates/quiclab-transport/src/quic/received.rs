@@ -30,6 +30,8 @@ pub(crate) struct Received {
     largest: Option<(u64, Time)>,
     /// Packets with a CE mark.
     ce: u64,
+    /// When an acknowledgement was asked for, whatever the policy says; `None`: it has left, or none was.
+    demanded: Option<Time>,
 }
 
 impl Received {
@@ -42,6 +44,7 @@ impl Received {
             forgotten: 0,
             largest: None,
             ce: 0,
+            demanded: None,
         }
     }
 
@@ -86,13 +89,19 @@ impl Received {
 
     /// When an acknowledgement must leave; not after now: at once; `None`: none is due.
     pub(crate) fn due(&self) -> Option<Time> {
-        self.policy.due()
+        // rarely demanded: the policy alone, mostly
+        if self.demanded.is_some() { self.demanded } else { self.policy.due() }
+    }
+
+    /// What has arrived must be acknowledged now, whatever the policy says.
+    pub(crate) fn demand(&mut self, now: Time) {
+        self.demanded = Some(now);
     }
 
     /// Whether an ack-eliciting packet has not been acknowledged: an acknowledgement may ride with a packet
     /// that is sent anyway.
     pub(crate) fn is_pending(&self) -> bool {
-        self.policy.due().is_some()
+        self.due().is_some()
     }
 
     /// The frame that acknowledges everything, with as many ranges as fit into `room` bytes (RFC 9000
@@ -131,6 +140,7 @@ impl Received {
 
     /// An acknowledgement has left.
     pub(crate) fn on_ack_sent(&mut self, now: Time) {
+        self.demanded = None;
         self.policy.on_ack_sent(now);
     }
 

@@ -145,7 +145,12 @@ impl Connection {
             }
             QuicFrame::ImmediateAck => self.paths[id.path()].space.received.policy().on_immediate_ack(now),
             QuicFrame::PathChallenge => self.path_responses.push(path),
-            QuicFrame::PathResponse => self.open_path(now, path),
+            QuicFrame::PathResponse => {
+                self.open_path(now, path);
+                // the first RTT sample of the path is taken as it is (RFC 9002 section 5.3), the delay with it: a
+                // scheduler that goes by the RTT would not take the path, and never learn better
+                self.paths[path].space.received.demand(now);
+            }
             stream => {
                 let srtt = self.paths[0].rtt.smoothed();
                 if let Err(error) = self.streams.on_frame(now, stream, srtt) {

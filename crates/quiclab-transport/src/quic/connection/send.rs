@@ -93,6 +93,7 @@ impl Connection {
                 // what rides along goes where the scheduler wants it
                 let permit = if chosen == Some(path) { self.may_send(now, path) } else { 0 };
                 if let Some(datagram) = self.assemble(now, path, permit, room) {
+                    self.took_turn(now, path, &datagram, chosen);
                     return Some((path, datagram));
                 }
             }
@@ -100,7 +101,7 @@ impl Connection {
         if let Some(path) = chosen {
             let permit = self.may_send(now, path);
             if let Some(datagram) = self.assemble(now, path, permit, room) {
-                self.scheduler.on_sent(now, path, datagram.length() as u64);
+                self.took_turn(now, path, &datagram, chosen);
                 return Some((path, datagram));
             }
         }
@@ -111,6 +112,13 @@ impl Connection {
             }
         }
         None
+    }
+
+    /// Tells the scheduler of a datagram on the path that it chose; acknowledgements alone are no turn.
+    fn took_turn(&mut self, now: Time, path: usize, datagram: &QuicDatagram, chosen: Option<usize>) {
+        if chosen == Some(path) && datagram.packets.iter().any(QuicPacket::is_ack_eliciting) {
+            self.scheduler.on_sent(now, path, datagram.length() as u64);
+        }
     }
 
     /// Whether a path has something to send whatever the others do: acknowledgements, probes, its validation.

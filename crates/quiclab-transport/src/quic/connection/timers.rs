@@ -65,7 +65,8 @@ impl Connection {
         let mut earliest: Option<(Time, LossTimer)> = None;
         for path in 0..self.paths.len() {
             let of_path = self.space_ids().filter(|id| id.path() == path);
-            let lost = of_path.filter_map(|id| Some((self.space_ref(id)?.sent.loss_time()?, LossTimer::Lost(id))));
+            let lost =
+                of_path.filter_map(|id| Some((self.space_ref(id)?.sent.loss_time()?, LossTimer::Lost(id))));
             let lost = lost.min_by_key(|(time, _)| *time);
             let deadline = if lost.is_some() || stopped { lost } else { self.probe_deadline(now, path) };
             earliest = earliest.into_iter().chain(deadline).min_by_key(|(time, _)| *time);
