@@ -70,3 +70,16 @@ fn lowest_rtt_shares_equal_paths() {
     let second = shared.iter().filter(|path| **path == 2).count();
     assert!(second.abs_diff(shared.len() - second) <= 1, "{second} of {}", shared.len());
 }
+
+/// The initial window of 12 kB lets 4.8 Mbit/s go over 20 ms: what exceeds it takes the slow path. The fast path's window
+/// was full then and grows, although nothing was left waiting; in slow start it takes a few round trips.
+#[test]
+fn a_full_window_grows_while_another_path_takes_the_rest() {
+    let mut sets: Vec<_> =
+        SETS.iter().copied().filter(|(path, _)| !path.ends_with("initial_window")).collect();
+    sets.extend([("links.down2.delay", "30 ms"), ("links.back2.delay", "30 ms")]);
+    let paths = paths(&run_two(&sets));
+    assert_eq!(paths.len(), COUNT);
+    assert!(paths[..COUNT / 2].contains(&2));
+    assert!(paths[COUNT / 2..].iter().all(|path| *path == 1));
+}

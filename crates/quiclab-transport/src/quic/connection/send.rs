@@ -189,10 +189,13 @@ impl Connection {
         let wants = self.wants_to_send();
         self.pacing_due = None;
         for path in 0..self.paths.len() {
-            let limited = wants && self.carries_data(path) && self.may_send(now, path) < SMALLEST_ROOM;
-            self.paths[path].limited = limited;
+            let waits = wants && self.carries_data(path) && self.may_send(now, path) < SMALLEST_ROOM;
+            let several = self.paths.len() > 1;
             let Self { paths, operations, .. } = self;
-            if limited && paths[path].window_room(operations) >= SMALLEST_ROOM as u64 {
+            // a full window is used to the full, too, where another path took what it could not (RFC 9002 section 7.8)
+            paths[path].limited =
+                waits || several && paths[path].window_room(operations) < SMALLEST_ROOM as u64;
+            if waits && paths[path].window_room(operations) >= SMALLEST_ROOM as u64 {
                 let release = paths[path].release(now);
                 self.pacing_due = Some(self.pacing_due.map_or(release, |due| due.min(release)));
             }
