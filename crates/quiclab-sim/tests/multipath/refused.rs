@@ -36,7 +36,7 @@ fn google_quic_has_one_path() {
 
 #[test]
 fn more_paths_than_eight_are_refused() {
-    let further = vec![r#"{ down = ["down2"], up = ["back2"] }"#; 8].join(", ");
+    let further = [r#"{ down = ["down2"], up = ["back2"] }"#; 8].join(", ");
     let error = refusal(&[("flows.f.paths", &format!("[{further}]"))]);
     assert!(error.contains("flows.f.paths = ["), "{error}");
     assert!(error.contains("allowed is up to 7 further paths"), "{error}");
