@@ -16,6 +16,7 @@ pub mod quic;
 mod random;
 mod recovery;
 pub mod scenario;
+pub mod scheduler;
 mod segment;
 mod stack;
 mod tap;

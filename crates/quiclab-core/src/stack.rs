@@ -28,6 +28,8 @@ pub struct StackInfo {
     pub profiles: &'static [ProfileInfo],
     /// Its computations that a plugin can exchange.
     pub operations: &'static [OperationInfo],
+    /// Whether a connection can use several paths, with some profile or option.
+    pub multipath: bool,
 }
 
 /// An option of an endpoint in one stack, or a fixed property of the stack.
@@ -96,13 +98,20 @@ pub struct StackAbilities {
     pub workloads: &'static [&'static str],
     /// Computations that a plugin can exchange.
     pub operations: &'static [OperationInfo],
+    /// Whether a connection can use several paths.
+    pub multipath: bool,
 }
 
 impl StackInfo {
     /// What it can do in a flow.
     #[must_use]
     pub const fn abilities(&self) -> StackAbilities {
-        StackAbilities { protocol: self.protocol, workloads: self.workloads, operations: self.operations }
+        StackAbilities {
+            protocol: self.protocol,
+            workloads: self.workloads,
+            operations: self.operations,
+            multipath: self.multipath,
+        }
     }
 }
 

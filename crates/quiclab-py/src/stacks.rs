@@ -16,8 +16,12 @@ use std::path::Path;
 pub(crate) const AIOQUIC: &str = "aioquic";
 const AIOQUIC_MODULE: &str = "quiclab.stacks.aioquic";
 /// As `describe()` of the module says, too.
-const AIOQUIC_ABILITIES: StackAbilities =
-    StackAbilities { protocol: StackProtocol::Quic, workloads: &["download"], operations: &[] };
+const AIOQUIC_ABILITIES: StackAbilities = StackAbilities {
+    protocol: StackProtocol::Quic,
+    workloads: &["download"],
+    operations: &[],
+    multipath: false,
+};
 
 /// JSON list of stacks with their options, defaults and the sources of these.
 #[pyfunction]

@@ -78,8 +78,14 @@ pub fn stacks() -> Vec<&'static StackInfo> {
 /// If the stack is unknown or does not take a value; the message says what is allowed.
 pub fn validate(config: &EndpointConfig) -> Result<StackAbilities, StackError> {
     let info = find(config)?;
-    if is_transport(info) { quiclab_transport::validate(config) } else { quiclab_stacks::validate(config) }?;
-    Ok(info.abilities())
+    let mut abilities = info.abilities();
+    if is_transport(info) {
+        quiclab_transport::validate(config)?;
+        abilities.multipath = quiclab_transport::has_multipath(config)?;
+    } else {
+        quiclab_stacks::validate(config)?;
+    }
+    Ok(abilities)
 }
 
 /// The native stack that an endpoint names.

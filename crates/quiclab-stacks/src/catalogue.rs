@@ -37,6 +37,7 @@ static STACKS: [StackInfo; 2] = [
         options: &QUINN,
         profiles: &[],
         operations: &[],
+        multipath: false,
     },
     StackInfo {
         name: "noq",
@@ -47,6 +48,7 @@ static STACKS: [StackInfo; 2] = [
         options: &NOQ,
         profiles: &[],
         operations: &[],
+        multipath: false,
     },
 ];
 

@@ -21,6 +21,7 @@ pub fn stacks() -> &'static [StackInfo] {
                     quic::description(name).expect("it is one of the list")
                 }),
                 operations: &OPERATIONS,
+                multipath: true,
             },
             StackInfo {
                 name: LAB_TCP,
@@ -31,6 +32,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 options: options(tcp::rows(tcp::DEFAULT_PROFILE)),
                 profiles: profiles(tcp::profiles(), tcp::rows, kernel),
                 operations: &[],
+                multipath: false,
             },
             StackInfo {
                 name: LAB_UDP,
@@ -41,6 +43,7 @@ pub fn stacks() -> &'static [StackInfo] {
                 options: &[],
                 profiles: &[],
                 operations: &[],
+                multipath: false,
             },
         ]
     });

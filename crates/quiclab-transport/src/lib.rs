@@ -77,6 +77,17 @@ pub fn validate(config: &EndpointConfig) -> Result<(), Error> {
     }
 }
 
+/// Whether a connection of an endpoint can use several paths: QUIC of version 1 can.
+///
+/// # Errors
+/// As [`validate`].
+pub fn has_multipath(config: &EndpointConfig) -> Result<bool, Error> {
+    match find(config)? {
+        Stack::Quic => quic::has_multipath(config),
+        Stack::Tcp | Stack::Udp => Ok(false),
+    }
+}
+
 /// Builds one end of a flow on the stack that `config` names.
 ///
 /// A client connects at `start`. All random numbers come from the stream named after the endpoint in

@@ -89,6 +89,7 @@ def describe() -> str:
             "description": "aioquic, the QUIC implementation in Python of the published study; in virtual time",
             "protocol": "quic",
             "workloads": ["download"],
+            "multipath": False,
             "options": [
                 {"option": name, "meaning": meaning, "default": default, "source": source}
                 for name, (meaning, default, source) in OPTIONS.items()

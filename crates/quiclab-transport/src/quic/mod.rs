@@ -38,6 +38,11 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     options::resolve(config).map(drop)
 }
 
+/// Google QUIC has no further paths.
+pub(crate) fn has_multipath(config: &EndpointConfig) -> Result<bool, Error> {
+    Ok(options::resolve(config)?.version == QuicVersion::V1)
+}
+
 pub(crate) fn build(
     identity: &EndpointIdentity,
     config: &EndpointConfig,

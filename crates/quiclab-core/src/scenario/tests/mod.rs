@@ -28,11 +28,11 @@ fn examples() -> Vec<(String, String)> {
     files
 }
 
-/// Knows `quinn`, `noq`, `lab-tcp` and `lab-udp`; profiles of `lab-tcp` alone, computations of `noq` alone.
+/// Knows `quinn`, `noq`, `multi`, which alone has several paths, `lab-tcp` and `lab-udp`; profiles of `lab-tcp` alone, computations of `noq` alone.
 fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
-        "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
+        "quinn" | "noq" | "multi" => (StackProtocol::Quic, &["download"]),
         "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page"]),
         "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping"]),
         _ => {
@@ -51,7 +51,7 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
         });
     }
     let operations = if stack == "noq" { &OPERATIONS[..] } else { &[] };
-    let abilities = StackAbilities { protocol, workloads, operations };
+    let abilities = StackAbilities { protocol, workloads, operations, multipath: stack == "multi" };
     match &end.profile {
         None => Ok(abilities),
         Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),

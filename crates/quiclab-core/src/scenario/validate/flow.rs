@@ -36,6 +36,10 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
     for (name, route) in [("down", &flow.down), ("up", &flow.up)] {
         check_route(&path.child(name), route, scenario)?;
     }
+    ensure(flow.paths.len() < MOST_PATHS, || {
+        let allowed = format!("up to {} further paths", MOST_PATHS - 1);
+        ScenarioError::refused(path.child("paths"), further(flow), allowed)
+    })?;
     for (index, further) in flow.paths.iter().enumerate() {
         let path = path.child("paths").child(index);
         for (name, route) in [("down", &further.down), ("up", &further.up)] {
@@ -69,6 +73,14 @@ fn check_disjoint(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
         }
     }
     Ok(())
+}
+
+/// Paths of a flow. Beyond what anybody has measured; what is kept for each is kept without allocation.
+const MOST_PATHS: usize = 8;
+
+/// How many paths a flow has besides the first, in words.
+fn further(flow: &Flow) -> String {
+    format!("[{} paths]", flow.paths.len())
 }
 
 /// Names and roles of the ends, in the order of [`Flow::ends`].
@@ -226,6 +238,14 @@ pub(super) fn check_stacks(
         [apply(scenario, path, flow, Role::Server)?, apply(scenario, path, flow, Role::Client)?];
     let abilities = [judge("sender", Role::Server, &sender)?, judge("receiver", Role::Client, &receiver)?];
     let [sender, receiver] = [("sender", &sender.config), ("receiver", &receiver.config)];
+    for ((name, end), abilities) in [sender, receiver].into_iter().zip(&abilities) {
+        ensure(flow.paths.is_empty() || abilities.multipath, || {
+            let stack = flow.inherited(end).stack.unwrap_or_default();
+            let allowed = "no further paths, or stack `lab-quic` with `quic.version` = `v1` at both ends";
+            ScenarioError::refused(path.child("paths"), further(flow), allowed)
+                .because(format!("the {name} (`{stack}`, as it is configured) has one path"))
+        })?;
+    }
     let [serves, asks] = abilities.map(|abilities| abilities.protocol);
     ensure(serves == asks, || {
         // the end that has a stack of its own differs from the flow

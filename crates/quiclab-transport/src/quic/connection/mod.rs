@@ -32,7 +32,8 @@ use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::workload::{Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
-use quiclab_core::scenario::QuicVersion;
+use quiclab_core::scenario::{PathSchedulerKind, QuicVersion};
+use quiclab_core::scheduler::{LowestRtt, PathScheduler, RoundRobin};
 use quiclab_core::{
     Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
 };
@@ -153,7 +154,8 @@ pub(super) struct Connection {
     loss_timer: Option<(Time, timers::LossTimer)>,
     /// When the pacer lets the next packet leave; `None`: it stops nothing.
     pacing_due: Option<Time>,
-    /// Path that took the last packet, for round robin.
+    scheduler: Box<dyn PathScheduler>,
+    /// Path that took the last packet.
     last_path: usize,
     /// Path that the last packet arrived on: what closes the connection takes it.
     heard_path: usize,
@@ -222,6 +224,10 @@ impl Connection {
             lost_numbers: Vec::new(),
             loss_timer: None,
             pacing_due: None,
+            scheduler: match config.path_scheduler {
+                PathSchedulerKind::RoundRobin => Box::new(RoundRobin::default()),
+                PathSchedulerKind::LowestRtt => Box::new(LowestRtt::default()),
+            },
             last_path: 0,
             heard_path: 0,
             handshake_complete_at: None,

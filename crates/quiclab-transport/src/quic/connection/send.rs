@@ -15,7 +15,8 @@ use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::scenario::{PathSchedulerKind, QuicVersion};
+use quiclab_core::scenario::QuicVersion;
+use quiclab_core::scheduler::PathState;
 use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
@@ -65,6 +66,9 @@ impl Connection {
                 for path in self.order_of_paths(now) {
                     let permit = self.may_send(now, path);
                     if let Some((datagram, length)) = self.assemble(now, path, permit, room) {
+                        if permit > 0 {
+                            self.scheduler.on_sent(now, path, length);
+                        }
                         return Some((path, datagram, length));
                     }
                 }
@@ -102,15 +106,7 @@ impl Connection {
             }
         }
         if !open.is_empty() {
-            let native = match self.config.path_scheduler {
-                PathSchedulerKind::RoundRobin => {
-                    *open.iter().find(|(path, _)| *path > self.last_path).unwrap_or(&open[0])
-                }
-                PathSchedulerKind::LowestRtt => {
-                    let rtt = |path: usize| self.paths[path].rtt.smoothed_or_initial();
-                    *open.iter().min_by_key(|(path, _)| rtt(*path)).expect("some path is open")
-                }
-            };
+            let native = self.scheduled(now, &open);
             let asks = self.operations.has(Operation::Path) && self.wants_to_send();
             order.push(if asks { self.asked_path(now, &open, native).0 } else { native.0 });
         }
@@ -120,6 +116,23 @@ impl Connection {
             }
         }
         order
+    }
+
+    /// The path among those that are `open`, with its room, that the scheduler takes.
+    fn scheduled(&self, now: Time, open: &[(usize, usize)]) -> (usize, usize) {
+        let state = |(index, path): (usize, &Path)| PathState {
+            usable: true,
+            has_room: open.iter().any(|(open, _)| *open == index),
+            srtt: path.rtt.smoothed_or_initial(),
+            window: path.controller.window(),
+            in_flight: path.in_flight,
+        };
+        let states: SmallVec<[PathState; 4]> = self.paths.iter().enumerate().map(state).collect();
+        let chosen = self.scheduler.select(now, &states);
+        *open
+            .iter()
+            .find(|(path, _)| Some(*path) == chosen)
+            .expect("a path is open, and one of these is taken")
     }
 
     /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and

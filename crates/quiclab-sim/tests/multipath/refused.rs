@@ -1,0 +1,43 @@
+//! Flows on several paths that cannot run are refused by name.
+
+use super::common::*;
+
+fn refusal(sets: &[(&str, &str)]) -> String {
+    load(TWO_PATHS, sets).expect_err("it is refused").to_string()
+}
+
+#[test]
+fn stacks_with_one_path_are_refused_by_name() {
+    let allowed = "allowed is no further paths, or stack `lab-quic` with `quic.version` = `v1` at both ends";
+    for stack in ["quinn", "noq", "lab-tcp"] {
+        let error =
+            refusal(&[("flows.f.stack", stack), ("flows.f.sender", "{}"), ("flows.f.receiver", "{}")]);
+        assert!(error.contains("flows.f.paths") && error.contains(&format!("`{stack}`")), "{error}");
+        assert!(error.contains(allowed), "{error}");
+    }
+    let datagrams = r#"{ kind = "datagrams", rate = "1 Mbit/s", size = "500 B", duration = "3 s" }"#;
+    let error = refusal(&[
+        ("flows.f.stack", "lab-udp"),
+        ("flows.f.sender", "{}"),
+        ("flows.f.receiver", "{}"),
+        ("flows.f.workload", datagrams),
+    ]);
+    assert!(error.contains("`lab-udp`") && error.contains(allowed), "{error}");
+    let error = refusal(&[("flows.f.receiver", r#"{ stack = "quinn" }"#)]);
+    assert!(error.contains("the receiver (`quinn`"), "{error}");
+}
+
+#[test]
+fn google_quic_has_one_path() {
+    let gquic = [("flows.f.sender.quic.version", "gquic-37"), ("flows.f.receiver.quic.version", "gquic-37")];
+    let error = refusal(&gquic);
+    assert!(error.contains("flows.f.paths") && error.contains("the sender (`lab-quic`"), "{error}");
+}
+
+#[test]
+fn more_paths_than_eight_are_refused() {
+    let further = [r#"{ down = ["down2"], up = ["back2"] }"#; 8].join(", ");
+    let error = refusal(&[("flows.f.paths", &format!("[{further}]"))]);
+    assert!(error.contains("flows.f.paths = ["), "{error}");
+    assert!(error.contains("allowed is up to 7 further paths"), "{error}");
+}
