@@ -17,7 +17,8 @@ use crate::LAB_QUIC;
 use crate::error::{Error, ensure, refused, within};
 use crate::names::name;
 use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, EndpointConfig, Pacing, QuicOptions, QuicVersion, SlowStartExit, Tls, TlsVersion,
+    Acknowledgement, CongestionControl, EndpointConfig, Pacing, QuicOptions, QuicVersion, SlowStartExit, Tls,
+    TlsVersion,
 };
 use quiclab_core::{ByteCount, DataRate, Duration};
 use std::ops::RangeInclusive;
@@ -125,7 +126,11 @@ fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
         refused("quic.packet_number", "3 B", "1 B, 2 B or 4 B with `quic.version = \"gquic-37\"`")
     })?;
     ensure(!gquic || config.ack_frequency.is_none(), || {
-        refused("ack_frequency", "given", "nothing with `quic.version = \"gquic-37\"`, which has no such frame")
+        refused(
+            "ack_frequency",
+            "given",
+            "nothing with `quic.version = \"gquic-37\"`, which has no such frame",
+        )
     })?;
     if let Some(length) = options.connection_id {
         (config.connection_id, config.fixed.client_connection_id) = (length, length);

@@ -125,7 +125,7 @@ pub struct LossDetection<T = ()> {
     in_flight: u64,
     /// Outstanding ack-eliciting packets.
     ack_eliciting: u64,
-    last_ack_eliciting: Time,
+    last_ack_eliciting: Option<Time>,
     packet_threshold: u64,
     adaptive_packets: bool,
     /// The time threshold - 1, in millionths.
@@ -149,7 +149,7 @@ impl<T: Default> LossDetection<T> {
             loss_time: None,
             in_flight: 0,
             ack_eliciting: 0,
-            last_ack_eliciting: Time::ZERO,
+            last_ack_eliciting: None,
             packet_threshold: thresholds.packets.max(1),
             adaptive_packets: thresholds.adaptive_packets,
             time_part: libm::round((thresholds.time - 1.0) * 1e6) as u64, // below 1: 0
@@ -175,7 +175,7 @@ impl<T: Default> LossDetection<T> {
         self.in_flight += packet.bytes;
         if packet.ack_eliciting {
             self.ack_eliciting += 1;
-            self.last_ack_eliciting = packet.time;
+            self.last_ack_eliciting = Some(packet.time);
         }
     }
 
@@ -337,7 +337,13 @@ impl<T: Default> LossDetection<T> {
     /// When the last ack-eliciting packet was sent; `None`: none is in flight.
     #[must_use]
     pub fn last_ack_eliciting(&self) -> Option<Time> {
-        (self.ack_eliciting > 0).then_some(self.last_ack_eliciting)
+        self.last_ack_eliciting.filter(|_| self.ack_eliciting > 0)
+    }
+
+    /// When the last ack-eliciting packet was sent, whatever has become of it; `None`: none was.
+    #[must_use]
+    pub fn last_ack_eliciting_ever(&self) -> Option<Time> {
+        self.last_ack_eliciting
     }
 
     /// Largest packet number acknowledged.
@@ -368,7 +374,8 @@ impl<T: Default> LossDetection<T> {
     /// Packet `number` was not lost: `needed` passed from sending to its acknowledgement.
     fn adapt(&mut self, number: u64, needed: Duration, rtt: Duration) {
         // without a later one acknowledged it was no threshold that declared it lost
-        if let Some(largest) = self.largest_acked.filter(|largest| self.adaptive_packets && *largest > number) {
+        if let Some(largest) = self.largest_acked.filter(|largest| self.adaptive_packets && *largest > number)
+        {
             self.packet_threshold = self.packet_threshold.max(largest - number + 1);
         }
         while self.adaptive_time && self.time_part < MILLION && self.loss_delay(rtt) < needed {

@@ -8,12 +8,12 @@ mod extreme;
 mod path;
 mod world;
 
+use path::{Path, pick};
 use quiclab_core::scenario::{
     CongestionControl, EndpointConfig, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions,
     Tls, TlsVersion, Workload,
 };
 use quiclab_core::{ByteCount, Duration, RandomStream};
-use path::{Path, pick};
 use world::World;
 
 const CASES: u64 = 400;

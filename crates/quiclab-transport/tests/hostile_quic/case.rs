@@ -29,7 +29,8 @@ impl Case {
     pub(crate) fn new(number: u64) -> Self {
         let mut random = RandomStream::new(number, "case");
         let random = &mut random;
-        let version = pick(random, &[QuicVersion::V1, QuicVersion::V1, QuicVersion::V1, QuicVersion::Gquic37]);
+        let version =
+            pick(random, &[QuicVersion::V1, QuicVersion::V1, QuicVersion::V1, QuicVersion::Gquic37]);
         let count = if version == QuicVersion::V1 { pick(random, &[1, 1, 1, 2, 2, 3]) } else { 1 };
         let paths: Vec<_> = (0..count).map(|_| Path::draw(random)).collect();
         let tiny = random.uniform() < 0.15;

@@ -113,7 +113,7 @@ impl Checks {
         for packet in &quic(packet).packets {
             let space = self.space(packet);
             self.arrived.entry(space).or_default().add(packet.number);
-            self.validated |= packet.space != PacketSpace::Initial;
+            self.validated |= packet.space == PacketSpace::Handshake;
         }
     }
 
@@ -148,17 +148,25 @@ impl Checks {
 
     fn check_padding(&self, datagram: &QuicDatagram, length: u64) -> Result<(), String> {
         let initial = |packet: &QuicPacket| {
-            packet.space == PacketSpace::Initial && (self.end != SERVER || self.pads && packet.is_ack_eliciting())
+            packet.space == PacketSpace::Initial
+                && (self.end != SERVER || self.pads && packet.is_ack_eliciting())
         };
         let must = self.version == QuicVersion::V1 && datagram.packets.iter().any(initial);
-        if must && length < 1200 { Err(format!("{length} B with an Initial packet: {datagram:?}")) } else { Ok(()) }
+        if must && length < 1200 {
+            Err(format!("{length} B with an Initial packet: {datagram:?}"))
+        } else {
+            Ok(())
+        }
     }
 
     fn check_packet(&mut self, port: Port, packet: &QuicPacket) -> Result<(), String> {
         let space = self.space(packet);
         let next = self.next.entry(space).or_default();
         if packet.number != *next || u16::from(packet.path) != port.0 {
-            return Err(format!("packet {} instead of {next}, path {}, output {port:?}", packet.number, packet.path));
+            return Err(format!(
+                "packet {} instead of {next}, path {}, output {port:?}",
+                packet.number, packet.path
+            ));
         }
         *next += 1;
         let (header, payload) = (&mut self.header, &mut self.payload);
@@ -193,7 +201,9 @@ impl Checks {
         let mut metrics = Metrics::default();
         Element::sample(end, now, &mut metrics);
         let of = |name| metrics.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value as u64);
-        let (Some(window), Some(in_flight)) = (of("cwnd_bytes"), of("in_flight_bytes")) else { return Ok(()) };
+        let (Some(window), Some(in_flight)) = (of("cwnd_bytes"), of("in_flight_bytes")) else {
+            return Ok(());
+        };
         let timeouts = of("timeouts").unwrap_or(0);
         self.probes += (timeouts - self.timeouts) * 2 * self.datagram;
         let allowed = window.max(self.in_flight) + self.datagram;
@@ -201,7 +211,10 @@ impl Checks {
         let only_data = std::mem::replace(&mut self.only_data, true);
         (self.in_flight, self.timeouts) = (in_flight, timeouts);
         if only_data && beyond > self.probes {
-            return Err(format!("{in_flight} B in flight, allowed are {allowed} and {} for probes", self.probes));
+            return Err(format!(
+                "{in_flight} B in flight, allowed are {allowed} and {} for probes",
+                self.probes
+            ));
         }
         self.probes = self.probes.saturating_sub(beyond);
         Ok(())

@@ -189,7 +189,10 @@ impl<'a> World<'a> {
         }
         let progress = self.ends[CLIENT].progress();
         if progress.failed && self.must_finish() {
-            return Err(format!("the client failed on the paths that live: {:?}", self.ends[CLIENT].failure()));
+            return Err(format!(
+                "the client failed on the paths that live: {:?}",
+                self.ends[CLIENT].failure()
+            ));
         }
         if progress.failed {
             return Ok(false);
@@ -210,9 +213,11 @@ impl<'a> World<'a> {
         if self.case.deaths.iter().all(Option::is_none) {
             return true;
         }
-        let mut dead = self.case.deaths.iter().enumerate().filter_map(|(path, death)| Some((path, (*death)?)));
+        let mut dead =
+            self.case.deaths.iter().enumerate().filter_map(|(path, death)| Some((path, (*death)?)));
         let Some((path, death)) = dead.next().filter(|_| self.case.paths.len() > 1) else { return false };
-        path > 0 || self.ends.iter_mut().all(|end| completed(self.now, &mut **end).is_some_and(|at| at < death))
+        path > 0
+            || self.ends.iter_mut().all(|end| completed(self.now, &mut **end).is_some_and(|at| at < death))
     }
 
     /// An end may give up if nothing has reached it for its idle timeout, or if the other has given up.
@@ -228,7 +233,11 @@ impl<'a> World<'a> {
             "closed by the client before its request was complete" => self.case.size().is_none(),
             _ => false,
         };
-        if right { Ok(()) } else { Err(format!("end {end} failed at {at}, {waited} after the last packet: {reason}")) }
+        if right {
+            Ok(())
+        } else {
+            Err(format!("end {end} failed at {at}, {waited} after the last packet: {reason}"))
+        }
     }
 }
 

@@ -125,9 +125,8 @@ impl Connection {
 
     /// Whether an acknowledgement, a probe or a validation waits for this path.
     fn is_urgent(&self, now: Time, path: usize) -> bool {
-        let waits = |id| {
-            self.space_ref(id).is_some_and(|space| space.must_acknowledge(now) || space.probes > 0)
-        };
+        let waits =
+            |id| self.space_ref(id).is_some_and(|space| space.must_acknowledge(now) || space.probes > 0);
         self.space_ids().any(|id| id.path() == path && waits(id))
             || self.path_challenges.contains(&path)
             || self.path_responses.contains(&path)
