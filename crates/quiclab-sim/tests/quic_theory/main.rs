@@ -12,4 +12,6 @@ mod tcp_common;
 mod common;
 mod handshake;
 mod head_of_line;
+mod observed;
+mod pacing;
 mod windows;
