@@ -1,7 +1,7 @@
 //! Scenarios with one flow, runs, and what the series of its sender say.
 
 use quiclab_core::scenario::{Document, Scenario, StackProblem};
-use quiclab_core::{Duration, Time};
+use quiclab_core::{Duration, EndpointIdentity, Time, TransportObserver};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -49,16 +49,22 @@ pub fn run_seeded(sets: &[(&str, &str)], seed: u64) -> RunOutput {
 }
 
 pub fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {
+    run_observed(text, sets, seed, &|_| None)
+}
+
+/// [`run_text`] with observers of the transports.
+pub fn run_observed(
+    text: &str,
+    sets: &[(&str, &str)],
+    seed: u64,
+    transport_observer: &dyn Fn(&EndpointIdentity) -> Option<Box<dyn TransportObserver>>,
+) -> RunOutput {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
     let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
     let document = Document::from_toml(text, "theory.toml", &sets).expect("the scenario can be read");
     let scenario: Scenario = document.load(&stacks).expect("the scenario is valid").resolved();
     let options = RunOptions {
-        build: BuildOptions {
-            stacks: &NativeStacks,
-            base_dir: Path::new("."),
-            transport_observer: &|_| None,
-        },
+        build: BuildOptions { stacks: &NativeStacks, base_dir: Path::new("."), transport_observer },
         packet_observers: &|_| Vec::new(),
         progress: &|_| ControlFlow::Continue(()),
         compared: None,

@@ -125,7 +125,7 @@ pub struct LossDetection<T = ()> {
     in_flight: u64,
     /// Outstanding ack-eliciting packets.
     ack_eliciting: u64,
-    last_ack_eliciting: Time,
+    last_ack_eliciting: Option<Time>,
     packet_threshold: u64,
     /// In effect instead of it.
     asked_threshold: Option<u64>,
@@ -151,7 +151,7 @@ impl<T: Default> LossDetection<T> {
             loss_time: None,
             in_flight: 0,
             ack_eliciting: 0,
-            last_ack_eliciting: Time::ZERO,
+            last_ack_eliciting: None,
             packet_threshold: thresholds.packets.max(1),
             asked_threshold: None,
             adaptive_packets: thresholds.adaptive_packets,
@@ -178,7 +178,7 @@ impl<T: Default> LossDetection<T> {
         self.in_flight += packet.bytes;
         if packet.ack_eliciting {
             self.ack_eliciting += 1;
-            self.last_ack_eliciting = packet.time;
+            self.last_ack_eliciting = Some(packet.time);
         }
     }
 
@@ -342,7 +342,13 @@ impl<T: Default> LossDetection<T> {
     /// When the last ack-eliciting packet was sent; `None`: none is in flight.
     #[must_use]
     pub fn last_ack_eliciting(&self) -> Option<Time> {
-        (self.ack_eliciting > 0).then_some(self.last_ack_eliciting)
+        self.last_ack_eliciting.filter(|_| self.ack_eliciting > 0)
+    }
+
+    /// When the last ack-eliciting packet was sent, whatever has become of it; `None`: none was.
+    #[must_use]
+    pub fn last_ack_eliciting_ever(&self) -> Option<Time> {
+        self.last_ack_eliciting
     }
 
     /// Largest packet number acknowledged.

@@ -113,7 +113,7 @@ impl Checks {
         for packet in &quic(packet).packets {
             let space = self.space(packet);
             self.arrived.entry(space).or_default().add(packet.number);
-            self.validated |= packet.space != PacketSpace::Initial;
+            self.validated |= packet.space == PacketSpace::Handshake;
         }
     }
 

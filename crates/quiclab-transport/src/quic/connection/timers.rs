@@ -84,12 +84,20 @@ impl Connection {
         let in_flight = |space: Option<&Space>| SpaceInFlight {
             last_ack_eliciting: space.and_then(|space| space.sent.last_ack_eliciting()),
         };
-        let of_handshake = |index: usize| self.handshake_spaces[index].as_ref().filter(|_| path == 0);
+        // messages that wait for the window count as in flight: what fills it may be packets that the peer cannot
+        // read before it has them, and which have no timer
+        let of_handshake = |id: SpaceId| {
+            let space = self.space_ref(id).filter(|_| path == 0);
+            let waiting = space
+                .filter(|_| self.wants_crypto(id))
+                .and_then(|space| space.sent.last_ack_eliciting_ever());
+            SpaceInFlight { last_ack_eliciting: in_flight(space).last_ack_eliciting.or(waiting) }
+        };
         let single = self.config.version == quiclab_core::scenario::QuicVersion::Gquic37;
         let input = PtoInput {
             spaces: [
-                in_flight(of_handshake(0)),
-                in_flight(of_handshake(1)),
+                of_handshake(SpaceId::Initial),
+                of_handshake(SpaceId::Handshake),
                 in_flight(Some(&self.paths[path].space)),
             ],
             max_ack_delay: self.peer_max_ack_delay(),

@@ -1,0 +1,17 @@
+//! lab-quic in whole runs against what theory says of it: round trips of handshakes, head-of-line blocking,
+//! windows and flow control.
+//!
+//! Every bound is computed from the parameters of the scenario by a formula that the test states; none was
+//! taken from a run. Links without a rate only delay, so that most times are whole round trips, to the
+//! nanosecond.
+
+#[path = "../tcp_theory/common.rs"]
+#[expect(dead_code, reason = "the tests of lab-tcp use the rest")]
+mod tcp_common;
+
+mod common;
+mod handshake;
+mod head_of_line;
+mod observed;
+mod pacing;
+mod windows;
