@@ -160,8 +160,6 @@ impl Connection {
         let previous = if self.sent_bytes == 0 { -1.0 } else { last };
         let inputs = || [("now_ms", now_ms(now)), ("paths", paths), ("previous", previous)];
         let wanted = self.operations.run(Operation::Path, inputs, || native.0 as f64);
-        // quinn exceeds the amplification limit with the last datagram; here none does
-        let wanted = wanted.min(room);
         if let Some(path) = open.iter().find(|(path, _)| *path as f64 == wanted) {
             return *path;
         }
@@ -259,6 +257,8 @@ impl Connection {
         }
         let full = self.config.datagram_size.bytes() as usize;
         let wanted = if pads_to_full && eliciting { full } else { SMALLEST_INITIAL };
+        // quinn exceeds the amplification limit with the last datagram; here none does
+        let wanted = wanted.min(room);
         let length: usize = assembled.iter().map(|assembled| assembled.length).sum();
         if length < wanted {
             first.frames.push(QuicFrame::Padding { length: (wanted - length) as u16 });
