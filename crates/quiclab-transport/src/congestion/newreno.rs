@@ -14,7 +14,7 @@
 //! [`NewReno::keeping`].
 
 use super::slow_start::SlowStartPolicy;
-use super::window::{Window, WindowSettings};
+use super::window::{Flavour, Window, WindowSettings};
 use super::{Ack, CongestionEvent, Controller, Phase};
 use quiclab_core::{Duration, Time};
 
@@ -57,7 +57,9 @@ impl NewReno {
 impl Controller for NewReno {
     fn on_ack(&mut self, ack: &Ack) {
         let acked = self.window.slow_start(ack, ack.rtt, ack.min_rtt);
-        if acked > 0 {
+        if acked > 0 && self.connections == 1 && self.window.flavour() == Flavour::Quinn {
+            self.window.grow_each(ack.acked_packets, acked);
+        } else if acked > 0 {
             let per_packet = (self.window.bytes() / self.connections).max(1);
             self.window.grow_per(per_packet, acked);
         }
@@ -99,7 +101,6 @@ impl Controller for NewReno {
 #[cfg(test)]
 mod tests {
     use super::super::slow_start::Never;
-    use super::super::window::Flavour;
     use super::*;
 
     const MSS: u64 = 1000;
@@ -168,6 +169,24 @@ mod tests {
         let mut quic = newreno(Flavour::Quic, 20, 1);
         quic.on_timeout(&lost, true);
         assert_eq!((quic.window(), quic.ssthresh()), (2 * MSS, Some(10 * MSS)));
+    }
+
+    /// Credit of 15 of 16 packets is kept at the halving to 8. A packet acknowledged then makes it 16: two packets of
+    /// growth at once, none left; in quinn one, for 8, and with the next packet, 9 of 9, another.
+    #[test]
+    fn credit_kept_at_a_halving_is_spent_at_once_or_packet_by_packet() {
+        for (flavour, windows) in [(Flavour::Quic, [10, 10]), (Flavour::Quinn, [9, 10])] {
+            let mut reno = newreno(flavour, 32, 1);
+            reno.on_congestion(&CongestionEvent::default());
+            let mut packet = |reno: &mut NewReno| {
+                let grown = Ack { may_grow: true, cwnd_limited: true, ..Ack::default() };
+                reno.on_ack(&Ack { acked_bytes: MSS, acked_packets: 1, ..grown });
+                reno.window() / MSS
+            };
+            (0..15).for_each(|_| assert_eq!(packet(&mut reno), 16, "{flavour:?}"));
+            reno.on_congestion(&CongestionEvent::default());
+            assert_eq!([packet(&mut reno), packet(&mut reno)], windows, "{flavour:?}");
+        }
     }
 
     #[test]

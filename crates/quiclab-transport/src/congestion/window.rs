@@ -26,7 +26,7 @@ pub enum Flavour {
     LinuxTcp,
     /// The RFCs of QUIC.
     Quic,
-    /// quinn: those of QUIC, but its own CUBIC.
+    /// quinn: those of QUIC, but its own CUBIC, and growth of NewReno packet by packet.
     Quinn,
 }
 
@@ -87,6 +87,10 @@ impl Window {
 
     pub(crate) fn mss(&self) -> u64 {
         self.mss
+    }
+
+    pub(crate) fn flavour(&self) -> Flavour {
+        self.flavour
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -170,6 +174,19 @@ impl Window {
         let packets = self.credit / per_packet;
         self.credit -= packets * per_packet;
         self.window = self.window.saturating_add(packets * self.mss);
+    }
+
+    /// The same as quinn does it (`congestion/new_reno.rs`, `on_ack`), for `acked` bytes in `packets`: each packet
+    /// acknowledged is worth one packet of growth at most, at the window that the one before it has left.
+    pub(crate) fn grow_each(&mut self, packets: u32, acked: u64) {
+        let packets = u64::from(packets.max(1));
+        for packet in 0..packets {
+            self.credit += acked * (packet + 1) / packets - acked * packet / packets;
+            if self.credit >= self.window {
+                self.credit -= self.window;
+                self.window = self.window.saturating_add(self.mss);
+            }
+        }
     }
 
     /// Grows to `window`, if that is more.

@@ -28,11 +28,13 @@ fn examples() -> Vec<(String, String)> {
     files
 }
 
-/// Knows `quinn`, `noq`, `multi`, which alone has several paths, `lab-tcp` and `lab-udp`; profiles of `lab-tcp` alone, computations of `noq` alone.
+/// Knows `quinn`, `noq`, `lab-quic`, which alone has several paths, `lab-tcp` and `lab-udp`; profiles of `lab-tcp`
+/// and `lab-quic` alone, computations of `noq` alone.
 fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
-        "quinn" | "noq" | "multi" => (StackProtocol::Quic, &["download"]),
+        "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
+        "lab-quic" => (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping"]),
         "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page"]),
         "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping"]),
         _ => {
@@ -51,10 +53,11 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
         });
     }
     let operations = if stack == "noq" { &OPERATIONS[..] } else { &[] };
-    let abilities = StackAbilities { protocol, workloads, operations, multipath: stack == "multi" };
+    let abilities = StackAbilities { protocol, workloads, operations, multipath: stack == "lab-quic" };
     match &end.profile {
         None => Ok(abilities),
         Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),
+        Some(_) if stack == "lab-quic" => Ok(abilities),
         Some(profile) => Err(StackProblem {
             field: "profile".into(),
             value: format!("{profile:?}"),

@@ -182,6 +182,9 @@ impl Connection {
             QuicFrame::PathResponse => {
                 self.paths[path].usable = true;
                 self.path_challenges.retain(|challenged| *challenged != path);
+                // the first RTT sample of the path is taken as it is (RFC 9002 section 5.3), the delay with it: a
+                // scheduler that goes by the RTT would not take the path, and never learn better
+                self.paths[path].space.received.ask_due(now);
             }
             stream => {
                 let srtt = self.paths[0].rtt.smoothed();
