@@ -178,7 +178,7 @@ mod tests {
         for (flavour, windows) in [(Flavour::Quic, [10, 10]), (Flavour::Quinn, [9, 10])] {
             let mut reno = newreno(flavour, 32, 1);
             reno.on_congestion(&CongestionEvent::default());
-            let mut packet = |reno: &mut NewReno| {
+            let packet = |reno: &mut NewReno| {
                 let grown = Ack { may_grow: true, cwnd_limited: true, ..Ack::default() };
                 reno.on_ack(&Ack { acked_bytes: MSS, acked_packets: 1, ..grown });
                 reno.window() / MSS

@@ -31,10 +31,10 @@ impl Numbers {
             return;
         }
         let (mut start, mut end) = (number, number + 1);
-        if let Some((&first, &after)) = self.0.range(..number).next_back() {
-            if after == number {
-                start = first;
-            }
+        if let Some((&first, &after)) = self.0.range(..number).next_back()
+            && after == number
+        {
+            start = first;
         }
         if let Some(after) = self.0.remove(&end) {
             end = after;
@@ -170,7 +170,8 @@ impl Checks {
         }
         *next += 1;
         let (header, payload) = (&mut self.header, &mut self.payload);
-        (header.clear(), payload.clear());
+        header.clear();
+        payload.clear();
         packet.encode_header(header);
         packet.encode_payload(payload);
         let bytes = header.len() + payload.len() + packet.format.wire.tag_length();

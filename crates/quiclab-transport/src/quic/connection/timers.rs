@@ -225,10 +225,10 @@ impl Connection {
         if in_flight {
             self.crypto[level as usize].probe();
         }
-        if in_flight || self.wants_crypto(other) {
-            if let Some(space) = self.space(other) {
-                space.probes = space.probes.max(1);
-            }
+        if (in_flight || self.wants_crypto(other))
+            && let Some(space) = self.space(other)
+        {
+            space.probes = space.probes.max(1);
         }
     }
 
