@@ -146,7 +146,7 @@ ALLOWED = {
     "Http2Options.connection_window": "1 byte to 2^31 - 1 B",
     "Http2Options.max_streams": "one or more",
     "Http2Options.frame_size": "1 B to 2^24 - 1 B",
-    "Tls.certificate": "1 B to 64 KiB",
+    "Tls.certificate": "0 B to 64 KiB",
     "Tls.version": "`1.3` in QUIC",
     "Tls.early_data": "with `resumption`, in QUIC only",
     "AckFrequency.max_ack_delay": "1 ms to 16.383 s",
