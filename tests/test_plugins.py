@@ -305,8 +305,6 @@ def test_the_engine_lists_plugins_and_operations() -> None:
 
 # functions in a run
 
-needs_lab_quic = pytest.mark.skipif(not has_stack("lab-quic"), reason="computations are exchanged in lab-quic")
-
 FUNCTIONS = """\
 seen = []
 
@@ -350,7 +348,6 @@ def quic(folder: Path, exchanges: str, ends: str = "sender") -> Path:
     return path
 
 
-@needs_lab_quic
 def test_a_function_of_ones_own_changes_a_run_and_the_run_repeats(folder: Path) -> None:
     path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
     plain = run(load(path, [("flows.f.plugins", "[]")]), 1, base_dir=folder)
@@ -361,7 +358,6 @@ def test_a_function_of_ones_own_changes_a_run_and_the_run_repeats(folder: Path) 
     assert run(kept, 1, base_dir=folder).digest == plain.digest, "a function that answers nothing changes nothing"
 
 
-@needs_lab_quic
 def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folder: Path) -> None:
     watch = '{ operation = "compute.rtt_sample", before = "mine:watch" }'
     path = quic(folder, watch + ', { operation = "compute.rtt_sample", after = "mine:mean" }', "both")
@@ -369,7 +365,6 @@ def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folde
     assert len(digests) == 1
 
 
-@needs_lab_quic
 @pytest.mark.parametrize(
     ("exchange", "sentence"),
     [
@@ -404,7 +399,6 @@ def test_a_function_that_goes_wrong_fails_the_flow_with_a_sentence(folder: Path,
     assert sentence in failure or any(sentence in warning for warning in result.data["warnings"])
 
 
-@needs_lab_quic
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_a_function_that_goes_wrong_ends_the_flow_at_once(folder: Path, end: str) -> None:
     (folder / "wrong.py").write_text("def late(inputs):\n    return -1 if inputs['now_ms'] > 100 else None\n")
@@ -416,7 +410,6 @@ def test_a_function_that_goes_wrong_ends_the_flow_at_once(folder: Path, end: str
     assert result.data["run"]["network_time_s"] < 0.2
 
 
-@needs_lab_quic
 def test_a_function_of_ones_own_runs_from_the_command_line(folder: Path) -> None:
     path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
     outputs = {}
@@ -430,7 +423,6 @@ def test_a_function_of_ones_own_runs_from_the_command_line(folder: Path) -> None
     assert mine > plain
 
 
-@needs_lab_quic
 @pytest.mark.parametrize("name", sorted(json.loads(engine().plugins())["plugins"]))
 @pytest.mark.parametrize("profile", ["rfc9002", "chromium-gquic37", "chromium-quic1"])
 def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile: str) -> None:
@@ -444,7 +436,6 @@ def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile:
     assert result.data["flows"]["f"]["delivered_bytes"] > 0
 
 
-@needs_lab_quic
 @pytest.mark.parametrize(
     ("name", "profile"),
     [("ack-every-packet", "rfc9002"), ("no-pacing", "rfc9002"), ("no-slow-start-exit", "chromium-quic1")],
@@ -461,7 +452,6 @@ def test_a_plugin_on_lab_quic_does_what_its_options_do(folder: Path, name: str, 
     assert by_plugin.digest == run(options, 1).digest
 
 
-@needs_lab_quic
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("absent:f", "there is no module `absent`"), ("mine:absent", "module `mine` has no `absent`")],
@@ -475,7 +465,6 @@ def test_a_function_that_is_not_there_is_named_with_its_line(folder: Path, name:
     )
 
 
-@needs_lab_quic
 def test_workers_of_a_sweep_find_the_functions_themselves(folder: Path) -> None:
     path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:halve" }')
     scenario = load(path).resolved_json()

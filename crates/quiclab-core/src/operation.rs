@@ -207,7 +207,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
     OperationInfo {
         operation: Operation::PacketThreshold,
         meaning: "packets of reordering before one is declared lost (RFC 9002 section 6.1.1)",
-        when: "at each acknowledgement",
+        when: "at each acknowledgement; holds until the next",
         inputs: &[
             NOW,
             PATH,
@@ -240,7 +240,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
     OperationInfo {
         operation: Operation::AckDelay,
         meaning: "time until an acknowledgement must leave; 0: at once",
-        when: "at each ack-eliciting packet that arrives",
+        when: "at each ack-eliciting packet of application data that arrives; an earlier due time stays",
         inputs: &[
             NOW,
             PATH,

@@ -206,14 +206,14 @@ impl Path {
     }
 
     /// Tells the controller what an acknowledgement has delivered; `lost_bytes` were found lost by it,
-    /// `has_rtt_sample` says whether the latest RTT is of this acknowledgement.
+    /// `rtt` is its RTT sample as it was measured: aioquic's estimator keeps another (`RttEstimator::latest`).
     pub(super) fn on_delivered(
         &mut self,
         now: Time,
         delivered: &Delivered,
         prior_in_flight: u64,
         lost_bytes: u64,
-        has_rtt_sample: bool,
+        rtt: Option<Duration>,
         validate_window: bool,
     ) {
         let Some((newest, position)) = delivered.newest else { return };
@@ -232,7 +232,7 @@ impl Path {
             acked_bytes: bytes,
             acked_packets: packets,
             lost_bytes,
-            rtt: self.rtt.latest().filter(|_| has_rtt_sample),
+            rtt,
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
             prior_in_flight,

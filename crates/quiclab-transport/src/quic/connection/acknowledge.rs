@@ -124,14 +124,14 @@ impl Connection {
             return;
         }
         self.couple(path_index);
-        let has_sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
+        let sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
         if self.operations.has(Operation::PacketThreshold) {
             self.ask_packet_threshold(now, id);
         }
         let validate = self.config.window_validation;
         if self.config.fixed.growth_before_losses {
             let path = &mut self.paths[path_index];
-            path.on_delivered(now, &delivered, prior_in_flight, 0, has_sample, validate);
+            path.on_delivered(now, &delivered, prior_in_flight, 0, sample, validate);
             self.detect_lost(now, id);
         } else {
             let lost = self.detect_lost(now, id);
@@ -139,7 +139,7 @@ impl Connection {
             if path.recovery_start() != recovery_start {
                 (delivered.growing_bytes, delivered.growing_packets) = (0, 0);
             }
-            path.on_delivered(now, &delivered, prior_in_flight, lost, has_sample, validate);
+            path.on_delivered(now, &delivered, prior_in_flight, lost, sample, validate);
         }
         let peer_validated = self.peer_has_validated(id);
         let path = &mut self.paths[path_index];
@@ -165,7 +165,7 @@ impl Connection {
         if matches!(id, SpaceId::Path(_)) { ack.delay } else { Duration::ZERO }
     }
 
-    /// Takes an RTT sample of a packet sent at `sent`; whether there was one.
+    /// Takes an RTT sample of a packet sent at `sent`, and returns it, the peer's delay not taken off.
     fn sample_rtt(
         &mut self,
         now: Time,
@@ -173,8 +173,8 @@ impl Connection {
         sent: Option<Time>,
         delay: Duration,
         max_delay: Option<Duration>,
-    ) -> bool {
-        let Some(sent) = sent else { return false };
+    ) -> Option<Duration> {
+        let sent = sent?;
         let (number, path) = (path, &mut self.paths[path]);
         let mut sample = now.since(sent);
         if self.operations.has(Operation::RttSample) {
@@ -193,7 +193,7 @@ impl Connection {
             sample = Duration::from_nanos_f64(wanted * 1e6);
         }
         path.rtt.on_sample(now, sample, delay, max_delay);
-        true
+        Some(sample)
     }
 
     /// The packet threshold of a plugin holds until the next acknowledgement.

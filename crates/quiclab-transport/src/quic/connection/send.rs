@@ -265,7 +265,7 @@ impl Connection {
             // the Length field of the packet may have grown with it
             let excess = first.length() - assembled[0].length - (wanted - length);
             if let Some(QuicFrame::Padding { length }) = first.frames.last_mut() {
-                *length -= excess as u16;
+                *length = length.saturating_sub(excess as u16);
             }
             (assembled[0].length, assembled[0].in_flight) = (first.length(), true);
         }
