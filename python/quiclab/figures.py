@@ -279,7 +279,9 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
                         "high": mean + half,
                     }
                 )
-    return pl.DataFrame(rows).filter(pl.col("mean").is_not_nan())
+    columns = {"setting": pl.String, "series": pl.String, "source": pl.String}
+    columns |= {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    return pl.DataFrame(rows, schema=columns).filter(pl.col("mean").is_not_nan())
 
 
 def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart | alt.FacetChart:
@@ -292,7 +294,9 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     base = alt.Chart({"values": data.to_dicts()})
     title = with_unit(metric.label, metric.unit)
     means = data["mean"].to_list()
-    scale = alt.Scale(type="log") if min(means) > 0 and max(means) > LOG_ABOVE * min(means) else alt.Scale(zero=False)
+    # a part of a study that was not run has no rows
+    wide = min(means, default=0) > 0 and max(means) > LOG_ABOVE * min(means)
+    scale = alt.Scale(type="log") if wide else alt.Scale(zero=False)
     y = alt.Y(
         "setting:N", sort=list(dict.fromkeys(data["setting"])), title=None, axis=alt.Axis(labelLimit=330, grid=True)
     )
