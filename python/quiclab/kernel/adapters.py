@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from quiclab.errors import RequestError
 from quiclab.kernel import quantities
-from quiclab.kernel.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read, word_of
+from quiclab.kernel.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
 
 #: Folder of the built-in files.
 BUILT_IN: Final = Path(__file__).parent / "adapters"
@@ -93,7 +93,7 @@ class Adapter:
         return next((line for line in lines if line), None)
 
     def accepts(self, options: Mapping[str, Any], end: str = "sender") -> str | None:
-        """Return what is wrong with the options of an end, in the words `field = value: allowed is ...`; None if nothing.
+        """Return what is wrong with the options of an end as `field = value: allowed is ...`; None if nothing is.
 
         Parameters
         ----------
@@ -107,8 +107,10 @@ class Adapter:
             if option is None or end not in option.ends:
                 here = [known for known, other in self.file.options.items() if end in other.ends]
                 names = ", ".join(f"`{known}`" for known in here) or "no options"
-                return f"{end}.{name} = `{value}`: allowed is to leave it out; a {end} of stack `{self.name}` has {names}"
-            if word_of(option, value) is None:
+                return (
+                    f"{end}.{name} = `{value}`: allowed is to leave it out; a {end} of stack `{self.name}` has {names}"
+                )
+            if option.word(value) is None:
                 allowed = (
                     f"a quantity that can be written in {option.unit}"
                     if option.values is None
@@ -163,7 +165,7 @@ class Adapter:
         """Words for the options of an end, defaults for what it leaves out; an empty word counts as left out."""
         given = dict(_flat(table))
         values = {
-            name: word_of(option, given.get(name, option.default))
+            name: option.word(given.get(name, option.default))
             for name, option in self.file.options.items()
             if end in option.ends and given.get(name, option.default) is not None
         }
@@ -294,13 +296,13 @@ def _required(word: str, values: Mapping[str, str]) -> str:
         names = [name for name in PLACEHOLDER.findall(word) if name not in values and name not in LATE]
         raise RequestError(
             f"`{word}`: there is no value for {', '.join(f'{{{name}}}' for name in names)}; "
-            "a word that may be left out stands in a group, such as [..., [\"-C\", \"{congestion_control}\"]]"
+            'a word that may be left out stands in a group, such as [..., ["-C", "{congestion_control}"]]'
         )
     return filled
 
 
 def _fill(word: str, values: Mapping[str, str], *, late: bool) -> str | None:
-    """Put values into a word; None if one has none. Those that are filled at the start of the program stay if `late`."""
+    """Put values into a word; None if one has none. If `late`, those that are filled at the program's start stay."""
     names = PLACEHOLDER.findall(word)
     if any(name not in values and not (late and name in LATE) for name in names):
         return None
