@@ -177,15 +177,16 @@ fn without_hosts(scenario: &mut Scenario) -> Vec<String> {
 }
 
 fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, Machine>, LiveError> {
-    let ends = scenario.flows.keys().enumerate().flat_map(|(index, name)| {
-        [Role::Server, Role::Client].map(|role| quiclab_sim::identity(scenario, index, name, role))
-    });
-    ends.map(|identity| {
-        let machine = Machine::new(&identity, &job.sysctls)
-            .map_err(|reason| LiveError::Host { end: identity.name.clone(), reason })?;
-        Ok((identity.name, machine))
-    })
-    .collect()
+    let mut machines = BTreeMap::new();
+    for (index, name) in scenario.flows.keys().enumerate() {
+        for role in [Role::Server, Role::Client] {
+            let identity = quiclab_sim::identity(scenario, index, name, role);
+            let machine = Machine::new(&identity, &job.sysctls_of(name, role))
+                .map_err(|reason| LiveError::Host { end: identity.name.clone(), reason })?;
+            machines.insert(identity.name, machine);
+        }
+    }
+    Ok(machines)
 }
 
 fn start_servers(

@@ -26,7 +26,9 @@ struct Program {
 
 impl Programs {
     pub(crate) fn from_json(json: &str) -> PyResult<Self> {
-        serde_json::from_str(json).map(Self).map_err(|error| ScenarioError::new_err(format!("programs: {error}")))
+        serde_json::from_str(json)
+            .map(Self)
+            .map_err(|error| ScenarioError::new_err(format!("programs: {error}")))
     }
 
     /// Whether an endpoint's program takes its options, and what it can do.

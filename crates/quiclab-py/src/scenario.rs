@@ -43,7 +43,8 @@ pub(crate) fn resolve(
             Some(programs) => document.load(&|config| programs.validate(config))?,
             None => document.load(&validate)?,
         };
-        let observed = if programs.is_some() { programs::check(&scenario) } else { check_observed(&scenario) };
+        let observed =
+            if programs.is_some() { programs::check(&scenario) } else { check_observed(&scenario) };
         observed
             .and_then(|()| check_traces(&scenario, file))
             .and_then(|()| function::check(&scenario.resolved(), folder_of(file)))
