@@ -9,6 +9,7 @@ mod namespace;
 mod process;
 mod report;
 mod run;
+mod tcp;
 mod timing;
 
 use clap::{Parser, Subcommand};
@@ -31,6 +32,10 @@ enum Command {
         /// The directory with job.json.
         directory: PathBuf,
     },
+    /// Sends over the kernel's TCP: the sender of the stack `linux`.
+    TcpServer(tcp::ServerArguments),
+    /// Receives over the kernel's TCP: the receiver of the stack `linux`.
+    TcpClient(tcp::ClientArguments),
     /// What `run` runs as the first process of its namespaces.
     #[command(hide = true)]
     Supervise {
@@ -47,6 +52,8 @@ fn main() -> ExitCode {
                     "no namespaces ({error}); run as root, or allow user namespaces: `quiclab kernel doctor`"
                 ))
             }),
+        Command::TcpServer(arguments) => tcp::server(&arguments),
+        Command::TcpClient(arguments) => tcp::client(&arguments),
         Command::Supervise { directory } => match supervise(&directory) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string()),
