@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +47,24 @@ def build_id() -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
 
+def live_program() -> Path:
+    """Return the program of the kernel lane, `quiclab-live`: beside this interpreter, or on PATH.
+
+    Raises
+    ------
+    QuiclabError
+        If it is not built.
+    """
+    beside = Path(sys.executable).with_name("quiclab-live")
+    found = str(beside) if beside.is_file() else shutil.which("quiclab-live")
+    if found is None:
+        raise QuiclabError(
+            "the program quiclab-live of the kernel lane is not installed; `make setup` builds it, "
+            "`cargo build --release -p quiclab-live` leaves it in target/release"
+        )
+    return Path(found)
+
+
 @cache
 def source_commit() -> str | None:
     """Return the commit of the checkout that this package lies in; None outside of one.
@@ -68,7 +87,13 @@ def _output(git: str, root: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Literal["toml", "json"] = "toml") -> str:
+def resolve(
+    text: str,
+    file: str,
+    sets: Sequence[tuple[str, str]] = (),
+    form: Literal["toml", "json"] = "toml",
+    programs: str | None = None,
+) -> str:
     """Validate a scenario text and fill in its defaults.
 
     Parameters
@@ -81,6 +106,8 @@ def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Li
         Changes as (path, value), applied before validation.
     form
         What `text` is.
+    programs
+        For the kernel lane: JSON list of the programs that are its stacks.
 
     Returns
     -------
@@ -94,6 +121,6 @@ def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Li
     """
     native = engine()
     try:
-        return str(native.resolve(text, file, list(sets), form))
+        return str(native.resolve(text, file, list(sets), form, programs))
     except native.ScenarioError as error:
         raise RequestError(str(error)) from error

@@ -107,7 +107,9 @@ class Adapter:
             if option is None or end not in option.ends:
                 here = [known for known, other in self.file.options.items() if end in other.ends]
                 names = ", ".join(f"`{known}`" for known in here) or "no options"
-                return f"{end}.{name} = `{value}`: allowed is to leave it out; a {end} of stack `{self.name}` has {names}"
+                return (
+                    f"{end}.{name} = `{value}`: allowed is to leave it out; a {end} of stack `{self.name}` has {names}"
+                )
             if word_of(option, value) is None:
                 allowed = (
                     f"a quantity that can be written in {option.unit}"
@@ -294,7 +296,7 @@ def _required(word: str, values: Mapping[str, str]) -> str:
         names = [name for name in PLACEHOLDER.findall(word) if name not in values and name not in LATE]
         raise RequestError(
             f"`{word}`: there is no value for {', '.join(f'{{{name}}}' for name in names)}; "
-            "a word that may be left out stands in a group, such as [..., [\"-C\", \"{congestion_control}\"]]"
+            'a word that may be left out stands in a group, such as [..., ["-C", "{congestion_control}"]]'
         )
     return filled
 
