@@ -109,6 +109,8 @@ pub enum Payload {
     Empty,
     /// The UDP payload of a real stack.
     Bytes(BytesMut),
+    /// A whole IP packet of a real host, header included.
+    Ip(BytesMut),
     /// A segment of `lab-tcp`: the header as values, the payload as a length.
     Segment(Segment),
     /// A datagram of `lab-quic`: headers and frames as values, the data as lengths.

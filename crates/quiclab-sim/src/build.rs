@@ -74,16 +74,26 @@ pub struct BuildOptions<'a> {
 }
 
 /// A topology and the endpoints whose progress decides when the run ends.
-pub(crate) struct Built {
-    pub(crate) topology: Topology,
+pub struct Built {
+    /// Elements and wires.
+    pub topology: Topology,
+    /// The endpoints.
+    pub ends: Ends,
+}
+
+/// Which elements the endpoints of the flows are, by index in the topology.
+pub struct Ends {
     /// Receivers in the order of the flows.
-    pub(crate) receivers: Vec<usize>,
+    pub receivers: Vec<usize>,
     /// Senders in the order of the flows.
-    pub(crate) senders: Vec<usize>,
+    pub senders: Vec<usize>,
 }
 
 /// Builds all elements of `scenario` (resolved) and wires them.
-pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
+///
+/// # Errors
+/// When a trace, a stack or a function that the scenario names cannot be had.
+pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {
         let trace = read_trace(config, options.base_dir)
@@ -104,17 +114,10 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
     }
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for (index, (name, flow)) in scenario.flows.iter().enumerate() {
-        let protocol = over_ip(flow);
         for (role, end, ends) in
             [(Role::Server, "sender", &mut senders), (Role::Client, "receiver", &mut receivers)]
         {
-            let identity = EndpointIdentity {
-                name: format!("{name}.{end}"),
-                flow: FlowId(index as u32),
-                role,
-                tuple: addresses(index as u32, role, protocol),
-                paths: 1 + flow.paths.len(),
-            };
+            let identity = identity(scenario, index, name, role);
             let operations = operations(scenario, flow, role, options)?;
             let endpoint = build_endpoint(scenario, flow, identity, operations, seed, options)
                 .map_err(|reason| BuildError::Stack { flow: name.clone(), end, reason })?;
@@ -126,7 +129,27 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) 
         let (from, to) = (index(&wire.from.0), index(&wire.to.0));
         topology.wire(from, wire.from.1, wire.only, Target { element: to, port: wire.to.1 })?;
     }
-    Ok(Built { topology, receivers, senders })
+    Ok(Built { topology, ends: Ends { receivers, senders } })
+}
+
+/// Identity of an end of the flow `name`, number `index`: the same in all lanes.
+///
+/// # Panics
+/// If there is no such flow.
+#[must_use]
+pub fn identity(scenario: &Scenario, index: usize, name: &str, role: Role) -> EndpointIdentity {
+    let flow = &scenario.flows[name];
+    let end = match role {
+        Role::Server => "sender",
+        Role::Client => "receiver",
+    };
+    EndpointIdentity {
+        name: format!("{name}.{end}"),
+        flow: FlowId(index as u32),
+        role,
+        tuple: addresses(index as u32, role, over_ip(flow)),
+        paths: 1 + flow.paths.len(),
+    }
 }
 
 fn build_endpoint(

@@ -113,6 +113,11 @@ impl Simulation {
         self.log = Some(log);
     }
 
+    /// Keeps a record of every arrival, departure and drop.
+    pub fn keep_all_records(&mut self) {
+        self.keep_records(PacketLog::new(0..u64::MAX));
+    }
+
     /// Time of the last event.
     #[must_use]
     pub fn now(&self) -> Time {
@@ -176,6 +181,30 @@ impl Simulation {
         self.forward(element)?;
         self.rearm(element, fired);
         Ok(Step::Handled(element))
+    }
+
+    /// Wakes `element` at `now` although it has not asked for it: a driver knows that something waits for it
+    /// outside, such as a packet in a device.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`].
+    ///
+    /// # Panics
+    /// If an event before `now` has not been handled: time would turn back.
+    pub fn rouse(&mut self, element: usize, now: Time) -> Result<(), SimulationError> {
+        assert!(
+            self.now <= now && self.next_event().is_none_or(|due| due >= now),
+            "events before {now} come first"
+        );
+        if now > self.now {
+            self.now = now;
+            self.events_now = 0;
+        }
+        self.count(element)?;
+        self.topology.node_mut(element).element().wake(now, &mut self.outputs);
+        self.forward(element)?;
+        self.rearm(element, false);
+        Ok(())
     }
 
     /// Sends what `element` emitted over its wires.

@@ -14,12 +14,12 @@ mod run;
 mod series;
 mod stacks;
 
-pub use build::{BuildError, BuildOptions, TraceFileError, read_trace};
+pub use build::{BuildError, BuildOptions, Built, Ends, TraceFileError, build, identity, read_trace};
 pub use difference::{Difference, PacketEvent, Side, first_difference};
 pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
 pub use packet_log::{Event, Record};
 pub use quiclab_transport::operations::OperationFunction;
 pub use result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA};
-pub use run::{RunError, RunOptions, RunOutput, RunProgress, run};
+pub use run::{Conclusion, RunError, RunOptions, RunOutput, RunProgress, conclude, run};
 pub use series::Series;
 pub use stacks::{EndpointRequest, FunctionProblem, NativeStacks, Stacks, stacks, validate};

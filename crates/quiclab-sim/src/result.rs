@@ -17,7 +17,7 @@ pub struct RunResult {
     pub scenario: Scenario,
     /// Seed of the run.
     pub seed: u64,
-    /// Where it ran: `sim`.
+    /// Where it ran: `sim` or `kernel`.
     pub lane: &'static str,
     /// Version of quiclab and of each stack used.
     pub versions: BTreeMap<String, String>,
@@ -56,6 +56,8 @@ pub enum EndedBy {
     Delivered,
     /// Nothing was left to happen.
     Idle,
+    /// Somebody stopped it: what there is of it is not a result.
+    Interrupted,
 }
 
 /// What a flow achieved.

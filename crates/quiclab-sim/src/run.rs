@@ -1,6 +1,6 @@
 //! A run: from a resolved scenario and a seed to a result.
 
-use crate::build::{BuildError, BuildOptions, Built, build};
+use crate::build::{BuildError, BuildOptions, Built, Ends, build};
 use crate::event_loop::{Simulation, SimulationError, Step};
 use crate::packet_log::{PacketLog, Record};
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
@@ -86,7 +86,7 @@ pub struct RunOutput {
 /// # Errors
 /// When the scenario cannot be built, the simulation breaks down or the caller interrupts it.
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let Built { topology, senders, receivers } = build(scenario, seed, &options.build)?;
+    let Built { topology, ends } = build(scenario, seed, &options.build)?;
     let observers = (options.packet_observers)(&topology);
     let mut simulation = Simulation::new(topology, observers);
     if let Some(window) = &options.compared {
@@ -95,19 +95,46 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
         log.compare(elements, scenario.flows.keys().map(String::as_str));
         simulation.keep_records(log);
     } else if scenario.record.packets {
-        simulation.keep_records(PacketLog::new(0..u64::MAX));
+        simulation.keep_all_records();
     }
     let mut series = Series::default();
-    let ended_by = drive(&mut simulation, scenario, &receivers, &mut series, options.progress)?;
+    let ended_by = drive(&mut simulation, scenario, &ends.receivers, &mut series, options.progress)?;
     let end = match ended_by {
         EndedBy::DurationOver => Time::ZERO + scenario.duration,
         _ => simulation.now(),
     };
+    conclude(simulation, Conclusion { scenario, seed, lane: "sim", ends, series, ended_by, end })
+}
+
+/// What [`conclude`] needs besides the simulation.
+pub struct Conclusion<'a> {
+    /// The scenario, resolved.
+    pub scenario: &'a Scenario,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Where it ran: `sim` or `kernel`.
+    pub lane: &'static str,
+    /// Its endpoints.
+    pub ends: Ends,
+    /// Time series so far.
+    pub series: Series,
+    /// Why the run ended.
+    pub ended_by: EndedBy,
+    /// When it ended.
+    pub end: Time,
+}
+
+/// Makes the output of a run whose simulation has ended.
+///
+/// # Errors
+/// When the counters of an element do not balance.
+pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Result<RunOutput, RunError> {
+    let Conclusion { scenario, seed, lane, ends, series, ended_by, end } = conclusion;
     check_balance(simulation.topology())?;
     let flows = scenario
         .flows
         .keys()
-        .zip(senders.iter().zip(&receivers))
+        .zip(ends.senders.iter().zip(&ends.receivers))
         .map(|(name, (&sender, &receiver))| {
             (name.clone(), flow_result(simulation.topology_mut(), sender, receiver, end))
         })
@@ -125,7 +152,7 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
         schema: SCHEMA,
         scenario: scenario.clone(),
         seed,
-        lane: "sim",
+        lane,
         versions: versions(scenario),
         digest: simulation.digest.hex(),
         run,

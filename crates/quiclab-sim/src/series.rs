@@ -19,7 +19,7 @@ pub struct Series {
 
 impl Series {
     /// Samples all elements at `now`.
-    pub(crate) fn sample(&mut self, now: Time, topology: &mut Topology) {
+    pub fn sample(&mut self, now: Time, topology: &mut Topology) {
         let mut metrics = Metrics::default();
         for element in 0..topology.len() {
             metrics.0.clear();

@@ -59,6 +59,10 @@ impl Content<'_> {
 /// learns from the SYNs among the segments.
 pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScales) -> usize {
     let (protocol, content, segment) = match &packet.payload {
+        Payload::Ip(bytes) => {
+            out.extend_from_slice(bytes);
+            return bytes.len();
+        }
         Payload::Segment(segment) => (Protocol::Tcp, None, Some(segment)),
         Payload::Quic(datagram) => (Protocol::Udp, Some(Content::Modelled(datagram)), None),
         Payload::Bytes(bytes) if packet.tuple.protocol() == Protocol::Udp => {

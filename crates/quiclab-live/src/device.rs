@@ -1,0 +1,186 @@
+//! A TUN device as an endpoint of the topology: the packets of a namespace enter and leave the elements here.
+
+use crate::ip;
+use crate::timing::{Lateness, MachineClock};
+use bytes::BytesMut;
+use quiclab_core::{
+    ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FlowId, Metrics, Outputs,
+    Packet, Payload, Port, Progress, Role, Time,
+};
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use tun_rs::SyncDevice;
+
+/// Packets read at one time, so that a busy sender does not keep the others waiting.
+const BATCH: usize = 64;
+/// Room for the largest IP packet.
+const LARGEST: usize = 65_535;
+
+/// One end of a flow.
+pub struct Device {
+    tun: Arc<SyncDevice>,
+    clock: MachineClock,
+    flow: FlowId,
+    direction: Direction,
+    /// Number of the next packet.
+    next_id: u64,
+    counters: Counters,
+    progress: Progress,
+    failure: Option<String>,
+    buffer: Vec<u8>,
+    /// Packets whose transmission into the device failed.
+    refused: u64,
+    /// Packets that are not IP.
+    foreign: u64,
+    lateness: Lateness,
+}
+
+impl Device {
+    /// The end `identity` at a device that does not block.
+    #[must_use]
+    pub fn new(identity: &EndpointIdentity, tun: Arc<SyncDevice>, clock: MachineClock) -> Self {
+        let direction = match identity.role {
+            Role::Server => Direction::Down,
+            Role::Client => Direction::Up,
+        };
+        Self {
+            tun,
+            clock,
+            flow: identity.flow,
+            direction,
+            next_id: identity.first_packet_id(),
+            counters: Counters::default(),
+            progress: Progress::default(),
+            failure: None,
+            buffer: vec![0; LARGEST],
+            refused: 0,
+            foreign: 0,
+            lateness: Lateness::default(),
+        }
+    }
+
+    /// Its program has started.
+    pub fn started(&mut self, now: Time) {
+        self.progress.started.get_or_insert(now);
+    }
+
+    /// Its program has ended: with an error, if there is a sentence about it.
+    pub fn ended(&mut self, now: Time, failure: Option<String>) {
+        if let Some(failure) = failure {
+            self.progress.failed = true;
+            self.failure = Some(failure);
+        } else {
+            self.progress.finished.get_or_insert(now);
+        }
+    }
+
+    /// How late packets left the elements, against the time at which they should have.
+    #[must_use]
+    pub fn lateness(&self) -> &Lateness {
+        &self.lateness
+    }
+
+    /// Packets that the device did not take, and packets of other protocols.
+    #[must_use]
+    pub fn lost(&self) -> (u64, u64) {
+        (self.refused, self.foreign)
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tun.as_fd()
+    }
+}
+
+impl Element for Device {
+    /// A packet leaves the elements into the namespace.
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+        self.counters.received.add(packet.size);
+        self.counters.consumed.add(packet.size);
+        let Payload::Ip(mut bytes) = packet.payload else {
+            unreachable!("all endpoints of a live run are devices")
+        };
+        if packet.ecn == Ecn::Ce {
+            ip::mark(&mut bytes);
+        }
+        self.progress.delivered_bytes += ip::parse(&bytes).map_or(0, |header| header.payload_bytes as u64);
+        if self.tun.send(&bytes).is_err() {
+            self.refused += 1;
+        }
+        self.lateness.add(self.clock.now().since(now));
+    }
+
+    /// Packets wait in the device.
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        for _ in 0..BATCH {
+            let length = match self.tun.recv(&mut self.buffer) {
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
+            let bytes = &self.buffer[..length];
+            let Some(header) = ip::parse(bytes) else {
+                self.foreign += 1;
+                continue;
+            };
+            if !self.direction_of(&header) {
+                // router solicitations and the like of the kernel itself
+                self.foreign += 1;
+                continue;
+            }
+            let size = ByteCount::from_bytes(length as u64);
+            self.counters.created.add(size);
+            self.counters.sent.add(size);
+            let packet = Packet {
+                id: self.next_id,
+                flow: self.flow,
+                direction: self.direction,
+                size,
+                tuple: header.tuple,
+                ecn: header.ecn,
+                created: now,
+                payload: Payload::Ip(BytesMut::from(bytes)),
+                ..Packet::default()
+            };
+            self.next_id += 1;
+            out.send(Port(0), packet);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
+        out.count("packets_sent", self.counters.sent.packets);
+        out.count("packets_received", self.counters.received.packets);
+        out.count("payload_bytes_received", self.progress.delivered_bytes);
+        out.count("packets_refused", self.refused);
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        out.count("payload_bytes_received", self.progress.delivered_bytes);
+    }
+}
+
+impl Device {
+    /// Whether a packet is for the other end: multicast of the kernel itself goes nowhere.
+    fn direction_of(&self, header: &ip::Header) -> bool {
+        !header.tuple.destination().ip().is_multicast()
+    }
+}
+
+impl Endpoint for Device {
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+}

@@ -1,0 +1,76 @@
+//! Everything of a run dies with it: a process of its own, in a PID namespace, does the run.
+//!
+//! The kernel kills all processes of a PID namespace when its first one ends, and the first one here ends with
+//! the process that started it, even if that is killed. Namespaces of the network and their devices have no
+//! names (see [`crate::namespace`]), so that they go with the processes. Thus there is nothing to clean up.
+
+use crate::namespace::unshare;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getgid, getuid, kill_process, pidfd_open, set_parent_process_death_signal,
+};
+use rustix::thread::UnshareFlags;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode};
+
+/// Runs this program again with `arguments` as the first process of new namespaces, and waits for it.
+///
+/// Without root a user namespace gives what is needed, where the machine allows that.
+///
+/// # Errors
+/// If the kernel refuses namespaces.
+pub fn isolated(arguments: &[&OsStr]) -> io::Result<ExitCode> {
+    let (user, group) = (getuid(), getgid());
+    if user.is_root() {
+        unshare(UnshareFlags::NEWPID)?;
+    } else {
+        unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWPID)?;
+        std::fs::write("/proc/self/setgroups", "deny")?;
+        std::fs::write("/proc/self/uid_map", format!("0 {} 1", user.as_raw()))?;
+        std::fs::write("/proc/self/gid_map", format!("0 {} 1", group.as_raw()))?;
+    }
+    let requests = stop_requests()?;
+    let mut child = Command::new(std::env::current_exe()?).args(arguments).spawn()?;
+    let pid = Pid::from_child(&child);
+    let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+    let mut told = false;
+    loop {
+        let mut events = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&requests, PollFlags::IN)];
+        match poll(if told { &mut events[..1] } else { &mut events }, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if !told && events[1].revents().contains(PollFlags::IN) {
+            let _ = kill_process(pid, Signal::TERM);
+            told = true;
+        }
+        if let Some(status) = child.try_wait()? {
+            let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+            return Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)));
+        }
+    }
+}
+
+/// Makes the calling process end with the one that started it.
+///
+/// # Errors
+/// If the kernel refuses it.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Readable once SIGINT or SIGTERM has come, which do not end the process any more.
+///
+/// # Errors
+/// If handlers cannot be installed.
+pub fn stop_requests() -> io::Result<UnixStream> {
+    let (reader, writer) = UnixStream::pair()?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
+    }
+    Ok(reader)
+}

@@ -1,0 +1,227 @@
+//! Processes of a run: started in their namespace, watched, stopped.
+
+use crate::job::{PortProtocol, Program, Ready};
+use crate::namespace::Namespace;
+use quiclab_core::Duration;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+use thiserror::Error;
+
+/// Time between two looks at whether a program is ready, or has stopped.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(2);
+/// How much of what a program said last stands in an error.
+const LAST_WORDS: usize = 400;
+
+/// Why a program did not do what it should.
+#[derive(Debug, Error)]
+pub enum ProcessError {
+    /// It cannot be started.
+    #[error("`{command}` cannot be started: {reason}")]
+    Start {
+        /// The command.
+        command: String,
+        /// Why.
+        reason: io::Error,
+    },
+    /// It ended before it was ready.
+    #[error("`{command}` ended ({status}) before it was ready{words}")]
+    Died {
+        /// The command.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said last.
+        words: String,
+    },
+    /// It was not ready in time.
+    #[error("`{command}` was not ready after {timeout}: {awaited}{words}")]
+    NotReady {
+        /// The command.
+        command: String,
+        /// How long was waited.
+        timeout: Duration,
+        /// What did not happen.
+        awaited: String,
+        /// What it said last.
+        words: String,
+    },
+}
+
+/// A process that was started.
+pub struct Process {
+    program: Program,
+    child: Child,
+    /// Readable once it has ended.
+    pidfd: OwnedFd,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Process {
+    /// Starts `program` in `namespace`; what it prints goes to `stem.out` and `stem.err`.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(program: &Program, namespace: &Arc<Namespace>, stem: &Path) -> Result<Self, ProcessError> {
+        let (out, err) = (stem.with_added_extension("out"), stem.with_added_extension("err"));
+        let (task, files) = (program.clone(), (out.clone(), err.clone()));
+        let failed = |reason| ProcessError::Start { command: program.command.join(" "), reason };
+        let child = namespace.within(move || spawn(&task, &files.0, &files.1)).map_err(failed)?;
+        let pid = Pid::from_child(&child);
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
+        Ok(Self { program: program.clone(), child, pidfd, out, err })
+    }
+
+    /// Waits until it can be used.
+    ///
+    /// # Errors
+    /// If it ends before, or takes too long.
+    pub fn await_ready(&mut self, namespace: &Arc<Namespace>) -> Result<(), ProcessError> {
+        let started = Instant::now();
+        let timeout = std::time::Duration::from_nanos(self.program.ready_timeout.as_nanos());
+        loop {
+            if self.is_ready(namespace) {
+                return Ok(());
+            }
+            let command = self.command();
+            if let Some(status) = self.ended() {
+                return Err(ProcessError::Died { command, status, words: self.last_words() });
+            }
+            if started.elapsed() > timeout {
+                let awaited = match &self.program.ready {
+                    Ready::Started => unreachable!("is ready at once"),
+                    Ready::Port { protocol, port } => {
+                        format!("nothing is bound to {} port {port}", protocol.name())
+                    }
+                    Ready::Output { text } => format!("it has not printed `{text}`"),
+                };
+                let timeout = self.program.ready_timeout;
+                return Err(ProcessError::NotReady { command, timeout, awaited, words: self.last_words() });
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn is_ready(&self, namespace: &Arc<Namespace>) -> bool {
+        match &self.program.ready {
+            Ready::Started => true,
+            &Ready::Port { protocol, port } => namespace.within(move || is_bound(protocol, port)),
+            Ready::Output { text } => [&self.out, &self.err]
+                .into_iter()
+                .any(|file| std::fs::read_to_string(file).is_ok_and(|said| said.contains(text))),
+        }
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Readable once it has ended.
+    #[must_use]
+    pub fn pidfd(&self) -> &OwnedFd {
+        &self.pidfd
+    }
+
+    /// Asks it to stop, and kills it if it does not; the status says how it ended, and whether it was killed.
+    pub fn stop(&mut self) -> (Option<ExitStatus>, bool) {
+        if let Some(status) = self.ended() {
+            return (Some(status), false);
+        }
+        self.signal(Signal::TERM);
+        let grace = std::time::Duration::from_nanos(self.program.grace.as_nanos());
+        let asked = Instant::now();
+        while asked.elapsed() < grace {
+            if let Some(status) = self.ended() {
+                return (Some(status), false);
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.signal(Signal::KILL);
+        (self.child.wait().ok(), true)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        // it may have ended just now
+        let _ =
+            if self.program.terminal { kill_process(pid, signal) } else { kill_process_group(pid, signal) };
+    }
+
+    /// The command as a user would type it.
+    #[must_use]
+    pub fn command(&self) -> String {
+        self.program.command.join(" ")
+    }
+
+    /// A sentence about a status that is not a success.
+    #[must_use]
+    pub fn failure(&self, status: ExitStatus) -> Option<String> {
+        let how = match (status.code(), status.signal()) {
+            (Some(0), _) => return None,
+            (Some(code), _) => format!("ended with exit code {code}"),
+            (None, Some(signal)) => format!("was ended by signal {signal}"),
+            (None, None) => "ended".to_owned(),
+        };
+        Some(format!("`{}` {how}{}", self.command(), self.last_words()))
+    }
+
+    fn last_words(&self) -> String {
+        let said =
+            |file: &Path| std::fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let words = [&self.err, &self.out].into_iter().filter_map(|file| said(file).ok());
+        let Some(words) = words.map(|text| text.trim().to_owned()).find(|text| !text.is_empty()) else {
+            return "; it said nothing".to_owned();
+        };
+        let start = words.char_indices().rev().nth(LAST_WORDS).map_or(0, |(index, _)| index);
+        format!("; its last words: {}", words[start..].replace('\n', " / "))
+    }
+}
+
+fn spawn(program: &Program, out: &Path, err: &Path) -> io::Result<Child> {
+    let (name, arguments) = program
+        .command
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"))?;
+    let mut command = Command::new(name);
+    command.args(arguments).envs(&program.environment);
+    if !program.terminal {
+        command.stdin(Stdio::null()).stdout(File::create(out)?).stderr(File::create(err)?).process_group(0);
+    }
+    command.spawn()
+}
+
+impl PortProtocol {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+        }
+    }
+}
+
+/// Whether a socket of the calling thread's namespace is bound to the port (proc_net_tcp of the kernel's documentation).
+fn is_bound(protocol: PortProtocol, port: u16) -> bool {
+    const LISTEN: &str = "0A";
+    let tables: [&str; 2] = match protocol {
+        PortProtocol::Tcp => ["tcp", "tcp6"],
+        PortProtocol::Udp => ["udp", "udp6"],
+    };
+    let wanted = format!(":{port:04X}");
+    tables.iter().any(|table| {
+        std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).is_ok_and(|text| {
+            text.lines().skip(1).any(|line| {
+                let fields: Vec<_> = line.split_whitespace().collect();
+                let bound = fields.get(1).is_some_and(|local| local.ends_with(&wanted));
+                bound && (protocol == PortProtocol::Udp || fields.get(3) == Some(&LISTEN))
+            })
+        })
+    })
+}

