@@ -11,17 +11,17 @@ import os
 import re
 import shutil
 import subprocess
-import tarfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel import patches
 from quiclab.kernel.cache import Kernel, has_seccomp, read_kernel
 from quiclab.kernel.programs import PACKAGES, found, required
-from quiclab.kernel.source import TARBALL, Apt, Source, tree_version
+from quiclab.kernel.source import Apt, Source, tree_version
+from quiclab.kernel.unpack import Progress, ending, unpack
 from quiclab.store import write_atomically
 
 if TYPE_CHECKING:
@@ -35,18 +35,8 @@ ELF_HEADER, ELF_PACKAGE = "gelf.h", "libelf-dev"
 NEEDED_BYTES = 2_500_000_000
 #: Lines that `make` prints for 7.3 with this configuration; others differ by some percent.
 EXPECTED_OBJECTS = 2500
-#: Parts of the source that nothing of this configuration reads: two thirds of it.
-LEFT_OUT = ("Documentation/*/*", "drivers/gpu/drm/amd/include", "tools/testing")
 #: Nothing of the machine or the moment is in the kernel.
 CONSTANT = {"KBUILD_BUILD_USER": "quiclab", "KBUILD_BUILD_HOST": "quiclab", "KBUILD_BUILD_TIMESTAMP": "2023-11-14"}
-CHUNK_BYTES = 1 << 20
-
-
-class Progress(Protocol):
-    """Is told how far a step is."""
-
-    def __call__(self, step: str, done: float, total: float) -> None:
-        """`done` of `total`, in a unit of the step."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +112,7 @@ def check_space(directory: Path, needed_bytes: int = NEEDED_BYTES) -> None:
     free = shutil.disk_usage(directory).free
     if free < needed_bytes:
         raise QuiclabError(
-            f"building the kernel needs {needed_bytes / 1e9:.1f} GB in {directory}, which has {free / 1e9:.1f} GB free; "
+            f"building the kernel needs {needed_bytes / 1e9:.1f} GB in {directory}, where {free / 1e9:.1f} GB are free; "
             "XDG_CACHE_HOME can name another place"
         )
 
@@ -171,7 +161,7 @@ def build(plan: Plan, progress: Progress, force: bool = False) -> Kernel:
                 _remove(path)
         if not (plan.work / "source").exists():
             check_space(plan.work)
-            _unpack(plan, _fetch(plan, progress), progress)
+            unpack(_fetch(plan, progress), plan.work, progress)
         tree, log = plan.work / "source", plan.work / "make.log"
         log.write_bytes(b"")
         version = tree_version(tree)
@@ -204,7 +194,7 @@ def _fetch(plan: Plan, progress: Progress) -> Path:
     log = plan.work / "download.log"
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
-        with _ending(process):
+        with ending(process):
             while True:
                 done = sum(file.stat().st_size for file in folder.iterdir())
                 progress(f"fetching {plan.source}", done, plan.source.size_bytes)
@@ -218,86 +208,6 @@ def _fetch(plan: Plan, progress: Progress) -> Path:
         raise QuiclabError(f"{plan.source} cannot be fetched: {_last_line(log)}")
     files[0].replace(package)
     return package
-
-
-def _unpack(plan: Plan, file: Path, progress: Progress) -> None:
-    """Unpack what building needs to `source`, which is there whole or not at all."""
-    partial, tree = plan.work / "source.partial", plan.work / "source"
-    if partial.exists():
-        shutil.rmtree(partial)
-    step = f"unpacking {plan.source.package}"
-    if file.is_dir():
-        progress(step, 0, 1)
-        shutil.copytree(file, partial, symlinks=True, ignore=shutil.ignore_patterns(".git", "*.o", "*.a"))
-        partial.replace(tree)
-        return
-    partial.mkdir()
-    if file.suffix == ".deb":
-        with _archive_in(file) as (stream, size, name):
-            _untar(stream, size, name, partial, lambda done: progress(step, done, size))
-    else:
-        with file.open("rb") as stream:
-            size = file.stat().st_size
-            _untar(stream, size, file.name, partial, lambda done: progress(step, done, size))
-    folders = list(partial.iterdir())
-    if len(folders) != 1 or not (folders[0] / "arch" / "um" / "Kconfig").is_file():
-        raise QuiclabError(f"{file} holds no Linux source (a folder with arch/um/Kconfig)")
-    folders[0].replace(tree)
-    partial.rmdir()
-
-
-@contextmanager
-def _archive_in(package: Path) -> Iterator[tuple[IO[bytes], int, str]]:
-    """Open the tarball inside a package: stream, size in bytes, and name."""
-    process = subprocess.Popen(
-        [required("dpkg-deb"), "--fsys-tarfile", package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert process.stdout is not None  # noqa: S101 (it is a pipe)
-    with _ending(process), process.stdout as pipe:
-        try:
-            with tarfile.open(fileobj=pipe, mode="r|") as outer:
-                for member in outer:
-                    name = Path(member.name).name
-                    stream = outer.extractfile(member) if member.isfile() and TARBALL.fullmatch(name) else None
-                    if stream is not None:
-                        yield stream, member.size, name
-                        return
-        except tarfile.TarError as error:
-            raise QuiclabError(f"{package} is no readable Debian package ({error})") from error
-    raise QuiclabError(f"the package {package} holds no linux-source-*.tar.*")
-
-
-def _untar(stream: IO[bytes], size: int, name: str, folder: Path, report: Report) -> None:
-    """Feed a tarball to tar, which is ten times faster than Python."""
-    compression = {".xz": "--xz", ".gz": "--gzip", ".bz2": "--bzip2", ".zst": "--zstd"}.get(Path(name).suffix)
-    top = re.sub(r"\.tar(\.\w+)?$", "", name)
-    command = [required("tar"), "--extract", "--directory", str(folder), "--no-same-owner"]
-    command += [compression] if compression else []
-    command += [f"--exclude={top}/{part}" for part in LEFT_OUT]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "XZ_DEFAULTS": "-T0", "LC_ALL": "C"}
-    )
-    assert process.stdin is not None and process.stderr is not None  # noqa: S101, PT018 (they are pipes)
-    done = 0
-    with _ending(process):
-        try:
-            with process.stdin as sink:
-                while piece := stream.read(CHUNK_BYTES):
-                    sink.write(piece)
-                    done += len(piece)
-                    report(done)
-        except BrokenPipeError:
-            pass  # tar says why
-        message = process.stderr.read().decode("utf-8", "replace").strip()
-        if process.wait() != 0 or done != size:
-            raise QuiclabError(f"cannot unpack {name}: {message.splitlines()[0] if message else 'it is cut off'}")
-
-
-class Report(Protocol):
-    """Is told how many bytes are done."""
-
-    def __call__(self, done: int) -> None:
-        """Bytes from the start."""
 
 
 def _configure(tree: Path, log: Path) -> None:
@@ -332,7 +242,7 @@ def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
         command, cwd=tree, env={**os.environ, **CONSTANT}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     assert process.stdout is not None  # noqa: S101 (it is a pipe)
-    with _ending(process), process.stdout as pipe, log.open("ab") as output:
+    with ending(process), process.stdout as pipe, log.open("ab") as output:
         try:
             for line in pipe:
                 output.write(line)
@@ -370,17 +280,6 @@ def _install(plan: Plan, built: Path, version: str) -> Kernel:
         shutil.rmtree(folder)
     partial.replace(folder)
     return kernel
-
-
-@contextmanager
-def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """See to it that a process has ended, whatever happens meanwhile."""
-    try:
-        yield
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
 
 
 def _last_line(log: Path) -> str:

@@ -1,7 +1,8 @@
 """Kernels that have been built, in the user's cache.
 
-Each is a directory `<version>-<hash of configuration and edits>` below `$XDG_CACHE_HOME/quiclab/kernel` with `linux` and
-`metadata.json`. Building happens in `work/` beside them; a kernel's directory appears in one step when it is complete.
+Each is a directory `<version>-<hash of configuration and edits>` below `$XDG_CACHE_HOME/quiclab/kernel`, with `linux`,
+`config` and `metadata.json`. Building happens in `work/` beside them; a kernel's directory appears in one step when it
+is complete.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from quiclab.errors import QuiclabError, RequestError
@@ -56,8 +57,7 @@ def required(name: str) -> str:
 def guest_program() -> Path:
     """Return the file of `quiclab-live`.
 
-    Looked for in the variable `QUICLAB_LIVE`, in the checkout that this package lies in, beside the Python interpreter,
-    and on PATH.
+    Looked for in the variable `QUICLAB_LIVE`, beside the Python interpreter, where `make setup` puts it, and on PATH.
 
     Raises
     ------
@@ -70,13 +70,10 @@ def guest_program() -> Path:
         if not os.access(path, os.X_OK) or not path.is_file():
             raise RequestError(f"{LIVE_VARIABLE} is {named}; it must be the path of the program {LIVE_PROGRAM}")
         return path.absolute()
-    path = Path(__file__).resolve().parents[3] / "target" / "release" / LIVE_PROGRAM
-    if os.access(path, os.X_OK):
-        return path
-    somewhere = found(LIVE_PROGRAM)
+    beside = Path(sys.executable).parent / LIVE_PROGRAM
+    somewhere = str(beside) if os.access(beside, os.X_OK) else found(LIVE_PROGRAM)
     if somewhere is None:
         raise RequestError(
-            f"the program {LIVE_PROGRAM} is missing; `cargo build --release -p {LIVE_PROGRAM}` builds it, and "
-            f"{LIVE_VARIABLE} can name it"
+            f"the program {LIVE_PROGRAM} is missing; `make setup` builds it, and {LIVE_VARIABLE} can name it"
         )
     return Path(somewhere).absolute()

@@ -1,7 +1,7 @@
 """Where the kernel's source comes from: a distribution's package, the newest that can be reached, or a file.
 
-Packages of archives that the system does not use are listed and fetched with a state of apt of its own, below the cache;
-nothing of the system changes. Signatures are checked against Debian's keyring as always.
+Packages of archives that the system does not use are listed and fetched with a state of apt of its own, below the
+cache; nothing of the system changes. Signatures are checked against Debian's keyring as always.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MIRROR = "http://deb.debian.org/debian"
-#: Archives beside the system's own, best first; a later one is asked only if none before has a kernel with seccomp.
-SUITES = ("stable-backports", "sid")
+#: Suites beside the system's own archives. A mirror may renew a suite's codename and its alias at different times.
+SUITES = ("trixie-backports", "stable-backports", "sid")
+#: Is asked only if none before has a kernel with seccomp: its list is long, and its kernels are less tried.
+LAST_RESORT = "sid"
 PACKAGE_NAME = re.compile(r"linux-source-\d[\w.+-]*")
 TARBALL = re.compile(r"linux(-source)?-\d[\w.+~-]*\.tar(\.(xz|gz|bz2|zst))?")
 
@@ -94,7 +96,9 @@ class Apt:
         if self.suite is None:
             return
         if not KEYRING.is_file():
-            raise QuiclabError(f"the keyring {KEYRING} is missing; `apt-get install debian-archive-keyring` installs it")
+            raise QuiclabError(
+                f"the keyring {KEYRING} is missing; `apt-get install debian-archive-keyring` installs it"
+            )
         self._run("apt-get", "update", "--error-on=any")
 
     def offers(self) -> list[Source]:
@@ -200,6 +204,8 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
     best: tuple[Source, Apt] | None = None
     refused = []
     for archive in archives:
+        if archive.name == LAST_RESORT and best is not None and _suffices(best[0], wanted):
+            break
         try:
             archive.update()
             offers = archive.offers()
@@ -211,8 +217,6 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
             fits = wanted in ("newest", offer.package)
             if fits and (best is None or version_key(offer.version) > version_key(best[0].version)):
                 best = (offer, archive)
-        if best is not None and (wanted != "newest" or version_key(best[0].version) >= FIRST_WITH_SECCOMP):
-            break
     if best is None:
         what = "a package linux-source-*" if wanted == "newest" else f"the package {wanted}"
         unreachable = f" ({' and '.join(refused)} could not be asked)" if refused else ""
@@ -222,6 +226,11 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
             "--source can name a .deb, a tarball or a directory with the source"
         )
     return best
+
+
+def _suffices(source: Source, wanted: str) -> bool:
+    """Say whether no other archive needs to be asked."""
+    return wanted != "newest" or version_key(source.version) >= FIRST_WITH_SECCOMP
 
 
 def given_source(path: Path) -> Source:
@@ -234,8 +243,8 @@ def given_source(path: Path) -> Source:
     """
     if not path.exists():
         raise RequestError(
-            f"--source is `{path}`; it must be `newest`, a package such as linux-source-6.12, or the path of a .deb, of a "
-            "tarball or of a directory with the source"
+            f"--source is `{path}`; it must be `newest`, a package such as linux-source-6.12, or the path "
+            "of a .deb, of a tarball or of a directory with the source"
         )
     path = path.resolve()
     if path.is_dir():

@@ -19,23 +19,18 @@ The PID namespace ends with its parent: nothing of a guest outlives the process 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
-import selectors
-import signal
 import subprocess
-import time
-from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.programs import guest_program, required
+from quiclab.kernel.watch import Watched, watch
 from quiclab.store import write_atomically
 
 if TYPE_CHECKING:
@@ -51,10 +46,6 @@ TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdo
 START_NS = 1_700_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
 MOST_SEED = 2**64 - 1
-#: Lines of the console that an error can cite.
-KEPT_LINES = 60
-#: Pipe to the host, so that the guest's console does not wait for a host under load.
-PIPE_BYTES = 1 << 20
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: Addresses are the same in each run, too.
@@ -183,10 +174,12 @@ def boot(
     arguments = kernel_arguments(kernel, memory, syscall_cost_ns)
     files = [str(path.resolve()) for path in (kernel.path, first, result_dir)]
     line = [*isolation(), "--", required("sh"), "-c", SCRIPT, "sh", *files, *arguments]
-    lines, wall_s, cpu_s, timed_out = _watch(line, seed, timeout_s, on_line)
-    if timed_out:
-        raise QuiclabError(f"the guest did not end within {timeout_s:g} s and has been killed{_last(lines)}")
-    return _exit(result_dir / EXIT_FILE, lines, wall_s, cpu_s)
+    # constant width: strings on the host's stack must not move
+    variables = {"PATH": PATH, "HOME": "/", "TMPDIR": "/dev/shm", SEED_VARIABLE: f"{seed:020d}"}  # noqa: S108 (covered)
+    watched = watch(line, variables, timeout_s, on_line)
+    if not watched.ended:
+        raise QuiclabError(f"the guest did not end within {timeout_s:g} s and has been killed{_last(watched.lines)}")
+    return _exit(result_dir / EXIT_FILE, watched)
 
 
 def kernel_arguments(kernel: Kernel, memory: str, syscall_cost_ns: int | None) -> list[str]:
@@ -257,75 +250,7 @@ def _check(
         raise RequestError(f"the guest's syscall_cost_ns is {syscall_cost_ns}; it must be from 0 to 1000000")
 
 
-def _watch(
-    command: list[str], seed: int, timeout_s: float, on_line: Callable[[str], None] | None
-) -> tuple[deque[str], float, float, bool]:
-    """Run the namespaces' command; returns last lines, wall and CPU seconds, and whether it had to be killed."""
-    lines: deque[str] = deque(maxlen=KEPT_LINES)
-    started = time.monotonic()
-    # constant width: strings on the host's stack must not move
-    variables = {"PATH": PATH, "HOME": "/", "TMPDIR": "/dev/shm", SEED_VARIABLE: f"{seed:020d}"}  # noqa: S108 (covered)
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=variables,
-        cwd="/",
-        start_new_session=True,
-    )
-    assert process.stdout is not None  # noqa: S101 (it is a pipe)
-
-    def take(line: bytes) -> None:
-        text = line.decode("utf-8", "replace").rstrip("\r")
-        lines.append(text)
-        if on_line is not None:
-            on_line(text)
-
-    ended = False
-    with process.stdout as pipe:
-        with suppress(OSError):  # a user may have used up what pipes may hold
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        try:
-            ended = _read(pipe, started + timeout_s, take) and _ends(process.pid, started + timeout_s)
-        finally:
-            if not ended:
-                # it has not been waited for, so that its number is still its own
-                os.killpg(process.pid, signal.SIGKILL)
-                while os.read(pipe.fileno(), PIPE_BYTES):
-                    pass  # the pipe ends with the last process of the guest
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-    return lines, time.monotonic() - started, usage.ru_utime + usage.ru_stime, not ended
-
-
-def _read(pipe: IO[bytes], deadline: float, take: Callable[[bytes], None]) -> bool:
-    """Hand over lines until the pipe ends; returns False at the deadline."""
-    rest = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while selector.select(max(0.0, deadline - time.monotonic())):
-            piece = os.read(pipe.fileno(), PIPE_BYTES)
-            *whole, rest = (rest + piece).split(b"\n")
-            for line in whole if piece else filter(None, [rest]):
-                take(line)
-            if not piece:
-                return True
-    return False
-
-
-def _ends(pid: int, deadline: float) -> bool:
-    """Wait for the end of a process, without taking its status; returns False at the deadline."""
-    handle = os.pidfd_open(pid)
-    try:
-        with selectors.DefaultSelector() as selector:
-            selector.register(handle, selectors.EVENT_READ)
-            return bool(selector.select(max(0.0, deadline - time.monotonic())))
-    finally:
-        os.close(handle)
-
-
-def _exit(file: Path, lines: deque[str], wall_s: float, cpu_s: float) -> Exit:
+def _exit(file: Path, watched: Watched) -> Exit:
     """Read how the guest says that it ended."""
     try:
         data = json.loads(file.read_bytes())
@@ -333,15 +258,15 @@ def _exit(file: Path, lines: deque[str], wall_s: float, cpu_s: float) -> Exit:
             raise ValueError
         error, code, number, virtual_s = data["error"], data["code"], data["signal"], data["uptime_ns"] / 1e9
     except FileNotFoundError as error:
-        raise QuiclabError(f"the guest stopped before its command did{_last(lines)}") from error
+        raise QuiclabError(f"the guest stopped before its command did{_last(watched.lines)}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise QuiclabError(f"{file} is not of this version of quiclab ({SCHEMA}); build quiclab-live anew") from error
     if error is not None:
         raise QuiclabError(f"in the guest: {error}")
-    return Exit(code, number, virtual_s, wall_s, cpu_s, tuple(lines))
+    return Exit(code, number, virtual_s, watched.wall_s, watched.cpu_s, watched.lines)
 
 
-def _last(lines: deque[str]) -> str:
+def _last(lines: Sequence[str]) -> str:
     """Return the end of a sentence with the last line of the console."""
     texts = [line.strip() for line in lines if line.strip()]
     # a panic is followed by registers and addresses
