@@ -124,7 +124,7 @@ class BuildProgress:
             self.bar.update(self.task, completed=done, total=total)
         else:
             now = time.monotonic()
-            if step != self.step or now >= self.next_line:
+            if step != self.step or now >= self.next_line or done == total:
                 self.next_line = now + LINE_INTERVAL_S
                 print(f"{step}: {100 * done / max(total, 1):.0f} %", file=self.stream, flush=True)
         self.step = step

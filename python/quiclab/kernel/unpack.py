@@ -122,7 +122,7 @@ def _untar(stream: IO[bytes], size: int, name: str, folder: Path, report: Report
     )
     assert process.stdin is not None and process.stderr is not None  # noqa: S101, PT018 (they are pipes)
     done = 0
-    with ending(process):
+    with ending(process), process.stderr as messages:
         try:
             with process.stdin as sink:
                 while piece := stream.read(CHUNK_BYTES):
@@ -131,6 +131,6 @@ def _untar(stream: IO[bytes], size: int, name: str, folder: Path, report: Report
                     report(done)
         except BrokenPipeError:
             pass  # tar says why
-        message = process.stderr.read().decode("utf-8", "replace").strip()
+        message = messages.read().decode("utf-8", "replace").strip()
         if process.wait() != 0 or done != size:
             raise QuiclabError(f"cannot unpack {name}: {message.splitlines()[0] if message else 'it is cut off'}")

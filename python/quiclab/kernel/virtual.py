@@ -25,6 +25,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -192,7 +193,9 @@ def kernel_arguments(kernel: Kernel, memory: str, syscall_cost_ns: int | None) -
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/dev/shm/init"),
         *("time-travel=inf-cpu", f"time-travel-start={START_NS}"),
         *(["seccomp=on"] if kernel.seccomp else []),
-        *("con=null", "con0=null,fd:1", "ssl=null", "loglevel=4", "quiet", "oops=panic", "panic=-1"),
+        # the kernel would put `console=tty0` behind the arguments of the first program if it were not here
+        *("console=tty0", "con=null", "con0=null,fd:1", "ssl=null"),
+        *("loglevel=4", "quiet", "oops=panic", "panic=-1"),
         *("dummy.numdummies=0", "ifb.numifbs=0"),
         *cost,
         *("--", "guest"),
@@ -269,8 +272,7 @@ def _exit(file: Path, watched: Watched) -> Exit:
 def _last(lines: Sequence[str]) -> str:
     """Return the end of a sentence with the last line of the console."""
     texts = [line.strip() for line in lines if line.strip()]
-    # a panic is followed by registers and addresses
-    reasons = [text for text in texts if "Kernel panic" in text]
-    if reasons:
-        return f": {reasons[0]}"
+    for before, text in pairwise(["", *texts]):
+        if "Kernel panic" in text:  # registers and addresses follow
+            return f": {text}" + (f"; the line before was `{before}`" if before else "")
     return f"; its last line was `{texts[-1]}`" if texts else "; it wrote nothing to its console"
