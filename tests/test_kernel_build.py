@@ -93,6 +93,12 @@ def silent(step: str, done: float, total: float) -> None:
     assert 0 <= done <= max(total, done)
 
 
+def tool(name: str) -> str:
+    path = shutil.which(name)
+    assert path is not None
+    return path
+
+
 def plan_for(path: Path, cache: Path) -> Plan:
     return Plan(given_source(path), None, cache, 2)
 
@@ -252,7 +258,12 @@ def test_a_build_goes_on_where_it_stopped(tree: Path, workshop: Path) -> None:
     (plan.work / "source" / ".config").unlink()
     (plan.work / "source" / ".config").touch()  # nor configured
     steps: list[str] = []
-    kernel = build(plan, lambda step, done, total: steps.append(step))
+
+    def note(step: str, done: float, total: float) -> None:
+        silent(step, done, total)
+        steps.append(step)
+
+    kernel = build(plan, note)
     assert set(steps) == {"compiling"}
     assert kernels(workshop) == [kernel]
 
@@ -275,19 +286,24 @@ def test_sources_are_unpacked_from_archives(tree: Path, workshop: Path, tmp_path
     name = "linux-7.3.4.tar.xz" if kind == "deb" else f"linux-7.3.4.{kind}"
     file = tmp_path / name
     subprocess.run(
-        ["tar", "--create", "--auto-compress", "--file", file, "--directory", tmp_path, tree.name], check=True
+        [tool("tar"), "--create", "--auto-compress", "--file", file, "--directory", tmp_path, tree.name], check=True
     )
     if kind == "deb":
         if shutil.which("dpkg-deb") is None:
             pytest.skip("dpkg-deb is not installed")
         file = package(file, tmp_path)
     plan = plan_for(file, workshop)
-    done: list[float] = []
+    parts: list[float] = []
     plan.work.mkdir(parents=True)
     (plan.work / "source.partial").mkdir()  # an unpacking that was interrupted
     (plan.work / "source.partial" / "rest").touch()
-    unpack.unpack(file, plan.work, lambda step, now, total: done.append(now / total))
-    assert done[-1] == 1
+
+    def note(step: str, done: float, total: float) -> None:
+        silent(step, done, total)
+        parts.append(done / total)
+
+    unpack.unpack(file, plan.work, note)
+    assert parts[-1] == 1
     assert (plan.work / "source" / "Documentation" / "Kconfig").exists()
     assert not (plan.work / "source" / "Documentation" / "much" / "text.rst").exists()
     assert build(plan, silent).version == "7.3.4"
@@ -302,13 +318,13 @@ def package(tarball: Path, folder: Path) -> Path:
     (root / "usr" / "src").mkdir(parents=True)
     tarball.rename(root / "usr" / "src" / tarball.name)
     file = folder / "linux-source-7.3_7.3.4-1_all.deb"
-    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", root, file], check=True, capture_output=True)
+    subprocess.run([tool("dpkg-deb"), "--build", "--root-owner-group", root, file], check=True, capture_output=True)
     return file
 
 
 def test_a_tarball_that_is_cut_off_is_an_error(tree: Path, workshop: Path, tmp_path: Path) -> None:
     file = tmp_path / "linux-7.3.4.tar.xz"
-    subprocess.run(["tar", "--create", "--xz", "--file", file, "--directory", tmp_path, tree.name], check=True)
+    subprocess.run([tool("tar"), "--create", "--xz", "--file", file, "--directory", tmp_path, tree.name], check=True)
     file.write_bytes(file.read_bytes()[:-100])
     plan = plan_for(file, workshop)
     with pytest.raises(QuiclabError, match=r"cannot unpack linux-7\.3\.4\.tar\.xz"):

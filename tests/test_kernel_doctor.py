@@ -51,7 +51,7 @@ def test_the_table_says_yes_or_no(capsys: pytest.CaptureFixture[str], monkeypatc
         Finding("a", "first thing", True, "here"),
         Finding("b", "second thing", False, "nowhere", "look for it"),
     ]
-    monkeypatch.setattr(doctor, "examine", lambda boot: findings)
+    monkeypatch.setattr(doctor, "examine", lambda **_: findings)
     assert cli.invoke(["kernel", "doctor"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if "thing" in line]
     assert lines == [["yes", "first", "thing", "here"], ["no", "second", "thing", "nowhere", "look", "for", "it"]]
@@ -70,7 +70,7 @@ def test_a_boot_is_asked_for(
 
 
 def test_a_machine_without_programs_gets_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "found", lambda name: None)
+    monkeypatch.setattr(doctor, "found", lambda _: None)
     assert doctor.user_prefix() is None
     findings = [
         doctor.privileges(None),
