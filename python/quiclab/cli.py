@@ -15,7 +15,7 @@ from typing import Annotated, Any
 try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
     import typer
 
-    from quiclab import cli_study, show
+    from quiclab import cli_kernel, cli_study, show
     from quiclab.cli_inspect import inspect_command
     from quiclab.cli_lane import AdapterOption, ClockOption, EmulationOption, LaneOption, lane_of
     from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
@@ -43,6 +43,7 @@ stack_app = typer.Typer(help="Engines and profiles, with the source of each valu
 qlog_app = typer.Typer(help="qlog files of runs.", no_args_is_help=True)
 app.add_typer(qlog_app, name="qlog")
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
 
