@@ -1,5 +1,6 @@
 //! `quiclab-live`: the part of the kernel lane that the Python package starts. See docs/kernel.md.
 
+mod columns;
 mod device;
 mod guest;
 mod hosts;
