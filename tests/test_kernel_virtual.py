@@ -13,7 +13,7 @@ import pytest
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel import Exit, Kernel, boot, newest_kernel
-from quiclab.kernel.programs import LIVE_VARIABLE, found, guest_program
+from quiclab.kernel.programs import LIVE_VARIABLE, found, live_program
 from quiclab.kernel.virtual import EXIT_FILE, OUTPUT_FILE, PATH, TASK_FILE, isolation
 
 ENDED = '{"schema":"quiclab.guest/1","code":3,"signal":null,"error":null,"uptime_ns":5000000000}'
@@ -188,10 +188,10 @@ def test_wrong_files_are_refused(script: Callable[[str], Kernel], tmp_path: Path
 
 def test_the_first_program_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(LIVE_VARIABLE, "/bin/true")
-    assert guest_program() == Path("/bin/true")
+    assert live_program() == Path("/bin/true")
     monkeypatch.setenv(LIVE_VARIABLE, str(tmp_path / "nothing"))
     with pytest.raises(RequestError, match=f"{LIVE_VARIABLE} is .*nothing; it must be the path of the program"):
-        guest_program()
+        live_program()
 
 
 # --- with a kernel
@@ -202,7 +202,7 @@ def kernel(namespaces: None) -> Kernel:
     """The newest kernel of the cache; building one is not part of the tests."""
     del namespaces
     try:
-        guest_program()
+        live_program()
         return newest_kernel()
     except RequestError as error:
         pytest.skip(error.sentence)

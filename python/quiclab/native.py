@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,24 +44,6 @@ def build_id() -> str:
     if file is None:
         raise QuiclabError("the engine quiclab._quiclab has no file, so that results cannot name its build")
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
-
-
-def live_program() -> Path:
-    """Return the program of the kernel lane, `quiclab-live`: beside this interpreter, or on PATH.
-
-    Raises
-    ------
-    QuiclabError
-        If it is not built.
-    """
-    beside = Path(sys.executable).with_name("quiclab-live")
-    found = str(beside) if beside.is_file() else shutil.which("quiclab-live")
-    if found is None:
-        raise QuiclabError(
-            "the program quiclab-live of the kernel lane is not installed; `make setup` builds it, "
-            "`cargo build --release -p quiclab-live` leaves it in target/release"
-        )
-    return Path(found)
 
 
 @cache

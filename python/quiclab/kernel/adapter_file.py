@@ -147,7 +147,18 @@ class _Reader:
         self._path = path
 
     def adapter(self, tree: dict[str, Any]) -> AdapterFile:
-        known = "name description protocol workloads version needs options server client collect".split()
+        known = [
+            "name",
+            "description",
+            "protocol",
+            "workloads",
+            "version",
+            "needs",
+            "options",
+            "server",
+            "client",
+            "collect",
+        ]
         self._fields("", tree, known, required=("name", "protocol", "workloads", "server", "client"))
         name = self._text("name", tree["name"])
         if _NAME.fullmatch(name) is None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import QuiclabError
 from quiclab.kernel.build import missing_tools
 from quiclab.kernel.cache import newest_kernel
-from quiclab.kernel.programs import PACKAGES, found, guest_program
+from quiclab.kernel.programs import PACKAGES, found, live_program
 from quiclab.kernel.virtual import boot as boot_guest
 from quiclab.kernel.virtual import isolation
 
@@ -89,7 +89,7 @@ def examine(boot: bool = False) -> list[Finding]:
         *congestion_controls(),
         tcp_probe(prefix),
         build_tools(),
-        live_program(),
+        live(),
         virtual_kernel(),
         *([virtual_boot()] if boot else []),
         *programs(),
@@ -215,10 +215,10 @@ def build_tools() -> Finding:
     return Finding("build_tools", "tools to build a kernel", True, "complete")
 
 
-def live_program() -> Finding:
+def live() -> Finding:
     """Look for the program that runs jobs."""
     try:
-        return Finding("quiclab_live", "program quiclab-live", True, str(guest_program()))
+        return Finding("quiclab_live", "program quiclab-live", True, str(live_program()))
     except QuiclabError as error:
         return Finding("quiclab_live", "program quiclab-live", False, "missing", error.sentence)
 

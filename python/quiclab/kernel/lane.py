@@ -24,9 +24,10 @@ from quiclab.kernel.adapters import Adapter, load_adapters
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.collect import Report, collect
 from quiclab.kernel.columns import read_columns
+from quiclab.kernel.programs import live_program
 from quiclab.kernel.virtual import GUEST_DIRECTORY, boot
 from quiclab.kernel.watch import watch
-from quiclab.native import build_id, live_program, source_commit
+from quiclab.native import build_id, source_commit
 from quiclab.quantity import seconds
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario

@@ -54,7 +54,7 @@ def required(name: str) -> str:
     return path
 
 
-def guest_program() -> Path:
+def live_program() -> Path:
     """Return the file of `quiclab-live`.
 
     Looked for in the variable `QUICLAB_LIVE`, beside the Python interpreter, where `make setup` puts it, and on PATH.

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.kernel.programs import guest_program, required
+from quiclab.kernel.programs import live_program, required
 from quiclab.kernel.watch import Watched, watch
 from quiclab.store import write_atomically
 
@@ -161,7 +161,7 @@ def boot(
         If the machine does not allow namespaces, or the guest failed, or it did not end in time.
     """
     _check(kernel, command, result_dir, seed, timeout_s, memory, syscall_cost_ns)
-    first = init or guest_program()
+    first = init or live_program()
     task = {
         "schema": SCHEMA,
         "command": list(command),
