@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from quiclab.claims import Claim
     from quiclab.criteria import Criterion
+    from quiclab.kernel.lane import Lane
     from quiclab.result import RunResult
 
 Value: TypeAlias = str | int | float
@@ -156,10 +157,26 @@ class Variant:
 
 @dataclass(frozen=True)
 class Engine:
-    """A stack that a study can run with; `runs` bounds the repetitions of slow ones."""
+    """A stack that a study can run with.
+
+    Attributes
+    ----------
+    name
+        How results call it.
+    runs
+        Bound of the repetitions, for slow ones.
+    lane
+        How it runs in the kernel lane; None for the sim lane.
+    """
 
     name: str
     runs: int | None = None
+    lane: Lane | None = None
+
+    @property
+    def lane_name(self) -> str:
+        """The lane as in tables: `sim` or `kernel`."""
+        return "sim" if self.lane is None else "kernel"
 
 
 @dataclass(frozen=True)
@@ -260,6 +277,32 @@ class Study:
     def factor(self, name: str) -> Factor:
         """Return a factor by its short name or its column."""
         return next(factor for factor in self.factors if name in (factor.name, factor.column))
+
+    def engine(self, name: str) -> Engine:
+        """Return an engine of the study by its name."""
+        return next(engine for engine in self.engines if engine.name == name)
+
+    def engines_of(self, lane: str, choice: str) -> tuple[str, ...]:
+        """Read `--engines` as `chosen_engines` does, among the engines of one lane.
+
+        Raises
+        ------
+        RequestError
+            If the study has no such engine there.
+        """
+        there = [engine.name for engine in self.engines if engine.lane_name == lane]
+        if not there:
+            has = ", ".join(f"{engine.name} ({engine.lane_name})" for engine in self.engines)
+            raise RequestError(f"study {self.name} has no engine of the lane {lane}; it has {has}")
+        if choice in ("default", "all"):
+            return tuple(there[:1] if choice == "default" else there)
+        chosen = self.chosen_engines(choice)
+        for name in chosen:
+            if name not in there:
+                raise RequestError(
+                    f"engine `{name}` of study {self.name} is not of the lane {lane}; {', '.join(there)} are"
+                )
+        return chosen
 
     def chosen_engines(self, choice: str) -> tuple[str, ...]:
         """Read `--engines`: `default`, `all`, or names joined by commas.

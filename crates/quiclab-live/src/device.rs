@@ -165,6 +165,8 @@ impl Element for Device {
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        out.count("sent_bytes", self.counters.sent.bytes);
+        out.count("received_bytes", self.counters.received.bytes);
         out.count("payload_bytes_received", self.progress.delivered_bytes);
     }
 }

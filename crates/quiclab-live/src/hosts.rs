@@ -15,7 +15,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 /// Name of the device in its namespace.
 const DEVICE: &str = "quiclab0";
 /// Packets that the kernel keeps for us until we read them: nothing may be lost before the first element.
-const DEVICE_QUEUE_PACKETS: u32 = 100_000;
+const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 /// Largest IP packet that a host sends.
 const MTU: u16 = 1500;
 
@@ -40,7 +40,7 @@ impl Machine {
     /// # Errors
     /// If the kernel refuses the namespace, the device or a setting.
     pub fn new(identity: &EndpointIdentity, sysctls: &BTreeMap<String, String>) -> io::Result<Self> {
-        let namespace = Arc::new(Namespace::new()?);
+        let namespace = Arc::new(Namespace::new().map_err(labelled("the network namespace"))?);
         let address = identity.tuple.source().ip();
         let sysctls = sysctls.clone();
         let tun = namespace.within(move || {
@@ -55,8 +55,9 @@ impl Machine {
             .with(|options| {
                 options.tx_queue_len(DEVICE_QUEUE_PACKETS);
             })
-            .build_sync()?;
-            tun.set_nonblocking(true)?;
+            .build_sync()
+            .map_err(labelled("the TUN device"))?;
+            tun.set_nonblocking(true).map_err(labelled("the TUN device"))?;
             route(&["link", "set", "lo", "up"])?;
             route(&["route", "add", "default", "dev", DEVICE])?;
             io::Result::Ok(tun)
@@ -75,6 +76,11 @@ impl Machine {
             line.and_then(|line| line.split_whitespace().nth(TX_DROPPED)?.parse().ok()).unwrap_or(0)
         })
     }
+}
+
+/// Says what an error is about.
+fn labelled(what: &str) -> impl Fn(io::Error) -> io::Error + '_ {
+    move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 /// Sets `net.ipv4.name` and the like in the namespace of the calling thread.

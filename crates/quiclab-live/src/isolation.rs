@@ -24,6 +24,7 @@ use std::process::{Command, ExitCode};
 /// # Errors
 /// If the kernel refuses namespaces.
 pub fn isolated(arguments: &[&OsStr]) -> io::Result<ExitCode> {
+    end_with_parent()?;
     let (user, group) = (getuid(), getgid());
     if user.is_root() {
         unshare(UnshareFlags::NEWPID)?;

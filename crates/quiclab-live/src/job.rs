@@ -2,7 +2,7 @@
 //!
 //! The Python package writes it: it knows adapters and options of programs. Here only processes are known.
 
-use quiclab_core::Duration;
+use quiclab_core::{Duration, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -30,7 +30,7 @@ pub struct Job {
     pub clock: Clock,
     /// Programs of the flows by name.
     pub flows: BTreeMap<String, Pair>,
-    /// Settings of the network namespaces, such as `net.ipv4.tcp_no_metrics_save`.
+    /// Settings of all network namespaces, such as `net.ipv4.tcp_no_metrics_save`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, String>,
 }
@@ -61,6 +61,9 @@ pub struct Pair {
 pub struct Program {
     /// Command and arguments. `{server_address}`, `{client_address}` and `{directory}` are replaced.
     pub command: Vec<String>,
+    /// Settings of its network namespace beside those of the job.
+    #[serde(default)]
+    pub sysctls: BTreeMap<String, String>,
     /// Variables added to the environment.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
@@ -154,6 +157,18 @@ impl Job {
             return Err(malformed(format!("schema = `{}`: allowed is {SCHEMA}", job.schema)));
         }
         Ok(job)
+    }
+
+    /// Settings of the network namespace at an end of a flow.
+    #[must_use]
+    pub fn sysctls_of(&self, flow: &str, role: Role) -> BTreeMap<String, String> {
+        let pair = self.flows.get(flow);
+        let program = pair.and_then(|pair| match role {
+            Role::Server => pair.server.as_ref(),
+            Role::Client => pair.client.as_ref(),
+        });
+        let own = program.into_iter().flat_map(|program| &program.sysctls);
+        self.sysctls.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
 

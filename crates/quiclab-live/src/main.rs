@@ -1,6 +1,8 @@
 //! `quiclab-live`: the part of the kernel lane that the Python package starts. See docs/kernel.md.
 
+mod columns;
 mod device;
+mod guest;
 mod hosts;
 mod ip;
 mod isolation;
@@ -42,6 +44,9 @@ enum Command {
         /// The directory with job.json.
         directory: PathBuf,
     },
+    /// What the virtual-clock kernel starts as its first process.
+    #[command(hide = true)]
+    Guest,
 }
 
 fn main() -> ExitCode {
@@ -58,6 +63,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string()),
         },
+        Command::Guest => guest::guest(),
     }
 }
 

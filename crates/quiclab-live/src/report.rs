@@ -1,14 +1,17 @@
 //! What a run leaves in its directory: `result.json`, captures, columns of records.
 
+use crate::columns;
 use crate::hosts::Machines;
 use crate::job::{Clock, Job};
 use crate::run::{LiveError, device};
 use crate::timing::{Lateness, LatenessSummary, MachineClock};
 use quiclab_core::scenario::Scenario;
-use quiclab_core::{PacketObserver, Topology};
+use quiclab_core::{Role, Topology};
 use quiclab_sim::{EndedBy, RunOutput, Simulation};
+use quiclab_trace::capture::{Capture, CaptureError, CapturedEndpoints, SharedCapture};
 use serde::Serialize;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 /// Name of the result in the directory.
 pub const RESULT: &str = "result.json";
@@ -91,6 +94,7 @@ impl Report {
         value["run"]["kernel"] = serde_json::to_value(&self).expect("a report has string keys only");
         value["versions"]["linux"] = kernel_release().into();
         let text = serde_json::to_vec_pretty(&value).expect("JSON is text");
+        columns::write(output, directory)?;
         let temporary = directory.join(format!(".{RESULT}.tmp"));
         std::fs::write(&temporary, text)?;
         std::fs::rename(temporary, directory.join(RESULT))?;
@@ -103,14 +107,36 @@ fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Writers of the captures that the scenario asks for.
-///
-/// # Errors
-/// If a file cannot be made.
-pub fn captures(
-    _scenario: &Scenario,
-    _topology: &Topology,
-    _directory: &Path,
-) -> Result<Vec<Box<dyn PacketObserver>>, LiveError> {
-    Ok(Vec::new())
+/// The captures that the scenario asks for, one for each end of each flow.
+#[derive(Default)]
+pub struct Captures(Vec<SharedCapture>);
+
+impl Captures {
+    /// Opens them in `directory`; the observer fills them.
+    #[must_use]
+    pub fn new(scenario: &Scenario, topology: &Topology, directory: &Path) -> (Self, CapturedEndpoints) {
+        let mut captured = CapturedEndpoints::default();
+        let mut captures = Vec::new();
+        if scenario.record.pcapng {
+            for flow in scenario.flows.keys() {
+                for (role, end) in [(Role::Server, "sender"), (Role::Client, "receiver")] {
+                    let name = format!("{flow}.{end}");
+                    let capture = Capture::create(directory.join(format!("{name}.pcapng")), &name);
+                    let capture = Arc::new(Mutex::new(capture));
+                    let element = topology.index(&scenario.endpoint_name(flow, role));
+                    captured.add(element.expect("endpoints are elements"), capture.clone());
+                    captures.push(capture);
+                }
+            }
+        }
+        (Self(captures), captured)
+    }
+
+    /// Closes their files.
+    ///
+    /// # Errors
+    /// The first error of any.
+    pub fn finish(&self) -> Result<(), CaptureError> {
+        self.0.iter().try_for_each(|capture| capture.lock().expect("no holder panics").finish())
+    }
 }

@@ -9,14 +9,15 @@ use crate::hosts::{Machine, Machines};
 use crate::isolation::stop_requests;
 use crate::job::{Clock, Job, JobError};
 use crate::process::{Process, ProcessError};
-use crate::report::{self, Report};
+use crate::report::{Captures, Report};
 use crate::timing::MachineClock;
 use quiclab_core::scenario::{Document, Scenario, Until};
-use quiclab_core::{Duration, Role, Time};
+use quiclab_core::{Duration, PacketObserver, Role, Time};
 use quiclab_sim::{
     BuildError, BuildOptions, Conclusion, EndedBy, RunError, Series, Simulation, SimulationError, Step,
     build, conclude,
 };
+use quiclab_trace::capture::CaptureError;
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::time::{
@@ -66,6 +67,9 @@ pub enum LiveError {
     /// The elements broke down.
     #[error(transparent)]
     Elements(#[from] SimulationError),
+    /// A capture is incomplete.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// The result cannot be made.
     #[error(transparent)]
     Result(#[from] RunError),
@@ -113,8 +117,12 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<(), LiveError> 
     let options =
         BuildOptions { stacks: &stacks, base_dir: Path::new(&job.base_dir), transport_observer: &|_| None };
     let built = build(&scenario, job.seed, &options)?;
-    let captures = report::captures(&scenario, &built.topology, directory)?;
-    let mut simulation = Simulation::new(built.topology, captures);
+    let (captures, captured) = Captures::new(&scenario, &built.topology, directory);
+    let mut observers: Vec<Box<dyn PacketObserver>> = Vec::new();
+    if !captured.is_empty() {
+        observers.push(Box::new(captured));
+    }
+    let mut simulation = Simulation::new(built.topology, observers);
     if scenario.record.packets {
         simulation.keep_all_records();
     }
@@ -151,6 +159,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<(), LiveError> 
         server.stop();
     }
     let Driver { simulation, series, .. } = driver;
+    captures.finish()?;
     let mut report = Report::new(&simulation, &stacks, clock);
     report.warnings.splice(0..0, warnings);
     let ends = built.ends;
@@ -177,15 +186,16 @@ fn without_hosts(scenario: &mut Scenario) -> Vec<String> {
 }
 
 fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, Machine>, LiveError> {
-    let ends = scenario.flows.keys().enumerate().flat_map(|(index, name)| {
-        [Role::Server, Role::Client].map(|role| quiclab_sim::identity(scenario, index, name, role))
-    });
-    ends.map(|identity| {
-        let machine = Machine::new(&identity, &job.sysctls)
-            .map_err(|reason| LiveError::Host { end: identity.name.clone(), reason })?;
-        Ok((identity.name, machine))
-    })
-    .collect()
+    let mut machines = BTreeMap::new();
+    for (index, name) in scenario.flows.keys().enumerate() {
+        for role in [Role::Server, Role::Client] {
+            let identity = quiclab_sim::identity(scenario, index, name, role);
+            let machine = Machine::new(&identity, &job.sysctls_of(name, role))
+                .map_err(|reason| LiveError::Host { end: identity.name.clone(), reason })?;
+            machines.insert(identity.name, machine);
+        }
+    }
+    Ok(machines)
 }
 
 fn start_servers(

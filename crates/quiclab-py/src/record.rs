@@ -2,11 +2,8 @@
 
 use crate::acks::{AckLog, AckRecord, EndpointAcks};
 use quiclab_core::scenario::{Record, Scenario};
-use quiclab_core::{
-    DropReason, EndpointIdentity, Packet, PacketObserver, Port, Time, Topology, TransportEvent,
-    TransportObserver,
-};
-use quiclab_trace::pcapng::{Heading, PcapngWriter};
+use quiclab_core::{EndpointIdentity, PacketObserver, Time, Topology, TransportEvent, TransportObserver};
+use quiclab_trace::capture::{Capture, CapturedEndpoints, SharedCapture};
 use quiclab_trace::qlog::{QlogStatus, QlogTrace, QlogWriter};
 use std::fs::File;
 use std::io;
@@ -19,56 +16,8 @@ pub(crate) struct Recorder {
     title: String,
     record: Record,
     qlogs: Mutex<Vec<(PathBuf, QlogStatus)>>,
-    captures: Mutex<Vec<(EndpointIdentity, Arc<Mutex<Capture>>)>>,
+    captures: Mutex<Vec<(EndpointIdentity, SharedCapture)>>,
     acks: AckLog,
-}
-
-/// The capture of one endpoint, as if taken on its host: secrets come from its transport, packets from
-/// the event loop. One file an endpoint, because a dissector that sees each packet twice loses count of
-/// key updates.
-struct Capture {
-    path: PathBuf,
-    writer: Option<PcapngWriter<File>>,
-    /// The last packet that arrived, not yet written: the secrets that it brings come before it.
-    arrived: Option<(Time, Packet)>,
-    error: Option<io::Error>,
-}
-
-impl Capture {
-    fn new(path: PathBuf, interface: &str) -> Self {
-        match File::create(&path).and_then(|file| PcapngWriter::new(file, &[interface])) {
-            Ok(writer) => Self { path, writer: Some(writer), arrived: None, error: None },
-            Err(error) => Self { path, writer: None, arrived: None, error: Some(error) },
-        }
-    }
-
-    fn attempt(&mut self, write: impl FnOnce(&mut PcapngWriter<File>) -> io::Result<()>) {
-        if let (Some(writer), None) = (&mut self.writer, &self.error) {
-            self.error = write(writer).err();
-        }
-    }
-
-    fn arrival(&mut self, now: Time, packet: &Packet) {
-        self.write_arrived();
-        self.arrived = Some((now, packet.clone()));
-    }
-
-    fn departure(&mut self, now: Time, packet: &Packet) {
-        self.write_arrived();
-        self.attempt(|writer| writer.packet(now, 0, packet, Heading::Outbound));
-    }
-
-    fn write_arrived(&mut self) {
-        if let Some((at, packet)) = self.arrived.take() {
-            self.attempt(|writer| writer.packet(at, 0, &packet, Heading::Inbound));
-        }
-    }
-
-    fn finish(&mut self) -> Result<(), String> {
-        self.write_arrived();
-        let closed = self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop));
-        self.error.take().or(closed.err()).map_or(Ok(()), |error| Err(unwritable(&self.path, &error)))
-    }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> String {
@@ -112,9 +61,9 @@ impl Recorder {
         writer
     }
 
-    fn capture(&self, identity: &EndpointIdentity) -> Arc<Mutex<Capture>> {
+    fn capture(&self, identity: &EndpointIdentity) -> SharedCapture {
         let path = self.folder.join(format!("{}.pcapng", identity.name));
-        let capture = Arc::new(Mutex::new(Capture::new(path, &identity.name)));
+        let capture = Arc::new(Mutex::new(Capture::create(path, &identity.name)));
         self.captures.lock().expect("no holder panics").push((identity.clone(), capture.clone()));
         capture
     }
@@ -125,14 +74,14 @@ impl Recorder {
         scenario: &Scenario,
         topology: &Topology,
     ) -> Vec<Box<dyn PacketObserver>> {
-        let mut at = vec![None; topology.len()];
+        let mut captured = CapturedEndpoints::default();
         for (identity, capture) in self.captures.lock().expect("no holder panics").iter() {
             let flow = scenario.flows.keys().nth(identity.flow.0 as usize).expect("a flow for each endpoint");
             let element =
                 topology.index(&scenario.endpoint_name(flow, identity.role)).expect("endpoints are elements");
-            at[element] = Some(capture.clone());
+            captured.add(element, capture.clone());
         }
-        if at.iter().all(Option::is_none) { Vec::new() } else { vec![Box::new(Tapped { at })] }
+        if captured.is_empty() { Vec::new() } else { vec![Box::new(captured)] }
     }
 
     /// The acknowledgements of all endpoints, in the order of arrival.
@@ -151,7 +100,8 @@ impl Recorder {
             }
         }
         let captures = self.captures.lock().expect("no holder panics");
-        captures.iter().try_for_each(|(_, capture)| capture.lock().expect("no holder panics").finish())
+        let finish = |capture: &SharedCapture| capture.lock().expect("no holder panics").finish();
+        captures.iter().try_for_each(|(_, capture)| finish(capture)).map_err(|error| error.to_string())
     }
 }
 
@@ -169,7 +119,7 @@ impl io::Write for Broken {
 
 struct Observer {
     qlog: Option<QlogWriter>,
-    capture: Option<Arc<Mutex<Capture>>>,
+    capture: Option<SharedCapture>,
     acks: Option<EndpointAcks>,
 }
 
@@ -182,31 +132,7 @@ impl TransportObserver for Observer {
             acks.add(now, packets, bytes);
         }
         if let (Some(capture), TransportEvent::Secret(line)) = (&self.capture, event) {
-            capture.lock().expect("no holder panics").attempt(|writer| writer.secret(line));
+            capture.lock().expect("no holder panics").secret(line);
         }
     }
-}
-
-/// Captures what passes the endpoints.
-struct Tapped {
-    /// The capture by element; `None` for elements inside the network.
-    at: Vec<Option<Arc<Mutex<Capture>>>>,
-}
-
-impl Tapped {
-    fn capture(&self, element: usize, add: impl FnOnce(&mut Capture)) {
-        if let Some(capture) = &self.at[element] {
-            add(&mut capture.lock().expect("no holder panics"));
-        }
-    }
-}
-
-impl PacketObserver for Tapped {
-    fn departure(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
-        self.capture(element, |capture| capture.departure(now, packet));
-    }
-    fn arrival(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
-        self.capture(element, |capture| capture.arrival(now, packet));
-    }
-    fn discard(&mut self, _: Time, _: usize, _: DropReason, _: &Packet) {}
 }

@@ -4,6 +4,7 @@
 //! ends, and returns the result. Nothing here reads a clock; trace files are read while building.
 
 mod build;
+mod columns;
 mod deadlines;
 mod difference;
 mod digest;
@@ -15,6 +16,7 @@ mod series;
 mod stacks;
 
 pub use build::{BuildError, BuildOptions, Built, Ends, TraceFileError, build, identity, read_trace};
+pub use columns::Table;
 pub use difference::{Difference, PacketEvent, Side, first_difference};
 pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
 pub use packet_log::{Event, Record};

@@ -2,11 +2,12 @@
 //!
 //! - [`qlog`]: what a QUIC transport did, for qlog tools; export to qlog 0.3 for qvis.
 //! - [`inspect`]: what a qlog file of any stack holds, as a JSON document.
-//! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark.
+//! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark; [`capture`]: one file an endpoint.
 //!
 //! Virtual time starts at [`EPOCH_UNIX_SECONDS`] in every format that wants calendar time, so that
 //! a qlog and a capture of one run line up.
 
+pub mod capture;
 pub mod inspect;
 mod ip;
 pub mod pcapng;

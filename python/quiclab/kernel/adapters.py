@@ -19,6 +19,7 @@ from typing import Any, Final
 from quiclab.errors import RequestError
 from quiclab.kernel import quantities
 from quiclab.kernel.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
+from quiclab.kernel.programs import LIVE_PROGRAM, live_program
 
 #: Folder of the built-in files.
 BUILT_IN: Final = Path(__file__).parent / "adapters"
@@ -174,7 +175,7 @@ class Adapter:
     def _standard(self, placeholders: Mapping[str, str]) -> dict[str, str]:
         return {
             "python": sys.executable,
-            "quiclab_live": str(quiclab_live()),
+            "quiclab_live": _live(),
             "adapters": str(self.file.path.parent.resolve()),
             "programs": str(programs_folder()),
             "certificate": str(BUILT_IN / "certificate.pem"),
@@ -238,15 +239,12 @@ def programs_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quiclab" / "programs"
 
 
-def quiclab_live() -> Path:
-    """Return where `quiclab-live` is: `$QUICLAB_LIVE`, on PATH, or the newest build of the checkout."""
-    named = os.environ.get("QUICLAB_LIVE") or shutil.which("quiclab-live")
-    if named:
-        return Path(named)
-    target = Path(__file__).resolve().parents[3] / "target"
-    builds = [target / profile / "quiclab-live" for profile in ("release", "debug")]
-    there = [build for build in builds if build.exists()]
-    return max(there, key=lambda build: build.stat().st_mtime) if there else builds[0]
+def _live() -> str:
+    """Return where `quiclab-live` is; its bare name where it is missing, so that adapters can be listed without it."""
+    try:
+        return str(live_program())
+    except RequestError:
+        return LIVE_PROGRAM
 
 
 def _kind(workload: Mapping[str, Any]) -> str:

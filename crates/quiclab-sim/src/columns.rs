@@ -1,0 +1,83 @@
+//! What a run has recorded as packed columns, little-endian: the form in which Python takes it, from the
+//! extension or from files.
+
+use crate::packet_log::Record;
+use crate::run::RunOutput;
+use quiclab_core::TapRecords;
+
+/// A table: columns of equal length, and the names that numbers in them stand for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Columns with their names.
+    pub columns: Vec<(&'static str, Vec<u8>)>,
+    /// Names by number, such as `element_names`.
+    pub names: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Table {
+    /// With a column of `values`, each as the bytes that `of` gives.
+    #[must_use]
+    pub fn column<T: Copy, const N: usize>(
+        mut self,
+        name: &'static str,
+        values: &[T],
+        of: impl Fn(T) -> [u8; N],
+    ) -> Self {
+        self.columns.push((name, values.iter().flat_map(|value| of(*value)).collect()));
+        self
+    }
+
+    /// With a list of names.
+    #[must_use]
+    pub fn names(mut self, name: &'static str, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.names.push((name, names.into_iter().map(Into::into).collect()));
+        self
+    }
+}
+
+impl RunOutput {
+    /// Time series: `time_ns`, `element`, `metric`, `value`.
+    #[must_use]
+    pub fn series_table(&self) -> Table {
+        let series = &self.series;
+        Table::default()
+            .column("time_ns", &series.time_ns, i64::to_le_bytes)
+            .column("element", &series.element, u32::to_le_bytes)
+            .column("metric", &series.metric, u32::to_le_bytes)
+            .column("value", &series.value, f64::to_le_bytes)
+            .names("element_names", self.element_names.iter())
+            .names("metric_names", series.metric_names.iter().copied())
+    }
+
+    /// Packet records: `time_ns`, `element`, `event`, `port`, `flow`, `direction`, `size_bytes`, `packet_id`.
+    #[must_use]
+    pub fn packets_table(&self) -> Table {
+        let records = &self.packets;
+        Table::default()
+            .column("time_ns", records, |r: Record| r.time.as_nanos().to_le_bytes())
+            .column("element", records, |r: Record| r.element.to_le_bytes())
+            .column("event", records, |r: Record| [r.event as u8])
+            .column("port", records, |r: Record| r.port.to_le_bytes())
+            .column("flow", records, |r: Record| r.flow.to_le_bytes())
+            .column("direction", records, |r: Record| [r.direction])
+            .column("size_bytes", records, |r: Record| (r.size_bytes as u32).to_le_bytes())
+            .column("packet_id", records, |r: Record| r.packet.to_le_bytes())
+            .names("element_names", self.element_names.iter())
+            .names("flow_names", self.result.scenario.flows.keys())
+    }
+
+    /// Records of the taps by name: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
+    #[must_use]
+    pub fn tap_tables(&self) -> Vec<(&str, Table)> {
+        self.taps.iter().map(|(name, records)| (name.as_str(), tap_table(records))).collect()
+    }
+}
+
+fn tap_table(records: &TapRecords) -> Table {
+    Table::default()
+        .column("time_ns", &records.times, |time| time.as_nanos().to_le_bytes())
+        .column("packet_id", &records.ids, u64::to_le_bytes)
+        .column("flow", &records.flows, |flow| flow.0.to_le_bytes())
+        .column("direction", &records.directions, |direction| [direction as u8])
+        .column("size_bytes", &records.sizes_bytes, u32::to_le_bytes)
+}
