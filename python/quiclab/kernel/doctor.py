@@ -15,6 +15,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError
+from quiclab.kernel import adapters
 from quiclab.kernel.build import missing_tools
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.programs import PACKAGES, found, live_program
@@ -98,8 +99,17 @@ def examine(boot: bool = False) -> list[Finding]:
 
 
 def programs() -> list[Finding]:
-    """Return the programs that adapters start; there are none yet."""
-    return []
+    """Look for what the built-in programs need; none of them has to be there."""
+    return [
+        Finding(
+            f"program_{program['name']}",
+            f"program `{program['name']}`",
+            not program["missing"],
+            "nothing" if program["missing"] else program["version"] or "there",
+            "; ".join(program["missing"]),
+        )
+        for program in adapters.programs()
+    ]
 
 
 def user_prefix() -> list[str] | None:
