@@ -144,6 +144,8 @@ def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
                 "settings": len(item.lines),
                 "median_difference": rounded(item.median),
                 "median_limit": criterion.median_limit,
+                "mean_difference": rounded(item.mean),
+                "mean_limit": criterion.mean_limit,
                 "lines": [
                     {
                         **dict(zip(columns, line.key, strict=False)),  # fewer where settings are judged together

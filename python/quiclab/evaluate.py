@@ -40,8 +40,8 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
     present = {str(stack["name"]) for stack in json.loads(native_engine().stacks())}
 
     def runs(name: str) -> bool:
-        lane = study.engine(name).lane
-        return name in present if lane is None else lane.problem() is None
+        engine = study.engine(name)
+        return (engine.needs or name) in present if engine.lane is None else engine.lane.problem() is None
 
     return [name for name in names if runs(name)], [name for name in names if not runs(name)]
 

@@ -6,7 +6,7 @@ A study file in `studies/` builds these values and lists them as `STUDIES`; it r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -167,11 +167,17 @@ class Engine:
         Bound of the repetitions, for slow ones.
     lane
         How it runs in the kernel lane; None for the sim lane.
+    needs
+        Stack of the sim lane that the build must have; by default the one of the same name.
+    stacks
+        Programs that stand for stacks which a configuration names: the name of a stack, and that of the program.
     """
 
     name: str
     runs: int | None = None
     lane: Lane | None = None
+    needs: str = ""
+    stacks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lane_name(self) -> str:
@@ -383,6 +389,10 @@ class Study:
             labels[factor.column] = value
             merged.update(factor.changes(value))
         merged.update(changes)
+        programs = self.engine(engine).stacks
+        for path, stack in merged.items():
+            if path.endswith(".stack"):
+                merged[path] = programs.get(str(stack), stack)
         return Point(engine, variant, configuration.name, labels, merged, runs)
 
     @property

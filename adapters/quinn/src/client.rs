@@ -107,8 +107,7 @@ async fn transfer(arguments: &ClientArguments, report: &RefCell<Report>) -> Resu
 fn config(arguments: &ClientArguments) -> Result<ClientConfig, String> {
     let wrong = |reason: &dyn std::error::Error| format!("{}: {reason}", arguments.certificate.display());
     let mut roots = RootCertStore::empty();
-    let certificate =
-        CertificateDer::from_pem_file(&arguments.certificate).map_err(|error| wrong(&error))?;
+    let certificate = CertificateDer::from_pem_file(&arguments.certificate).map_err(|error| wrong(&error))?;
     roots.add(certificate).map_err(|error| wrong(&error))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)

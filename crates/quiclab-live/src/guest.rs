@@ -198,7 +198,8 @@ fn run(task: &Task) -> Exit {
 /// Writes how it ended, whole or not at all, and sees to it that the host has it.
 fn report(exit: Exit) -> io::Result<()> {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let uptime_ns = u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0);
+    let uptime_ns =
+        u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0);
     let exit = Exit { schema: SCHEMA, uptime_ns, ..exit };
     if let Some(error) = &exit.error {
         say(error);

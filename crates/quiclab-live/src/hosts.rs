@@ -1,9 +1,10 @@
 //! The hosts of a run: a network namespace with a TUN device for each end of each flow.
 
+use crate::command::succeed;
 use crate::device::Device;
 use crate::namespace::Namespace;
 use crate::timing::MachineClock;
-use quiclab_core::{Endpoint, EndpointIdentity, StackError};
+use quiclab_core::{Endpoint, StackError};
 use quiclab_sim::{EndpointRequest, Stacks};
 use std::collections::BTreeMap;
 use std::io;
@@ -14,6 +15,8 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Name of the device in its namespace.
 const DEVICE: &str = "quiclab0";
+/// The same in the machine's own network, where there may be several: the kernel gives the number.
+const SHARED_DEVICE: &str = "quiclab%d";
 /// Packets that the kernel keeps for us until we read them: nothing may be lost before the first element.
 const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 /// Largest IP packet that a host sends.
@@ -26,6 +29,19 @@ pub struct Machine {
     /// Its address.
     pub address: IpAddr,
     tun: Arc<SyncDevice>,
+    /// Name of the device there.
+    device: String,
+}
+
+/// Where an end of a flow is.
+pub enum Place {
+    /// In a network of its own.
+    Own {
+        /// Settings of that network by name.
+        sysctls: BTreeMap<String, String>,
+    },
+    /// In the network of the machine itself.
+    Shared,
 }
 
 /// All ends by their names, such as `main.sender`. As [`Stacks`] they make the endpoints of a topology.
@@ -35,19 +51,22 @@ pub struct Machines {
 }
 
 impl Machine {
-    /// A host with the address that `identity` has in every lane.
+    /// A host with this address, whose packets to `peer` come to us; all packets in a network of its own.
     ///
     /// # Errors
     /// If the kernel refuses the namespace, the device or a setting.
-    pub fn new(identity: &EndpointIdentity, sysctls: &BTreeMap<String, String>) -> io::Result<Self> {
-        let namespace = Arc::new(Namespace::new().map_err(labelled("the network namespace"))?);
-        let address = identity.tuple.source().ip();
-        let sysctls = sysctls.clone();
-        let tun = namespace.within(move || {
-            for (name, value) in &sysctls {
-                set(name, value)?;
+    pub fn new(place: Place, address: IpAddr, peer: IpAddr) -> io::Result<Self> {
+        let (namespace, name) = match place {
+            Place::Own { .. } => (Namespace::new()?, DEVICE),
+            Place::Shared => (Namespace::of_the_machine(), SHARED_DEVICE),
+        };
+        let (tun, device) = namespace.within(move || {
+            if let Place::Own { sysctls } = &place {
+                for (name, value) in sysctls {
+                    set(name, value)?;
+                }
             }
-            let builder = DeviceBuilder::new().name(DEVICE).mtu(MTU);
+            let builder = DeviceBuilder::new().name(name).mtu(MTU);
             let tun = match address {
                 IpAddr::V4(address) => builder.ipv4(address, 32, None),
                 IpAddr::V6(address) => builder.ipv6(address, 128),
@@ -56,31 +75,35 @@ impl Machine {
                 options.tx_queue_len(DEVICE_QUEUE_PACKETS);
             })
             .build_sync()
-            .map_err(labelled("the TUN device"))?;
-            tun.set_nonblocking(true).map_err(labelled("the TUN device"))?;
-            route(&["link", "set", "lo", "up"])?;
-            route(&["route", "add", "default", "dev", DEVICE])?;
-            io::Result::Ok(tun)
+            .map_err(no_device)?;
+            tun.set_nonblocking(true)?;
+            let device = tun.name()?;
+            match place {
+                Place::Own { .. } => {
+                    succeed("ip", &["link", "set", "lo", "up"])?;
+                    succeed("ip", &["route", "add", "default", "dev", &device])?;
+                }
+                Place::Shared => {
+                    succeed("ip", &["route", "add", &peer.to_string(), "dev", &device])?;
+                }
+            }
+            io::Result::Ok((tun, device))
         })?;
-        Ok(Self { namespace, address, tun: Arc::new(tun) })
+        Ok(Self { namespace: Arc::new(namespace), address, tun: Arc::new(tun), device })
     }
 
     /// Packets that the kernel dropped because we did not read them in time.
     #[must_use]
     pub fn overflowed(&self) -> u64 {
         const TX_DROPPED: usize = 11;
-        self.namespace.within(|| {
+        let device = self.device.clone();
+        self.namespace.within(move || {
             let table = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
             let line =
-                table.lines().find_map(|line| line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':'));
+                table.lines().find_map(|line| line.trim_start().strip_prefix(&device)?.strip_prefix(':'));
             line.and_then(|line| line.split_whitespace().nth(TX_DROPPED)?.parse().ok()).unwrap_or(0)
         })
     }
-}
-
-/// Says what an error is about.
-fn labelled(what: &str) -> impl Fn(io::Error) -> io::Error + '_ {
-    move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 /// Sets `net.ipv4.name` and the like in the namespace of the calling thread.
@@ -90,17 +113,17 @@ fn set(name: &str, value: &str) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("sysctl {name} = {value}: {error}")))
 }
 
-/// Runs `ip` in the namespace of the calling thread.
-fn route(arguments: &[&str]) -> io::Result<()> {
-    let command = || format!("`ip {}`", arguments.join(" "));
-    let done = std::process::Command::new("ip").args(arguments).output().map_err(|error| {
-        io::Error::new(error.kind(), format!("{} cannot be started: {error}; install iproute2", command()))
-    })?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&done.stderr);
-    Err(io::Error::other(format!("{} failed: {}", command(), said.trim())))
+/// A sentence about a device that cannot be had.
+fn no_device(error: io::Error) -> io::Error {
+    let sentence = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "there is no /dev/net/tun: load the kernel module `tun` (modprobe tun), or give the container that device"
+                .to_owned()
+        }
+        io::ErrorKind::PermissionDenied => format!("no TUN device may be made ({error}): run as root"),
+        _ => format!("no TUN device: {error}"),
+    };
+    io::Error::new(error.kind(), sentence)
 }
 
 impl Machines {

@@ -5,6 +5,7 @@
 //! names (see [`crate::namespace`]), so that they go with the processes. Thus there is nothing to clean up.
 
 use crate::namespace::unshare;
+use crate::process::exit_code;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -14,8 +15,8 @@ use rustix::thread::UnshareFlags;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
 /// Runs this program again with `arguments` as the first process of new namespaces, and waits for it.
 ///
@@ -23,7 +24,7 @@ use std::process::{Command, ExitCode};
 ///
 /// # Errors
 /// If the kernel refuses namespaces.
-pub fn isolated(arguments: &[&OsStr]) -> io::Result<ExitCode> {
+pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode> {
     end_with_parent()?;
     let (user, group) = (getuid(), getgid());
     if user.is_root() {
@@ -34,7 +35,7 @@ pub fn isolated(arguments: &[&OsStr]) -> io::Result<ExitCode> {
         std::fs::write("/proc/self/uid_map", format!("0 {} 1", user.as_raw()))?;
         std::fs::write("/proc/self/gid_map", format!("0 {} 1", group.as_raw()))?;
     }
-    let requests = stop_requests()?;
+    let requests = stop_requests(by_interrupt)?;
     let mut child = Command::new(std::env::current_exe()?).args(arguments).spawn()?;
     let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
@@ -50,8 +51,7 @@ pub fn isolated(arguments: &[&OsStr]) -> io::Result<ExitCode> {
             told = true;
         }
         if let Some(status) = child.try_wait()? {
-            let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-            return Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)));
+            return Ok(ExitCode::from(exit_code(status)));
         }
     }
 }
@@ -64,14 +64,21 @@ pub fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Readable once SIGINT or SIGTERM has come, which do not end the process any more.
+/// Readable once SIGTERM has come, or SIGINT if that is a request, too: neither ends the process any more. Programs
+/// that are started have them as they were.
 ///
 /// # Errors
 /// If handlers cannot be installed.
-pub fn stop_requests() -> io::Result<UnixStream> {
+pub fn stop_requests(by_interrupt: bool) -> io::Result<UnixStream> {
     let (reader, writer) = UnixStream::pair()?;
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
+    signal_hook::low_level::pipe::register(signal_hook::consts::SIGTERM, writer.try_clone()?)?;
+    if by_interrupt {
+        signal_hook::low_level::pipe::register(signal_hook::consts::SIGINT, writer)?;
+    } else {
+        // typed at the terminal, they are for the program that has it
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
+            signal_hook::flag::register(signal, Arc::default())?;
+        }
     }
     Ok(reader)
 }

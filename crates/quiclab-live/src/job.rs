@@ -2,7 +2,7 @@
 //!
 //! The Python package writes it: it knows adapters and options of programs. Here only processes are known.
 
-use quiclab_core::{Duration, Role};
+use quiclab_core::Duration;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -28,9 +28,15 @@ pub struct Job {
     pub base_dir: String,
     /// Which clock the machine has.
     pub clock: Clock,
+    /// What stands for the links.
+    #[serde(default)]
+    pub emulation: Emulation,
+    /// With netem, where the delay of a link takes place.
+    #[serde(default)]
+    pub delay_stage: DelayStage,
     /// Programs of the flows by name.
     pub flows: BTreeMap<String, Pair>,
-    /// Settings of all network namespaces, such as `net.ipv4.tcp_no_metrics_save`.
+    /// Settings of the network namespaces, such as `net.ipv4.tcp_no_metrics_save`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, String>,
 }
@@ -45,6 +51,30 @@ pub enum Clock {
     Virtual,
 }
 
+/// What stands for the links of the scenario.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emulation {
+    /// Our elements.
+    #[default]
+    Engine,
+    /// The kernel's queueing disciplines.
+    Netem,
+}
+
+/// Where netem delays packets. From Linux 6.12 on, packets in a child of netem count against its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayStage {
+    /// On the hop behind that of the rate: the queue is the limit, neither more nor less.
+    #[default]
+    NextHop,
+    /// In a netem that is the child of that of the rate, as published commands have it.
+    Child,
+    /// In the very netem that has the rate.
+    Same,
+}
+
 /// The programs of a flow.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +83,10 @@ pub struct Pair {
     pub server: Option<Program>,
     /// At the receiver's end; the flow is done when it ends.
     pub client: Option<Program>,
+    /// Whether the sender's end is in the network of the machine itself, where what listens on the server's
+    /// address answers.
+    #[serde(default)]
+    pub server_on_host: bool,
 }
 
 /// A process to start.
@@ -61,10 +95,7 @@ pub struct Pair {
 pub struct Program {
     /// Command and arguments. `{server_address}`, `{client_address}` and `{directory}` are replaced.
     pub command: Vec<String>,
-    /// Settings of its network namespace beside those of the job.
-    #[serde(default)]
-    pub sysctls: BTreeMap<String, String>,
-    /// Variables added to the environment.
+    /// Variables added to the environment; the same is replaced in their values.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
     /// How to know that it can be used.
@@ -158,17 +189,13 @@ impl Job {
         }
         Ok(job)
     }
+}
 
-    /// Settings of the network namespace at an end of a flow.
+impl Job {
+    /// Whether a program has the terminal of the user.
     #[must_use]
-    pub fn sysctls_of(&self, flow: &str, role: Role) -> BTreeMap<String, String> {
-        let pair = self.flows.get(flow);
-        let program = pair.and_then(|pair| match role {
-            Role::Server => pair.server.as_ref(),
-            Role::Client => pair.client.as_ref(),
-        });
-        let own = program.into_iter().flat_map(|program| &program.sysctls);
-        self.sysctls.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()
+    pub fn has_terminal(&self) -> bool {
+        self.flows.values().filter_map(|pair| pair.client.as_ref()).any(|client| client.terminal)
     }
 }
 
@@ -183,6 +210,8 @@ impl Program {
         ];
         let filled =
             |word: &String| values.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value));
-        Self { command: self.command.iter().map(filled).collect(), ..self.clone() }
+        let environment =
+            self.environment.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
+        Self { command: self.command.iter().map(filled).collect(), environment, ..self.clone() }
     }
 }

@@ -1,23 +1,31 @@
 //! `quiclab-live`: the part of the kernel lane that the Python package starts. See docs/kernel.md.
 
+mod check;
 mod columns;
+mod command;
 mod device;
 mod guest;
 mod hosts;
 mod ip;
 mod isolation;
 mod job;
+mod links;
+mod meter;
 mod namespace;
+mod netem;
 mod process;
 mod report;
 mod run;
+mod setup;
 mod tcp;
 mod timing;
+mod waits;
 
-use clap::{Parser, Subcommand};
-use std::ffi::OsStr;
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -30,46 +38,67 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Runs the job in a directory; its result.json appears there.
-    Run {
-        /// The directory with job.json.
-        directory: PathBuf,
-    },
+    Run(Run),
+    /// What `run` runs as the first process of its namespaces.
+    #[command(hide = true)]
+    Supervise(Run),
     /// Sends over the kernel's TCP: the sender of the stack `linux`.
     TcpServer(tcp::ServerArguments),
     /// Receives over the kernel's TCP: the receiver of the stack `linux`.
     TcpClient(tcp::ClientArguments),
-    /// What `run` runs as the first process of its namespaces.
-    #[command(hide = true)]
-    Supervise {
-        /// The directory with job.json.
-        directory: PathBuf,
-    },
     /// What the virtual-clock kernel starts as its first process.
     #[command(hide = true)]
     Guest,
 }
 
+#[derive(Args)]
+struct Run {
+    /// The directory with job.json.
+    directory: PathBuf,
+    /// File descriptor for lines of progress in JSON; without it they go to stdout, unless a program has the terminal.
+    #[arg(long, value_name = "N")]
+    progress_fd: Option<u32>,
+}
+
 fn main() -> ExitCode {
     match Arguments::parse().command {
-        Command::Run { directory } => isolation::isolated(&[OsStr::new("supervise"), directory.as_os_str()])
-            .unwrap_or_else(|error| {
-                fail(&format!(
-                    "no namespaces ({error}); run as root, or allow user namespaces: `quiclab kernel doctor`"
-                ))
-            }),
-        Command::TcpServer(arguments) => tcp::server(&arguments),
-        Command::TcpClient(arguments) => tcp::client(&arguments),
-        Command::Supervise { directory } => match supervise(&directory) {
-            Ok(()) => ExitCode::SUCCESS,
+        Command::Run(run) => isolated(&run),
+        Command::Supervise(run) => match supervise(&run) {
+            Ok(code) => ExitCode::from(code.unwrap_or(0)),
             Err(error) => fail(&error.to_string()),
         },
+        Command::TcpServer(arguments) => tcp::server(&arguments),
+        Command::TcpClient(arguments) => tcp::client(&arguments),
         Command::Guest => guest::guest(),
     }
 }
 
-fn supervise(directory: &Path) -> Result<(), run::LiveError> {
+fn isolated(run: &Run) -> ExitCode {
+    // read here, too, because of the signals; the job is what the namespaces are for
+    let job = match job::Job::read(&run.directory) {
+        Ok(job) => job,
+        Err(error) => return fail(&error.to_string()),
+    };
+    let mut arguments = vec![OsString::from("supervise"), run.directory.clone().into_os_string()];
+    if let Some(fd) = run.progress_fd {
+        arguments.push(format!("--progress-fd={fd}").into());
+    }
+    let arguments: Vec<_> = arguments.iter().map(OsString::as_os_str).collect();
+    isolation::isolated(&arguments, !job.has_terminal()).unwrap_or_else(|error| {
+        fail(&format!(
+            "no namespaces ({error}); run as root, or allow user namespaces: `quiclab kernel doctor`"
+        ))
+    })
+}
+
+fn supervise(run: &Run) -> Result<Option<u8>, run::LiveError> {
     isolation::end_with_parent()?;
-    run::run(directory, &mut std::io::stdout())
+    let mut progress: Box<dyn Write> = match run.progress_fd {
+        Some(fd) => Box::new(OpenOptions::new().write(true).open(format!("/proc/self/fd/{fd}"))?),
+        None if job::Job::read(&run.directory)?.has_terminal() => Box::new(std::io::sink()),
+        None => Box::new(std::io::stdout()),
+    };
+    run::run(&run.directory, &mut progress)
 }
 
 /// Says what is wrong in a sentence.

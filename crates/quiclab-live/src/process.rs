@@ -3,10 +3,12 @@
 use crate::job::{PortProtocol, Program, Ready};
 use crate::namespace::Namespace;
 use quiclab_core::Duration;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,7 +17,7 @@ use std::time::Instant;
 use thiserror::Error;
 
 /// Time between two looks at whether a program is ready, or has stopped.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(2);
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 /// How much of what a program said last stands in an error.
 const LAST_WORDS: usize = 400;
 
@@ -52,6 +54,9 @@ pub enum ProcessError {
         /// What it said last.
         words: String,
     },
+    /// Somebody asked to stop meanwhile.
+    #[error("stopped before it was ready")]
+    Stopped,
 }
 
 /// A process that was started.
@@ -62,6 +67,7 @@ pub struct Process {
     pidfd: OwnedFd,
     out: PathBuf,
     err: PathBuf,
+    noted: bool,
 }
 
 impl Process {
@@ -76,14 +82,18 @@ impl Process {
         let child = namespace.within(move || spawn(&task, &files.0, &files.1)).map_err(failed)?;
         let pid = Pid::from_child(&child);
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
-        Ok(Self { program: program.clone(), child, pidfd, out, err })
+        Ok(Self { program: program.clone(), child, pidfd, out, err, noted: false })
     }
 
     /// Waits until it can be used.
     ///
     /// # Errors
     /// If it ends before, or takes too long.
-    pub fn await_ready(&mut self, namespace: &Arc<Namespace>) -> Result<(), ProcessError> {
+    pub fn await_ready(
+        &mut self,
+        namespace: &Arc<Namespace>,
+        requests: &UnixStream,
+    ) -> Result<(), ProcessError> {
         let started = Instant::now();
         let timeout = std::time::Duration::from_nanos(self.program.ready_timeout.as_nanos());
         loop {
@@ -105,7 +115,10 @@ impl Process {
                 let timeout = self.program.ready_timeout;
                 return Err(ProcessError::NotReady { command, timeout, awaited, words: self.last_words() });
             }
-            std::thread::sleep(LOOK);
+            let mut request = [PollFd::new(requests, PollFlags::IN)];
+            if poll(&mut request, Some(&LOOK)).is_ok_and(|ready| ready > 0) {
+                return Err(ProcessError::Stopped);
+            }
         }
     }
 
@@ -139,10 +152,11 @@ impl Process {
         let grace = std::time::Duration::from_nanos(self.program.grace.as_nanos());
         let asked = Instant::now();
         while asked.elapsed() < grace {
+            let mut exit = [PollFd::new(&self.pidfd, PollFlags::IN)];
+            let _ = poll(&mut exit, Some(&LOOK));
             if let Some(status) = self.ended() {
                 return (Some(status), false);
             }
-            std::thread::sleep(LOOK);
         }
         self.signal(Signal::KILL);
         (self.child.wait().ok(), true)
@@ -153,6 +167,17 @@ impl Process {
         // it may have ended just now
         let _ =
             if self.program.terminal { kill_process(pid, signal) } else { kill_process_group(pid, signal) };
+    }
+
+    /// Whether it has the terminal of the user.
+    #[must_use]
+    pub fn has_terminal(&self) -> bool {
+        self.program.terminal
+    }
+
+    /// Whether this was asked before: an end is told once.
+    pub fn noted(&mut self) -> bool {
+        std::mem::replace(&mut self.noted, true)
     }
 
     /// The command as a user would type it.
@@ -183,6 +208,13 @@ impl Process {
         let start = words.char_indices().rev().nth(LAST_WORDS).map_or(0, |(index, _)| index);
         format!("; its last words: {}", words[start..].replace('\n', " / "))
     }
+}
+
+/// The exit code as a shell gives it: 128 and the number of the signal for a program that one has ended.
+#[must_use]
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+    u8::try_from(code).unwrap_or(u8::MAX)
 }
 
 fn spawn(program: &Program, out: &Path, err: &Path) -> io::Result<Child> {

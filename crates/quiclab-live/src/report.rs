@@ -1,5 +1,6 @@
 //! What a run leaves in its directory: `result.json`, captures, columns of records.
 
+use crate::check::{self, LinkCheck, Passages};
 use crate::columns;
 use crate::hosts::Machines;
 use crate::job::{Clock, Job};
@@ -7,9 +8,10 @@ use crate::run::{LiveError, device};
 use crate::timing::{Lateness, LatenessSummary, MachineClock};
 use quiclab_core::scenario::Scenario;
 use quiclab_core::{Role, Topology};
-use quiclab_sim::{EndedBy, RunOutput, Simulation};
+use quiclab_sim::{EndedBy, RunOutput, RunResult, Simulation};
 use quiclab_trace::capture::{Capture, CaptureError, CapturedEndpoints, SharedCapture};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -31,6 +33,8 @@ pub struct Report {
     pub lost_at_devices: u64,
     /// Packets that were not IP, or of the kernel itself.
     pub foreign_packets: u64,
+    /// What each link was to do, and did.
+    pub links: BTreeMap<String, LinkCheck>,
     #[serde(skip)]
     pub(crate) warnings: Vec<String>,
 }
@@ -70,7 +74,29 @@ impl Report {
             lateness,
             lost_at_devices: lost,
             foreign_packets: foreign,
+            links: BTreeMap::new(),
             warnings,
+        }
+    }
+
+    /// Compares what went through the links with the scenario.
+    pub fn check_links(
+        &mut self,
+        scenario: &Scenario,
+        passages: &BTreeMap<String, Passages>,
+        result: &RunResult,
+    ) {
+        for (name, link) in &scenario.links {
+            let mut achieved = passages[name].figures(link);
+            // an element of ours knows its queue
+            let statistics = &result.elements[name].statistics;
+            if let Some(full) = statistics.get("dropped_queue_full_packets") {
+                achieved.queue_packets =
+                    statistics.get("queue_longest_packets").filter(|_| *full > 0.0).copied();
+            }
+            let check = LinkCheck { wanted: check::wanted(link), achieved };
+            self.warnings.extend(check.warnings(name, link));
+            self.links.insert(name.clone(), check);
         }
     }
 
@@ -91,6 +117,7 @@ impl Report {
             Clock::Virtual => "virtual",
         };
         value["run"]["clock"] = clock.into();
+        value["run"]["emulation"] = serde_json::to_value(job.emulation).expect("a name");
         value["run"]["kernel"] = serde_json::to_value(&self).expect("a report has string keys only");
         value["versions"]["linux"] = kernel_release().into();
         let text = serde_json::to_vec_pretty(&value).expect("JSON is text");

@@ -5,29 +5,27 @@
 //! timer delays one packet, never the rate of a link.
 
 use crate::device::Device;
-use crate::hosts::{Machine, Machines};
+use crate::hosts::Machines;
 use crate::isolation::stop_requests;
 use crate::job::{Clock, Job, JobError};
-use crate::process::{Process, ProcessError};
+use crate::links::Links;
+use crate::netem::{NetemError, Outside};
+use crate::process::{Process, ProcessError, exit_code};
 use crate::report::{Captures, Report};
+use crate::setup::{self, Client};
 use crate::timing::MachineClock;
+use crate::waits::{PROGRAM, STOP, TIMER, Waits};
 use quiclab_core::scenario::{Document, Scenario, Until};
-use quiclab_core::{Duration, PacketObserver, Role, Time};
+use quiclab_core::{Duration, Time};
 use quiclab_sim::{
-    BuildError, BuildOptions, Conclusion, EndedBy, RunError, Series, Simulation, SimulationError, Step,
-    build, conclude,
+    BuildError, BuildOptions, Built, Conclusion, EndedBy, Ends, RunError, Series, Simulation,
+    SimulationError, Step, build, conclude,
 };
 use quiclab_trace::capture::CaptureError;
-use rustix::event::epoll;
 use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use thiserror::Error;
 
@@ -61,6 +59,15 @@ pub enum LiveError {
         /// Why.
         reason: ProcessError,
     },
+    /// A flow of the job is not in its scenario.
+    #[error("the job's flows.{0}: the scenario has no such flow")]
+    Flow(String),
+    /// Somebody asked to stop before there was anything to report.
+    #[error("stopped before the run had begun")]
+    Stopped,
+    /// Links cannot be the kernel's.
+    #[error(transparent)]
+    Netem(#[from] NetemError),
     /// The network cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -84,188 +91,75 @@ impl From<Errno> for LiveError {
     }
 }
 
-/// The client of a flow: when it starts, and its process from then on.
-struct Client {
-    flow: String,
-    /// Index of its device among the elements.
-    element: usize,
-    start: Time,
-    process: Option<Process>,
-    over: bool,
-}
-
-/// What woke the loop, as the data of its epoll entries.
-const TIMER: u64 = u64::MAX;
-const STOP: u64 = u64::MAX - 1;
-const CLIENT: u64 = u64::MAX - 2;
-
-/// Runs the job in `directory` and writes its result there; tells `progress` how far it is.
+/// Runs the job in `directory` and writes its result there; tells `progress` how far it is. Gives the exit code of
+/// a program that has the terminal.
 ///
 /// # Errors
 /// If something of it cannot be had, or breaks. A program that fails is part of the result.
-pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<(), LiveError> {
+pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, LiveError> {
     let job = Job::read(directory)?;
     let mut scenario = Document::from_json(&job.scenario.to_string(), None, &[])
         .and_then(|document| document.scenario())
         .map_err(|error| LiveError::Scenario(error.to_string()))?;
-    let warnings = without_hosts(&mut scenario);
-    let requests = stop_requests()?;
-    let machines = machines(&scenario, &job)?;
-    let mut servers = start_servers(&job, &machines, directory)?;
+    let warnings = setup::without_hosts(&mut scenario);
+    let requests = stop_requests(!job.has_terminal())?;
+    let machines = setup::machines(&scenario, &job)?;
+    let servers = setup::start_servers(&job, &machines, directory, &requests)?;
     let clock = MachineClock::start();
     let stacks = Machines::new(machines, clock);
     let options =
         BuildOptions { stacks: &stacks, base_dir: Path::new(&job.base_dir), transport_observer: &|_| None };
-    let built = build(&scenario, job.seed, &options)?;
-    let (captures, captured) = Captures::new(&scenario, &built.topology, directory);
-    let mut observers: Vec<Box<dyn PacketObserver>> = Vec::new();
+    let Built { mut topology, ends } = build(&scenario, job.seed, &options)?;
+    let links = Links::new(&job, &scenario, &mut topology, clock)?;
+    let (captures, captured) = Captures::new(&scenario, &topology, directory);
+    let mut observers = links.observers();
     if !captured.is_empty() {
         observers.push(Box::new(captured));
     }
-    let mut simulation = Simulation::new(built.topology, observers);
+    let mut simulation = Simulation::new(topology, observers);
     if scenario.record.packets {
         simulation.keep_all_records();
     }
-    let devices = [&built.ends.senders, &built.ends.receivers].into_iter().flatten().copied().collect();
-    let clients = scenario
-        .flows
-        .iter()
-        .zip(&built.ends.receivers)
-        .filter(|((name, _), _)| job.flows.get(*name).is_some_and(|pair| pair.client.is_some()))
-        .map(|((name, flow), &element)| Client {
-            flow: name.clone(),
-            element,
-            start: Time::ZERO + flow.start,
-            process: None,
-            over: false,
-        })
-        .collect();
+    let waits = Waits::new(&requests)?;
+    for element in [&ends.senders, &ends.receivers].into_iter().flatten() {
+        waits.add(device(&simulation, *element), *element as u64)?;
+    }
+    for &element in links.outside() {
+        waits.add(Outside::link(simulation.topology_mut(), element), element as u64)?;
+    }
+    for server in servers.values() {
+        waits.add(server.pidfd(), PROGRAM)?;
+    }
+    let clients = setup::clients(&job, &scenario, &ends.receivers);
     let mut driver = Driver {
         job: &job,
         scenario: &scenario,
         directory,
         machines: &stacks,
         clock,
-        waits: Waits::new(&simulation, devices, &requests)?,
+        waits,
         simulation,
+        servers,
         clients,
+        ends: &ends,
         series: Series::default(),
         progress,
     };
-    let ended_by = driver.drive(&built.ends.receivers)?;
+    let ended_by = driver.drive()?;
     let end = if ended_by == EndedBy::DurationOver { Time::ZERO + scenario.duration } else { clock.now() };
-    driver.stop_clients(end);
-    for server in servers.values_mut() {
-        server.stop();
-    }
-    let Driver { simulation, series, .. } = driver;
+    let terminal = driver.stop_programs();
+    let Driver { mut simulation, series, .. } = driver;
     captures.finish()?;
     let mut report = Report::new(&simulation, &stacks, clock);
     report.warnings.splice(0..0, warnings);
-    let ends = built.ends;
+    links.settle(&mut simulation)?;
+    let passages = links.passages(&mut simulation);
     let conclusion =
         Conclusion { scenario: &scenario, seed: job.seed, lane: "kernel", ends, series, ended_by, end };
-    report.write(&conclude(simulation, conclusion)?, &job, directory)?;
-    Ok(())
-}
-
-/// Programs have the host that they run on: those of the scenario are for the sim lane.
-fn without_hosts(scenario: &mut Scenario) -> Vec<String> {
-    let mut named = Vec::new();
-    for flow in scenario.flows.values_mut() {
-        for end in [&mut flow.sender, &mut flow.receiver] {
-            named.extend(end.host.take());
-        }
-    }
-    named.sort();
-    named.dedup();
-    let sentence = |host| {
-        format!("hosts.{host} does not hold: in the kernel lane programs have the machine that they run on")
-    };
-    named.into_iter().map(sentence).collect()
-}
-
-fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, Machine>, LiveError> {
-    let mut machines = BTreeMap::new();
-    for (index, name) in scenario.flows.keys().enumerate() {
-        for role in [Role::Server, Role::Client] {
-            let identity = quiclab_sim::identity(scenario, index, name, role);
-            let machine = Machine::new(&identity, &job.sysctls_of(name, role))
-                .map_err(|reason| LiveError::Host { end: identity.name.clone(), reason })?;
-            machines.insert(identity.name, machine);
-        }
-    }
-    Ok(machines)
-}
-
-fn start_servers(
-    job: &Job,
-    machines: &BTreeMap<String, Machine>,
-    directory: &Path,
-) -> Result<BTreeMap<String, Process>, LiveError> {
-    let mut servers = BTreeMap::new();
-    for (flow, pair) in &job.flows {
-        let Some(server) = &pair.server else { continue };
-        let (end, client) = (format!("{flow}.sender"), format!("{flow}.receiver"));
-        let program = server.at(machines[&end].address, machines[&client].address, directory);
-        let failed = |reason| LiveError::Program { end: end.clone(), reason };
-        let process =
-            Process::start(&program, &machines[&end].namespace, &directory.join(format!("{flow}.server")));
-        servers.insert(flow.clone(), process.map_err(failed)?);
-    }
-    for (flow, process) in &mut servers {
-        let end = format!("{flow}.sender");
-        process
-            .await_ready(&machines[&end].namespace)
-            .map_err(|reason| LiveError::Program { end: end.clone(), reason })?;
-    }
-    Ok(servers)
-}
-
-/// What the loop waits for.
-struct Waits {
-    epoll: OwnedFd,
-    timer: OwnedFd,
-}
-
-impl Waits {
-    fn new(simulation: &Simulation, devices: Vec<usize>, requests: &UnixStream) -> Result<Self, LiveError> {
-        let waits = Self {
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?,
-        };
-        waits.add(&waits.timer, TIMER)?;
-        waits.add(requests, STOP)?;
-        for element in devices {
-            waits.add(device(simulation, element), element as u64)?;
-        }
-        Ok(waits)
-    }
-
-    fn add(&self, source: impl AsFd, data: u64) -> Result<(), LiveError> {
-        Ok(epoll::add(&self.epoll, source, epoll::EventData::new_u64(data), epoll::EventFlags::IN)?)
-    }
-
-    /// Waits until `deadline` (of the machine's clock) or something comes; `busy` does not sleep at all.
-    fn wait(
-        &self,
-        deadline_ns: Option<u64>,
-        busy: bool,
-        events: &mut Vec<epoll::Event>,
-    ) -> Result<(), LiveError> {
-        const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-        events.clear();
-        if let (Some(at), false) = (deadline_ns, busy) {
-            let it_value =
-                Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: (at % 1_000_000_000) as i64 };
-            let spec = Itimerspec { it_interval: NOW, it_value };
-            timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec)?;
-        }
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), busy.then_some(&NOW)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
+    let output = conclude(simulation, conclusion)?;
+    report.check_links(&scenario, &passages, &output.result);
+    report.write(&output, &job, directory)?;
+    Ok(terminal)
 }
 
 /// The loop of a run.
@@ -277,13 +171,16 @@ struct Driver<'a> {
     clock: MachineClock,
     waits: Waits,
     simulation: Simulation,
+    /// By flow.
+    servers: BTreeMap<String, Process>,
     clients: Vec<Client>,
+    ends: &'a Ends,
     series: Series,
     progress: &'a mut dyn Write,
 }
 
 impl Driver<'_> {
-    fn drive(&mut self, receivers: &[usize]) -> Result<EndedBy, LiveError> {
+    fn drive(&mut self) -> Result<EndedBy, LiveError> {
         let limit = Time::ZERO + self.scenario.duration;
         let mut events = Vec::with_capacity(64);
         let (mut next_sample, mut next_progress) = (Time::ZERO, Time::ZERO);
@@ -300,7 +197,7 @@ impl Driver<'_> {
             }
             self.step(now)?;
             if next_progress <= now {
-                self.tell(now, limit, receivers);
+                self.tell(now, limit);
                 next_progress = now + PROGRESS;
             }
             if now >= limit {
@@ -311,7 +208,7 @@ impl Driver<'_> {
                 return Ok(EndedBy::WorkloadsDone);
             }
             if let Until::Delivered(wanted) = self.scenario.until
-                && self.delivered(receivers) >= wanted.bytes()
+                && self.delivered() >= wanted.bytes()
             {
                 return Ok(EndedBy::Delivered);
             }
@@ -322,12 +219,12 @@ impl Driver<'_> {
             let busy = self.job.clock == Clock::Real && due < self.clock.now() + BUSY;
             let early = if self.job.clock == Clock::Real { BUSY } else { Duration::ZERO };
             let at = (self.clock.epoch_ns() + due.as_nanos()).saturating_sub(early.as_nanos()).max(1);
-            self.waits.wait(Some(at), busy, &mut events)?;
+            self.waits.wait((!busy).then_some(at), &mut events)?;
             for event in &events {
                 match event.data.u64() {
                     TIMER => {}
                     STOP => return Ok(EndedBy::Interrupted),
-                    CLIENT => self.note_ended_clients(),
+                    PROGRAM => self.note_ended_programs(),
                     element => {
                         let now = self.clock.now();
                         self.step(now)?;
@@ -355,52 +252,87 @@ impl Driver<'_> {
             let stem = self.directory.join(format!("{}.client", client.flow));
             let process = Process::start(&program, &machine.namespace, &stem)
                 .map_err(|reason| LiveError::Program { end: receiver, reason })?;
-            self.waits.add(process.pidfd(), CLIENT)?;
+            self.waits.add(process.pidfd(), PROGRAM)?;
             client.process = Some(process);
             device_mut(&mut self.simulation, client.element).started(now);
         }
         Ok(())
     }
 
-    fn note_ended_clients(&mut self) {
+    /// A flow is over when its client has ended, or its server with an error.
+    fn note_ended_programs(&mut self) {
         let now = self.clock.now();
         for client in self.clients.iter_mut().filter(|client| !client.over) {
             let Some(process) = &mut client.process else { continue };
             if let Some(status) = process.ended() {
                 client.over = true;
-                let _ = epoll::delete(&self.waits.epoll, process.pidfd());
-                device_mut(&mut self.simulation, client.element).ended(now, process.failure(status));
+                self.waits.remove(process.pidfd());
+                // whatever a command of the user gives back is the user's
+                let failure = if process.has_terminal() { None } else { process.failure(status) };
+                device_mut(&mut self.simulation, client.element).ended(now, failure);
+            }
+        }
+        let numbers: BTreeMap<_, _> = self.scenario.flows.keys().zip(0..).collect();
+        for (flow, server) in &mut self.servers {
+            let Some(status) = server.ended() else { continue };
+            self.waits.remove(server.pidfd());
+            let failed = server.failure(status).filter(|_| !server.noted());
+            if let (Some(failure), Some(&number)) = (failed, numbers.get(flow)) {
+                let number: usize = number;
+                device_mut(&mut self.simulation, self.ends.senders[number]).ended(now, Some(failure.clone()));
+                for client in self.clients.iter_mut().filter(|client| client.flow == *flow && !client.over) {
+                    client.over = true;
+                    device_mut(&mut self.simulation, client.element).ended(now, Some(failure.clone()));
+                }
             }
         }
     }
 
-    /// Stops the clients that still run; what they had to do was cut short, which is no failure.
-    fn stop_clients(&mut self, _end: Time) {
-        for process in
-            self.clients.iter_mut().filter(|client| !client.over).filter_map(|client| client.process.as_mut())
-        {
-            process.stop();
+    /// Stops the programs that still run; what they had to do was cut short, which is no failure. Gives the exit
+    /// code of the one that has the terminal.
+    fn stop_programs(&mut self) -> Option<u8> {
+        let mut code = None;
+        for process in self.clients.iter_mut().filter_map(|client| client.process.as_mut()) {
+            let (status, _) = process.stop();
+            if process.has_terminal() {
+                code = status.map(exit_code);
+            }
         }
+        for server in self.servers.values_mut() {
+            server.stop();
+        }
+        code
     }
 
-    fn delivered(&self, receivers: &[usize]) -> u64 {
-        receivers.iter().map(|&element| payload_bytes(&self.simulation, element)).sum()
+    fn delivered(&self) -> u64 {
+        self.ends.receivers.iter().map(|&element| payload_bytes(&self.simulation, element)).sum()
     }
 
     /// One line of JSON; whoever reads may have gone.
-    fn tell(&mut self, now: Time, limit: Time, receivers: &[usize]) {
+    fn tell(&mut self, now: Time, limit: Time) {
+        let topology = self.simulation.topology();
         let flows: BTreeMap<_, _> = self
             .scenario
             .flows
             .keys()
-            .zip(receivers)
+            .zip(&self.ends.receivers)
             .map(|(name, &element)| (name, payload_bytes(&self.simulation, element)))
+            .collect();
+        let links: BTreeMap<_, _> = self
+            .scenario
+            .links
+            .keys()
+            .filter_map(|name| {
+                let counters = topology.node(topology.index(name)?).as_element().counters();
+                Some((name, counters.sent.bytes))
+            })
             .collect();
         let line = serde_json::json!({
             "progress": {
                 "time_s": now.as_ms_f64() / 1e3,
                 "duration_s": limit.as_ms_f64() / 1e3,
                 "payload_bytes": flows,
+                "link_bytes": links,
             }
         });
         let _ = writeln!(self.progress, "{line}").and_then(|()| self.progress.flush());

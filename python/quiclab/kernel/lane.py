@@ -190,7 +190,7 @@ def make_job(
         "seed": seed,
         "base_dir": str(Path(base_dir).resolve()),
         "clock": lane.clock,
-        **({} if lane.emulation == "engine" else {"emulation": lane.emulation}),
+        "emulation": lane.emulation,
         "flows": flows,
         "sysctls": SYSCTLS,
     }

@@ -1,0 +1,302 @@
+//! Whether a link did what the scenario says, from the packets that went through it.
+//!
+//! | figure | from |
+//! | --- | --- |
+//! | rate | bytes over time between packets that had all waited: the serialiser was never idle in between |
+//! | delay | packets that surely met an idle serialiser: their time inside less their own serialisation |
+//! | queue | the last packet before each dropped one: the time that it waited, in packets |
+//!
+//! Times are those of the machine's clock, so that its timers are part of what is checked.
+
+use quiclab_core::scenario::{Distribution, Link, Queue, Rate, ShapedRate};
+use quiclab_core::{ByteCount, DataRate, Duration, Time};
+use serde::Serialize;
+
+/// Passages kept of a link; later ones are not looked at.
+const MOST: usize = 2_000_000;
+/// Fewest packets for a mean.
+const FEWEST: usize = 20;
+/// Rates may differ by this share.
+const RATE_TOLERANCE: f64 = 0.02;
+/// Delays may differ by this, besides two per cent: what a timer of the machine is late, in milliseconds.
+const DELAY_TOLERANCE_MS: f64 = 0.3;
+/// Limits of queues may differ by so many packets, besides two per cent: the one in service is half over.
+const QUEUE_TOLERANCE_PACKETS: f64 = 1.5;
+
+/// When packets went in and came out, in the order of entry.
+#[derive(Debug, Default)]
+pub struct Passages(Vec<Passage>);
+
+/// One packet.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    entered: Time,
+    /// `None`: dropped, or still inside.
+    left: Option<Time>,
+    size: ByteCount,
+}
+
+/// What a link is to do, or did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Rate of the serialiser in 10⁶ bit/s; `None`: without one, or it was never busy for long.
+    pub rate_mbps: Option<f64>,
+    /// Mean delay after serialisation in milliseconds; `None`: too few packets met an idle link.
+    pub delay_ms: Option<f64>,
+    /// Limit of the queue in packets; `None`: none in packets, or it was never reached.
+    pub queue_packets: Option<f64>,
+}
+
+/// Both.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LinkCheck {
+    /// The scenario's.
+    pub wanted: Figures,
+    /// The run's.
+    pub achieved: Figures,
+}
+
+impl Passages {
+    /// Packet `number`, counted from 0, goes in.
+    pub fn enters(&mut self, number: u32, entered: Time, size: ByteCount) {
+        if self.0.len() < MOST && number as usize == self.0.len() {
+            self.0.push(Passage { entered, left: None, size });
+        }
+    }
+
+    /// It comes out.
+    pub fn leaves(&mut self, number: u32, left: Time) {
+        if let Some(passage) = self.0.get_mut(number as usize) {
+            passage.left = Some(left);
+        }
+    }
+
+    /// What the link `link` did.
+    #[must_use]
+    pub fn figures(&self, link: &Link) -> Figures {
+        let rate = constant_rate(link);
+        Figures {
+            rate_mbps: rate.and_then(|rate| self.rate_mbps(link, rate)),
+            delay_ms: self.delay_ms(link, rate),
+            queue_packets: rate
+                .filter(|_| link.loss.is_none())
+                .and_then(|rate| self.queue_packets(link, rate)),
+        }
+    }
+
+    fn service(link: &Link, rate: Option<DataRate>, passage: &Passage) -> Duration {
+        rate.map_or(Duration::ZERO, |rate| rate.time_for(passage.size + link.overhead_per_packet))
+    }
+
+    /// Mean over packets that the serialiser had nothing before, even if nothing was dropped and no more
+    /// than a full queue was before them.
+    fn delay_ms(&self, link: &Link, rate: Option<DataRate>) -> Option<f64> {
+        let mut free = Time::ZERO;
+        let mut delays = Vec::new();
+        for passage in &self.0 {
+            let service = Self::service(link, rate, passage);
+            if passage.entered >= free
+                && let Some(left) = passage.left
+            {
+                delays.push(left.since(passage.entered).as_ms_f64() - service.as_ms_f64());
+            }
+            free = free.max(passage.entered) + service;
+            if let (Some(rate), Some(packets)) = (rate, limit_packets(link)) {
+                let full = ByteCount::from_bytes(packets.saturating_mul(LARGE_BYTES));
+                free = free.min(passage.entered + rate.time_for(full));
+            }
+        }
+        let fewest = if link.delay.deviation == Duration::ZERO { 1 } else { FEWEST };
+        (delays.len() >= fewest).then(|| middle(delays, link.delay.distribution))
+    }
+
+    fn rate_mbps(&self, link: &Link, rate: DataRate) -> Option<f64> {
+        let mut out: Vec<_> = self.0.iter().filter_map(|passage| Some((passage.left?, passage))).collect();
+        out.sort_by_key(|(left, _)| *left);
+        // the shortest delay is at most eight deviations shorter than the longest
+        let spread = Duration::from_nanos(8 * link.delay.deviation.as_nanos());
+        let service = |passage: &Passage| Self::service(link, Some(rate), passage);
+        let least = out
+            .iter()
+            .map(|(left, passage)| left.since(passage.entered).saturating_sub(service(passage)))
+            .min()?;
+        let (mut bits, mut time) = (0.0, 0.0);
+        let mut run: Option<(Time, Time, u64, usize)> = None;
+        let mut close = |run: Option<(Time, Time, u64, usize)>| {
+            if let Some((first, last, bytes, packets)) = run
+                && packets >= FEWEST
+            {
+                bits += bytes as f64 * 8.0;
+                time += last.since(first).as_secs_f64();
+            }
+        };
+        for (left, passage) in out {
+            let service = service(passage);
+            let waited = left.since(passage.entered) > least + service + service + spread;
+            // it was there before the one before it had been serialised
+            let behind = run.is_none_or(|(_, last, ..)| passage.entered + least < last);
+            let bytes = (passage.size + link.overhead_per_packet).bytes();
+            run = match (waited && behind, run) {
+                (true, None) => Some((left, left, 0, 0)),
+                (true, Some((first, _, sum, packets))) => Some((first, left, sum + bytes, packets + 1)),
+                (false, run) => {
+                    close(run);
+                    None
+                }
+            };
+        }
+        close(run);
+        (time > 0.0).then(|| bits / time / 1e6)
+    }
+
+    fn queue_packets(&self, link: &Link, rate: DataRate) -> Option<f64> {
+        limit_packets(link)?;
+        let last = self.0.iter().rposition(|passage| passage.left.is_some())?;
+        let waits: Vec<_> = self.0[..last]
+            .windows(2)
+            .filter(|pair| pair[1].left.is_none())
+            .filter_map(|pair| {
+                let service = Self::service(link, Some(rate), &pair[0]).as_ms_f64();
+                let inside = pair[0].left?.since(pair[0].entered).as_ms_f64();
+                Some((inside - link.delay.mean.as_ms_f64()) / service)
+            })
+            .collect();
+        // on average the packet in service is half over
+        (!waits.is_empty()).then(|| middle(waits, Distribution::Constant) + 0.5)
+    }
+}
+
+/// Bytes of a packet by which a limit in packets is turned into time.
+const LARGE_BYTES: u64 = 1600;
+
+/// Median, which single late timers do not move; the mean where the two differ by nature.
+fn middle(mut values: Vec<f64>, distribution: Distribution) -> f64 {
+    if distribution == Distribution::Pareto {
+        return values.iter().sum::<f64>() / values.len() as f64;
+    }
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn constant_rate(link: &Link) -> Option<DataRate> {
+    match &link.rate {
+        Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => Some(*rate),
+        _ => None,
+    }
+}
+
+fn limit_packets(link: &Link) -> Option<u64> {
+    let Queue::DropTail { packets, .. } = link.queue;
+    packets
+}
+
+/// What the scenario wants of a link.
+#[must_use]
+pub fn wanted(link: &Link) -> Figures {
+    let rate = constant_rate(link);
+    Figures {
+        rate_mbps: rate.map(DataRate::as_mbps_f64),
+        delay_ms: Some(link.delay.mean.as_ms_f64()),
+        queue_packets: rate.and(limit_packets(link)).map(|packets| packets as f64),
+    }
+}
+
+impl LinkCheck {
+    /// A sentence for each figure that is not what was wanted.
+    #[must_use]
+    pub fn warnings(&self, name: &str, link: &Link) -> Vec<String> {
+        let Self { wanted, achieved } = *self;
+        let spread = link.delay.deviation.as_ms_f64() * 3.0 / (FEWEST as f64).sqrt();
+        let delay = wanted.delay_ms.unwrap_or(0.0) * RATE_TOLERANCE + DELAY_TOLERANCE_MS + spread;
+        let queue = wanted.queue_packets.unwrap_or(0.0) * RATE_TOLERANCE + QUEUE_TOLERANCE_PACKETS;
+        let rows = [
+            (
+                "rate",
+                "Mbit/s",
+                wanted.rate_mbps,
+                achieved.rate_mbps,
+                wanted.rate_mbps.unwrap_or(0.0) * RATE_TOLERANCE,
+            ),
+            ("delay", "ms", wanted.delay_ms, achieved.delay_ms, delay),
+            ("queue", "packets", wanted.queue_packets, achieved.queue_packets, queue),
+        ];
+        rows.into_iter()
+            .filter_map(|(what, unit, wanted, achieved, tolerance)| {
+                let (wanted, achieved) = (wanted?, achieved?);
+                ((wanted - achieved).abs() > tolerance).then(|| {
+                    format!(
+                        "links.{name} did not do what the scenario says: its {what} was {achieved:.2} {unit} \
+                         instead of {wanted:.2} {unit}"
+                    )
+                })
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 12 Mbit/s: a packet of 1500 bytes each millisecond; ten places, 5 ms delay.
+    fn link() -> Link {
+        Link {
+            rate: Some(Rate::Constant(DataRate::from_mbps(12))),
+            queue: Queue::DropTail { packets: Some(10), bytes: None, time: None },
+            delay: quiclab_core::scenario::Delay { mean: Duration::from_millis(5), ..Default::default() },
+            ..Link::default()
+        }
+    }
+
+    /// What an ideal link does with bursts of packets, all figures divided by `slower` or so.
+    fn passages(service_ms: f64, delay_ms: f64, places: usize) -> Passages {
+        let ms = |ms: f64| Time::from_nanos((ms * 1e6) as u64);
+        let mut passages = Passages::default();
+        let (mut number, mut free) = (0, 0.0_f64);
+        for burst in 0..60 {
+            let entered = 100.0 * f64::from(burst);
+            free = free.max(entered);
+            for packet in 0..40 {
+                passages.enters(number, ms(entered), ByteCount::from_bytes(1500));
+                if packet < places {
+                    free += service_ms;
+                    passages.leaves(number, ms(free + delay_ms));
+                }
+                number += 1;
+            }
+        }
+        passages
+    }
+
+    #[test]
+    fn an_ideal_link_achieves_what_is_wanted() {
+        let check = LinkCheck { wanted: wanted(&link()), achieved: passages(1.0, 5.0, 10).figures(&link()) };
+        assert_eq!(check.achieved.delay_ms, Some(5.0));
+        // ten packets of a burst, of which the last has waited for nine: half a packet less than ten on average
+        assert_eq!(check.achieved.queue_packets, Some(10.5));
+        assert_eq!(check.warnings("a", &link()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_differs_is_said() {
+        let check = LinkCheck { wanted: wanted(&link()), achieved: passages(1.0, 7.0, 8).figures(&link()) };
+        let warnings = check.warnings("a", &link());
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[0].contains("its delay was 7.00 ms instead of 5.00 ms"), "{warnings:?}");
+    }
+
+    #[test]
+    fn the_rate_is_measured_while_packets_wait() {
+        // one burst of 300 packets over a link that is 10 % too slow
+        let unlimited = Link { queue: Queue::DropTail { packets: None, bytes: None, time: None }, ..link() };
+        let mut passages = Passages::default();
+        for number in 0..300 {
+            passages.enters(number, Time::ZERO, ByteCount::from_bytes(1500));
+            passages.leaves(number, Time::from_nanos(5_000_000 + 1_111_111 * (u64::from(number) + 1)));
+        }
+        let rate = passages.figures(&unlimited).rate_mbps.unwrap();
+        assert!((rate - 10.8).abs() < 0.01, "{rate}");
+        let check = LinkCheck { wanted: wanted(&unlimited), achieved: passages.figures(&unlimited) };
+        assert!(check.warnings("a", &unlimited)[0].contains("its rate was 10.80 Mbit/s instead of 12.00"));
+    }
+}

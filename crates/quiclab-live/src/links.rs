@@ -1,0 +1,86 @@
+//! The links of a run, whoever emulates them: set up before, looked at after.
+
+use crate::check::Passages;
+use crate::job::{Emulation, Job};
+use crate::meter::Meter;
+use crate::netem::{NetemError, Outside, replace_links};
+use crate::timing::MachineClock;
+use quiclab_core::scenario::Scenario;
+use quiclab_core::{PacketObserver, Topology};
+use quiclab_sim::Simulation;
+use std::collections::BTreeMap;
+use std::io;
+
+/// The links of a run.
+pub enum Links {
+    /// Elements of ours, and what measures them.
+    Inside {
+        /// Index among the elements by name.
+        elements: BTreeMap<String, usize>,
+        /// Watches them.
+        meter: Meter,
+    },
+    /// The kernel's.
+    Outside(Outside),
+}
+
+impl Links {
+    /// The links as the job wants them; `topology` has elements of ours for them.
+    ///
+    /// # Errors
+    /// If the kernel cannot stand for one.
+    pub fn new(
+        job: &Job,
+        scenario: &Scenario,
+        topology: &mut Topology,
+        clock: MachineClock,
+    ) -> Result<Self, NetemError> {
+        if job.emulation == Emulation::Netem {
+            return replace_links(topology, scenario, job.delay_stage, clock).map(Self::Outside);
+        }
+        let index = |name: &String| (name.clone(), topology.index(name).expect("links are elements"));
+        let elements: BTreeMap<_, _> = scenario.links.keys().map(index).collect();
+        let meter = Meter::new(clock, elements.values().copied());
+        Ok(Self::Inside { elements, meter })
+    }
+
+    /// Who has to see the packets.
+    #[must_use]
+    pub fn observers(&self) -> Vec<Box<dyn PacketObserver>> {
+        match self {
+            Self::Inside { meter, .. } => vec![Box::new(meter.share())],
+            Self::Outside(_) => Vec::new(),
+        }
+    }
+
+    /// The links that packets come out of by themselves, by index.
+    pub fn outside(&self) -> impl Iterator<Item = &usize> {
+        match self {
+            Self::Inside { .. } => None,
+            Self::Outside(outside) => Some(outside.elements.values()),
+        }
+        .into_iter()
+        .flatten()
+    }
+
+    /// Takes down what the kernel counts, once nothing more goes in.
+    ///
+    /// # Errors
+    /// If the kernel cannot be asked.
+    pub fn settle(&self, simulation: &mut Simulation) -> io::Result<()> {
+        match self {
+            Self::Inside { .. } => Ok(()),
+            Self::Outside(outside) => outside.settle(simulation.topology_mut()),
+        }
+    }
+
+    /// When packets went in and came out, by link.
+    pub fn passages(&self, simulation: &mut Simulation) -> BTreeMap<String, Passages> {
+        match self {
+            Self::Inside { elements, meter } => {
+                elements.iter().map(|(name, &element)| (name.clone(), meter.take(element))).collect()
+            }
+            Self::Outside(outside) => outside.passages(simulation.topology_mut()),
+        }
+    }
+}

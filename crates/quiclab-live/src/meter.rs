@@ -1,0 +1,88 @@
+//! When packets pass links that are elements of ours, by the machine's clock.
+
+use crate::check::Passages;
+use crate::timing::MachineClock;
+use quiclab_core::{DropReason, Packet, PacketObserver, Port, Time};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Takes down the passages of links that are elements of ours; the first 100 000 packets of each do.
+pub struct Meter {
+    clock: MachineClock,
+    /// By element; `None` where there is no link.
+    links: Arc<Mutex<Vec<Option<Metered>>>>,
+}
+
+/// Packets of one link.
+#[derive(Default)]
+pub struct Metered {
+    passages: Passages,
+    /// Numbers of those inside, by their identity.
+    inside: HashMap<u64, u32>,
+    count: u32,
+}
+
+/// Packets of a link that are looked at.
+const METERED: u32 = 100_000;
+
+impl Meter {
+    /// A meter at the elements with these indices.
+    #[must_use]
+    pub fn new(clock: MachineClock, elements: impl IntoIterator<Item = usize>) -> Self {
+        let mut links = Vec::new();
+        for element in elements {
+            if links.len() <= element {
+                links.resize_with(element + 1, || None);
+            }
+            links[element] = Some(Metered::default());
+        }
+        Self { clock, links: Arc::new(Mutex::new(links)) }
+    }
+
+    /// The same meter, to read it after the run.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self { clock: self.clock, links: self.links.clone() }
+    }
+
+    /// Takes out what passed the link with this index.
+    #[must_use]
+    pub fn take(&self, element: usize) -> Passages {
+        let mut links = self.links.lock().expect("no holder panics");
+        links[element].take().map(|link| link.passages).unwrap_or_default()
+    }
+
+    fn at(&self, element: usize, of: impl FnOnce(&mut Metered)) {
+        if let Some(Some(link)) = self.links.lock().expect("no holder panics").get_mut(element) {
+            of(link);
+        }
+    }
+}
+
+impl PacketObserver for Meter {
+    fn arrival(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
+        self.at(element, |link| {
+            if link.count < METERED {
+                link.passages.enters(link.count, now, packet.wire_size());
+                link.inside.insert(packet.id, link.count);
+                link.count += 1;
+            }
+        });
+    }
+
+    /// By the machine's clock: how late the machine was is part of it.
+    fn departure(&mut self, _: Time, element: usize, _: Port, packet: &Packet) {
+        let clock = self.clock;
+        self.at(element, |link| {
+            if let Some(number) = link.inside.remove(&packet.id) {
+                link.passages.leaves(number, clock.now());
+            }
+        });
+    }
+
+    fn discard(&mut self, _: Time, element: usize, _: DropReason, packet: &Packet) {
+        self.at(element, |link| {
+            link.inside.remove(&packet.id);
+        });
+    }
+}

@@ -1,0 +1,177 @@
+//! The devices of a link in the kernel: TUN, namespaces that route, Ethernet pairs between them, TUN.
+//!
+//!     our process -> TUN `enter` [namespace 0: `hop`] -> [namespace 1: `leave` with the last stage] -> our process
+//!
+//! Each namespace forwards all that comes in to its one way out, where the stage's queueing disciplines are. A
+//! neighbour is set by hand, so that no packet waits for ARP; offloads are off, so that none grows.
+
+use super::ethtool;
+use super::plan::{Plan, Qdisc};
+use crate::command::succeed;
+use crate::namespace::Namespace;
+use std::io;
+use std::path::Path;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+/// Largest packet of the stages: longer by all headers than the largest of a host.
+const MTU: u16 = 9000;
+/// Packets that wait for us at the end: nothing may be lost there.
+const READ_QUEUE_PACKETS: u32 = 100_000;
+const ENTER: &str = "enter";
+const HOP: &str = "hop";
+const LEAVE: &str = "leave";
+
+/// The stages of a link, set up. They go with their namespaces.
+pub struct Chain {
+    namespaces: Vec<Namespace>,
+    /// Where markers go in.
+    pub enter: SyncDevice,
+    /// Where they come out.
+    pub leave: SyncDevice,
+}
+
+impl Chain {
+    /// Sets the stages up.
+    ///
+    /// # Errors
+    /// If the kernel refuses something of it.
+    pub fn new(plan: &Plan) -> io::Result<Self> {
+        let namespaces = (0..plan.hops.len()).map(|_| Namespace::new()).collect::<io::Result<Vec<_>>>()?;
+        for namespace in &namespaces {
+            namespace.within(forwarding)?;
+        }
+        let last = namespaces.len() - 1;
+        let enter = namespaces[0].within(|| tun(ENTER))?;
+        for (pair, qdiscs) in namespaces.windows(2).zip(&plan.hops) {
+            let next = pair[1].within(|| rustix::thread::gettid().as_raw_nonzero());
+            let qdiscs = qdiscs.clone();
+            pair[0].within(move || {
+                let next = next.to_string();
+                let pair = "link add hop address 02:00:00:00:00:01 mtu 9000 type veth peer name from_hop \
+                            address 02:00:00:00:00:02 mtu 9000 netns";
+                ip(&[&pair.split_whitespace().collect::<Vec<_>>()[..], &[&next]].concat())?;
+                ethtool::offloads_off(HOP)?;
+                disciplines(HOP, &qdiscs)?;
+                ip(&["link", "set", HOP, "up"])?;
+                ip(&["address", "add", "169.254.0.1/30", "dev", HOP])?;
+                let neighbour =
+                    "neighbour replace 169.254.0.2 lladdr 02:00:00:00:00:02 dev hop nud permanent";
+                ip(&neighbour.split_whitespace().collect::<Vec<_>>())?;
+                ip(&["route", "replace", "default", "via", "169.254.0.2", "dev", HOP])
+            })?;
+            pair[1].within(|| {
+                ethtool::offloads_off("from_hop")?;
+                ip(&["link", "set", "from_hop", "up"])
+            })?;
+        }
+        let qdiscs = plan.hops[last].clone();
+        let leave = namespaces[last].within(move || {
+            let leave = tun(LEAVE)?;
+            disciplines(LEAVE, &qdiscs)?;
+            ip(&["route", "replace", "default", "dev", LEAVE])?;
+            io::Result::Ok(leave)
+        })?;
+        Ok(Self { namespaces, enter, leave })
+    }
+
+    /// Packets that the stages have dropped, and those that are in them, after `tc -s qdisc`.
+    ///
+    /// # Errors
+    /// If `tc` cannot be asked.
+    pub fn counts(&self) -> io::Result<Counts> {
+        let mut counts = Counts::default();
+        for namespace in &self.namespaces {
+            let text = namespace.within(|| succeed("tc", &["-s", "-j", "qdisc", "show"]))?;
+            counts.add(&text)?;
+        }
+        Ok(counts)
+    }
+}
+
+/// What the disciplines count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Dropped: by loss or for want of room.
+    pub dropped: u64,
+    /// Waiting in them now.
+    pub held: u64,
+}
+
+impl Counts {
+    /// Adds the root disciplines of a listing: what a child drops its parent counts, too.
+    fn add(&mut self, json: &str) -> io::Result<()> {
+        let listed: Vec<serde_json::Value> = serde_json::from_str(json)?;
+        for qdisc in listed.iter().filter(|qdisc| qdisc["root"] == true) {
+            self.dropped += qdisc["drops"].as_u64().unwrap_or(0);
+            self.held += qdisc["qlen"].as_u64().unwrap_or(0);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the kernel has netem: asks it for one.
+///
+/// # Errors
+/// If `tc` cannot be had, or there are no namespaces.
+pub fn has_netem() -> io::Result<bool> {
+    let probe = Namespace::new()?;
+    let added = probe.within(|| succeed("tc", &["qdisc", "add", "dev", "lo", "root", "netem", "limit", "1"]));
+    match added {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Makes the namespace of the calling thread a router that asks nothing.
+fn forwarding() -> io::Result<()> {
+    let set = |name: &str, value: &str| std::fs::write(Path::new("/proc/sys/net").join(name), value);
+    for scope in ["all", "default"] {
+        set(&format!("ipv4/conf/{scope}/rp_filter"), "0")?;
+        set(&format!("ipv4/conf/{scope}/send_redirects"), "0")?;
+        // a kernel may be without IPv6
+        let _ = set(&format!("ipv6/conf/{scope}/disable_ipv6"), "1");
+    }
+    set("ipv4/ip_forward", "1")
+}
+
+fn tun(name: &str) -> io::Result<SyncDevice> {
+    let tun = DeviceBuilder::new()
+        .name(name)
+        .mtu(MTU)
+        .with(|options| {
+            options.tx_queue_len(READ_QUEUE_PACKETS);
+        })
+        .build_sync()?;
+    tun.set_nonblocking(true)?;
+    ip(&["link", "set", name, "up"])?;
+    Ok(tun)
+}
+
+fn ip(arguments: &[&str]) -> io::Result<()> {
+    succeed("ip", arguments).map(drop)
+}
+
+fn disciplines(device: &str, qdiscs: &[Qdisc]) -> io::Result<()> {
+    for qdisc in qdiscs {
+        let mut arguments = vec!["qdisc", "add", "dev", device];
+        arguments.extend(qdisc.iter().map(String::as_str));
+        succeed("tc", &arguments)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_roots_are_counted() {
+        let text = r#"[{"kind":"netem","handle":"1:","root":true,"drops":7,"qlen":3},
+            {"kind":"pfifo","handle":"10:","parent":"1:1","drops":7,"qlen":3},
+            {"kind":"noqueue","handle":"0:","root":true}]"#;
+        let mut counts = Counts::default();
+        counts.add(text).unwrap();
+        assert_eq!(counts, Counts { dropped: 7, held: 3 });
+    }
+}

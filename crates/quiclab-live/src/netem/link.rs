@@ -1,0 +1,201 @@
+//! A link in the kernel as an element of ours.
+
+use super::chain::{Chain, Counts};
+use super::marker;
+use super::plan::Plan;
+use crate::check::Passages;
+use crate::timing::MachineClock;
+use quiclab_core::scenario::{Link, Queue, Rate, ShapedRate};
+use quiclab_core::{
+    ByteCount, Counters, DataRate, DropReason, Duration, Element, Metrics, Outputs, Packet, Port, Time,
+};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Packets read at one time.
+const BATCH: usize = 64;
+/// Longer than any marker.
+const BUFFER_BYTES: usize = 65_536;
+/// What a packet may need beyond the queue and its delay before it counts as dropped.
+const SLACK: Duration = Duration::from_secs(1);
+/// Bytes of a packet by which a limit in packets is turned into time.
+const LARGE_PACKET: ByteCount = ByteCount::from_bytes(1600);
+/// Deviations that no delay exceeds.
+const DEVIATIONS: u64 = 10;
+
+/// A link whose stages are in the kernel: packets go in as markers, and come out when their marker does.
+///
+/// The kernel does not say which packet it drops: one that has not come back when it must have is dropped.
+pub struct OutsideLink {
+    chain: Chain,
+    clock: MachineClock,
+    /// Bytes by which a marker is longer than its packet.
+    added_bytes: i64,
+    /// Inside, in the order of entry; `None` once out.
+    inside: VecDeque<Option<(Time, Packet)>>,
+    /// Number of the first of `inside`.
+    first: u32,
+    /// Longest time inside.
+    longest: Duration,
+    counters: Counters,
+    passages: Passages,
+    /// What the disciplines say at the end.
+    kernel: Counts,
+    /// Markers that the device did not take.
+    refused: u64,
+    /// Markers that came out after their packet had been given up.
+    late: u64,
+    buffer: Vec<u8>,
+}
+
+impl OutsideLink {
+    /// The link `link` as `plan` has set it up in `chain`.
+    #[must_use]
+    pub fn new(chain: Chain, plan: &Plan, link: &Link, clock: MachineClock) -> Self {
+        Self {
+            chain,
+            clock,
+            added_bytes: plan.added_bytes,
+            inside: VecDeque::new(),
+            first: 0,
+            longest: longest_passage(link),
+            counters: Counters::default(),
+            passages: Passages::default(),
+            kernel: Counts::default(),
+            refused: 0,
+            late: 0,
+            buffer: vec![0; BUFFER_BYTES],
+        }
+    }
+
+    /// Asks the kernel what it has dropped, and counts so many of the oldest packets inside as dropped.
+    ///
+    /// # Errors
+    /// If the kernel cannot be asked.
+    pub fn settle(&mut self) -> io::Result<()> {
+        self.kernel = self.chain.counts()?;
+        let mut missing = (self.kernel.dropped + self.refused).saturating_sub(self.counters.dropped.packets);
+        for place in &mut self.inside {
+            if missing == 0 {
+                break;
+            }
+            if let Some((_, packet)) = place.take() {
+                self.counters.held.remove(packet.size);
+                self.counters.dropped.add(packet.size);
+                missing -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// When packets went in and came out.
+    pub fn take_passages(&mut self) -> Passages {
+        std::mem::take(&mut self.passages)
+    }
+
+    /// Gives up packets that must have been dropped.
+    fn give_up(&mut self, now: Time, out: &mut Outputs) {
+        while let Some(first) = self.inside.front() {
+            match first {
+                Some((entered, _)) if *entered + self.longest > now => break,
+                _ => {}
+            }
+            self.first = self.first.wrapping_add(1);
+            if let Some(Some((_, packet))) = self.inside.pop_front() {
+                self.counters.held.remove(packet.size);
+                self.counters.dropped.add(packet.size);
+                out.discard(DropReason::QueueFull, packet);
+            }
+        }
+    }
+
+    fn comes_out(&mut self, number: u32, now: Time, out: &mut Outputs) {
+        let index = number.wrapping_sub(self.first) as usize;
+        let Some((_, packet)) = self.inside.get_mut(index).and_then(Option::take) else {
+            self.late += 1;
+            return;
+        };
+        self.passages.leaves(number, now);
+        self.counters.held.remove(packet.size);
+        self.counters.sent.add(packet.size);
+        out.send(Port(0), packet);
+        while self.inside.front().is_some_and(Option::is_none) {
+            self.inside.pop_front();
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+}
+
+/// The longest time that a packet may need: the full queue, the delay, some slack.
+fn longest_passage(link: &Link) -> Duration {
+    let rate = match &link.rate {
+        Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => *rate,
+        _ => DataRate::from_mbps(u64::MAX),
+    };
+    let Queue::DropTail { packets, bytes, .. } = link.queue;
+    let large = LARGE_PACKET + link.overhead_per_packet;
+    let bytes = bytes.map_or(packets.unwrap_or(1000).saturating_mul(large.bytes()), ByteCount::bytes);
+    let queued = rate.time_for(ByteCount::from_bytes(bytes));
+    let spread = Duration::from_nanos(link.delay.deviation.as_nanos().saturating_mul(DEVIATIONS));
+    queued + link.delay.mean + spread + SLACK
+}
+
+impl AsFd for OutsideLink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.chain.leave.as_fd()
+    }
+}
+
+impl Element for OutsideLink {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+        debug_assert_eq!(port, Port(0), "a link has one input");
+        self.give_up(now, out);
+        self.counters.received.add(packet.size);
+        let length = i64::try_from(packet.wire_size().bytes()).unwrap_or(i64::MAX) + self.added_bytes;
+        let number = self.first.wrapping_add(self.inside.len() as u32);
+        self.passages.enters(number, now, packet.wire_size());
+        let marker = marker::write(&mut self.buffer, number, usize::try_from(length).unwrap_or(0));
+        if self.chain.enter.send(marker).is_err() {
+            self.refused += 1;
+        }
+        self.counters.held.add(packet.size);
+        self.inside.push_back(Some((now, packet)));
+    }
+
+    /// Markers wait at the end.
+    fn wake(&mut self, _now: Time, out: &mut Outputs) {
+        for _ in 0..BATCH {
+            match self.chain.leave.recv(&mut self.buffer) {
+                Ok(length) => {
+                    if let Some(number) = marker::number(&self.buffer[..length]) {
+                        // measured when it is read: those of one wake did not come at one time
+                        self.comes_out(number, self.clock.now(), out);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
+        out.count("kernel_dropped_packets", self.kernel.dropped);
+        out.count("kernel_held_packets", self.kernel.held);
+        out.count("refused_packets", self.refused);
+        out.count("late_packets", self.late);
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        out.count("inside_packets", self.counters.held.packets);
+        out.count("sent_bytes", self.counters.sent.bytes);
+    }
+}

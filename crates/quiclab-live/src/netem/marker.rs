@@ -1,0 +1,80 @@
+//! The packet that goes through the kernel in place of ours: of the same length on the wire, with a number.
+//!
+//! Between namespaces of ours it is an IPv4 packet (RFC 791) of the protocol for experiments (RFC 3692), so that
+//! ports, fragments, the hop limit and IPv6 of the original are of no account to the kernel, nor what the kernel
+//! does with them to the original. Its number is in the first bytes above IP.
+
+use std::net::Ipv4Addr;
+
+/// Shortest marker: header and number.
+pub const SHORTEST_BYTES: usize = 24;
+/// Protocol 253, "use for experimentation and testing".
+const PROTOCOL: u8 = 253;
+const HEADER_BYTES: usize = 20;
+/// Addresses for tests of network devices (RFC 2544): no host of a run has them.
+const FROM: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+const TO: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
+
+/// Writes marker `number` of `length` bytes into `buffer` and gives it.
+///
+/// # Panics
+/// If the buffer is shorter than the marker.
+pub fn write(buffer: &mut [u8], number: u32, length: usize) -> &[u8] {
+    let length = length.max(SHORTEST_BYTES);
+    let total = u16::try_from(length).unwrap_or(u16::MAX);
+    let [high, low] = total.to_be_bytes();
+    let [.., id_high, id_low] = number.to_be_bytes();
+    let packet = &mut buffer[..usize::from(total)];
+    // version and header length; total length; identification; don't fragment; hop limit; protocol; checksum
+    packet[..12].copy_from_slice(&[0x45, 0, high, low, id_high, id_low, 0x40, 0, 64, PROTOCOL, 0, 0]);
+    packet[12..16].copy_from_slice(&FROM.octets());
+    packet[16..20].copy_from_slice(&TO.octets());
+    let sum: u32 = packet[..HEADER_BYTES]
+        .chunks_exact(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+        .sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let checksum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    packet[HEADER_BYTES..SHORTEST_BYTES].copy_from_slice(&number.to_be_bytes());
+    packet
+}
+
+/// Number of a marker; `None` for any other packet.
+#[must_use]
+pub fn number(packet: &[u8]) -> Option<u32> {
+    let ours = packet.len() >= SHORTEST_BYTES
+        && packet[0] == 0x45
+        && packet[9] == PROTOCOL
+        && packet[12..16] == FROM.octets()
+        && packet[16..20] == TO.octets();
+    let number = ours.then(|| packet[HEADER_BYTES..SHORTEST_BYTES].try_into().expect("four bytes"))?;
+    Some(u32::from_be_bytes(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_has_its_length_and_number_and_a_right_checksum() {
+        let mut buffer = [0; 2000];
+        for (marker, length) in [(0, 24), (1, 40), (0xdead_beef, 1514)] {
+            let packet = write(&mut buffer, marker, length);
+            assert_eq!((packet.len(), number(packet)), (length, Some(marker)));
+            let sum: u32 =
+                packet[..20].chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+            assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
+        }
+        assert_eq!(write(&mut buffer, 7, 3).len(), SHORTEST_BYTES);
+    }
+
+    #[test]
+    fn other_packets_have_no_number() {
+        let mut buffer = [0; 100];
+        write(&mut buffer, 5, 60);
+        assert_eq!(number(&buffer[..23]), None);
+        buffer[9] = 17;
+        assert_eq!(number(&buffer[..60]), None);
+    }
+}

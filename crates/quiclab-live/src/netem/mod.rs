@@ -1,0 +1,97 @@
+//! `--emulation netem`: links whose queue, loss, rate and delay are the kernel's own.
+//!
+//! Bearers, taps and ends of flows stay ours. Only links are replaced, each by an [`OutsideLink`]: packets leave
+//! our process at its input and come back at its output, so that everything around works as with our elements.
+
+mod chain;
+mod ethtool;
+mod link;
+mod marker;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+
+pub use link::OutsideLink;
+
+use crate::check::Passages;
+use crate::job::DelayStage;
+use crate::timing::MachineClock;
+use chain::Chain;
+use plan::{PlanError, Request};
+use quiclab_core::scenario::Scenario;
+use quiclab_core::{Node, Topology};
+use std::collections::BTreeMap;
+use std::io;
+use thiserror::Error;
+
+/// Why links cannot be the kernel's.
+#[derive(Debug, Error)]
+pub enum NetemError {
+    /// Something of a link has no counterpart.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The stages cannot be set up.
+    #[error("links.{link} cannot be set up: {reason}")]
+    Chain {
+        /// Name of the link.
+        link: String,
+        /// Why.
+        reason: io::Error,
+    },
+    /// The kernel cannot be asked for netem.
+    #[error("whether the kernel has netem cannot be found out: {0}")]
+    Probe(io::Error),
+}
+
+/// Links in the kernel by name.
+pub struct Outside {
+    /// Index among the elements.
+    pub elements: BTreeMap<String, usize>,
+}
+
+/// Replaces all links of a topology by such in the kernel.
+///
+/// # Errors
+/// When a link cannot be mapped or set up.
+pub fn replace_links(
+    topology: &mut Topology,
+    scenario: &Scenario,
+    stage: DelayStage,
+    clock: MachineClock,
+) -> Result<Outside, NetemError> {
+    let netem = chain::has_netem().map_err(NetemError::Probe)?;
+    let mut elements = BTreeMap::new();
+    for (name, link) in &scenario.links {
+        let plan = plan::plan(Request { name, link, stage, netem })?;
+        let chain = Chain::new(&plan).map_err(|reason| NetemError::Chain { link: name.clone(), reason })?;
+        let element = topology.index(name).expect("links are elements");
+        let outside = OutsideLink::new(chain, &plan, link, clock);
+        *topology.node_mut(element) = Node::Element(Box::new(outside));
+        elements.insert(name.clone(), element);
+    }
+    Ok(Outside { elements })
+}
+
+impl Outside {
+    /// The link with this index as what it is.
+    pub fn link(topology: &mut Topology, element: usize) -> &mut OutsideLink {
+        let node: &mut dyn std::any::Any = topology.node_mut(element).element();
+        node.downcast_mut().expect("links are outside")
+    }
+
+    /// Counts what the kernel has dropped, once nothing more goes in.
+    ///
+    /// # Errors
+    /// If the kernel cannot be asked.
+    pub fn settle(&self, topology: &mut Topology) -> io::Result<()> {
+        self.elements.values().try_for_each(|&element| Self::link(topology, element).settle())
+    }
+
+    /// When each packet went in and came out, by link.
+    pub fn passages(&self, topology: &mut Topology) -> BTreeMap<String, Passages> {
+        let take = |(name, &element): (&String, &usize)| {
+            (name.clone(), Self::link(topology, element).take_passages())
+        };
+        self.elements.iter().map(take).collect()
+    }
+}

@@ -1,0 +1,271 @@
+//! From a link of the scenario to the kernel's queueing disciplines, as the words of `tc`.
+//!
+//! After tc-netem(8), tc-tbf(8) and tc-fifo(8). Each hop is a device of a namespace of its own, so that a packet
+//! in the delay stage takes no place in the queue (see [`DelayStage`]).
+//!
+//! | scenario | here | differs |
+//! | --- | --- | --- |
+//! | rate, queue in packets | `netem rate R limit Q` | end of serialisation fixed at enqueue, rounded down to 1 ns |
+//! | queue in bytes, token bucket | `tbf rate R burst B limit Q` | a full bucket passes a packet at once: no serialisation of the first one |
+//! | loss | `netem loss`, before the limit is looked at | |
+//! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
+//! | overhead | our packet is that much longer | a packet of less than 24 bytes becomes that long |
+
+use crate::job::DelayStage;
+use quiclab_core::scenario::{Delay, Distribution, Link, Loss, Queue, Rate, ShapedRate};
+use quiclab_core::{ByteCount, DataRate, Duration, Probability};
+use thiserror::Error;
+
+/// Packets that wait in a stage that has no limit of its own.
+const UNLIMITED_PACKETS: u64 = 1_000_000;
+/// Header that the kernel counts on devices of Ethernet.
+pub const ETHERNET_BYTES: i64 = 14;
+/// Depth of the bucket that stands for a serialiser: the largest packet with all headers.
+const ONE_PACKET_BYTES: u64 = 1600;
+
+/// What cannot be had from the kernel's queueing disciplines.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// The scenario asks for what no discipline does.
+    #[error(
+        "links.{link}.{field} = `{value}`: with `--emulation netem`, {allowed}; `--emulation engine` has it"
+    )]
+    Field {
+        /// Name of the link.
+        link: String,
+        /// Path in the link.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The kernel is without the discipline.
+    #[error(
+        "links.{link}.{field} needs the queueing discipline `netem`, which this kernel does not have (sch_netem); \
+         `--emulation engine` does without"
+    )]
+    NoNetem {
+        /// Name of the link.
+        link: String,
+        /// What needs it.
+        field: &'static str,
+    },
+}
+
+/// A queueing discipline: the words of `tc qdisc add dev DEVICE` after the device.
+pub type Qdisc = Vec<String>;
+
+/// The stages of a link, in the order in which packets pass them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Queueing disciplines of the device of each hop; all but the last hop are Ethernet.
+    pub hops: Vec<Vec<Qdisc>>,
+    /// Bytes by which our packet is longer than the one that it stands for.
+    pub added_bytes: i64,
+}
+
+/// A link, and what the kernel can do.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Name of the link.
+    pub name: &'a str,
+    /// The link.
+    pub link: &'a Link,
+    /// Where delay takes place.
+    pub stage: DelayStage,
+    /// Whether the kernel has netem.
+    pub netem: bool,
+}
+
+/// Plans the stages of a link.
+///
+/// # Errors
+/// When something of the link cannot be mapped; the sentence names the field.
+pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
+    let Request { link, stage, .. } = request;
+    request.check()?;
+    let delay = delay_words(&link.delay);
+    let loss = link.loss.as_ref().map(loss_words).unwrap_or_default();
+    let Queue::DropTail { packets, bytes, .. } = link.queue;
+    let overhead = i64::try_from(link.overhead_per_packet.bytes()).unwrap_or(i64::MAX);
+    let delayed = !delay.is_empty();
+    // the stage of the rate is on Ethernet where a hop for the delay follows it
+    let ethernet = delayed && stage == DelayStage::NextHop;
+    let bucket = match (&link.rate, bytes) {
+        (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), _) => Some((*rate, *burst)),
+        (Some(Rate::Constant(rate)), limit) if limit.is_some() || !request.netem => {
+            Some((*rate, ByteCount::from_bytes(ONE_PACKET_BYTES + link.overhead_per_packet.bytes())))
+        }
+        _ => None,
+    };
+    let mut hops = Vec::new();
+    let mut added_bytes = overhead;
+    if let Some((rate, burst)) = bucket {
+        if !loss.is_empty() {
+            hops.push(vec![root(netem(UNLIMITED_PACKETS, [loss]))]);
+        }
+        // the bucket knows no negative overhead: our packet is shorter by the header instead
+        added_bytes -= if ethernet { ETHERNET_BYTES } else { 0 };
+        hops.push(bucket_words(rate, burst, packets, bytes));
+    } else if let Some(Rate::Constant(rate)) = &link.rate {
+        let mut words = words(["rate", &bits(*rate)]);
+        words.push(if ethernet { (-ETHERNET_BYTES).to_string() } else { "0".to_owned() });
+        let limit = packets.unwrap_or(UNLIMITED_PACKETS);
+        match stage {
+            DelayStage::Same => hops.push(vec![root(netem(limit, [delay.clone(), loss, words]))]),
+            DelayStage::Child if delayed => {
+                let child = child(netem(UNLIMITED_PACKETS, [delay.clone()]));
+                hops.push(vec![root(netem(limit, [loss, words])), child]);
+            }
+            DelayStage::Child | DelayStage::NextHop => hops.push(vec![root(netem(limit, [loss, words]))]),
+        }
+        if stage != DelayStage::NextHop {
+            return Ok(Plan { hops, added_bytes });
+        }
+    } else if !loss.is_empty() || delayed {
+        // without a rate nothing queues: one stage does both
+        return Ok(Plan { hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]], added_bytes });
+    }
+    if delayed {
+        hops.push(vec![root(netem(UNLIMITED_PACKETS, [delay]))]);
+    }
+    if hops.is_empty() {
+        hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
+    }
+    Ok(Plan { hops, added_bytes })
+}
+
+impl Request<'_> {
+    fn check(&self) -> Result<(), PlanError> {
+        let refuse = |field, value: String, allowed| {
+            Err(PlanError::Field { link: self.name.to_owned(), field, value, allowed })
+        };
+        let missing = |field| Err(PlanError::NoNetem { link: self.name.to_owned(), field });
+        if let Some(Rate::Shaped(ShapedRate::Trace { file, .. })) = &self.link.rate {
+            return refuse("rate.file", file.display().to_string(), "a rate is constant or a token bucket");
+        }
+        let bucket = matches!(self.link.rate, Some(Rate::Shaped(_)));
+        match self.link.queue {
+            Queue::DropTail { time: Some(time), .. } => {
+                return refuse("queue.time", time.to_string(), "a queue is limited in packets or bytes");
+            }
+            Queue::DropTail { packets: Some(_), bytes: Some(bytes), .. } => {
+                return refuse(
+                    "queue.bytes",
+                    bytes.to_string(),
+                    "a queue has one limit, in packets or bytes",
+                );
+            }
+            Queue::DropTail { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
+                return refuse("queue.bytes", bytes.to_string(), "a limit in bytes needs a rate");
+            }
+            Queue::DropTail { .. } => {}
+        }
+        if let Some(Loss::Listed { packets }) = &self.link.loss {
+            return refuse(
+                "loss.packets",
+                format!("{packets:?}"),
+                "loss is independent or of Gilbert and Elliott",
+            );
+        }
+        let Delay { mean, deviation, reorder, .. } = self.link.delay;
+        if deviation > Duration::ZERO && !reorder {
+            return refuse(
+                "delay.reorder",
+                "false".to_owned(),
+                "packets of different delay overtake each other: set it to true",
+            );
+        }
+        if bucket && mean > Duration::ZERO && self.stage != DelayStage::NextHop {
+            return refuse("rate", "token_bucket".to_owned(), "its delay is on the next hop");
+        }
+        match (self.netem, mean > Duration::ZERO || deviation > Duration::ZERO, &self.link.loss) {
+            (false, true, _) => missing("delay"),
+            (false, _, Some(_)) => missing("loss"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}
+
+fn root(discipline: Vec<String>) -> Qdisc {
+    [words(["root", "handle", "1:"]), discipline].concat()
+}
+
+fn child(discipline: Vec<String>) -> Qdisc {
+    [words(["parent", "1:1", "handle", "10:"]), discipline].concat()
+}
+
+fn netem<const N: usize>(limit: u64, parts: [Vec<String>; N]) -> Vec<String> {
+    [words(["netem", "limit", &limit.to_string()]), parts.concat()].concat()
+}
+
+fn bucket_words(
+    rate: DataRate,
+    burst: ByteCount,
+    packets: Option<u64>,
+    bytes: Option<ByteCount>,
+) -> Vec<Qdisc> {
+    // with a child of its own the limit of the bucket itself means nothing
+    let limit = bytes.map_or(u64::from(u32::MAX), ByteCount::bytes);
+    let bucket = words([
+        "tbf",
+        "rate",
+        &bits(rate),
+        "burst",
+        &format!("{}b", burst.bytes()),
+        "limit",
+        &format!("{limit}b"),
+    ]);
+    let packets = packets.or(bytes.is_none().then_some(UNLIMITED_PACKETS));
+    let fifo = packets.map(|packets| child(words(["pfifo", "limit", &packets.to_string()])));
+    std::iter::once(root(bucket)).chain(fifo).collect()
+}
+
+fn delay_words(delay: &Delay) -> Vec<String> {
+    let Delay { mean, deviation, distribution, .. } = *delay;
+    if mean == Duration::ZERO && deviation == Duration::ZERO {
+        return Vec::new();
+    }
+    let mut words = words(["delay", &micros(mean)]);
+    if deviation > Duration::ZERO {
+        words.push(micros(deviation));
+        let name = match distribution {
+            Distribution::Normal => Some("normal"),
+            Distribution::Pareto => Some("pareto"),
+            // what netem does without a table
+            Distribution::Uniform | Distribution::Constant => None,
+        };
+        words.extend(name.map(|name| ["distribution".to_owned(), name.to_owned()]).into_iter().flatten());
+    }
+    words
+}
+
+fn loss_words(loss: &Loss) -> Vec<String> {
+    match loss {
+        Loss::Independent { probability } => words(["loss", "random", &percent(*probability)]),
+        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
+            // tc-netem: p, r, 1-h (loss in bad), 1-k (loss in good)
+            let [p, r, bad, good] =
+                [good_to_bad, bad_to_good, loss_in_bad, loss_in_good].map(|p| percent(*p));
+            words(["loss", "gemodel", &p, &r, &bad, &good])
+        }
+        Loss::Listed { .. } => unreachable!("is refused"),
+    }
+}
+
+fn bits(rate: DataRate) -> String {
+    format!("{}bit", rate.bits_per_second())
+}
+
+fn micros(time: Duration) -> String {
+    format!("{}.{:03}us", time.as_nanos() / 1000, time.as_nanos() % 1000)
+}
+
+fn percent(probability: Probability) -> String {
+    format!("{:.7}%", probability.value() * 100.0)
+}

@@ -1,0 +1,118 @@
+//! What `tc` is told, by hand from tc-netem(8) and tc-tbf(8).
+
+use super::plan::{Plan, PlanError, Request, plan};
+use crate::job::DelayStage;
+use quiclab_core::scenario::{Document, Link};
+
+/// A link from the text of a scenario.
+fn link(fields: &str) -> Link {
+    let text = format!(
+        "version = 1\nname = \"x\"\n[links.a]\n{fields}\n[links.b]\n[flows.main]\nstack = \"lab-tcp\"\n\
+         down = [\"a\"]\nup = [\"b\"]\nworkload = {{ kind = \"download\", size = \"1 MB\" }}\n"
+    );
+    let scenario = Document::from_toml(&text, "x.toml", &[]).and_then(|document| document.scenario());
+    scenario.unwrap_or_else(|error| panic!("{error}")).links.remove("a").unwrap()
+}
+
+fn planned(fields: &str, stage: DelayStage, netem: bool) -> Result<Plan, PlanError> {
+    plan(Request { name: "a", link: &link(fields), stage, netem })
+}
+
+fn text(plan: &Plan) -> Vec<Vec<String>> {
+    plan.hops.iter().map(|hop| hop.iter().map(|qdisc| qdisc.join(" ")).collect()).collect()
+}
+
+const PUBLISHED: &str = r#"rate = "20 Mbit/s"
+    overhead_per_packet = "14 B"
+    queue = { kind = "drop_tail", packets = 100 }
+    loss = "0.1 %"
+    delay = { mean = "10 ms", deviation = "1 ms", distribution = "normal", reorder = true }"#;
+
+#[test]
+fn rate_and_delay_are_two_hops() {
+    let plan = planned(PUBLISHED, DelayStage::NextHop, true).unwrap();
+    let rate = "root handle 1: netem limit 100 loss random 0.1000000% rate 20000000bit -14";
+    let delay = "root handle 1: netem limit 1000000 delay 10000.000us 1000.000us distribution normal";
+    assert_eq!(text(&plan), [[rate], [delay]]);
+    assert_eq!(plan.added_bytes, 14);
+}
+
+#[test]
+fn delay_takes_places_in_the_queue_where_asked_for() {
+    let child = planned(PUBLISHED, DelayStage::Child, true).unwrap();
+    let rate = "root handle 1: netem limit 100 loss random 0.1000000% rate 20000000bit 0";
+    let delay = "parent 1:1 handle 10: netem limit 1000000 delay 10000.000us 1000.000us distribution normal";
+    assert_eq!(text(&child), [[rate, delay]]);
+    let same = planned(PUBLISHED, DelayStage::Same, true).unwrap();
+    let all = "root handle 1: netem limit 100 delay 10000.000us 1000.000us distribution normal loss random \
+               0.1000000% rate 20000000bit 0";
+    assert_eq!(text(&same), [[all]]);
+}
+
+#[test]
+fn bytes_and_buckets_are_tbf() {
+    let fields =
+        "rate = \"8 Mbit/s\"\nqueue = { kind = \"drop_tail\", bytes = \"64 KiB\" }\ndelay = \"5 ms\"";
+    let plan = planned(fields, DelayStage::NextHop, true).unwrap();
+    let bucket = "root handle 1: tbf rate 8000000bit burst 1600b limit 65536b";
+    assert_eq!(text(&plan), [[bucket], ["root handle 1: netem limit 1000000 delay 5000.000us"]]);
+    assert_eq!(plan.added_bytes, -14, "on Ethernet the kernel adds its header");
+    let fields = "rate = { kind = \"token_bucket\", rate = \"8 Mbit/s\", burst = \"3000 B\" }\n\
+                  queue = { kind = \"drop_tail\", packets = 50 }";
+    let plan = planned(fields, DelayStage::NextHop, false).unwrap();
+    let bucket = "root handle 1: tbf rate 8000000bit burst 3000b limit 4294967295b";
+    assert_eq!(text(&plan), [[bucket, "parent 1:1 handle 10: pfifo limit 50"]]);
+    assert_eq!(plan.added_bytes, 0);
+}
+
+#[test]
+fn a_kernel_without_netem_does_what_needs_only_a_rate() {
+    let fields =
+        "rate = \"8 Mbit/s\"\noverhead_per_packet = \"20 B\"\nqueue = { kind = \"drop_tail\", packets = 30 }";
+    let plan = planned(fields, DelayStage::NextHop, false).unwrap();
+    let bucket = "root handle 1: tbf rate 8000000bit burst 1620b limit 4294967295b";
+    assert_eq!(text(&plan), [[bucket, "parent 1:1 handle 10: pfifo limit 30"]]);
+    assert_eq!(plan.added_bytes, 20);
+    let plan = planned("", DelayStage::NextHop, false).unwrap();
+    assert_eq!(text(&plan), [["root handle 1: pfifo limit 1000000"]]);
+    let error = planned("delay = \"5 ms\"", DelayStage::NextHop, false).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "links.a.delay needs the queueing discipline `netem`, which this kernel does not have (sch_netem); \
+         `--emulation engine` does without"
+    );
+}
+
+#[test]
+fn gilbert_and_elliott_are_gemodel() {
+    let fields = "loss = { kind = \"gilbert_elliott\", good_to_bad = \"1 %\", bad_to_good = \"25 %\", \
+                  loss_in_good = \"0.5 %\", loss_in_bad = \"80 %\" }";
+    let plan = planned(fields, DelayStage::NextHop, true).unwrap();
+    let words =
+        "root handle 1: netem limit 1000000 loss gemodel 1.0000000% 25.0000000% 80.0000000% 0.5000000%";
+    assert_eq!(text(&plan), [[words]]);
+}
+
+#[test]
+fn what_has_no_counterpart_is_named() {
+    let cases = [
+        (
+            "rate = \"8 Mbit/s\"\nqueue = { kind = \"drop_tail\", time = \"50 ms\" }",
+            "links.a.queue.time = `50 ms`",
+        ),
+        (
+            "rate = \"8 Mbit/s\"\nqueue = { kind = \"drop_tail\", packets = 5, bytes = \"9 kB\" }",
+            "links.a.queue.bytes",
+        ),
+        ("loss = { kind = \"listed\", packets = [3] }", "links.a.loss.packets = `[3]`"),
+        (
+            "delay = { mean = \"9 ms\", deviation = \"1 ms\", distribution = \"uniform\" }",
+            "links.a.delay.reorder",
+        ),
+    ];
+    for (fields, start) in cases {
+        let error = planned(fields, DelayStage::NextHop, true).unwrap_err().to_string();
+        assert!(error.starts_with(start), "{error}");
+        assert!(error.contains("with `--emulation netem`"), "{error}");
+    }
+}
