@@ -137,7 +137,7 @@ def test_what_a_program_has_not_is_refused(
         ('protocol = "udp"', 'protocol = "udp"\ncolour = 1', ["colour = `1`", "no such field", "`protocol`"]),
         ("{size_bytes}", "{sizes}", ["server.command = `{sizes}`", "{size_bytes}", "{directory}"]),
         ('["-C", "{congestion_control}"],', '["-C", "reno"],', ["server.command[2]", "placeholder"]),
-        ('"serve", "{size_bytes}"', '["serve"], "{size_bytes}"', ["server.command[0]", "placeholder"]),
+        ('"serve", "{size_bytes}"', '["serve"], "{size_bytes}"', ["server.command = ", "a list of words"]),
         (
             'command = ["fetch"',
             'ready = { kind = "soon" }\ncommand = ["fetch"',
