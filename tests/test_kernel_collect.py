@@ -59,7 +59,8 @@ def test_reports_are_put_on_the_clock_of_the_run(tmp_path: Path) -> None:
         statistics={"packets": 7, "unknown": None},
     )
     samples = {"time_ns": [EPOCH_NS, EPOCH_NS + 10_000_000], "cwnd_bytes": [14480, 28960], "ssthresh_bytes": [None, 9]}
-    server = record(statistics={"timeouts": 0}, samples=samples)
+    trace = {"time_ns": [EPOCH_NS + 5_000_000], "srtt_ms": [20.5], "ssthresh_bytes": [None]}
+    server = record(statistics={"timeouts": 0}, samples=samples, acknowledgements=trace)
     report = collected("linux", left(tmp_path, client_json=client, server_json=server))
     assert report == Report(
         delivered_bytes=1000,
@@ -67,12 +68,13 @@ def test_reports_are_put_on_the_clock_of_the_run(tmp_path: Path) -> None:
         first_byte_s=0.041,
         finished_s=2.001,
         sender={"timeouts": 0.0},
-        receiver={"packets": 7.0, "handshake_ms": pytest.approx(20.0), "first_byte_ms": pytest.approx(40.0)},
+        receiver={"packets": 7.0, "handshake_ms": 20.0, "first_byte_ms": 40.0},
         series=[
             (0.0, "main.sender", "cwnd_bytes", 14480.0),
             (0.01, "main.sender", "cwnd_bytes", 28960.0),
             (0.01, "main.sender", "ssthresh_bytes", 9.0),
         ],
+        acknowledgements={"time_s": [0.005], "srtt_ms": [20.5], "ssthresh_bytes": [None]},
         complete=True,
     )
 

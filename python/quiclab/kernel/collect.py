@@ -46,6 +46,9 @@ class Report:
         Values over the whole transfer.
     series
         Rows (time in seconds, element, metric, value), in order of time for each metric.
+    acknowledgements
+        State of the sender at each acknowledgement, as columns of equal length: `time_s` and metrics; a value that is
+        not known is None. Empty where the kernel was not asked to trace it.
     complete
         Whether the client did all it had to.
     problems
@@ -59,6 +62,7 @@ class Report:
     sender: dict[str, float] = field(default_factory=dict)
     receiver: dict[str, float] = field(default_factory=dict)
     series: list[Row] = field(default_factory=list)
+    acknowledgements: dict[str, list[float | None]] = field(default_factory=dict)
     complete: bool = False
     problems: list[str] = field(default_factory=list)
 
@@ -139,6 +143,7 @@ def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) ->
     else:
         report.sender = _numbers(server.get("statistics"))
         report.series += _series(said, server, "sender")
+        report.acknowledgements = _acknowledgements(said, server)
         if server.get("failure"):
             report.problems.append(said.problem("server", f"failed: {server['failure']}"))
     if isinstance(client, str):
@@ -225,6 +230,17 @@ def _series(said: _Said, report: Mapping[str, Any], end: str) -> Iterator[Row]:
             for time, value in zip(times, values, strict=False):
                 if time is not None and _is_number(value):
                     yield time, f"{said.flow}.{end}", name, float(value)
+
+
+def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    table = report.get("acknowledgements")
+    if not isinstance(table, dict) or not isinstance(table.get("time_ns"), list):
+        return {}
+    columns: dict[str, list[float | None]] = {"time_s": [said.on_clock(time) for time in table["time_ns"]]}
+    for name, values in table.items():
+        if name != "time_ns" and isinstance(values, list):
+            columns[name] = [float(value) if _is_number(value) else None for value in values]
+    return columns
 
 
 def _iperf3(said: _Said) -> Report:
