@@ -185,7 +185,7 @@ def _fetch(plan: Plan, progress: Progress) -> Path:
     if plan.source.path is not None:
         return plan.source.path
     assert plan.apt is not None  # noqa: S101 (a source without path comes from an archive)
-    package = plan.work / "package.deb"
+    package = plan.work / f"{plan.source.package}.deb"
     if package.exists():
         return package
     folder = plan.work / "download"
