@@ -62,7 +62,7 @@ pub fn receive(arguments: &ClientArguments) -> Report {
 fn attempt(arguments: &ClientArguments, report: &mut Report) -> Result<(), String> {
     let broken = |error: io::Error| format!("the connection broke: {error}");
     arguments.socket.prepare()?;
-    let stop = stop_requests().map_err(broken)?;
+    let stop = stop_requests(true).map_err(broken)?;
     let server = SocketAddr::new(arguments.address, arguments.port);
     let family = if server.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

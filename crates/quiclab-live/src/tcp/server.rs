@@ -59,7 +59,7 @@ pub fn serve(arguments: &ServerArguments) -> Report {
 fn attempt(arguments: &ServerArguments, report: &mut Report) -> Result<(), String> {
     let broken = |error: io::Error| format!("the connection broke: {error}");
     arguments.socket.prepare()?;
-    let stop = stop_requests().map_err(broken)?;
+    let stop = stop_requests(true).map_err(broken)?;
     let (address, port) = (arguments.address, arguments.port);
     let listener = TcpListener::bind((address, port))
         .map_err(|error| format!("{address} port {port} cannot be listened at: {error}"))?;
