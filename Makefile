@@ -27,7 +27,7 @@ demo: setup ## 100 MB by QUIC over a split bearer for all published batch sizes,
 	$(RUN)/quiclab study report dual_connectivity/batch_size
 
 .PHONY: setup
-setup: .venv/.built ## the private environment with quiclab in it
+setup: .venv/.built .venv/.live ## the private environment with quiclab in it
 
 .PHONY: toolchain
 toolchain:
@@ -47,6 +47,15 @@ $(UV): | toolchain
 .venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain
 	@echo 'building the Rust extension (about two minutes the first time)'
 	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --release --uv
+	@touch $@
+
+# the program of the kernel lane is for Linux only
+.venv/.live: .venv/.built
+ifeq ($(shell uname -s),Linux)
+	@echo 'building quiclab-live, the program of the kernel lane'
+	cargo build --quiet --release -p quiclab-live
+	install -m 755 target/release/quiclab-live $(RUN)/quiclab-live
+endif
 	@touch $@
 
 .PHONY: test

@@ -4,7 +4,6 @@ Every setting is built from the columns of the reference; nothing is set for a r
 """
 
 import csv
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -27,14 +26,6 @@ def read(file: str) -> list[Cells]:
 def milliseconds(seconds: float) -> str:
     """Write a time for a scenario."""
     return f"{round(1e6 * seconds) / 1e3:.10g} ms"
-
-
-def seconds(text: str) -> float:
-    """Read a time of a resolved scenario, such as `45072 ms` [s]."""
-    found = re.fullmatch(r"([\d.e+-]+) ?(ns|us|ms|s)", text)
-    if found is None:
-        raise ValueError(f"`{text}` is no time")
-    return float(found[1]) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[found[2]]
 
 
 def chain(

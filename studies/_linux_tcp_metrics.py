@@ -2,8 +2,9 @@
 
 import math
 
-from _linux_tcp import ROUND_TRIPS_BEFORE_DATA, seconds
+from _linux_tcp import ROUND_TRIPS_BEFORE_DATA
 from _linux_tcp_parts import PAIR_DURATION_S
+from quiclab.quantity import seconds
 from quiclab.result import RunResult
 
 PAYLOAD_BYTES = 1448  # MSS 1460 without the timestamps option

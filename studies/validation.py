@@ -38,6 +38,7 @@ from _linux_tcp_parts import (
     pair_table,
     short_table,
 )
+from quiclab.kernel.lane import Lane
 from quiclab.study import (
     Assumption,
     Changes,
@@ -54,24 +55,36 @@ from quiclab.study import (
 
 LINUX = "Linux 7.3.4 in virtual time (reference/linux_tcp)"
 CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
-ENGINE = Engine("lab-tcp")
+#: The model; and the kernel itself, in virtual time, behind the same elements (needs `quiclab kernel build`).
+ENGINES = (Engine("lab-tcp"), Engine("linux", runs=3, lane=Lane(clock="virtual")))
 LINUX_PROFILE = "linux-7"
 LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"}
 
 
 def main_stack(engine: str) -> Changes:
-    """Run one stack at both ends."""
-    return {"flows.main.stack": engine}
+    """Run one stack at both ends; what the profile of the model stands for, the kernel is."""
+    return ends(engine, "main")
 
 
 def both_stacks(engine: str) -> Changes:
     """Run one stack at all ends of both flows."""
-    return {"flows.first.stack": engine, "flows.second.stack": engine}
+    return {**ends(engine, "first"), **ends(engine, "second")}
+
+
+def ends(engine: str, flow: str) -> Changes:
+    """Return what makes a stack that of both ends of a flow."""
+    stack: Changes = {f"flows.{flow}.stack": engine}
+    if engine != "linux":
+        return stack
+    # namespaces have the buffers of the reference as they are
+    return {**stack, f"flows.{flow}.sender": {"tcp": {"mss": "1460 B"}}, f"flows.{flow}.receiver": {}}
 
 
 def dual_connectivity_flow(engine: str) -> Changes:
     """Put a Reno download of TCP in the place of the QUIC flow: frames of 1336 bytes with the number of the bearer."""
-    end = {"profile": LINUX_PROFILE, "tcp": {"mss": "1280 B"}}
+    end: dict[str, object] = {"tcp": {"mss": "1280 B"}}
+    if engine != "linux":
+        end["profile"] = LINUX_PROFILE
     flow = {
         "stack": engine,
         "down": ["dc"],
@@ -130,7 +143,7 @@ BULK_STUDY = Study(
         Metric("longest_cwnd_packets", "Largest congestion window", "packets", longest_cwnd_packets),
         Metric("retransmits", "Retransmissions", "packets", retransmits),
     ),
-    engines=(ENGINE,),
+    engines=ENGINES,
     engine_changes=main_stack,
     runs=5,
     table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
@@ -164,7 +177,7 @@ SHORT_STUDY = Study(
     configurations=tuple(Configuration(name, access.label, access.changes) for name, access in ACCESSES.items()),
     factors=(Factor("size", "size_bytes", "Size", "B", SIZES, lambda size: {"flows.main.workload.size": f"{size} B"}),),
     metric=Metric("time_ms", "Time", "ms", transfer_time_ms),
-    engines=(ENGINE,),
+    engines=ENGINES,
     engine_changes=main_stack,
     runs=20,
     table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
@@ -202,7 +215,7 @@ PAIRS_STUDY = Study(
         Metric("sum_mbps", "Goodput of both", "Mbit/s", sum_mbps),
         Metric("srtt_ms", "Mean smoothed RTT of the first flow", "ms", srtt_ms),
     ),
-    engines=(ENGINE,),
+    engines=ENGINES,
     engine_changes=both_stacks,
     runs=5,
     table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
@@ -243,7 +256,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries),
         Metric("retransmits", "Retransmissions", "packets", retransmits),
     ),
-    engines=(ENGINE,),
+    engines=ENGINES,
     engine_changes=dual_connectivity_flow,
     runs=5,
     table=Table(

@@ -36,6 +36,8 @@ NOT_RUN = {
     r"make ": "builds the project, or runs all tests",
     r"\. \.venv/bin/activate": "the test has its own environment",
     r"cargo ": "builds the project",
+    r"apt-get ": "changes the system",
+    r"quiclab kernel build": "compiles a kernel",
     r"quiclab .*\b[A-Z]{2,}\b": "a pattern with a word to replace, not a command",
 }
 # in an indented block only these are commands: such blocks show output and excerpts of files, too

@@ -239,7 +239,7 @@ def _classes() -> dict[str, type]:
     return {
         name: item
         for name, item in vars(model).items()
-        if dataclasses.is_dataclass(item) and isinstance(item, type) and item.__module__ == model.__name__
+        if dataclasses.is_dataclass(item) and isinstance(item, type) and item.__module__.startswith(model.__name__)
     }
 
 

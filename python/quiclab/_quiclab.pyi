@@ -64,8 +64,17 @@ def plugins() -> str:
     An operation is `{name, meaning, when, inputs: [[name, meaning]], unit, least, most, whole}`.
     """
 
-def resolve(text: str, file: str, sets: Sequence[tuple[str, str]], format: Literal["toml", "json"]) -> str:
+def resolve(
+    text: str,
+    file: str,
+    sets: Sequence[tuple[str, str]],
+    format: Literal["toml", "json"],
+    programs: str | None = None,
+) -> str:
     """Read a scenario, apply `path=value` changes, validate it and fill in every default; JSON.
+
+    With `programs`, a JSON list of `{name, protocol, workloads, options}`, it is a scenario of the kernel lane, whose
+    stacks are these programs; `options` has the allowed values by the name of the option, or null for any.
 
     Raises
     ------

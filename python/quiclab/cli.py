@@ -15,8 +15,9 @@ from typing import Annotated, Any
 try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
     import typer
 
-    from quiclab import cli_study, show
+    from quiclab import cli_kernel, cli_study, show
     from quiclab.cli_inspect import inspect_command
+    from quiclab.cli_lane import AdapterOption, ClockOption, EmulationOption, LaneOption, lane_of
     from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
     from quiclab.errors import QuiclabError, RequestError
     from quiclab.evaluate import Evaluation, available_engines, results_directory
@@ -42,6 +43,7 @@ stack_app = typer.Typer(help="Engines and profiles, with the source of each valu
 qlog_app = typer.Typer(help="qlog files of runs.", no_args_is_help=True)
 app.add_typer(qlog_app, name="qlog")
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
 
@@ -81,31 +83,36 @@ def run_command(
         int, typer.Option(parser=cli_study.integer(0, MOST_SEED), metavar="N", help="Seed of every random stream.")
     ] = 1,
     sets: SetOption = None,
-    lane: Annotated[str, typer.Option(help="Where it runs: sim.")] = "sim",
-    clock: Annotated[str, typer.Option(help="Which clock it has: virtual.")] = "virtual",
+    lane: LaneOption = "sim",
+    clock: ClockOption = None,
+    emulation: EmulationOption = None,
+    adapters: AdapterOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None, typer.Option(help="Directory for result.json and for what the scenario's table `record` asks for.")
     ] = None,
 ) -> None:
     """Run a scenario once."""
-    cli_study.only_lane(lane)
-    if clock != "virtual":
-        raise RequestError(f"the clock `{clock}` is not available; the lane sim has the clock `virtual`")
-    scenario = load(file, parse_sets(sets or []))
+    kernel = lane_of(lane, clock, emulation, adapters)
+    scenario = load(file, parse_sets(sets or []), kernel.stacks() if kernel else None)
     record = scenario.record
     if out is None and record is not None and (record.qlog or record.pcapng):
         raise RequestError(f"{file} asks for qlog or pcapng; name a directory for them with --out")
     if out is not None:
         make_directory(out)
     with RunProgress(scenario.name) as progress:
-        result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
+        if kernel:
+            result = kernel.run(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
+        else:
+            result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
     if out is not None:
         write_run(result, out)
     if as_json:
         print(result.to_json(indent=2))
     else:
         show.run_summary(result)
+    if problem := result.not_a_result:
+        raise QuiclabError(problem)
     failed = [name for name, flow in result.flows.items() if flow.failed]
     if failed:
         raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
@@ -247,7 +254,7 @@ def verify_command(
     unusable = []
     for study in studies:
         compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
-        present, _ = available_engines(compared)
+        present, _ = available_engines(study, compared)
         if study in absent:
             continue
         try:

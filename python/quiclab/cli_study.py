@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from quiclab import show, sweep
+from quiclab.cli_lane import LANES
 from quiclab.compare import COMPARE_SCHEMA, TABLE_SCHEMA, compare_document, table_rows, to_csv, to_json
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import (
@@ -74,39 +75,53 @@ def run_command(
         int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes; by default one a CPU.")
     ] = None,
     out: OutOption = RESULTS,
-    lane: Annotated[str, typer.Option(help="Where it runs: sim.")] = "sim",
+    lane: Annotated[
+        str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane; without it, of any.")
+    ] = None,
 ) -> None:
     """Run a study; what is done already is not run again."""
-    only_lane(lane)
+    if lane not in (None, *LANES):
+        raise RequestError(f"the lane `{lane}` is not available; there are {' and '.join(LANES)}")
     keep = parse_only(only or [])
     failures = 0
 
     def action(study: Study) -> None:
         nonlocal failures
-        failures += _run_study(study, runs, keep, engines, jobs, out)
+        chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
+        failures += _run_study(study, runs, keep, chosen, jobs, out, asked=engines not in ("default", "all"))
 
     for_each(with_keys(find_all(name), keep), action)
     if failures:
         raise QuiclabError(f"{failures} runs failed; each is named above with the command that replays it")
 
 
+def why_not(study: Study, engines: Sequence[str]) -> str:
+    """Name engines that cannot run here, each with the reason."""
+
+    def reason(name: str) -> str:
+        lane = study.engine(name).lane
+        return "this build has no such stack; see `quiclab stack list`" if lane is None else str(lane.problem())
+
+    return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
+
+
 def _run_study(
     study: Study,
     runs: int | None,
     keep: dict[str, tuple[str, ...]],
-    engines: str,
+    engines: tuple[str, ...],
     workers: int | None,
     out: Path,
+    *,
+    asked: bool,
 ) -> int:
     """Run what is missing of one study; returns the number of failed runs."""
-    present, absent = available_engines(study.chosen_engines(engines))
-    if absent and engines not in ("default", "all"):
-        raise RequestError(f"this build has no engine {', '.join(absent)}; see `quiclab stack list`")
-    if not present:
-        raise RequestError(f"this build has none of the engines of {study.name}: {', '.join(absent)}")
+    present, absent = available_engines(study, engines)
+    if absent and (asked or not present):
+        raise RequestError(f"{study.name} cannot run here with {why_not(study, absent)}")
     if absent:
-        print(f"{study.name}: left out, not in this build: {', '.join(absent)}", file=sys.stderr)
-    present, _ = available_engines(study.with_reference(present))
+        print(f"{study.name}: left out, cannot run here: {why_not(study, absent)}", file=sys.stderr)
+    present, _ = available_engines(study, study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep))
     work = jobs_of(study, points)
     directory = results_directory(study, out)
@@ -155,7 +170,7 @@ def table_command(
 
     def action(study: Study) -> None:
         evaluation = Evaluation(study, out)
-        present, _ = available_engines(study.with_reference(study.chosen_engines(engines)))
+        present, _ = available_engines(study, study.with_reference(study.chosen_engines(engines)))
         rows = table_rows(evaluation, present)
         if form == "csv":
             print(to_csv(rows), end="\n" if study is not parts[-1] else "")
@@ -280,18 +295,6 @@ def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
             lacking = ", ".join(key for key in keep if key not in study.keys)
             print(f"{study.name}: left out, has no {lacking}", file=sys.stderr)
     return chosen
-
-
-def only_lane(lane: str) -> None:
-    """Accept the lanes there are.
-
-    Raises
-    ------
-    RequestError
-        If it is another.
-    """
-    if lane != "sim":
-        raise RequestError(f"the lane `{lane}` is not available; this version has `sim`")
 
 
 def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:

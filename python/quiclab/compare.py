@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from quiclab.criteria import Outcome
-from quiclab.evaluate import LANE, Evaluation, number
+from quiclab.evaluate import Evaluation, number
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
 
@@ -54,7 +54,7 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
                     **cells,
                     "engine": engine,
                     "profile": profile,
-                    "lane": LANE,
+                    "lane": study.engine(engine).lane_name,
                     results[0]: rounded(item.measured.mean),
                     results[1]: rounded(item.measured.std),
                     results[2]: item.measured.n,
@@ -144,6 +144,8 @@ def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
                 "settings": len(item.lines),
                 "median_difference": rounded(item.median),
                 "median_limit": criterion.median_limit,
+                "mean_difference": rounded(item.mean),
+                "mean_limit": criterion.mean_limit,
                 "lines": [
                     {
                         **dict(zip(columns, line.key, strict=False)),  # fewer where settings are judged together
@@ -171,7 +173,7 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "unit": study.metric.unit,
         "source": study.table.source,
         "engine": engine,
-        "lane": LANE,
+        "lane": study.engine(engine).lane_name,
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
         "fidelity": fidelity_rows(evaluation.fidelity(engine)),

@@ -85,6 +85,8 @@ class Criterion:
         Whether the settings of a configuration are judged as one: by the mean over them.
     median_limit
         If given, the median of the distances of all lines must not exceed it, either.
+    mean_limit
+        The same for their mean.
     """
 
     identity: str
@@ -96,6 +98,7 @@ class Criterion:
     statistic: Statistic = "mean"
     together: bool = False
     median_limit: float | None = None
+    mean_limit: float | None = None
 
     def assess(
         self, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary] | None = None
@@ -187,13 +190,18 @@ class Assessment:
         return float(np.median([abs(line.difference) for line in self.lines]))
 
     @property
+    def mean(self) -> float:
+        """Mean of the magnitudes of the differences; NaN if a line has none."""
+        return math.fsum(abs(line.difference) for line in self.lines) / len(self.lines)
+
+    @property
     def outcome(self) -> Outcome:
-        """Pass where every line does, and their median, too."""
+        """Pass where every line does, and their median and mean, too."""
         outcomes = {line.outcome for line in self.lines}
-        limit = self.criterion.median_limit
+        typical = ((self.median, self.criterion.median_limit), (self.mean, self.criterion.mean_limit))
         if Outcome.NOT_RUN in outcomes:
             return Outcome.NOT_RUN
-        if Outcome.MISS in outcomes or (limit is not None and self.median > limit):
+        if Outcome.MISS in outcomes or any(limit is not None and value > limit for value, limit in typical):
             return Outcome.MISS
         return Outcome.PASSED
 
@@ -210,4 +218,5 @@ class Assessment:
             "settings that pass": float(sum(line.outcome is Outcome.PASSED for line in self.lines)),
             "largest difference/limit": max(abs(line.difference) / line.limit for line in self.lines),
             "median difference": self.median,
+            "mean difference": self.mean,
         }

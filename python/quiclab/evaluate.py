@@ -27,7 +27,6 @@ from quiclab.store import write_atomically
 from quiclab.study import BASE, Point, Study
 
 MANIFEST = "sweep.json"
-LANE = "sim"
 PRINTED_DECIMALS = 4
 
 
@@ -36,10 +35,15 @@ def results_directory(study: Study, out: Path) -> Path:
     return out / study.name
 
 
-def available_engines(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divide engines into those that this build has and those that it has not."""
+def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Divide engines of a study into those that can run here and those that cannot."""
     present = {str(stack["name"]) for stack in json.loads(native_engine().stacks())}
-    return [name for name in names if name in present], [name for name in names if name not in present]
+
+    def runs(name: str) -> bool:
+        engine = study.engine(name)
+        return (engine.needs or name) in present if engine.lane is None else engine.lane.problem() is None
+
+    return [name for name in names if runs(name)], [name for name in names if not runs(name)]
 
 
 def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
@@ -59,11 +63,13 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
             plain = tree.to_plain(value)
             scenario = scenario.with_value(path, plain)
             arguments += [f"--set {shlex.quote(f'{key}={text}')}" for key, text in tree.flattened(path, plain)]
-        resolved = scenario.resolved_json()
+        lane = study.engine(point.engine).lane
+        resolved = scenario.resolved_json(None if lane is None else lane.stacks())
+        arguments += [] if lane is None else lane.arguments()
         for index in range(point.runs):
             seed = study.seed + index
             replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
-            jobs.append(sweep.Job({**point.labels, "run": index}, resolved, seed, replay, str(file.parent)))
+            jobs.append(sweep.Job({**point.labels, "run": index}, resolved, seed, replay, str(file.parent), lane))
     return jobs
 
 
@@ -109,7 +115,7 @@ class Evaluation:
     @cached_property
     def points(self) -> list[Point]:
         """Every setting of the study, all engines."""
-        engines, _ = available_engines(self.study.chosen_engines("all"))
+        engines, _ = available_engines(self.study, self.study.chosen_engines("all"))
         return list(self.study.points(tuple(engines), self.runs))
 
     @cached_property

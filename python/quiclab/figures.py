@@ -279,8 +279,8 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
                         "high": mean + half,
                     }
                 )
-    columns = {"setting": pl.String, "series": pl.String, "source": pl.String}
-    columns |= {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    texts, numbers = ("setting", "series", "source"), ("mean", "low", "high")
+    columns: dict[str, type[pl.DataType]] = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64)}
     return pl.DataFrame(rows, schema=columns).filter(pl.col("mean").is_not_nan())
 
 

@@ -38,6 +38,21 @@ def series(columns: Mapping[str, Any]) -> pl.DataFrame:
     )
 
 
+def rows(rows: list[tuple[float, str, str, float]]) -> pl.DataFrame:
+    """Return time series from rows of `time_s`, `element`, `metric`, `value`."""
+    columns = {"time_s": pl.Float64, "element": pl.String, "metric": pl.String, "value": pl.Float64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def together(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return time series in one table, in the order of time; empty ones do not count."""
+    filled = [part.with_columns(pl.col("element", "metric").cast(pl.String)) for part in parts if not part.is_empty()]
+    if not filled:
+        return pl.DataFrame()
+    names = pl.col("element", "metric").cast(pl.Categorical)
+    return pl.concat(filled).sort("time_s", maintain_order=True).with_columns(names)
+
+
 def tap(columns: Mapping[str, Any], flow_names: list[str]) -> pl.DataFrame:
     """Return records of a tap: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`."""
     time_ns = np.frombuffer(columns["time_ns"], dtype="<i8")

@@ -68,7 +68,13 @@ def _output(git: str, root: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Literal["toml", "json"] = "toml") -> str:
+def resolve(
+    text: str,
+    file: str,
+    sets: Sequence[tuple[str, str]] = (),
+    form: Literal["toml", "json"] = "toml",
+    programs: str | None = None,
+) -> str:
     """Validate a scenario text and fill in its defaults.
 
     Parameters
@@ -81,6 +87,8 @@ def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Li
         Changes as (path, value), applied before validation.
     form
         What `text` is.
+    programs
+        For the kernel lane: JSON list of the programs that are its stacks.
 
     Returns
     -------
@@ -94,6 +102,6 @@ def resolve(text: str, file: str, sets: Sequence[tuple[str, str]] = (), form: Li
     """
     native = engine()
     try:
-        return str(native.resolve(text, file, list(sets), form))
+        return str(native.resolve(text, file, list(sets), form, programs))
     except native.ScenarioError as error:
         raise RequestError(str(error)) from error

@@ -17,7 +17,7 @@ from quiclab import fidelity, figures, stats
 from quiclab.claims import CONFIRMED_SHARE, REFUTED_SHARE, Verdict
 from quiclab.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row
 from quiclab.errors import QuiclabError
-from quiclab.evaluate import LANE, Evaluation
+from quiclab.evaluate import Evaluation
 from quiclab.native import build_id
 from quiclab.show import published_decimals
 from quiclab.store import write_atomically
@@ -116,7 +116,7 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
     return environment.get_template("report.html.j2").render(
         study=study,
         engine=engine,
-        lane=LANE,
+        lane=study.engine(engine).lane_name,
         facts=_facts(evaluation, engine),
         commands=_commands(study, evaluation, engine),
         seeds=_seeds(evaluation, engine),
@@ -154,7 +154,7 @@ def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
     facts = [(f"version: {name}", "; ".join(values)) for name, values in sorted(versions.items())]
     facts += [
         ("engine", engine),
-        ("lane", f"{LANE} (virtual time)"),
+        ("lane", _lane(evaluation.study, engine)),
         ("runs", str(chosen.height)),
         ("seeds", f"{_seeds(evaluation, engine)}, the same in every setting"),
         ("digest of the digests", digest_of_digests(chosen["digest"].to_list())),
@@ -170,6 +170,12 @@ def _chosen(evaluation: Evaluation, engine: str) -> pl.DataFrame:
 def _seeds(evaluation: Evaluation, engine: str) -> str:
     seeds = _chosen(evaluation, engine)["seed"].unique().sort().to_list()
     return f"{seeds[0]} to {seeds[-1]}" if seeds else "none"
+
+
+def _lane(study: Study, engine: str) -> str:
+    """Name the lane of an engine, with its clock."""
+    lane = study.engine(engine).lane
+    return "sim (virtual time)" if lane is None else f"kernel ({lane.clock} clock, {lane.emulation})"
 
 
 def _version(value: object) -> str:

@@ -141,6 +141,14 @@ class RunResult:
         """What the reader of the numbers should know."""
         return tuple(self.data["warnings"])
 
+    @property
+    def not_a_result(self) -> str | None:
+        """Why the numbers are no result, in a sentence: in real time a machine can fail to keep up."""
+        kernel = self.data["run"].get("kernel")
+        if self.data["run"].get("ended_by") == "interrupted" or (kernel is not None and not kernel["kept_up"]):
+            return self.warnings[0] if self.warnings else "the run was stopped"
+        return None
+
     @cached_property
     def scenario(self) -> Scenario:
         """The resolved scenario."""

@@ -205,9 +205,10 @@ def _criterion(entry: Mapping[str, Any]) -> None:
         )
     out.print(shown)
     whole = f"{entry['identity']}: {entry['outcome']}, {entry['passed']} of {entry['settings']} settings pass"
-    if entry["median_limit"] is not None and entry["median_difference"] is not None:
-        median, limit = percent(entry["median_difference"]), percent(entry["median_limit"])
-        whole += f"; median difference {median}, limit {limit}"
+    for kind in ("median", "mean"):
+        value, limit = entry[f"{kind}_difference"], entry[f"{kind}_limit"]
+        if limit is not None and value is not None:
+            whole += f"; {kind} difference {percent(value)}, limit {percent(limit)}"
     out.print(whole, style=OUTCOME_STYLES.get(entry["outcome"], "dim"))
     out.print()
 

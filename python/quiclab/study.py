@@ -6,7 +6,7 @@ A study file in `studies/` builds these values and lists them as `STUDIES`; it r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from quiclab.claims import Claim
     from quiclab.criteria import Criterion
+    from quiclab.kernel.lane import Lane
     from quiclab.result import RunResult
 
 Value: TypeAlias = str | int | float
@@ -156,10 +157,32 @@ class Variant:
 
 @dataclass(frozen=True)
 class Engine:
-    """A stack that a study can run with; `runs` bounds the repetitions of slow ones."""
+    """A stack that a study can run with.
+
+    Attributes
+    ----------
+    name
+        How results call it.
+    runs
+        Bound of the repetitions, for slow ones.
+    lane
+        How it runs in the kernel lane; None for the sim lane.
+    needs
+        Stack of the sim lane that the build must have; by default the one of the same name.
+    stacks
+        Programs that stand for stacks which a configuration names: the name of a stack, and that of the program.
+    """
 
     name: str
     runs: int | None = None
+    lane: Lane | None = None
+    needs: str = ""
+    stacks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lane_name(self) -> str:
+        """The lane as in tables: `sim` or `kernel`."""
+        return "sim" if self.lane is None else "kernel"
 
 
 @dataclass(frozen=True)
@@ -261,6 +284,32 @@ class Study:
         """Return a factor by its short name or its column."""
         return next(factor for factor in self.factors if name in (factor.name, factor.column))
 
+    def engine(self, name: str) -> Engine:
+        """Return an engine of the study by its name."""
+        return next(engine for engine in self.engines if engine.name == name)
+
+    def engines_of(self, lane: str, choice: str) -> tuple[str, ...]:
+        """Read `--engines` as `chosen_engines` does, among the engines of one lane.
+
+        Raises
+        ------
+        RequestError
+            If the study has no such engine there.
+        """
+        there = [engine.name for engine in self.engines if engine.lane_name == lane]
+        if not there:
+            has = ", ".join(f"{engine.name} ({engine.lane_name})" for engine in self.engines)
+            raise RequestError(f"study {self.name} has no engine of the lane {lane}; it has {has}")
+        if choice in ("default", "all"):
+            return tuple(there[:1] if choice == "default" else there)
+        chosen = self.chosen_engines(choice)
+        for name in chosen:
+            if name not in there:
+                raise RequestError(
+                    f"engine `{name}` of study {self.name} is not of the lane {lane}; {', '.join(there)} are"
+                )
+        return chosen
+
     def chosen_engines(self, choice: str) -> tuple[str, ...]:
         """Read `--engines`: `default`, `all`, or names joined by commas.
 
@@ -340,6 +389,10 @@ class Study:
             labels[factor.column] = value
             merged.update(factor.changes(value))
         merged.update(changes)
+        programs = self.engine(engine).stacks
+        for path, stack in merged.items():
+            if path.endswith(".stack"):
+                merged[path] = programs.get(str(stack), stack)
         return Point(engine, variant, configuration.name, labels, merged, runs)
 
     @property

@@ -33,7 +33,9 @@ from quiclab.scenario import Scenario
 from quiclab.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from quiclab.kernel.lane import Lane
 
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
@@ -56,6 +58,8 @@ class Job:
         The command that repeats this run alone.
     base_dir
         Directory that files named in the scenario are relative to.
+    lane
+        How it runs in the kernel lane; None for the sim lane.
     """
 
     labels: Mapping[str, str | int | float]
@@ -63,13 +67,16 @@ class Job:
     seed: int
     replay: str
     base_dir: str = "."
+    lane: Lane | None = None
 
     @property
     def identity(self) -> str:
-        """128-bit hash over resolved scenario, seed, build of the engine and other inputs; 32 hexadecimal digits."""
+        """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits."""
         scenario = json.loads(self.scenario)
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
         lines = [canonical, str(self.seed), build_id(), *fingerprint(scenario, Path(self.base_dir))]
+        if self.lane is not None:
+            lines += self.lane.identity()
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
@@ -146,7 +153,7 @@ def execute(
         outcome = Outcome(total=len(total), done=len(total) - len(pending))
         if not pending:
             return outcome
-        count = min(workers or available_cpus(), len(pending))
+        count = min(workers or _workers_for(pending.values()), len(pending))
         with SweepProgress(title, outcome.total, outcome.done, stream) as progress:
             flusher = _Flusher(store, flush_runs, flush_seconds, on_flush)
             try:
@@ -154,6 +161,11 @@ def execute(
             finally:
                 flusher.flush()
     return outcome
+
+
+def _workers_for(jobs: Iterable[Job]) -> int:
+    """Return how many runs go on at one time: in real time one alone, because they would disturb each other."""
+    return 1 if any(job.lane is not None and job.lane.clock == "real" for job in jobs) else available_cpus()
 
 
 def available_cpus() -> int:
@@ -261,7 +273,7 @@ def _run_all(
         # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
         while len(running) < workers + 1 and (item := next(queue, None)) is not None:
             identity, job = item
-            running[pool.submit(_work, job.scenario, job.seed, job.base_dir)] = (identity, job)
+            running[pool.submit(_work, job.scenario, job.seed, job.base_dir, job.lane)] = (identity, job)
 
     def settle(futures: set[Future[tuple[str | None, str]]]) -> None:
         for future in futures:
@@ -320,13 +332,15 @@ def _start_worker() -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def _work(scenario: str, seed: int, base_dir: str) -> tuple[str | None, str]:
+def _work(scenario: str, seed: int, base_dir: str, lane: Lane | None) -> tuple[str | None, str]:
     """Run once; returns the result as JSON, or `None` and the reason."""
     parsed = Scenario.from_dict(json.loads(scenario))
     try:
-        result = run(parsed, seed, base_dir=base_dir)
+        result = run(parsed, seed, base_dir=base_dir) if lane is None else lane.run(parsed, seed, base_dir=base_dir)
     except QuiclabError as error:
         return None, error.sentence
+    if problem := result.not_a_result:
+        return None, problem
     for name, flow in result.flows.items():
         if flow.failed:
             return None, f"flow `{name}` failed after {flow.delivered_bytes} bytes"

@@ -5,7 +5,8 @@
 use crate::operation::OperationInfo;
 use crate::packet::Protocol;
 use crate::scenario::StackProblem;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
 
@@ -57,7 +58,7 @@ pub struct ProfileInfo {
 }
 
 /// What two ends must have in common to understand each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StackProtocol {
     /// QUIC (RFC 9000).
@@ -90,12 +91,12 @@ impl Display for StackProtocol {
 }
 
 /// What a stack can do in a flow: what validation needs of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StackAbilities {
     /// What it speaks.
     pub protocol: StackProtocol,
     /// Kinds of workload that it runs.
-    pub workloads: &'static [&'static str],
+    pub workloads: Cow<'static, [&'static str]>,
     /// Computations that a plugin can exchange.
     pub operations: &'static [OperationInfo],
     /// Whether a connection can use several paths.
@@ -108,7 +109,7 @@ impl StackInfo {
     pub const fn abilities(&self) -> StackAbilities {
         StackAbilities {
             protocol: self.protocol,
-            workloads: self.workloads,
+            workloads: Cow::Borrowed(self.workloads),
             operations: self.operations,
             multipath: self.multipath,
         }

@@ -18,7 +18,7 @@ const DEVICE: &str = "quiclab0";
 /// The same in the machine's own network, where there may be several: the kernel gives the number.
 const SHARED_DEVICE: &str = "quiclab%d";
 /// Packets that the kernel keeps for us until we read them: nothing may be lost before the first element.
-const DEVICE_QUEUE_PACKETS: u32 = 100_000;
+const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 /// Largest IP packet that a host sends.
 const MTU: u16 = 1500;
 

@@ -4,6 +4,7 @@ mod check;
 mod columns;
 mod command;
 mod device;
+mod guest;
 mod hosts;
 mod ip;
 mod isolation;
@@ -16,6 +17,7 @@ mod process;
 mod report;
 mod run;
 mod setup;
+mod tcp;
 mod timing;
 mod waits;
 
@@ -46,6 +48,13 @@ enum Command {
         #[arg(long)]
         lifeline: u32,
     },
+    /// Sends over the kernel's TCP: the sender of the stack `linux`.
+    TcpServer(tcp::ServerArguments),
+    /// Receives over the kernel's TCP: the receiver of the stack `linux`.
+    TcpClient(tcp::ClientArguments),
+    /// What the virtual-clock kernel starts as its first process.
+    #[command(hide = true)]
+    Guest,
 }
 
 #[derive(Args)]
@@ -64,6 +73,9 @@ fn main() -> ExitCode {
             Ok(code) => ExitCode::from(code.unwrap_or(0)),
             Err(error) => fail(&error.to_string()),
         },
+        Command::TcpServer(arguments) => tcp::server(&arguments),
+        Command::TcpClient(arguments) => tcp::client(&arguments),
+        Command::Guest => guest::guest(),
     }
 }
 

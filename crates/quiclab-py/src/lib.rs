@@ -7,6 +7,7 @@ mod endpoint;
 mod function;
 mod inspect;
 mod output;
+mod programs;
 mod qlog;
 mod record;
 mod run;

@@ -1,6 +1,7 @@
 //! Scenarios: text in, resolved JSON out.
 
 use crate::function;
+use crate::programs::{self, Programs};
 use crate::stacks::{AIOQUIC, validate};
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, prelude::*};
@@ -20,17 +21,31 @@ pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Reads a scenario, applies changes, validates it and fills in every default.
+/// Reads a scenario, applies changes, validates it and fills in every default. `programs` is the JSON list of
+/// the programs of the kernel lane, whose names are the stacks there; without it the scenario is for the sim lane.
 #[pyfunction]
-pub(crate) fn resolve(text: &str, file: &str, sets: Vec<(String, String)>, format: &str) -> PyResult<String> {
+#[pyo3(signature = (text, file, sets, format, programs=None))]
+pub(crate) fn resolve(
+    text: &str,
+    file: &str,
+    sets: Vec<(String, String)>,
+    format: &str,
+    programs: Option<&str>,
+) -> PyResult<String> {
+    let programs = programs.map(Programs::from_json).transpose()?;
     let document = match format {
         "toml" => Document::from_toml(text, file, &sets),
         "json" => Document::from_json(text, Some(file), &sets),
         other => return Err(PyValueError::new_err(format!("format = `{other}`: allowed is toml or json"))),
     };
     let scenario = document.and_then(|document| {
-        let scenario = document.load(&validate)?;
-        check_observed(&scenario)
+        let scenario = match &programs {
+            Some(programs) => document.load(&|config| programs.validate(config))?,
+            None => document.load(&validate)?,
+        };
+        let observed =
+            if programs.is_some() { programs::check(&scenario) } else { check_observed(&scenario) };
+        observed
             .and_then(|()| check_traces(&scenario, file))
             .and_then(|()| function::check(&scenario.resolved(), folder_of(file)))
             .map_err(|error| document.locate(error))?;

@@ -10,6 +10,7 @@ use quiclab_core::scenario::{
 use quiclab_core::{Endpoint, RandomStream, Role, StackAbilities, StackError, StackProtocol};
 use quiclab_sim::{EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, Stacks};
 use serde_json::json;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Name of the stack written in Python.
@@ -18,7 +19,7 @@ const AIOQUIC_MODULE: &str = "quiclab.stacks.aioquic";
 /// As `describe()` of the module says, too.
 const AIOQUIC_ABILITIES: StackAbilities = StackAbilities {
     protocol: StackProtocol::Quic,
-    workloads: &["download"],
+    workloads: Cow::Borrowed(&["download"]),
     operations: &[],
     multipath: false,
 };

@@ -133,10 +133,7 @@ mod tests {
         for info in stacks() {
             assert!(!info.workloads.is_empty(), "{}", info.name);
             for kind in info.workloads {
-                assert!(
-                    ["download", "request_response", "datagrams", "ping", "page"].contains(kind),
-                    "{kind}"
-                );
+                assert!(Workload::KINDS.contains(kind), "{kind}");
             }
         }
     }

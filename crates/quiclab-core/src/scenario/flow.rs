@@ -273,6 +273,9 @@ impl Workload {
         }
     }
 
+    /// Names of all kinds, as in scenarios.
+    pub const KINDS: &'static [&'static str] = &["download", "request_response", "datagrams", "page", "ping"];
+
     /// Name of the kind, as in scenarios.
     #[must_use]
     pub const fn kind(&self) -> &'static str {

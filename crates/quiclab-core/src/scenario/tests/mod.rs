@@ -53,7 +53,8 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
         });
     }
     let operations = if stack == "noq" { &OPERATIONS[..] } else { &[] };
-    let abilities = StackAbilities { protocol, workloads, operations, multipath: stack == "lab-quic" };
+    let abilities =
+        StackAbilities { protocol, workloads: workloads.into(), operations, multipath: stack == "lab-quic" };
     match &end.profile {
         None => Ok(abilities),
         Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),

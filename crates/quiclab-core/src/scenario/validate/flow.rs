@@ -246,7 +246,7 @@ pub(super) fn check_stacks(
                 .because(format!("the {name} (`{stack}`, as it is configured) has one path"))
         })?;
     }
-    let [serves, asks] = abilities.map(|abilities| abilities.protocol);
+    let [serves, asks] = abilities.each_ref().map(|abilities| abilities.protocol);
     ensure(serves == asks, || {
         // the end that has a stack of its own differs from the flow
         let (odd, other, common) =
@@ -276,7 +276,7 @@ pub(super) fn check_stacks(
             ScenarioError::refused(
                 path.child("workload").child("kind"),
                 quoted(kind),
-                alternatives(abilities.workloads),
+                alternatives(&*abilities.workloads),
             )
             .because(format!("stack `{stack}` does not run it"))
         })?;

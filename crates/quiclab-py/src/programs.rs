@@ -1,0 +1,110 @@
+//! Stacks of the kernel lane: programs, described by their adapters.
+
+use crate::scenario::ScenarioError;
+use pyo3::prelude::*;
+use quiclab_core::scenario::{self, EndpointConfig, FieldPath, Scenario, StackProblem, Workload};
+use quiclab_core::{StackAbilities, StackProtocol};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Fields of an endpoint that are no options of its program.
+const OF_ANY: [&str; 2] = ["stack", "host"];
+
+/// The programs that there are.
+pub(crate) struct Programs(Vec<Program>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Program {
+    name: String,
+    protocol: StackProtocol,
+    workloads: Vec<String>,
+    /// Allowed values by the name of the option, with dots within tables; `None` allows all.
+    options: BTreeMap<String, Option<Vec<String>>>,
+}
+
+impl Programs {
+    pub(crate) fn from_json(json: &str) -> PyResult<Self> {
+        serde_json::from_str(json)
+            .map(Self)
+            .map_err(|error| ScenarioError::new_err(format!("programs: {error}")))
+    }
+
+    /// Whether an endpoint's program takes its options, and what it can do.
+    pub(crate) fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
+        let name = config.stack.as_deref().unwrap_or_default();
+        let program = self.0.iter().find(|program| program.name == name).ok_or_else(|| self.unknown(name))?;
+        let options = serde_json::to_value(config).expect("a configuration has string keys only");
+        for (option, value) in set_options(&options) {
+            program.check(&option, value)?;
+        }
+        let runs = |kind: &&str| program.workloads.iter().any(|own| own == kind);
+        Ok(StackAbilities {
+            protocol: program.protocol,
+            workloads: Workload::KINDS.iter().copied().filter(|kind| runs(kind)).collect(),
+            operations: &[],
+            multipath: false,
+        })
+    }
+
+    fn unknown(&self, name: &str) -> StackProblem {
+        let names: Vec<_> = self.0.iter().map(|program| format!("`{}`", program.name)).collect();
+        let hint = match quiclab_sim::stacks().iter().find(|stack| stack.name == name) {
+            Some(_) => format!("; `{name}` runs in the lane sim"),
+            None => String::new(),
+        };
+        let allowed = format!("a program of the kernel lane: {}{hint}", names.join(", "));
+        StackProblem { field: "stack".into(), value: format!("\"{name}\""), allowed }
+    }
+}
+
+impl Program {
+    fn check(&self, option: &str, value: &Value) -> Result<(), StackProblem> {
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let problem = |allowed| StackProblem { field: option.to_owned(), value: shown.clone(), allowed };
+        let table = option.split_once('.').map_or(option, |(table, _)| table);
+        match self.options.get(option).or_else(|| self.options.get(table)) {
+            None => {
+                let name = &self.name;
+                let all: Vec<_> = self.options.keys().map(|key| format!("`{key}`")).collect();
+                let takes = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+                Err(problem(format!("to leave it out: program `{name}` takes {takes}")))
+            }
+            Some(Some(values)) if !values.contains(&shown) => Err(problem(values.join(", "))),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+/// Names and values of the options that are set, those of tables one by one.
+fn set_options(config: &Value) -> Vec<(String, &Value)> {
+    let fields = config.as_object().into_iter().flatten();
+    fields
+        .filter(|(name, value)| !OF_ANY.contains(&name.as_str()) && !value.is_null())
+        .flat_map(|(name, value)| match value.as_object() {
+            Some(table) => table.iter().map(|(inner, value)| (format!("{name}.{inner}"), value)).collect(),
+            None => vec![(name.clone(), value)],
+        })
+        .collect()
+}
+
+/// What the kernel lane cannot do with a scenario that the sim lane can.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
+    let refused = |path: FieldPath, value: &dyn std::fmt::Display, allowed: &str, why: &str| {
+        Err(scenario::ScenarioError::refused(path, value, allowed).because(why.to_owned()))
+    };
+    for (field, wanted) in [("qlog", scenario.record.qlog), ("acks", scenario.record.acks)] {
+        if wanted {
+            let why = "programs are not observed from inside; the kernel lane records packets";
+            return refused(FieldPath::new(["record", field]), &true, "false", why);
+        }
+    }
+    for (name, flow) in &scenario.flows {
+        if !flow.plugins.is_empty() {
+            let why = "a plugin exchanges parts of the transports of the sim lane";
+            return refused(FieldPath::new(["flows", name, "plugins"]), &"given", "to leave it out", why);
+        }
+    }
+    Ok(())
+}

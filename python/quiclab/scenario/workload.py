@@ -1,0 +1,75 @@
+"""What a flow transfers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, kw_only=True)
+class Download:
+    """The client asks once; the server answers with `size`, or for `duration`."""
+
+    size: str | None = None
+    duration: str | None = None
+    request: str | None = None
+    kind: Literal["download"] = "download"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestResponse:
+    """The client asks, waits for the whole answer, pauses, and asks again."""
+
+    count: int
+    response: str
+    request: str | None = None
+    pause: str | None = None
+    kind: Literal["request_response"] = "request_response"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Datagrams:
+    """The sender sends datagrams at a constant rate, or in periods of it, whether they arrive or not."""
+
+    rate: str
+    size: str
+    duration: str
+    on: str | None = None
+    off: str | None = None
+    kind: Literal["datagrams"] = "datagrams"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ping:
+    """The receiver sends probes that the sender sends back."""
+
+    count: int
+    size: str | None = None
+    interval: str | None = None
+    kind: Literal["ping"] = "ping"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageObjects:
+    """Objects of a page that are alike."""
+
+    count: int
+    size: str
+    kind: Literal["image", "style", "script", "font"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The client loads a page: HTML first, then the objects that it names, over HTTP/3 on QUIC or HTTP/2 on TCP."""
+
+    html: str
+    objects: tuple[PageObjects, ...]
+    html_think_time: str | None = None
+    think_time: str | None = None
+    priorities: Literal["browser", "round_robin"] | None = None
+    request: str | None = None
+    response: str | None = None
+    kind: Literal["page"] = "page"
+
+
+Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping

@@ -1,0 +1,184 @@
+"""The same scenarios in every lane: how far each can be trusted.
+
+One download through a bottleneck, with Linux TCP (Reno, CUBIC, BBR), quinn and aioquic. The kernel lane with the
+virtual clock is what the others are held against: real programs and the real kernel, exact timers, no influence of the machine.
+Beside it stand the models and stacks of the sim lane, the same programs in real time on this machine, and the queueing
+disciplines of the kernel in place of our elements.
+"""
+
+import math
+from dataclasses import dataclass
+
+from quiclab.criteria import Criterion
+from quiclab.kernel.lane import Lane
+from quiclab.result import RunResult
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table
+
+VIRTUAL = "the kernel lane with the virtual clock, our elements as the network"
+FRAME_BYTES = 1514
+SECONDS = 20
+LARGEST, MEAN, REAL_TIME, ROUND_TRIP_TIME = 0.15, 0.05, 0.05, 0.10
+TCP = {"reno": ("Reno", "newreno"), "cubic": ("CUBIC", "cubic"), "bbr": ("BBR", "bbr-linux")}
+QUIC = {"quinn": "quinn", "aioquic": "aioquic"}
+
+
+@dataclass(frozen=True)
+class Path:
+    """What lies between server and client; the queue in products of bandwidth and delay."""
+
+    rate_mbps: int
+    rtt_ms: int
+    queue_bdp: float
+    loss_percent: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Name of the setting, such as `20mbit_40ms_q1`."""
+        loss = f"_loss{self.loss_percent:g}" if self.loss_percent else ""
+        return f"{self.rate_mbps}mbit_{self.rtt_ms}ms_q{self.queue_bdp:g}{loss}"
+
+    @property
+    def queue_packets(self) -> int:
+        """The queue in full frames, ten at least."""
+        return max(10, round(self.queue_bdp * 1e3 * self.rate_mbps * self.rtt_ms / (8 * FRAME_BYTES)))
+
+    @property
+    def changes(self) -> Changes:
+        """What makes `scenarios/lanes.toml` this path."""
+        half = f"{self.rtt_ms / 2:g} ms"
+        found: dict[str, object] = {
+            "links.bottleneck.rate": f"{self.rate_mbps} Mbit/s",
+            "links.bottleneck.queue.packets": self.queue_packets,
+            "links.far.delay": half,
+            "links.back.delay": half,
+            "flows.main.workload": {"kind": "download", "duration": f"{SECONDS} s"},
+            "record": {"series_interval": "10 ms"},
+        }
+        return {**found, "links.bottleneck.loss": f"{self.loss_percent:g} %"} if self.loss_percent else found
+
+
+CLEAN = (
+    Path(2, 40, 2),
+    Path(5, 20, 2),
+    Path(5, 100, 1),
+    Path(10, 60, 1),
+    Path(20, 20, 3),
+    Path(20, 40, 1),
+    Path(20, 80, 0.5),
+    Path(40, 50, 1),
+)
+LOSSY = (Path(10, 60, 1, 0.5), Path(20, 40, 1, 0.1))
+PATHS = {path.name: path for path in (*CLEAN, *LOSSY)}
+
+
+def goodput_mbps(result: RunResult) -> float:
+    """Bits delivered over the time from the client's start [Mbit/s]."""
+    return result.flows["main"].goodput_mbps
+
+
+def srtt_ms(result: RunResult) -> float:
+    """Smoothed RTT of the sender in the mean over time [ms]; NaN for programs that do not tell."""
+    return result.over_time("main.sender", "srtt_ms", "mean")
+
+
+def retransmits(result: RunResult) -> float:
+    """Packets sent again, or declared lost by QUIC; NaN for programs that do not tell."""
+    sender = result.flows["main"].sender
+    return next((float(sender[name]) for name in ("retransmitted_packets", "lost_packets") if name in sender), math.nan)
+
+
+def _limits(configurations: tuple[str, ...], paths: tuple[Path, ...], limit: float) -> dict[tuple[str, str], float]:
+    return {(name, path.name): limit for name in configurations for path in paths}
+
+
+def _criteria() -> tuple[Criterion, ...]:
+    tcp, quic = tuple(TCP), tuple(QUIC)
+    return (
+        Criterion(
+            "VL-1",
+            "Without random loss, goodput of TCP is within 15 % of the kernel in every setting, and within 5 % in the "
+            "mean over them.",
+            {},
+            _limits(tcp, CLEAN, LARGEST),
+            mean_limit=MEAN,
+        ),
+        Criterion("VL-2", "Mean RTT of TCP is within 10 %.", {}, _limits(tcp, CLEAN, ROUND_TRIP_TIME), "srtt_ms"),
+        Criterion(
+            "VL-3",
+            "Without random loss, goodput of QUIC is within 15 % of the programs in every setting, and within 5 % in "
+            "the mean over them.",
+            {},
+            _limits(quic, CLEAN, LARGEST),
+            mean_limit=MEAN,
+        ),
+        Criterion(
+            "VL-4",
+            "Under random loss, goodput is within 15 % in the mean over the runs.",
+            {},
+            _limits((*tcp, *quic), LOSSY, LARGEST),
+        ),
+    )
+
+
+CRITERIA = _criteria()
+
+STUDY = Study(
+    name="validation/lanes",
+    title="One scenario, several lanes",
+    abstract="Downloads of 20 seconds through a bottleneck by Linux TCP, quinn and aioquic: in the sim lane, in the "
+    "kernel lane with virtual and with real clock, and with the kernel's queueing disciplines as the network.",
+    source="quiclab: no publication",
+    scenario="scenarios/lanes.toml",
+    configurations=(
+        *(
+            Configuration(name, label, {"flows.main.stack": "lab-tcp", "flows.main.sender.congestion_control": control})
+            for name, (label, control) in TCP.items()
+        ),
+        *(
+            Configuration(name, label, {"flows.main.stack": name, "flows.main.sender.congestion_control": "newreno"})
+            for name, label in QUIC.items()
+        ),
+    ),
+    factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
+    metric=Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
+    further=(
+        Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
+        Metric("retransmits", "Retransmissions", "packets", retransmits),
+    ),
+    engines=(
+        Engine("sim", needs="lab-tcp"),
+        Engine("kernel-virtual", lane=Lane(clock="virtual"), stacks={"lab-tcp": "linux"}),
+        Engine("kernel-real", lane=Lane(clock="real"), stacks={"lab-tcp": "linux"}),
+        Engine("kernel-netem", lane=Lane(clock="virtual", emulation="netem"), stacks={"lab-tcp": "linux"}),
+    ),
+    engine_changes=lambda _: {},
+    runs=3,
+    table=Table("", VIRTUAL, engine="kernel-virtual"),
+    figures=(
+        Figure("Goodput of TCP, no random loss", VIRTUAL, "", "From the client's start.", "VL-1", pairs=True),
+        Figure("Distance of TCP's goodput, no random loss", VIRTUAL, "", "Mean over the runs.", "VL-1"),
+        Figure("Goodput of QUIC, no random loss", VIRTUAL, "", "From the client's start.", "VL-3", pairs=True),
+        Figure("Distance of goodput under random loss", VIRTUAL, "", "Mean over the runs.", "VL-4"),
+        Figure("Distance of TCP's round trip time", VIRTUAL, "", "Mean over time.", "VL-2"),
+    ),
+    criteria=CRITERIA,
+    claims=tuple(item.claim(VIRTUAL) for item in CRITERIA),
+    assumptions=(
+        Assumption(
+            "The reference is the virtual clock, not the real one.",
+            "It runs the same programs and the same kernel code, and nothing of the machine's load reaches it.",
+        ),
+        Assumption(
+            "Programs have the options that they have by default, but for congestion control.",
+            "The sim lane has the same libraries (quinn, aioquic), driven without sockets.",
+        ),
+    ),
+    limits=(
+        "In the sim lane hosts cost nothing; in the kernel lane with the virtual clock they do not, either. In real "
+        "time they do.",
+        "quinn and aioquic of the kernel lane are driven by their own sockets and timers: when acknowledgements are "
+        "sent depends on these.",
+    ),
+)
+
+STUDIES = (STUDY,)
