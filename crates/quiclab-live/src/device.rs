@@ -109,7 +109,7 @@ impl Element for Device {
         if self.tun.send(&bytes).is_err() {
             self.refused += 1;
         }
-        self.lateness.add(self.clock.now().since(now));
+        self.lateness.add(self.clock.by_now(now).since(now));
     }
 
     /// Packets wait in the device.

@@ -14,7 +14,7 @@ use crate::process::{Process, ProcessError, exit_code};
 use crate::report::{Captures, Report};
 use crate::setup::{self, Client};
 use crate::timing::MachineClock;
-use crate::waits::{PROGRAM, STOP, TIMER, Waits};
+use crate::waits::{PROGRAM, STOP, Waits};
 use quiclab_core::scenario::{Document, Scenario, Until};
 use quiclab_core::{Duration, Time};
 use quiclab_sim::{
@@ -101,11 +101,14 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let mut scenario = Document::from_json(&job.scenario.to_string(), None, &[])
         .and_then(|document| document.scenario())
         .map_err(|error| LiveError::Scenario(error.to_string()))?;
+    if let Some(unknown) = job.flows.keys().find(|flow| !scenario.flows.contains_key(*flow)) {
+        return Err(LiveError::Flow(unknown.clone()));
+    }
     let warnings = setup::without_hosts(&mut scenario);
     let requests = stop_requests(!job.has_terminal())?;
     let machines = setup::machines(&scenario, &job)?;
     let servers = setup::start_servers(&job, &machines, directory, &requests)?;
-    let clock = MachineClock::start();
+    let clock = MachineClock::start(job.clock);
     let stacks = Machines::new(machines, clock);
     let options =
         BuildOptions { stacks: &stacks, base_dir: Path::new(&job.base_dir), transport_observer: &|_| None };
@@ -216,19 +219,20 @@ impl Driver<'_> {
                 self.clients.iter().filter(|client| client.process.is_none()).map(|client| client.start);
             let deadlines = [self.simulation.next_event(), Some(next_sample), Some(limit)];
             let due = deadlines.into_iter().flatten().chain(starts).min().expect("the end is a deadline");
-            let busy = self.job.clock == Clock::Real && due < self.clock.now() + BUSY;
             let early = if self.job.clock == Clock::Real { BUSY } else { Duration::ZERO };
-            let at = (self.clock.epoch_ns() + due.as_nanos()).saturating_sub(early.as_nanos()).max(1);
-            self.waits.wait((!busy).then_some(at), &mut events)?;
+            self.waits.wait(due.since(now).saturating_sub(early), &mut events)?;
+            if events.is_empty() {
+                continue;
+            }
+            let now = self.clock.now();
+            self.step(now)?;
             for event in &events {
                 match event.data.u64() {
-                    TIMER => {}
                     STOP => return Ok(EndedBy::Interrupted),
-                    PROGRAM => self.note_ended_programs(),
+                    PROGRAM => self.note_ended_programs(now),
                     element => {
-                        let now = self.clock.now();
-                        self.step(now)?;
                         self.simulation.rouse(element as usize, now)?;
+                        self.step(now)?;
                     }
                 }
             }
@@ -260,8 +264,7 @@ impl Driver<'_> {
     }
 
     /// A flow is over when its client has ended, or its server with an error.
-    fn note_ended_programs(&mut self) {
-        let now = self.clock.now();
+    fn note_ended_programs(&mut self, now: Time) {
         for client in self.clients.iter_mut().filter(|client| !client.over) {
             let Some(process) = &mut client.process else { continue };
             if let Some(status) = process.ended() {

@@ -99,17 +99,13 @@ def examine(boot: bool = False) -> list[Finding]:
 
 
 def programs() -> list[Finding]:
-    """Look for what the built-in programs need; none of them has to be there."""
-    return [
-        Finding(
-            f"program_{program['name']}",
-            f"program `{program['name']}`",
-            not program["missing"],
-            "nothing" if program["missing"] else program["version"] or "there",
-            "; ".join(program["missing"]),
-        )
-        for program in adapters.programs()
-    ]
+    """Look for the programs that adapters start, each with its version."""
+    findings = []
+    for entry in adapters.programs():
+        name, missing = entry["name"], entry["missing"]
+        found_there = (entry["version"] or "available") if not missing else "not usable"
+        findings.append(Finding(f"stack_{name}", f"stack {name}", not missing, found_there, "; ".join(missing)))
+    return findings
 
 
 def user_prefix() -> list[str] | None:
