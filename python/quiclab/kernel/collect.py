@@ -9,7 +9,7 @@
 | `none` | nothing: the elements have counted the bytes | |
 
 A program that died, hung or said nothing is a sentence in `problems`; what it told before is kept, and `complete` is
-false.
+false. Without a sentence it is false where the run was over before the flow: the result says that itself.
 """
 
 from __future__ import annotations
@@ -124,13 +124,22 @@ class _Said:
             return (int(monotonic_ns) - self.epoch_ns) / 1e9
         return None
 
+    def result(self) -> dict[str, Any]:
+        """Return the result of the elements; an empty one if there is none."""
+        try:
+            result = json.loads((self.directory / "result.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return result if isinstance(result, dict) else {}
+
     def client_start_s(self) -> float:
         """Return when the client was started, for programs whose times begin with themselves."""
-        try:
-            flow = json.loads((self.directory / "result.json").read_text())["flows"][self.flow]
-            return float(flow["start_s"] or 0.0)
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0.0
+        start_s = _part(self.result(), "flows", self.flow).get("start_s")
+        return float(start_s) if isinstance(start_s, int | float) else 0.0
+
+    def cut_short(self) -> bool:
+        """Whether the run ended before its flows: the result says so, and no program is to blame."""
+        return _part(self.result(), "run").get("ended_by") in ("duration_over", "delivered", "interrupted")
 
 
 def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) -> Report:
@@ -164,7 +173,7 @@ def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) ->
     report.complete = report.finished_s is not None and not client.get("failure")
     if client.get("failure"):
         report.problems.append(said.problem("client", f"failed: {client['failure']}"))
-    elif not report.complete:
+    elif not report.complete and not said.cut_short():
         report.problems.append(
             f"flow `{said.flow}`: the client of stack `{said.stack}` was stopped before its end; "
             f"{report.delivered_bytes or 0} bytes had arrived"
@@ -261,7 +270,7 @@ def _iperf3(said: _Said) -> Report:
     report.complete = error is None and _is_number(received.get("seconds"))
     if report.complete:
         report.finished_s = start_s + float(received["seconds"])
-    else:
+    elif not said.cut_short():
         report.problems.append(said.problem("client", f"stopped early: {error or 'no sum at its end'}"))
     report.receiver = _numbers({"goodput_mbps": _scaled(received.get("bits_per_second"), 1e-6)})
     streams = _part(server, "end").get("streams") or [{}]
