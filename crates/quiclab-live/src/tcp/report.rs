@@ -87,7 +87,7 @@ impl Report {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let temporary = path.with_added_extension("tmp");
+        let temporary = path.with_extension("json.tmp");
         std::fs::write(&temporary, serde_json::to_vec(self)?)?;
         std::fs::rename(temporary, path)
     }
