@@ -246,7 +246,8 @@ def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
             output.write(line)
             done += bool(re.match(rb"  (CC|AS|AR|LD|HOSTCC) ", line))
             progress("compiling", min(done, EXPECTED_OBJECTS - 1), EXPECTED_OBJECTS)
-    if process.wait() != 0:
+        process.wait()  # its output ends before it does
+    if process.returncode != 0:
         raise QuiclabError(f"compiling the kernel failed: {_last_line(log)}; all of it is in {log}")
     progress("compiling", EXPECTED_OBJECTS, EXPECTED_OBJECTS)
 
