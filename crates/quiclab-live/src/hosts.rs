@@ -120,7 +120,7 @@ fn no_device(error: io::Error) -> io::Error {
             "there is no /dev/net/tun: load the kernel module `tun` (modprobe tun), or give the container that device"
                 .to_owned()
         }
-        io::ErrorKind::PermissionDenied => format!("no TUN device may be made ({error}): run as root"),
+        io::ErrorKind::PermissionDenied => format!("/dev/net/tun may not be used ({error}): run as root, or give the container that device"),
         _ => format!("no TUN device: {error}"),
     };
     io::Error::new(error.kind(), sentence)

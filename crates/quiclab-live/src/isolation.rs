@@ -7,13 +7,16 @@
 use crate::namespace::unshare;
 use crate::process::exit_code;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, PidfdFlags, Signal, getgid, getuid, kill_process, pidfd_open, set_parent_process_death_signal,
 };
 use rustix::thread::UnshareFlags;
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -36,7 +39,11 @@ pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode
         std::fs::write("/proc/self/gid_map", format!("0 {} 1", group.as_raw()))?;
     }
     let requests = stop_requests(by_interrupt)?;
-    let mut child = Command::new(std::env::current_exe()?).args(arguments).spawn()?;
+    // only this process has the writing end: it closes with it, however it ends
+    let (lifeline, _held) = pipe_with(PipeFlags::CLOEXEC)?;
+    fcntl_setfd(&lifeline, FdFlags::empty())?;
+    let option = format!("--lifeline={}", lifeline.as_raw_fd());
+    let mut child = Command::new(std::env::current_exe()?).args(arguments).arg(option).spawn()?;
     let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let mut told = false;
@@ -56,12 +63,21 @@ pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode
     }
 }
 
-/// Makes the calling process end with the one that started it.
+/// Makes the calling process end with the one that started it, which holds the writing end of the pipe `lifeline`.
+///
+/// The kernel's signal at the death of a parent comes at once, but not if the parent has died before it was asked for,
+/// and the first process of a PID namespace cannot see that; the pipe has no such gap.
 ///
 /// # Errors
 /// If the kernel refuses it.
-pub fn end_with_parent() -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+pub fn end_with_parent(lifeline: u32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let mut pipe = File::open(format!("/proc/self/fd/{lifeline}"))?;
+    std::thread::spawn(move || {
+        let _ = pipe.read(&mut [0]);
+        std::process::exit(1)
+    });
+    Ok(())
 }
 
 /// Readable once SIGTERM has come, or SIGINT if that is a request, too: neither ends the process any more. Programs

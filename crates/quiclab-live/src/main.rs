@@ -41,7 +41,13 @@ enum Command {
     Run(Run),
     /// What `run` runs as the first process of its namespaces.
     #[command(hide = true)]
-    Supervise(Run),
+    Supervise {
+        #[command(flatten)]
+        run: Run,
+        /// Reading end of a pipe that closes with the process that started this one.
+        #[arg(long)]
+        lifeline: u32,
+    },
     /// Sends over the kernel's TCP: the sender of the stack `linux`.
     TcpServer(tcp::ServerArguments),
     /// Receives over the kernel's TCP: the receiver of the stack `linux`.
@@ -63,7 +69,7 @@ struct Run {
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(run) => isolated(&run),
-        Command::Supervise(run) => match supervise(&run) {
+        Command::Supervise { run, lifeline } => match supervise(&run, lifeline) {
             Ok(code) => ExitCode::from(code.unwrap_or(0)),
             Err(error) => fail(&error.to_string()),
         },
@@ -91,8 +97,8 @@ fn isolated(run: &Run) -> ExitCode {
     })
 }
 
-fn supervise(run: &Run) -> Result<Option<u8>, run::LiveError> {
-    isolation::end_with_parent()?;
+fn supervise(run: &Run, lifeline: u32) -> Result<Option<u8>, run::LiveError> {
+    isolation::end_with_parent(lifeline)?;
     let mut progress: Box<dyn Write> = match run.progress_fd {
         Some(fd) => Box::new(OpenOptions::new().write(true).open(format!("/proc/self/fd/{fd}"))?),
         None if job::Job::read(&run.directory)?.has_terminal() => Box::new(std::io::sink()),

@@ -101,6 +101,9 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let mut scenario = Document::from_json(&job.scenario.to_string(), None, &[])
         .and_then(|document| document.scenario())
         .map_err(|error| LiveError::Scenario(error.to_string()))?;
+    if let Some(unknown) = job.flows.keys().find(|flow| !scenario.flows.contains_key(*flow)) {
+        return Err(LiveError::Flow(unknown.clone()));
+    }
     let warnings = setup::without_hosts(&mut scenario);
     let requests = stop_requests(!job.has_terminal())?;
     let machines = setup::machines(&scenario, &job)?;

@@ -113,7 +113,7 @@ pub fn start_servers(
     for (flow, pair) in &job.flows {
         let Some(server) = &pair.server else { continue };
         let (end, client) = (format!("{flow}.sender"), format!("{flow}.receiver"));
-        let machine = machines.get(&end).ok_or_else(|| LiveError::Flow(flow.clone()))?;
+        let machine = &machines[&end];
         let program = server.at(machine.address, machines[&client].address, directory);
         let failed = |reason| LiveError::Program { end: end.clone(), reason };
         let process = Process::start(&program, &machine.namespace, &directory.join(format!("{flow}.server")));
