@@ -102,7 +102,7 @@ def test_an_option_that_the_kernel_refuses_is_a_sentence(tmp_path: Path) -> None
     text = text.replace('name = "linux"', 'name = "odd"').replace('newreno = "reno"', 'newreno = "no-such-control"')
     (adapters / "odd.toml").write_text(text)
     lane = Lane(adapters=(adapters / "odd.toml",))
-    with pytest.raises(QuiclabError, match="congestion control `no-such-control`.*this kernel has .*reno"):
+    with pytest.raises(QuiclabError, match=r"congestion control `no-such-control`.*this kernel has .*reno"):
         run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)
 
 

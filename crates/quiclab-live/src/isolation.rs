@@ -28,7 +28,8 @@ use std::sync::Arc;
 /// # Errors
 /// If the kernel refuses namespaces.
 pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode> {
-    end_with_parent()?;
+    // who starts a run takes it along, however it ends
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     let (user, group) = (getuid(), getgid());
     if user.is_root() {
         unshare(UnshareFlags::NEWPID)?;
