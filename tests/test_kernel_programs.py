@@ -13,7 +13,7 @@ import pytest
 
 from quiclab.errors import QuiclabError
 from quiclab.kernel import doctor
-from quiclab.kernel.adapters import load_adapters
+from quiclab.kernel.adapters import BUILT_IN, load_adapters
 from quiclab.kernel.lane import Lane
 from quiclab.kernel.programs import live_program
 from quiclab.result import RunResult
@@ -115,13 +115,34 @@ def test_requests_and_responses_take_at_least_their_round_trips(tmp_path: Path) 
     assert statistics["response_time_ms_min"] >= 1e3 * (RTT_S + 8 * 5000 / RATE_BPS)
 
 
+def test_each_acknowledgement_is_traced_where_the_kernel_can(tmp_path: Path) -> None:
+    finding = doctor.tcp_probe(doctor.user_prefix())
+    if not finding.ok:
+        pytest.skip(f"{finding.title}: {finding.advice}")
+    lane = changed(tmp_path, '["--probe", "{probe}"]', '"--probe", "true"')
+    run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)
+    server = report(tmp_path, "server")
+    rows = server["acknowledgements"]
+    assert {len(column) for column in rows.values()} == {len(rows["time_ns"])}
+    assert 0 < len(rows["time_ns"]) <= server["statistics"]["packets_received"]
+    assert rows["time_ns"] == sorted(rows["time_ns"])
+    assert rows["time_ns"][0] >= server["started_ns"] - 1000, "the trace counts microseconds"
+    assert min(rows["cwnd_bytes"]) >= 1448
+    assert max(rows["outstanding_bytes"]) <= SIZE
+
+
+def changed(tmp_path: Path, old: str, new: str) -> Lane:
+    """Return the lane with the stack `odd`: `linux` with something changed."""
+    text = (BUILT_IN / "linux.toml").read_text()
+    assert old in text
+    folder = tmp_path / "adapters"
+    folder.mkdir()
+    (folder / "odd.toml").write_text(text.replace('name = "linux"', 'name = "odd"').replace(old, new))
+    return Lane(adapters=(folder / "odd.toml",))
+
+
 def test_an_option_that_the_kernel_refuses_is_a_sentence(tmp_path: Path) -> None:
-    adapters = tmp_path / "adapters"
-    adapters.mkdir()
-    text = (Path(doctor.__file__).parent / "adapters" / "linux.toml").read_text()
-    text = text.replace('name = "linux"', 'name = "odd"').replace('newreno = "reno"', 'newreno = "no-such-control"')
-    (adapters / "odd.toml").write_text(text)
-    lane = Lane(adapters=(adapters / "odd.toml",))
+    lane = changed(tmp_path, 'newreno = "reno"', 'newreno = "no-such-control"')
     with pytest.raises(QuiclabError, match=r"congestion control `no-such-control`.*this kernel has .*reno"):
         run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)
 
