@@ -42,7 +42,8 @@ def why_not() -> str | None:
         return "the far end in this machine's network needs root"
     if shutil.which("ip") is None or not Path("/dev/net/tun").exists():
         return "iproute2 or /dev/net/tun is missing"
-    if subprocess.run(["unshare", "--net", "--pid", "--fork", "true"], check=False, capture_output=True).returncode:
+    unshare = shutil.which("unshare") or "unshare"
+    if subprocess.run([unshare, "--net", "--pid", "--fork", "true"], check=False, capture_output=True).returncode:
         return "namespaces are not allowed"
     try:
         live_program()
