@@ -60,7 +60,7 @@ endif
 
 .PHONY: test
 test: setup ## all tests (under ten minutes)
-	cargo test --workspace --quiet
+	cargo test --quiet
 	$(RUN)/pytest
 
 .PHONY: check
@@ -75,9 +75,20 @@ lint: setup
 	$(RUN)/ruff check
 	$(RUN)/mypy
 
+.PHONY: adapters
+adapters: toolchain ## programs of the kernel lane that are built from source, into adapters/bin: quinn, quic-go
+	mkdir -p adapters/bin
+	cargo build --release --quiet -p quiclab-quinn
+	cp target/release/quiclab-quinn adapters/bin/
+	@if command -v go >/dev/null; then \
+		cd adapters/quic-go && go build -trimpath -o ../bin/quiclab-quic-go .; \
+	else \
+		echo 'quic-go is left out: Go 1.26 or later is missing, see https://go.dev/dl' >&2; \
+	fi
+
 .PHONY: bench
 bench: setup ## speed as one flat JSON object in bench.json
-	cargo build --release --quiet --workspace --examples
+	cargo build --release --quiet --examples
 	$(RUN)/python benches/bench.py --out bench.json
 
 .PHONY: lock

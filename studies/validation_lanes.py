@@ -1,14 +1,15 @@
 """The same scenarios in every lane: how far each can be trusted.
 
 One download through a bottleneck, with Linux TCP (Reno, CUBIC, BBR), quinn and aioquic. The kernel lane with the
-virtual clock is what the others are held against: real programs and the real kernel, exact timers, no influence of the machine.
-Beside it stand the models and stacks of the sim lane, the same programs in real time on this machine, and the queueing
+virtual clock is what the others are held against: real programs and the real kernel, exact timers, no influence of the
+machine. Beside it stand the models and stacks of the sim lane, the same programs in real time on this machine, and the queueing
 disciplines of the kernel in place of our elements.
 """
 
 import math
 from dataclasses import dataclass
 
+from quiclab.claims import Key
 from quiclab.criteria import Criterion
 from quiclab.kernel.lane import Lane
 from quiclab.result import RunResult
@@ -87,7 +88,7 @@ def retransmits(result: RunResult) -> float:
     return next((float(sender[name]) for name in ("retransmitted_packets", "lost_packets") if name in sender), math.nan)
 
 
-def _limits(configurations: tuple[str, ...], paths: tuple[Path, ...], limit: float) -> dict[tuple[str, str], float]:
+def _limits(configurations: tuple[str, ...], paths: tuple[Path, ...], limit: float) -> dict[Key, float]:
     return {(name, path.name): limit for name in configurations for path in paths}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from quiclab import cli
 from quiclab.kernel import doctor
+from quiclab.kernel.adapters import load_adapters
 from quiclab.kernel.doctor import Finding
 
 NAMES = [
@@ -38,7 +39,8 @@ def test_json_has_every_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["kernel", "doctor", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "quiclab.doctor/1"
-    assert [check["name"] for check in document["checks"]] == NAMES
+    stacks = [f"stack_{name}" for name in load_adapters()]
+    assert [check["name"] for check in document["checks"]] == [*NAMES[:-1], *stacks, NAMES[-1]]
     for check in document["checks"]:
         assert set(check) == {"name", "title", "ok", "found", "advice"}
         assert isinstance(check["ok"], bool)

@@ -25,7 +25,7 @@ def test_names_are_the_agreed_ones() -> None:
     dual_connectivity = ["dual_connectivity/batch_size", "dual_connectivity/share"]
     linux_tcp = [f"validation/linux_tcp/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]
     lab_quic = [f"validation/lab_quic/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")]
-    assert list(studies()) == [*dual_connectivity, *linux_tcp, *lab_quic]
+    assert list(studies()) == [*dual_connectivity, *linux_tcp, *lab_quic, "validation/lanes"]
     assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
     with pytest.raises(RequestError, match="is a group"):
         find("dual_connectivity")

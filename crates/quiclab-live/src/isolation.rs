@@ -28,6 +28,7 @@ use std::sync::Arc;
 /// # Errors
 /// If the kernel refuses namespaces.
 pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode> {
+    // who starts a run takes it along, however it ends
     die_with_parent()?;
     let (user, group) = (getuid(), getgid());
     if user.is_root() {

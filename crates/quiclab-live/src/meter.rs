@@ -71,11 +71,11 @@ impl PacketObserver for Meter {
     }
 
     /// By the machine's clock: how late the machine was is part of it.
-    fn departure(&mut self, _: Time, element: usize, _: Port, packet: &Packet) {
+    fn departure(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
         let clock = self.clock;
         self.at(element, |link| {
             if let Some(number) = link.inside.remove(&packet.id) {
-                link.passages.leaves(number, clock.now());
+                link.passages.leaves(number, clock.by_now(now));
             }
         });
     }

@@ -1,42 +1,27 @@
 //! What the loop of a run waits for: devices, the next deadline, the ends of programs, a request to stop.
 
 use crate::run::LiveError;
-use crate::timing::monotonic_ns;
+use quiclab_core::Duration;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
-};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// What woke the loop, besides the number of an element.
-pub const TIMER: u64 = u64::MAX;
-/// A request to stop.
-pub const STOP: u64 = u64::MAX - 1;
+/// What woke the loop, besides the number of an element: a request to stop.
+pub const STOP: u64 = u64::MAX;
 /// A program has ended.
-pub const PROGRAM: u64 = u64::MAX - 2;
+pub const PROGRAM: u64 = u64::MAX - 1;
 
-/// An epoll with a timer.
-pub struct Waits {
-    epoll: OwnedFd,
-    timer: OwnedFd,
-    /// When the timer is set to fire, in nanoseconds of the machine's clock.
-    set_to: u64,
-}
+/// An epoll whose waits end to the nanosecond (`epoll_pwait2`, Linux 5.11).
+pub struct Waits(OwnedFd);
 
 impl Waits {
-    /// Waits for `requests` and the timer.
+    /// Waits for `requests`.
     ///
     /// # Errors
     /// If the kernel refuses.
     pub fn new(requests: &UnixStream) -> Result<Self, LiveError> {
-        let waits = Self {
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?,
-            set_to: 0,
-        };
-        waits.add(&waits.timer, TIMER)?;
+        let waits = Self(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         waits.add(requests, STOP)?;
         Ok(waits)
     }
@@ -46,36 +31,26 @@ impl Waits {
     /// # Errors
     /// If the kernel refuses.
     pub fn add(&self, source: impl AsFd, data: u64) -> Result<(), LiveError> {
-        Ok(epoll::add(&self.epoll, source, epoll::EventData::new_u64(data), epoll::EventFlags::IN)?)
+        Ok(epoll::add(&self.0, source, epoll::EventData::new_u64(data), epoll::EventFlags::IN)?)
     }
 
     /// Waits for `source` no more.
     pub fn remove(&self, source: impl AsFd) {
         // it may be gone
-        let _ = epoll::delete(&self.epoll, source);
+        let _ = epoll::delete(&self.0, source);
     }
 
-    /// Waits until `deadline_ns` of the machine's clock or something comes; `None` does not sleep at all.
+    /// Waits until something comes, `longest` at most; not at all if that is zero.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn wait(
-        &mut self,
-        deadline_ns: Option<u64>,
-        events: &mut Vec<epoll::Event>,
-    ) -> Result<(), LiveError> {
-        const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+    pub fn wait(&self, longest: Duration, events: &mut Vec<epoll::Event>) -> Result<(), LiveError> {
+        const SECOND: u64 = 1_000_000_000;
         events.clear();
-        // a timer that fired stays readable until it is set again
-        if let Some(at) = deadline_ns.filter(|&at| at != self.set_to || self.set_to <= monotonic_ns()) {
-            let it_value =
-                Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: (at % 1_000_000_000) as i64 };
-            let spec = Itimerspec { it_interval: NOW, it_value };
-            timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec)?;
-            self.set_to = at;
-        }
-        let timeout = deadline_ns.is_none().then_some(&NOW);
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), timeout) {
+        let nanoseconds = longest.as_nanos();
+        let timeout =
+            Timespec { tv_sec: (nanoseconds / SECOND) as i64, tv_nsec: (nanoseconds % SECOND) as i64 };
+        match epoll::wait(&self.0, rustix::buffer::spare_capacity(events), Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -59,6 +59,18 @@ FIELDS: Final = (
 PLACEHOLDER: Final = re.compile(r"(?<![%$])\{([a-z_][a-z0-9_.]*)\}")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _DURATION: Final = "a time such as `5 s`"
+_FIELDS_OF_A_FILE: Final = [
+    "name",
+    "description",
+    "protocol",
+    "workloads",
+    "version",
+    "needs",
+    "options",
+    "server",
+    "client",
+    "collect",
+]
 
 #: A command: words, and groups of words that are left out where a placeholder in them has no value.
 Command = tuple["str | tuple[str, ...]", ...]
@@ -94,6 +106,13 @@ class Option:
     default: str | None
     ends: tuple[str, ...]
 
+    def word(self, value: object) -> str | None:
+        """Return the word of the program for a value of the scenario, or None if it has none."""
+        written = quantities.plain(value)
+        if self.values is not None:
+            return self.values.get(written)
+        return None if self.unit is None else quantities.in_unit(written, self.unit)
+
 
 @dataclass(frozen=True)
 class ProgramPlan:
@@ -121,6 +140,7 @@ class AdapterFile:
     server: ProgramPlan
     client: ProgramPlan
     format: str
+    reporting: tuple[str, ...]
 
 
 def read(path: Path) -> AdapterFile:
@@ -147,19 +167,7 @@ class _Reader:
         self._path = path
 
     def adapter(self, tree: dict[str, Any]) -> AdapterFile:
-        known = [
-            "name",
-            "description",
-            "protocol",
-            "workloads",
-            "version",
-            "needs",
-            "options",
-            "server",
-            "client",
-            "collect",
-        ]
-        self._fields("", tree, known, required=("name", "protocol", "workloads", "server", "client"))
+        self._fields("", tree, _FIELDS_OF_A_FILE, required=("name", "protocol", "workloads", "server", "client"))
         name = self._text("name", tree["name"])
         if _NAME.fullmatch(name) is None:
             self._wrong("name", name, "lower-case letters, digits, `.`, `_` and `-`, such as `my-program`")
@@ -168,7 +176,8 @@ class _Reader:
             for option, value in self._table("options", tree.get("options", {})).items()
         }
         collect = self._table("collect", tree.get("collect", {"format": "none"}))
-        self._fields("collect", collect, ["format"], required=("format",))
+        self._fields("collect", collect, ["format", "ends"], required=("format",))
+        reporting = collect.get("ends", list(ENDS))
         version = self._list("version", tree["version"]) if "version" in tree else None
         adapter = AdapterFile(
             path=self._path,
@@ -182,6 +191,9 @@ class _Reader:
             server=self._program("server", tree["server"], options),
             client=self._program("client", tree["client"], options),
             format=self._choice("collect.format", collect["format"], FORMATS),
+            reporting=tuple(
+                self._choice("collect.ends", end, ENDS) for end in self._items("ends", {"ends": reporting})
+            ),
         )
         if version is not None:
             self._placeholders("version", version, EARLY)
@@ -203,10 +215,10 @@ class _Reader:
         if ("values" in table) == ("unit" in table):
             self._wrong(path, table, "either `values` (a word for each value) or `unit`")
         ends = tuple(self._choice(f"{path}.ends", end, ENDS) for end in table.get("ends", ["sender"]))
-        default = _plain(table["default"]) if "default" in table else None
+        default = quantities.plain(table["default"]) if "default" in table else None
         if "unit" in table:
             unit = self._choice(f"{path}.unit", table["unit"], UNITS)
-            if default is not None and _in_unit(default, unit) is None:
+            if default is not None and quantities.in_unit(default, unit) is None:
                 self._wrong(f"{path}.default", default, f"a quantity that can be written in {unit}")
             return Option(None, unit, default, ends)
         values = {
@@ -321,37 +333,3 @@ class _Reader:
 
 def _words(part: str | tuple[str, ...]) -> tuple[str, ...]:
     return (part,) if isinstance(part, str) else part
-
-
-def _plain(value: object) -> str:
-    """Write a value of TOML or JSON as scenarios do."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _in_unit(value: str, unit: str) -> str | None:
-    """Write a quantity of a scenario in the unit of a program; None if it cannot be."""
-    if unit == "number":
-        return value if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value) else None
-    quantity = quantities.parse(value)
-    if quantity is None:
-        return None
-    kind, number = quantity
-    if kind == "nanoseconds":
-        whole = {"milliseconds": 10**6, "microseconds": 10**3}
-        return quantities.seconds(number) if unit == "seconds" else _over(number, whole.get(unit))
-    if kind == "bytes":
-        return str(number) if unit == "bytes" else None
-    return _over(number, {"bits_per_second": 1, "bytes_per_second": 8}.get(unit))
-
-
-def _over(number: int, divisor: int | None) -> str | None:
-    return None if divisor is None else str(number // divisor)
-
-
-def word_of(option: Option, value: object) -> str | None:
-    """Return the word of the program for a value of the scenario, or None if it has none."""
-    plain = _plain(value)
-    if option.values is not None:
-        return option.values.get(plain)
-    assert option.unit is not None, "an option without values has a unit"
-    return _in_unit(plain, option.unit)

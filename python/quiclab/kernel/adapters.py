@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from quiclab.errors import RequestError
 from quiclab.kernel import quantities
-from quiclab.kernel.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read, word_of
+from quiclab.kernel.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
 from quiclab.kernel.programs import LIVE_PROGRAM, live_program
 
 #: Folder of the built-in files.
@@ -94,7 +94,7 @@ class Adapter:
         return next((line for line in lines if line), None)
 
     def accepts(self, options: Mapping[str, Any], end: str = "sender") -> str | None:
-        """Return what is wrong with the options of an end, in the words `field = value: allowed is ...`; None if nothing.
+        """Return what is wrong with the options of an end as `field = value: allowed is ...`; None if nothing is.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Adapter:
                 return (
                     f"{end}.{name} = `{value}`: allowed is to leave it out; a {end} of stack `{self.name}` has {names}"
                 )
-            if word_of(option, value) is None:
+            if option.word(value) is None:
                 allowed = (
                     f"a quantity that can be written in {option.unit}"
                     if option.values is None
@@ -166,7 +166,7 @@ class Adapter:
         """Words for the options of an end, defaults for what it leaves out; an empty word counts as left out."""
         given = dict(_flat(table))
         values = {
-            name: word_of(option, given.get(name, option.default))
+            name: option.word(given.get(name, option.default))
             for name, option in self.file.options.items()
             if end in option.ends and given.get(name, option.default) is not None
         }
@@ -300,7 +300,7 @@ def _required(word: str, values: Mapping[str, str]) -> str:
 
 
 def _fill(word: str, values: Mapping[str, str], *, late: bool) -> str | None:
-    """Put values into a word; None if one has none. Those that are filled at the start of the program stay if `late`."""
+    """Put values into a word; None if one has none. If `late`, those that are filled at the program's start stay."""
     names = PLACEHOLDER.findall(word)
     if any(name not in values and not (late and name in LATE) for name in names):
         return None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel import patches
 from quiclab.kernel.cache import Kernel, has_seccomp, read_kernel
-from quiclab.kernel.programs import PACKAGES, found, required
+from quiclab.kernel.programs import PACKAGES, found, required, tied
 from quiclab.kernel.source import Apt, Source, tree_version
 from quiclab.kernel.unpack import Progress, ending, unpack
 from quiclab.store import write_atomically
@@ -185,7 +185,7 @@ def _fetch(plan: Plan, progress: Progress) -> Path:
     if plan.source.path is not None:
         return plan.source.path
     assert plan.apt is not None  # noqa: S101 (a source without path comes from an archive)
-    package = plan.work / "package.deb"
+    package = plan.work / f"{plan.source.package}.deb"
     if package.exists():
         return package
     folder = plan.work / "download"
@@ -227,7 +227,7 @@ def _configure(tree: Path, log: Path) -> None:
 
 def _make(tree: Path, log: Path, target: str) -> None:
     with log.open("ab") as output:
-        command = [required("make"), "ARCH=um", target]
+        command = [*tied("make"), "ARCH=um", target]
         code = subprocess.run(command, cwd=tree, stdout=output, stderr=output, check=False).returncode
     if code != 0:
         raise QuiclabError(f"`make ARCH=um {target}` failed: {_last_line(log)}; all of it is in {log}")
@@ -237,7 +237,7 @@ def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
     """Run make, counting what it says that it compiles; what earlier calls compiled is counted, too."""
     counted = tree / ".quiclab-objects"
     done = int(counted.read_text()) if counted.exists() else 0
-    command = [required("make"), "ARCH=um", f"-j{jobs}", "linux"]
+    command = [*tied("make"), "ARCH=um", f"-j{jobs}", "linux"]
     process = subprocess.Popen(
         command, cwd=tree, env={**os.environ, **CONSTANT}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )

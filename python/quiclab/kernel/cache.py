@@ -35,7 +35,7 @@ class Kernel:
     package_version
         Version of that package; empty if it was none.
     configuration
-        First 8 hexadecimal digits of the SHA-256 of configuration and edits.
+        Identity of configuration and edits, 8 hexadecimal digits.
     seccomp
         Whether it can hold processes by seccomp filters; with ptrace it takes twice the CPU time.
     compiler

@@ -3,7 +3,7 @@
 | format | what is read | times |
 | --- | --- | --- |
 | `quiclab` | reports `FLOW.client.json` and `FLOW.server.json` (`quiclab.report/1`) | CLOCK_MONOTONIC, exact |
-| `json_lines` | lines of the same on stdout, each completing those before; `{"sample": {...}}` adds to the series | the same |
+| `json_lines` | lines of the same on stdout, each completing those before; `{"sample": {}}` is one row | the same |
 | `iperf3` | `--json` of both ends | from when the client was started |
 | `curl` | `--write-out '%{json}'` of the client | from when the client was started |
 | `none` | nothing: the elements have counted the bytes | |
@@ -77,7 +77,7 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     epoch_ns
         What CLOCK_MONOTONIC showed at time 0 of the run.
     """
-    said = _Said(adapter.name, flow_name, directory, epoch_ns)
+    said = _Said(adapter.name, flow_name, directory, epoch_ns, adapter.file.reporting)
     readers: dict[str, Callable[[_Said], Report]] = {
         "quiclab": lambda said: _reports(said, _report_file),
         "json_lines": lambda said: _reports(said, _report_lines),
@@ -96,6 +96,8 @@ class _Said:
     flow: str
     directory: Path
     epoch_ns: int
+    #: Ends that report.
+    ends: tuple[str, ...]
 
     def text(self, name: str) -> str:
         """Return what a program printed (`client.out` and the like); nothing if there is no such file."""
@@ -107,12 +109,16 @@ class _Said:
     def problem(self, role: str, what: str) -> str:
         """Return a sentence about a program, with its last words."""
         words = self.text(f"{role}.err").strip() or self.text(f"{role}.out").strip()
+        if words.startswith("{"):
+            words = ""  # its output, not what it says
         last = f"; its last words: {' / '.join(words[-_LAST_WORDS:].splitlines())}" if words else "; it said nothing"
         return f"flow `{self.flow}`: the {role} of stack `{self.stack}` {what}{last}"
 
     def on_clock(self, monotonic_ns: object) -> float | None:
         """Return a time of CLOCK_MONOTONIC on the run's clock, in seconds."""
-        return (int(monotonic_ns) - self.epoch_ns) / 1e9 if _is_number(monotonic_ns) else None
+        if isinstance(monotonic_ns, int | float) and _is_number(monotonic_ns):
+            return (int(monotonic_ns) - self.epoch_ns) / 1e9
+        return None
 
     def client_start_s(self) -> float:
         """Return when the client was started, for programs whose times begin with themselves."""
@@ -126,7 +132,8 @@ class _Said:
 def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) -> Report:
     """Both ends in the format of quiclab's own programs."""
     report = Report()
-    client, server = read(said, "client"), read(said, "server")
+    client = read(said, "client") if "receiver" in said.ends else {}
+    server = read(said, "server") if "sender" in said.ends else {}
     if isinstance(server, str):
         report.problems.append(server)
     else:
@@ -137,8 +144,8 @@ def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) ->
     if isinstance(client, str):
         report.problems.append(client)
         return report
-    delivered = client.get("bytes")
-    report.delivered_bytes = int(delivered) if _is_number(delivered) else None
+    if _is_number(client.get("bytes")):
+        report.delivered_bytes = int(client["bytes"])
     report.started_s = said.on_clock(client.get("started_ns"))
     report.first_byte_s = said.on_clock(client.get("first_byte_ns"))
     report.finished_s = said.on_clock(client.get("finished_ns"))

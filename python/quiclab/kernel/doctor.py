@@ -15,6 +15,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError
+from quiclab.kernel import adapters
 from quiclab.kernel.build import missing_tools
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.programs import PACKAGES, found, live_program
@@ -98,8 +99,13 @@ def examine(boot: bool = False) -> list[Finding]:
 
 
 def programs() -> list[Finding]:
-    """Return the programs that adapters start; there are none yet."""
-    return []
+    """Look for the programs that adapters start, each with its version."""
+    findings = []
+    for entry in adapters.programs():
+        name, missing = entry["name"], entry["missing"]
+        found_there = (entry["version"] or "available") if not missing else "not usable"
+        findings.append(Finding(f"stack_{name}", f"stack {name}", not missing, found_there, "; ".join(missing)))
+    return findings
 
 
 def user_prefix() -> list[str] | None:

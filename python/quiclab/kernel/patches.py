@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -56,11 +57,13 @@ def fragment() -> str:
 
 
 def configuration_hash() -> str:
-    """Identify configuration and edits: 8 hexadecimal digits of their SHA-256."""
-    digest = hashlib.sha256()
-    for name in ("virtual.config", "edits.toml"):
-        digest.update((DATA / name).read_bytes() + b"\0")
-    return digest.hexdigest()[:8]
+    """Identify what configuration and edits make of a source: 8 hexadecimal digits of a SHA-256.
+
+    Comments and the order of options are no part of it.
+    """
+    options = sorted((name, value) for name, (value, _) in wanted_options(fragment()).items())
+    changes = [(edit.file, edit.before, edit.after, edit.unless) for edit in edits()]
+    return hashlib.sha256(json.dumps([options, changes]).encode()).hexdigest()[:8]
 
 
 def apply(root: Path, changes: list[Edit]) -> None:

@@ -54,6 +54,11 @@ def required(name: str) -> str:
     return path
 
 
+def tied(name: str) -> list[str]:
+    """Return the start of a command that ends with this process, even if this process is killed."""
+    return [required("setpriv"), "--pdeathsig", "TERM", "--", required(name)]
+
+
 def live_program() -> Path:
     """Return the file of `quiclab-live`.
 

@@ -23,6 +23,14 @@ UNITS: Final[dict[str, dict[str, int]]] = {
 }
 
 _QUANTITY: Final = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(\S+)\s*")
+#: Base units of a quantity in one unit of a program.
+_DIVISORS: Final = {
+    ("bytes", "bytes"): 1,
+    ("nanoseconds", "milliseconds"): 10**6,
+    ("nanoseconds", "microseconds"): 10**3,
+    ("bits_per_second", "bits_per_second"): 1,
+    ("bits_per_second", "bytes_per_second"): 8,
+}
 #: Suffix of a value's name for each kind of quantity.
 _SUFFIXES: Final = {"bytes": "_bytes", "nanoseconds": "_s", "bits_per_second": "_bps"}
 
@@ -60,3 +68,30 @@ def words(table: Mapping[str, Any]) -> dict[str, str]:
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             found[name] = str(value)
     return found
+
+
+def plain(value: object) -> str:
+    """Write a value of TOML or JSON as scenarios do."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def in_unit(value: str, unit: str) -> str | None:
+    """Write a value of a scenario in the unit of a program; None if it cannot be.
+
+    Parameters
+    ----------
+    value
+        A quantity such as `20 ms`, or a number.
+    unit
+        `bytes`, `seconds`, `milliseconds`, `microseconds`, `bits_per_second`, `bytes_per_second` or `number`.
+    """
+    if unit == "number":
+        return value if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value) else None
+    quantity = parse(value)
+    if quantity is None:
+        return None
+    kind, number = quantity
+    if kind == "nanoseconds" and unit == "seconds":
+        return seconds(number)
+    divisor = _DIVISORS.get((kind, unit))
+    return None if divisor is None else str(number // divisor)

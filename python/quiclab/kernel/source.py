@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.cache import FIRST_WITH_SECCOMP, version_key
-from quiclab.kernel.programs import required
+from quiclab.kernel.programs import required, tied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,7 +112,7 @@ class Apt:
     def download_command(self, source: Source) -> tuple[list[str], dict[str, str]]:
         """Return the command that fetches a package into the working directory, and its environment."""
         self._configure()
-        return [required("apt-get"), "download", f"{source.package}={source.package_version}"], self._environment()
+        return [*tied("apt-get"), "download", f"{source.package}={source.package_version}"], self._environment()
 
     def _configure(self) -> None:
         """Write the configuration: that of the system for connections (proxies), everything else private."""

@@ -53,7 +53,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SYSCTLS = {"kernel.randomize_va_space": "0"}
 
 # $1 kernel, $2 first program, $3 directory of the run, the rest: arguments of the kernel. Whatever lies below /dev/shm
-# is opened before it is covered; `mount --no-canonicalize` takes `.` as it is, not by its name, which may be covered.
+# is opened before it is covered; `mount --no-canonicalize` takes what is open, not its name, which may be covered.
 SCRIPT = """
 set -e
 exec 8<"$1" 9<"$2"
@@ -61,10 +61,10 @@ cd "$3"
 shift 3
 mount -t tmpfs -o mode=0755 tmpfs /dev/shm
 mkdir /dev/shm/job /dev/shm/uml
-cat <&8 >/dev/shm/linux
-cat <&9 >/dev/shm/init
+touch /dev/shm/linux /dev/shm/init
+mount --no-canonicalize --bind /proc/self/fd/8 /dev/shm/linux
+mount --no-canonicalize --bind /proc/self/fd/9 /dev/shm/init
 exec 8<&- 9<&-
-chmod 0755 /dev/shm/linux /dev/shm/init
 mount --no-canonicalize --bind . /dev/shm/job
 cd /
 unset OLDPWD PWD

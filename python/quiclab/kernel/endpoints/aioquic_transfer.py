@@ -18,7 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from aioquic.asyncio import QuicConnectionProtocol, connect, serve
+from aioquic.asyncio.client import connect
+from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.asyncio.server import serve
 from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
@@ -76,12 +78,12 @@ def recovery(protocol: QuicConnectionProtocol) -> dict[str, float]:
     """State of recovery, with the names that all stacks share; aioquic tells it in its log only."""
     loss = protocol._quic._loss
     control = loss._cc
-    values = {"cwnd_bytes": control.congestion_window, "in_flight_bytes": control.bytes_in_flight}
+    values = {"cwnd_bytes": float(control.congestion_window), "in_flight_bytes": float(control.bytes_in_flight)}
     if control.ssthresh is not None:
-        values["ssthresh_bytes"] = control.ssthresh
+        values["ssthresh_bytes"] = float(control.ssthresh)
     if loss._rtt_initialized:
         values |= {"srtt_ms": loss._rtt_smoothed * 1e3, "min_rtt_ms": loss._rtt_min * 1e3}
-    return {name: float(value) for name, value in values.items()}
+    return values
 
 
 class Server(QuicConnectionProtocol):
@@ -140,11 +142,12 @@ class Client(QuicConnectionProtocol):
     """Asks and counts what comes."""
 
     report: Report
+    h3 = False
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._done: asyncio.Event = asyncio.Event()
-        self._http: H3Connection | None = None
+        self._http = H3Connection(self._quic) if self.h3 else None
         self.ended: str | None = None
 
     async def ask(self, request: bytes) -> None:
@@ -157,7 +160,8 @@ class Client(QuicConnectionProtocol):
     async def get(self, name: str) -> None:
         """Ask by HTTP/3 and wait for the end of the answer."""
         self._done.clear()
-        self._http = self._http or H3Connection(self._quic)
+        if self._http is None:
+            raise TypeError("only a client of HTTP/3 gets by HTTP/3")
         stream_id = self._quic.get_next_available_stream_id()
         headers = [(":method", "GET"), (":scheme", "https"), (":authority", name), (":path", "/")]
         self._http.send_headers(stream_id, [(key.encode(), value.encode()) for key, value in headers], end_stream=True)
@@ -226,7 +230,7 @@ async def run_server(arguments: argparse.Namespace, report: Report, stop: asynci
 
 async def run_client(arguments: argparse.Namespace, report: Report, stop: asyncio.Event) -> None:
     """Do all requests, or those until the program is asked to stop."""
-    Client.report = report
+    Client.report, Client.h3 = report, arguments.h3
     request = bytes(arguments.request)
     report.note("started")
     config = configuration(arguments, client=True)

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Serves an object by nginx: CONGESTION_CONTROL DIRECTORY SIZE_BYTES FLOW. The object is a file without content;
+# nginx has no option for the congestion control, it is that of the route.
+set -e
+ip route replace default dev quiclab0 congctl "$1"
+cd "$2"
+truncate --size="$3" "$4.object"
+PATH=$PATH:/usr/sbin exec nginx -p "$2/" -c "${0%/*}/nginx.conf" -g "pid $4.nginx.pid;"

@@ -1,0 +1,275 @@
+"""Programs as stacks: their files, what commands come out, errors, and one run of the example of the documents."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from quiclab.errors import RequestError
+from quiclab.kernel import quantities
+from quiclab.kernel.adapter_file import read
+from quiclab.kernel.adapters import BUILT_IN, Adapter, load_adapters, programs
+
+MINIMAL = """\
+name = "mine"
+protocol = "udp"
+workloads = ["download.size"]
+[options]
+congestion_control = { values = { newreno = "reno", cubic = "" }, default = "newreno" }
+"pacing.max_rate" = { unit = "bytes_per_second" }
+initial_rtt = { unit = "milliseconds", ends = ["receiver"] }
+[server]
+command = [
+    "serve", "{size_bytes}", ["-C", "{congestion_control}"], ["-r", "{pacing.max_rate}"], ["-i", "{initial_rtt}"],
+]
+[client]
+command = ["fetch", "{server_address}", "%{json}", "${HOME}", ["-C", "{congestion_control}"]]
+"""
+DOWNLOAD = {"kind": "download", "size": "10 MB", "request": "100 B"}
+
+
+def adapter(tmp_path: Path, text: str = MINIMAL) -> Adapter:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    return Adapter(read(file))
+
+
+def flow(
+    sender: dict[str, Any] | None = None, receiver: dict[str, Any] | None = None, workload: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    return {"stack": "mine", "sender": sender or {}, "receiver": receiver or {}, "workload": workload or DOWNLOAD}
+
+
+def test_built_in_files_are_right_and_named_after_their_program() -> None:
+    adapters = load_adapters()
+    assert set(adapters) == {"aioquic", "envoy", "iperf3", "linux", "linux-h2", "ngtcp2", "quic-go", "quinn"}
+    for name, built_in in adapters.items():
+        assert built_in.file.path == BUILT_IN / f"{name}.toml"
+        assert built_in.description != name, "it is described"
+        assert built_in.file.needs, "what it needs is said"
+        control = built_in.file.options.get("congestion_control")
+        assert control is None or control.default is not None, "the congestion control is never the machine's"
+
+
+def test_every_file_that_a_built_in_command_names_is_there() -> None:
+    for built_in in load_adapters().values():
+        commands = (built_in.file.server.command, built_in.file.client.command)
+        words = [
+            word for command in commands for part in command for word in ([part] if isinstance(part, str) else part)
+        ]
+        for word in words:
+            if word.startswith("{adapters}/"):
+                assert (BUILT_IN / word.removeprefix("{adapters}/")).exists(), word
+
+
+def test_commands_have_the_shape_of_a_job(tmp_path: Path) -> None:
+    sender = {"congestion_control": "newreno", "pacing": {"max_rate": "8 Mbit/s"}}
+    commands = adapter(tmp_path).commands(flow(sender, {"initial_rtt": "20 ms"}), {"flow": "main", "seed": "1"})
+    assert commands == {
+        "server": {
+            # 8 Mbit/s is a megabyte per second; what only the receiver has is told to the server
+            "command": ["serve", "10000000", "-C", "reno", "-r", "1000000", "-i", "20"],
+            "ready": {"kind": "started"},
+            "environment": {},
+        },
+        "client": {
+            "command": ["fetch", "{server_address}", "%{json}", "${HOME}", "-C", "reno"],
+            "ready": {"kind": "started"},
+            "environment": {},
+        },
+    }
+
+
+def test_an_empty_word_and_a_missing_option_leave_their_group_out(tmp_path: Path) -> None:
+    commands = adapter(tmp_path).commands(flow({"congestion_control": "cubic"}), {"flow": "main"})
+    assert commands["server"]["command"] == ["serve", "10000000"]
+
+
+def test_the_value_of_the_own_end_comes_first(tmp_path: Path) -> None:
+    text = MINIMAL.replace(
+        '{ unit = "milliseconds", ends = ["receiver"] }', '{ unit = "seconds", ends = ["sender", "receiver"] }'
+    )
+    commands = adapter(tmp_path, text).commands(flow({}, {"initial_rtt": "20 ms"}), {})
+    assert "-i" not in commands["server"]["command"], "the sender has the option and left it out"
+    commands = adapter(tmp_path, text).commands(flow({"initial_rtt": "1500 ms"}, {"initial_rtt": "20 ms"}), {})
+    assert commands["server"]["command"][-1] == "1.5"
+
+
+def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
+    made = adapter(tmp_path, MINIMAL.replace("{size_bytes}", "{workload}")).commands(flow(), {})
+    assert json.loads(made["server"]["command"][1]) == DOWNLOAD
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver", "workload", "words"),
+    [
+        ({"congestion_control": "bbr-linux"}, {}, None, ["sender.congestion_control = `bbr-linux`", "`newreno`"]),
+        ({"profile": "chrome"}, {}, None, ["sender.profile = `chrome`", "to leave it out", "`congestion_control`"]),
+        ({"initial_rtt": "1 ms"}, {}, None, ["sender.initial_rtt", "to leave it out"]),
+        ({}, {"initial_rtt": "1 MB"}, None, ["receiver.initial_rtt = `1 MB`", "milliseconds"]),
+        ({}, {}, {"kind": "download", "duration": "5 s"}, ["workload = `download.duration`", "`download.size`"]),
+        ({}, {}, {"kind": "page"}, ["workload = `page`", "`download.size`"]),
+    ],
+)
+def test_what_a_program_has_not_is_refused(
+    tmp_path: Path, sender: dict[str, Any], receiver: dict[str, Any], workload: dict[str, Any] | None, words: list[str]
+) -> None:
+    with pytest.raises(RequestError) as error:
+        adapter(tmp_path).commands(flow(sender, receiver, workload), {"flow": "main"})
+    assert error.value.sentence.startswith("flows.main.")
+    for word in [*words, "allowed"]:
+        assert word in error.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('name = "mine"', 'name = "My Program"', ["name = `My Program`", "lower-case"]),
+        ('name = "mine"\n', "", ["`name` is missing"]),
+        ('protocol = "udp"', 'protocol = "sctp"', ["protocol = `sctp`", "`tcp`, `quic`, `udp`"]),
+        ("download.size", "upload", ["workloads = `upload`", "`download.size`"]),
+        ('protocol = "udp"', 'protocol = "udp"\ncolour = 1', ["colour = `1`", "no such field", "`protocol`"]),
+        ("{size_bytes}", "{sizes}", ["server.command = `{sizes}`", "{size_bytes}", "{directory}"]),
+        ('["-C", "{congestion_control}"],', '["-C", "reno"],', ["server.command[2]", "placeholder"]),
+        ('"serve", "{size_bytes}"', '["serve"], "{size_bytes}"', ["server.command = ", "a list of words"]),
+        (
+            'command = ["fetch"',
+            'ready = { kind = "soon" }\ncommand = ["fetch"',
+            ["client.ready.kind = `soon`", "`port`"],
+        ),
+        (
+            'command = ["fetch"',
+            'ready = { kind = "port", protocol = "tcp", port = 70000 }\ncommand = ["fetch"',
+            ["client.ready.port = `70000`", "1 to 65535"],
+        ),
+        (
+            'command = ["fetch"',
+            'ready = { kind = "output" }\ncommand = ["fetch"',
+            ["client.ready", "`text` is missing"],
+        ),
+        ('command = ["fetch"', 'grace = "5"\ncommand = ["fetch"', ["client.grace = `5`", "`5 s`"]),
+        (
+            'command = ["fetch"',
+            'environment = { A = "{client_address}" }\ncommand = ["fetch"',
+            ["environment", "{flow}"],
+        ),
+        ('default = "newreno"', 'default = "vegas"', ["options.congestion_control.default = `vegas`", "`newreno`"]),
+        (
+            '{ unit = "bytes_per_second" }',
+            '{ unit = "knots" }',
+            ["pacing.max_rate.unit = `knots`", "`bits_per_second`"],
+        ),
+        ('{ unit = "bytes_per_second" }', "{}", ["pacing.max_rate", "either `values`"]),
+        ('{ unit = "bytes_per_second" }', '{ unit = "bytes", default = "1 s" }', ["default = `1 s`", "bytes"]),
+        ('ends = ["receiver"]', 'ends = ["client"]', ["initial_rtt.ends = `client`", "`sender`, `receiver`"]),
+        ("[server]", '[collect]\nformat = "xml"\n[server]', ["collect.format = `xml`", "`json_lines`"]),
+        ("[options]", 'needs = [{ program = "a" }]\n[options]', ["needs[0]", "`package` is missing"]),
+        ("[options]", 'needs = [{ package = "a" }]\n[options]', ["needs[0]", "exactly one"]),
+        ("[client]", "[client", ["is not TOML"]),
+    ],
+)
+def test_errors_name_file_field_value_and_what_is_allowed(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
+    assert old in MINIMAL
+    with pytest.raises(RequestError) as error:
+        adapter(tmp_path, MINIMAL.replace(old, new))
+    for word in [str(tmp_path / "mine.toml"), *words]:
+        assert word in error.value.sentence
+    assert "Traceback" not in error.value.sentence
+
+
+def test_a_name_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINIMAL.replace('"mine"', '"linux"'))
+    with pytest.raises(RequestError, match=r"name = `linux`.*another name.*linux\.toml"):
+        load_adapters([tmp_path])
+    with pytest.raises(RequestError, match=r"nowhere\.toml: the file of a program cannot be read"):
+        load_adapters([tmp_path / "nowhere.toml"])
+
+
+def test_what_is_missing_is_said_with_its_package(tmp_path: Path) -> None:
+    needs = """needs = [
+        { program = "no-such-program", package = "apt-get install it" },
+        { file = "{adapters}/beside.py", package = "copy it" },
+        { python = "no_such_package", package = "pip install it" },
+        { program = "sh", package = "never said" },
+    ]
+    version = ["sh", "-c", "echo; echo 7.1"]
+    [options]"""
+    lacking = adapter(tmp_path, MINIMAL.replace("[options]", needs))
+    assert lacking.missing() == [
+        "stack `mine` needs the program `no-such-program`: apt-get install it",
+        f"stack `mine` needs the file `{tmp_path}/beside.py`: copy it",
+        "stack `mine` needs the Python package `no_such_package`: pip install it",
+    ]
+    assert lacking.version() is None, "a program that is not there has no version"
+    there = adapter(tmp_path, MINIMAL.replace("[options]", 'version = ["sh", "-c", "echo; echo 7.1"]\n[options]'))
+    assert (there.missing(), there.version()) == ([], "7.1")
+
+
+def test_the_list_for_the_doctor_says_what_is_missing_and_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("QUICLAB_PROGRAMS", "/nowhere")
+    found = {program["name"]: program for program in programs()}
+    assert found["quinn"]["missing"] == [
+        "stack `quinn` needs the file `/nowhere/quiclab-quinn`: `make adapters` builds it (with Rust)"
+    ]
+    assert found["quinn"]["version"] is None
+    assert "apt-get install iperf3" in found["iperf3"]["missing"][0]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        ("64 KiB", "bytes", "65536"),
+        ("0.5 kB", "bytes", "500"),
+        ("16.67ms", "seconds", "0.01667"),
+        ("0 ns", "seconds", "0"),
+        ("20 s", "seconds", "20"),
+        ("1.5 s", "milliseconds", "1500"),
+        ("3 min", "seconds", "180"),
+        ("10 Mbit/s", "bits_per_second", "10000000"),
+        ("10 Mbit/s", "bytes_per_second", "1250000"),
+        ("3", "number", "3"),
+        ("1.125", "number", "1.125"),
+        ("20 parsec", "seconds", None),
+        ("20 s", "bytes", None),
+        ("twenty", "number", None),
+    ],
+)
+def test_quantities_are_exact_in_the_unit_of_a_program(value: str, unit: str, expected: str | None) -> None:
+    assert quantities.in_unit(value, unit) == expected
+
+
+def test_fields_of_a_workload_are_words() -> None:
+    workload = {"kind": "request_response", "count": 5, "response": "20 kB", "pause": "50 ms", "objects": [1]}
+    assert quantities.words(workload) == {
+        "kind": "request_response",
+        "count": "5",
+        "response_bytes": "20000",
+        "pause_s": "0.05",
+    }
+
+
+def example(tmp_path: Path) -> Adapter:
+    """Take the example of the documents, as written."""
+    text = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    for language, name in (("python", "transfer.py"), ("toml", "transfer.toml")):
+        found = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
+        assert found is not None
+        (tmp_path / name).write_text(found[1])
+    return load_adapters([tmp_path / "transfer.toml"])["transfer"]
+
+
+def test_the_example_of_the_documents_makes_its_commands(tmp_path: Path) -> None:
+    transfer = example(tmp_path)
+    assert transfer.missing() == []
+    commands = transfer.commands(flow({"congestion_control": "newreno"}), {"flow": "main", "seed": "1"})
+    script = str(tmp_path / "transfer.py")
+    expected = [sys.executable, script, "server", "{server_address}", "10000000", "reno"]
+    assert commands["server"]["command"] == expected
+    assert commands["client"]["command"] == [sys.executable, script, "client", "{server_address}"]

@@ -1,0 +1,114 @@
+"""Real transfers between namespaces: the kernel's TCP by our own programs, and the example of the documents.
+
+Skipped where there is no program `quiclab-live`, or no namespaces.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quiclab.errors import QuiclabError
+from quiclab.kernel import doctor
+from quiclab.kernel.lane import Lane
+from quiclab.kernel.programs import live_program
+from quiclab.result import RunResult
+from quiclab.scenario import load
+from test_kernel_adapters import example
+
+#: 2 Mbit/s both ways with 20 ms of round trip, and a queue of a fifth of a second.
+SCENARIO = """\
+version = 1
+name = "programs"
+duration = "30 s"
+[links.down1]
+rate = "2 Mbit/s"
+delay = "10 ms"
+queue = {{ kind = "drop_tail", packets = 33 }}
+[links.up1]
+rate = "2 Mbit/s"
+delay = "10 ms"
+[flows.main]
+stack = "{stack}"
+sender = {{ congestion_control = "newreno" }}
+down = ["down1"]
+up = ["up1"]
+workload = {workload}
+"""
+SIZE = 100_000
+RATE_BPS, RTT_S = 2_000_000, 0.020
+
+
+@pytest.fixture(scope="module", autouse=True)
+def machine() -> None:
+    try:
+        live_program()
+    except QuiclabError as error:
+        pytest.skip(error.sentence)
+    prefix = doctor.user_prefix()
+    for finding in (doctor.privileges(prefix), doctor.network_namespace(prefix), doctor.tun_device()):
+        if not finding.ok:
+            pytest.skip(f"{finding.title}: {finding.found}; {finding.advice}")
+
+
+def run(folder: Path, stack: str, workload: str, lane: Lane | None = None) -> RunResult:
+    lane = lane or Lane()
+    file = folder / "programs.toml"
+    file.write_text(SCENARIO.format(stack=stack, workload=workload))
+    return lane.run(load(file, programs=lane.stacks()), base_dir=folder, record_dir=folder)
+
+
+def report(folder: Path, end: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / f"main.{end}.json").read_text())
+    return loaded
+
+
+def test_the_kernels_tcp_carries_a_download(tmp_path: Path) -> None:
+    result = run(tmp_path, "linux", '{ kind = "download", size = "100 kB" }')
+    flow = result.flows["main"]
+    assert (flow.completed, flow.delivered_bytes) == (True, SIZE)
+    client, server = report(tmp_path, "client"), report(tmp_path, "server")
+    assert client["started_ns"] < client["connected_ns"] < client["first_byte_ns"] < client["finished_ns"]
+    # no faster than the network: a round trip each for handshake and request, and the bytes at the link's rate
+    assert client["connected_ns"] - client["started_ns"] >= RTT_S * 1e9
+    assert client["finished_ns"] - client["started_ns"] >= (2 * RTT_S + 8 * SIZE / RATE_BPS) * 1e9
+    columns = server["samples"]
+    assert {len(column) for column in columns.values()} == {len(columns["time_ns"])}
+    gaps = [later - earlier for earlier, later in zip(columns["time_ns"], columns["time_ns"][1:], strict=False)]
+    assert min(gaps) > 0
+    # the initial window is ten segments (RFC 6928), and no window is less than one
+    assert columns["cwnd_bytes"][0] == 10 * 1448
+    assert min(columns["cwnd_bytes"]) >= 1448
+    assert server["statistics"]["min_rtt_ms"] >= 1e3 * RTT_S
+    assert server["statistics"]["TcpExt.TCPOrigDataSent"] >= SIZE / 1448
+
+
+def test_requests_and_responses_take_at_least_their_round_trips(tmp_path: Path) -> None:
+    workload = '{ kind = "request_response", count = 3, response = "5 kB", pause = "10 ms" }'
+    result = run(tmp_path, "linux", workload)
+    assert result.flows["main"].delivered_bytes == 3 * 5000
+    statistics = report(tmp_path, "client")["statistics"]
+    assert statistics["responses"] == 3
+    assert statistics["response_time_ms_min"] >= 1e3 * (RTT_S + 8 * 5000 / RATE_BPS)
+
+
+def test_an_option_that_the_kernel_refuses_is_a_sentence(tmp_path: Path) -> None:
+    adapters = tmp_path / "adapters"
+    adapters.mkdir()
+    text = (Path(doctor.__file__).parent / "adapters" / "linux.toml").read_text()
+    text = text.replace('name = "linux"', 'name = "odd"').replace('newreno = "reno"', 'newreno = "no-such-control"')
+    (adapters / "odd.toml").write_text(text)
+    lane = Lane(adapters=(adapters / "odd.toml",))
+    with pytest.raises(QuiclabError, match=r"congestion control `no-such-control`.*this kernel has .*reno"):
+        run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)
+
+
+def test_the_example_of_the_documents_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "example"
+    folder.mkdir()
+    lane = Lane(adapters=(example(folder).file.path,))
+    flow = run(tmp_path, "transfer", '{ kind = "download", size = "100 kB" }', lane).flows["main"]
+    assert (flow.completed, flow.delivered_bytes) == (True, SIZE)
