@@ -13,7 +13,7 @@ use crate::netem::{NetemError, Outside};
 use crate::process::{Process, ProcessError, exit_code};
 use crate::report::{Captures, Report};
 use crate::setup::{self, Client};
-use crate::timing::MachineClock;
+use crate::timing::{self, MachineClock};
 use crate::waits::{PROGRAM, STOP, Waits};
 use quiclab_core::scenario::{Document, Scenario, Until};
 use quiclab_core::{Duration, Time};
@@ -23,7 +23,6 @@ use quiclab_sim::{
 };
 use quiclab_trace::capture::CaptureError;
 use rustix::io::Errno;
-use rustix::process::setpriority_process;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -32,8 +31,6 @@ use thiserror::Error;
 
 /// So long before a deadline the machine is asked over and over instead of slept: timers are late by less.
 const BUSY: Duration = Duration::from_micros(80);
-/// Of the priorities that every process may be given by root ("niceness").
-const HIGHEST_PRIORITY: i32 = -20;
 /// Network time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(250);
 
@@ -187,9 +184,9 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     fn drive(&mut self) -> Result<EndedBy, LiveError> {
-        // before other programs of the machine: late timers are errors of the measurement. Only this thread; where it
-        // is not allowed, the lateness tells
-        let _ = setpriority_process(None, HIGHEST_PRIORITY);
+        if self.job.clock == Clock::Real {
+            timing::hurry();
+        }
         let limit = Time::ZERO + self.scenario.duration;
         let mut events = Vec::with_capacity(64);
         let (mut next_sample, mut next_progress) = (Time::ZERO, Time::ZERO);
