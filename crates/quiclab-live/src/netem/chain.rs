@@ -142,13 +142,10 @@ fn tun(name: &str) -> io::Result<SyncDevice> {
     let tun = DeviceBuilder::new()
         .name(name)
         .mtu(MTU)
-        .with(|options| {
-            options.tx_queue_len(READ_QUEUE_PACKETS);
-        })
         .build_sync()
         .map_err(|error| io::Error::new(error.kind(), format!("TUN device `{name}`: {error}")))?;
     tun.set_nonblocking(true)?;
-    ip(&["link", "set", name, "up"])?;
+    ip(&["link", "set", name, "txqueuelen", &READ_QUEUE_PACKETS.to_string(), "up"])?;
     Ok(tun)
 }
 

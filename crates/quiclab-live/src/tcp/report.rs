@@ -4,7 +4,7 @@ use super::counters::Counters;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Version of the format.
 const SCHEMA: &str = "quiclab.report/1";
@@ -83,7 +83,7 @@ impl Report {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let temporary = path.with_added_extension("tmp");
+        let temporary = PathBuf::from(format!("{}.tmp", path.display()));
         std::fs::write(&temporary, serde_json::to_vec(self)?)?;
         std::fs::rename(temporary, path)
     }
