@@ -76,13 +76,8 @@ impl Process {
     /// # Errors
     /// If it cannot be started.
     pub fn start(program: &Program, namespace: &Arc<Namespace>, stem: &Path) -> Result<Self, ProcessError> {
-        // the name of a flow may have dots
-        let beside = |suffix: &str| {
-            let mut path = stem.as_os_str().to_owned();
-            path.push(suffix);
-            PathBuf::from(path)
-        };
-        let (out, err) = (beside(".out"), beside(".err"));
+        let file = |ending: &str| PathBuf::from(format!("{}.{ending}", stem.display()));
+        let (out, err) = (file("out"), file("err"));
         let (task, files) = (program.clone(), (out.clone(), err.clone()));
         let failed = |reason| ProcessError::Start { command: program.command.join(" "), reason };
         let child = namespace.within(move || spawn(&task, &files.0, &files.1)).map_err(failed)?;
