@@ -63,6 +63,8 @@ pub struct Plan {
     pub hops: Vec<Vec<Qdisc>>,
     /// Bytes by which our packet is longer than the one that it stands for.
     pub added_bytes: i64,
+    /// Whether a token bucket has the rate: when it is full, it passes a packet at once.
+    pub bucket: bool,
 }
 
 /// A link, and what the kernel can do.
@@ -121,11 +123,15 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             DelayStage::Child | DelayStage::NextHop => hops.push(vec![root(netem(limit, [loss, words]))]),
         }
         if stage != DelayStage::NextHop {
-            return Ok(Plan { hops, added_bytes });
+            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some() });
         }
     } else if !loss.is_empty() || delayed {
         // without a rate nothing queues: one stage does both
-        return Ok(Plan { hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]], added_bytes });
+        return Ok(Plan {
+            hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]],
+            added_bytes,
+            bucket: false,
+        });
     }
     if delayed {
         hops.push(vec![root(netem(UNLIMITED_PACKETS, [delay]))]);
@@ -133,7 +139,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     if hops.is_empty() {
         hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
     }
-    Ok(Plan { hops, added_bytes })
+    Ok(Plan { hops, added_bytes, bucket: bucket.is_some() })
 }
 
 impl Request<'_> {
