@@ -22,6 +22,8 @@ const UNLIMITED_PACKETS: u64 = 1_000_000;
 pub const ETHERNET_BYTES: i64 = 14;
 /// Depth of the bucket that stands for a serialiser: the largest packet with all headers.
 const ONE_PACKET_BYTES: u64 = 1600;
+/// A bucket must last until the kernel's timer fires.
+const LATE_TIMER: Duration = Duration::from_micros(100);
 
 /// What cannot be had from the kernel's queueing disciplines.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -97,7 +99,8 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let bucket = match (&link.rate, bytes) {
         (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), _) => Some((*rate, *burst)),
         (Some(Rate::Constant(rate)), limit) if limit.is_some() || !request.netem => {
-            Some((*rate, ByteCount::from_bytes(ONE_PACKET_BYTES + link.overhead_per_packet.bytes())))
+            let packet = ByteCount::from_bytes(ONE_PACKET_BYTES + link.overhead_per_packet.bytes());
+            Some((*rate, packet.max(rate.bytes_in(LATE_TIMER))))
         }
         _ => None,
     };
