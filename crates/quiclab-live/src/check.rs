@@ -8,7 +8,7 @@
 //!
 //! Times are those of the machine's clock, so that its timers are part of what is checked.
 
-use quiclab_core::scenario::{Distribution, Link, Queue, Rate};
+use quiclab_core::scenario::{Distribution, Link, Queue, Rate, ShapedRate};
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ impl Passages {
     #[must_use]
     pub fn figures(&self, link: &Link) -> Figures {
         let rate = constant_rate(link);
-        let delay_ms = self.delay_ms(link, rate);
+        let delay_ms = self.delay_ms(link, drain_rate(link));
         // random loss cannot be told from a full queue
         let queued = rate.filter(|_| link.loss.is_none());
         Figures {
@@ -104,6 +104,7 @@ impl Passages {
     /// Mean over packets that the serialiser had nothing before, even if nothing was dropped and no more
     /// than a full queue was before them.
     fn delay_ms(&self, link: &Link, rate: Option<DataRate>) -> Option<f64> {
+        let at_once = self.at_once || matches!(link.rate, Some(Rate::Shaped(ShapedRate::TokenBucket { .. })));
         let mut free = Time::ZERO;
         let mut delays = Vec::new();
         for passage in &self.passages {
@@ -111,7 +112,7 @@ impl Passages {
             if passage.entered >= free
                 && let Some(left) = passage.left
             {
-                let own = if self.at_once { 0.0 } else { service.as_ms_f64() };
+                let own = if at_once { 0.0 } else { service.as_ms_f64() };
                 delays.push(left.since(passage.entered).as_ms_f64() - own);
             }
             free = free.max(passage.entered) + service;
@@ -197,6 +198,14 @@ fn middle(mut values: Vec<f64>, distribution: Distribution) -> f64 {
 fn constant_rate(link: &Link) -> Option<DataRate> {
     match &link.rate {
         Some(Rate::Constant(rate)) => Some(*rate),
+        _ => None,
+    }
+}
+
+/// The rate at which a queue empties: until then the link is not idle.
+fn drain_rate(link: &Link) -> Option<DataRate> {
+    match &link.rate {
+        Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => Some(*rate),
         _ => None,
     }
 }
