@@ -188,7 +188,10 @@ def make_job(
             raise RequestError(
                 f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
             )
-        flows[name] = adapters[server].commands(flow, {"flow": name, "seed": str(seed)})
+        placeholders = {"flow": name, "seed": str(seed)}
+        if plain["record"]["acks"]:
+            placeholders["probe"] = "true"
+        flows[name] = adapters[server].commands(flow, placeholders)
     return {
         "schema": JOB_SCHEMA,
         "scenario": plain,
@@ -248,11 +251,12 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
         reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
         raise QuiclabError(f"the run has no result: {reasons[-1].removeprefix(SPEAKER)}") from None
     columns = read_columns(directory)
-    sampled = [frames.series(columns.series)]
+    sampled, acks = [frames.series(columns.series)], []
     for name, flow in data["scenario"]["flows"].items():
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
         _merge(data, name, report)
         sampled.append(frames.rows(report.series))
+        acks.append(frames.traced(name, report.acknowledgements))
     used = set(_stacks(data["scenario"]))
     data["versions"] |= {name: adapter.version() for name, adapter in adapters.items() if name in used}
     if (commit := source_commit()) is not None:
@@ -262,7 +266,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     if not series.is_empty():
         data["series"] = summary(series)
     taps = {name: frames.tap(tap, columns.packets["flow_names"]) for name, tap in columns.taps.items()}
-    return RunResult(data, series, frames.packets(columns.packets), taps)
+    return RunResult(data, series, frames.packets(columns.packets), taps, frames.together(acks))
 
 
 def _merge(data: dict[str, Any], name: str, report: Report) -> None:
@@ -290,6 +294,7 @@ def _stack(adapter: Adapter) -> dict[str, Any]:
     return {
         "name": adapter.name,
         "protocol": adapter.protocol,
+        "acknowledgements": adapter.tells_acknowledgements,
         "workloads": sorted({kind.partition(".")[0] for kind in adapter.file.workloads}),
         "options": {
             name: None if option.values is None else list(option.values)
