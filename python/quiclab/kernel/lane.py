@@ -38,6 +38,7 @@ JOB_SCHEMA = "quiclab.job/1"
 JOB_FILE, RESULT_FILE = "job.json", "result.json"
 Clock = Literal["real", "virtual"]
 Emulation = Literal["engine", "netem"]
+DelayStage = Literal["next_hop", "child", "same"]
 CLOCKS, EMULATIONS = get_args(Clock), get_args(Emulation)
 #: Of each network namespace. No memory of earlier connections, and IPv4 only, as in reference/kernel.
 SYSCTLS = {
@@ -71,12 +72,16 @@ class Lane:
         Files of further adapters.
     syscall_cost_ns
         With the virtual clock: what each system call takes [ns].
+    delay_stage
+        Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
+        on, what is in the delay of the latter two takes places in the queue (docs/emulation.md).
     """
 
     clock: Clock = "real"
     emulation: Emulation = "engine"
     adapters: tuple[Path, ...] = ()
     syscall_cost_ns: int | None = None
+    delay_stage: DelayStage = "next_hop"
 
     def programs(self) -> dict[str, Adapter]:
         """Return the programs by name."""
@@ -98,7 +103,7 @@ class Lane:
 
     def identity(self) -> list[str]:
         """Return what results depend on beside scenario and seed: options, program, kernel, adapters."""
-        lines = [f"{self.clock} {self.emulation} {self.syscall_cost_ns}", hash_of(live_program())]
+        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns}", hash_of(live_program())]
         lines += [hash_of(path) for path in self.adapters]
         return [*lines, hash_of(newest_kernel().path)] if self.clock == "virtual" else lines
 
@@ -194,6 +199,7 @@ def make_job(
         "base_dir": str(Path(base_dir).resolve()),
         "clock": lane.clock,
         "emulation": lane.emulation,
+        "delay_stage": lane.delay_stage,
         "flows": flows,
         "sysctls": SYSCTLS,
     }
