@@ -57,8 +57,8 @@ LINUX = "Linux 7.3.4 in virtual time (reference/linux_tcp)"
 CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
 #: The model; and the kernel itself, in virtual time, behind the same elements (needs `quiclab kernel build`).
 ENGINES = (Engine("lab-tcp"), Engine("linux", runs=3, lane=Lane(clock="virtual")))
-#: Over Dual Connectivity also with the kernel's own links: the delay on the next hop; and as the published commands have
-#: it, in a child of the queueing discipline with rate and limit.
+#: Over Dual Connectivity also with the kernel's own links: the delay on the next hop; and as the published commands
+#: have it, in a child of the queueing discipline with rate and limit.
 ALL_ENGINES = (
     *ENGINES,
     Engine("linux-netem", runs=3, lane=Lane(clock="virtual", emulation="netem")),

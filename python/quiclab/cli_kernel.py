@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from quiclab import show
-from quiclab.cli_study import integer
+from quiclab.cli_values import integer
 from quiclab.compare import to_json
 from quiclab.errors import QuiclabError
 from quiclab.kernel import doctor

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ JOB_FILE, RESULT_FILE = "job.json", "result.json"
 Clock = Literal["real", "virtual"]
 Emulation = Literal["engine", "netem"]
 DelayStage = Literal["next_hop", "child", "same"]
-CLOCKS, EMULATIONS = get_args(Clock), get_args(Emulation)
+CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_args(DelayStage)
 #: Of each network namespace. No memory of earlier connections, and IPv4 only, as in reference/kernel.
 SYSCTLS = {
     "net.ipv6.conf.all.disable_ipv6": "1",
@@ -101,15 +102,27 @@ class Lane:
             return error.sentence
         return None
 
-    def identity(self) -> list[str]:
-        """Return what results depend on beside scenario and seed: options, program, kernel, adapters."""
+    def identity(self, scenario: Mapping[str, Any]) -> list[str]:
+        """Return what results depend on beside scenario and seed: options, our program, kernel, adapters, programs.
+
+        Parameters
+        ----------
+        scenario
+            The resolved scenario as a tree.
+        """
         lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns}", hash_of(live_program())]
-        lines += [hash_of(path) for path in self.adapters]
-        return [*lines, hash_of(newest_kernel().path)] if self.clock == "virtual" else lines
+        lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
+        for name in dict.fromkeys(_stacks(scenario)):
+            lines += _identity_of(name, self.adapters)
+        return lines
 
     def arguments(self) -> list[str]:
         """Return the options of `quiclab run` that mean this."""
         options = ["--lane", "kernel", "--clock", self.clock, "--emulation", self.emulation]
+        if self.delay_stage != Lane.delay_stage:
+            options += ["--delay-stage", self.delay_stage]
+        if self.syscall_cost_ns is not None:
+            options += ["--syscall-cost", str(self.syscall_cost_ns)]
         return options + [word for path in self.adapters for word in ("--adapter", shlex.quote(str(path)))]
 
     def run(
@@ -158,6 +171,13 @@ class Lane:
             else:
                 said = _run_here(directory, limit_s, progress)
             return _result(directory, adapters, said)
+
+
+@cache
+def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
+    """Return what a program is: its name, the hash of its adapter, and its version."""
+    adapter = load_adapters(adapters)[name]
+    return [name, hash_of(adapter.file.path), adapter.version() or ""]
 
 
 @cache
