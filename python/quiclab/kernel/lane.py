@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,7 @@ from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.adapters import Adapter, load_adapters
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.collect import Report, collect
-from quiclab.kernel.columns import read_columns
+from quiclab.kernel.columns import COLUMNS, read_columns
 from quiclab.kernel.programs import live_program
 from quiclab.kernel.virtual import GUEST_DIRECTORY, boot
 from quiclab.kernel.watch import watch
@@ -50,6 +51,8 @@ SYSCTLS = {
 }
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
 MARGIN_S = 60.0
+#: Seconds that a run has to write what there is when it is interrupted.
+GRACE_S = 5.0
 #: Seconds of this machine's time that a guest may take for each second of its own.
 SLOWEST_GUEST = 20.0
 
@@ -228,7 +231,7 @@ def make_job(
 def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tuple[str, ...]:
     """Run a job in this machine; returns the last lines of what was said. Its processes end with this one."""
     command = [str(live_program()), "run", str(directory)]
-    watched = watch(command, os.environ, limit_s, lambda line: _tell(line, progress))
+    watched = watch(command, os.environ, limit_s, lambda line: _tell(line, progress), GRACE_S)
     if not watched.ended:
         raise QuiclabError(f"the run did not end within {limit_s:.0f} s and was stopped")
     return watched.lines
@@ -271,6 +274,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
         reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
         raise QuiclabError(f"the run has no result: {reasons[-1].removeprefix(SPEAKER)}") from None
     columns = read_columns(directory)
+    shutil.rmtree(directory / COLUMNS)  # they become tables
     sampled, acks = [frames.series(columns.series)], []
     for name, flow in data["scenario"]["flows"].items():
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
