@@ -63,6 +63,10 @@ test: setup ## all tests (under ten minutes)
 	cargo test --quiet
 	$(RUN)/pytest
 
+.PHONY: teardown
+teardown: setup ## kill a hundred runs of the kernel lane at random moments and count what is left
+	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
+
 .PHONY: check
 check: setup lint test ## formatting, lints, types, layers, then all tests
 

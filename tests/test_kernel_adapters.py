@@ -15,6 +15,7 @@ from quiclab.errors import RequestError
 from quiclab.kernel import quantities
 from quiclab.kernel.adapter_file import read
 from quiclab.kernel.adapters import BUILT_IN, Adapter, load_adapters, programs
+from quiclab.kernel.programs import SYSTEM_PATH
 
 MINIMAL = """\
 name = "mine"
@@ -68,7 +69,8 @@ def test_every_file_that_a_built_in_command_names_is_there() -> None:
                 assert (BUILT_IN / word.removeprefix("{adapters}/")).exists(), word
 
 
-def test_commands_have_the_shape_of_a_job(tmp_path: Path) -> None:
+def test_commands_have_the_shape_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/here")
     sender = {"congestion_control": "newreno", "pacing": {"max_rate": "8 Mbit/s"}}
     commands = adapter(tmp_path).commands(flow(sender, {"initial_rtt": "20 ms"}), {"flow": "main", "seed": "1"})
     assert commands == {
@@ -76,12 +78,12 @@ def test_commands_have_the_shape_of_a_job(tmp_path: Path) -> None:
             # 8 Mbit/s is a megabyte per second; what only the receiver has is told to the server
             "command": ["serve", "10000000", "-C", "reno", "-r", "1000000", "-i", "20"],
             "ready": {"kind": "started"},
-            "environment": {},
+            "environment": {"PATH": f"/here:{SYSTEM_PATH}"},
         },
         "client": {
             "command": ["fetch", "{server_address}", "%{json}", "${HOME}", "-C", "reno"],
             "ready": {"kind": "started"},
-            "environment": {},
+            "environment": {"PATH": f"/here:{SYSTEM_PATH}"},
         },
     }
 

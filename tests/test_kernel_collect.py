@@ -59,7 +59,8 @@ def test_reports_are_put_on_the_clock_of_the_run(tmp_path: Path) -> None:
         statistics={"packets": 7, "unknown": None},
     )
     samples = {"time_ns": [EPOCH_NS, EPOCH_NS + 10_000_000], "cwnd_bytes": [14480, 28960], "ssthresh_bytes": [None, 9]}
-    server = record(statistics={"timeouts": 0}, samples=samples)
+    trace = {"time_ns": [EPOCH_NS + 5_000_000], "srtt_ms": [20.5], "ssthresh_bytes": [None]}
+    server = record(statistics={"timeouts": 0}, samples=samples, acknowledgements=trace)
     report = collected("linux", left(tmp_path, client_json=client, server_json=server))
     assert report == Report(
         delivered_bytes=1000,
@@ -67,12 +68,13 @@ def test_reports_are_put_on_the_clock_of_the_run(tmp_path: Path) -> None:
         first_byte_s=0.041,
         finished_s=2.001,
         sender={"timeouts": 0.0},
-        receiver={"packets": 7.0, "handshake_ms": pytest.approx(20.0), "first_byte_ms": pytest.approx(40.0)},
+        receiver={"packets": 7.0, "handshake_ms": 20.0, "first_byte_ms": 40.0},
         series=[
             (0.0, "main.sender", "cwnd_bytes", 14480.0),
             (0.01, "main.sender", "cwnd_bytes", 28960.0),
             (0.01, "main.sender", "ssthresh_bytes", 9.0),
         ],
+        acknowledgements={"time_s": [0.005], "srtt_ms": [20.5], "ssthresh_bytes": [None]},
         complete=True,
     )
 
@@ -84,6 +86,15 @@ def test_a_client_that_was_stopped_keeps_its_numbers(tmp_path: Path) -> None:
     assert report.problems == [
         "flow `main`: the client of stack `linux` was stopped before its end; 500 bytes had arrived"
     ]
+
+
+def test_a_run_that_ended_before_its_flows_is_nobodys_fault(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(json.dumps({"run": {"ended_by": "duration_over"}}))
+    client = record(started_ns=EPOCH_NS, finished_ns=None, bytes=500)
+    report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
+    assert (report.complete, report.delivered_bytes, report.problems) == (False, 500, [])
+    recorded(tmp_path, "iperf3-stopped", "client")
+    assert (collected("iperf3", tmp_path).complete, collected("iperf3", tmp_path).problems) == (False, [])
 
 
 def test_a_program_without_a_report_is_said_with_its_last_words(tmp_path: Path) -> None:

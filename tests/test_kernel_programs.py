@@ -13,6 +13,7 @@ import pytest
 
 from quiclab.errors import QuiclabError
 from quiclab.kernel import doctor
+from quiclab.kernel.adapters import BUILT_IN, load_adapters
 from quiclab.kernel.lane import Lane
 from quiclab.kernel.programs import live_program
 from quiclab.result import RunResult
@@ -33,7 +34,7 @@ rate = "2 Mbit/s"
 delay = "10 ms"
 [flows.main]
 stack = "{stack}"
-sender = {{ congestion_control = "newreno" }}
+sender = {sender}
 down = ["down1"]
 up = ["up1"]
 workload = {workload}
@@ -54,10 +55,11 @@ def machine() -> None:
             pytest.skip(f"{finding.title}: {finding.found}; {finding.advice}")
 
 
-def run(folder: Path, stack: str, workload: str, lane: Lane | None = None) -> RunResult:
+def run(folder: Path, stack: str, workload: str, lane: Lane | None = None, sender: str | None = None) -> RunResult:
     lane = lane or Lane()
+    sender = sender or '{ congestion_control = "newreno" }'
     file = folder / "programs.toml"
-    file.write_text(SCENARIO.format(stack=stack, workload=workload))
+    file.write_text(SCENARIO.format(stack=stack, workload=workload, sender=sender))
     return lane.run(load(file, programs=lane.stacks()), base_dir=folder, record_dir=folder)
 
 
@@ -86,6 +88,24 @@ def test_the_kernels_tcp_carries_a_download(tmp_path: Path) -> None:
     assert server["statistics"]["TcpExt.TCPOrigDataSent"] >= SIZE / 1448
 
 
+@pytest.mark.parametrize("stack", sorted(set(load_adapters()) - {"linux"}))
+def test_a_program_that_is_there_carries_a_download(tmp_path: Path, stack: str) -> None:
+    adapter = load_adapters()[stack]
+    for sentence in adapter.missing():
+        pytest.skip(sentence)
+    sender = "{ }" if "congestion_control" not in adapter.file.options else None
+    result = run(tmp_path, stack, '{ kind = "download", size = "100 kB" }', sender=sender)
+    flow = result.flows["main"]
+    assert flow.completed, result.warnings
+    # iperf3 counts what was on its way when it had enough; what the network counts includes QUIC's own bytes
+    assert flow.delivered_bytes >= SIZE
+    if adapter.file.format in ("quiclab", "curl"):
+        assert flow.delivered_bytes == SIZE
+        # a round trip each for handshake and request, and the bytes at the link's rate
+        assert flow.download_time_s is not None
+        assert flow.download_time_s >= 2 * RTT_S + 8 * SIZE / RATE_BPS
+
+
 def test_requests_and_responses_take_at_least_their_round_trips(tmp_path: Path) -> None:
     workload = '{ kind = "request_response", count = 3, response = "5 kB", pause = "10 ms" }'
     result = run(tmp_path, "linux", workload)
@@ -95,13 +115,34 @@ def test_requests_and_responses_take_at_least_their_round_trips(tmp_path: Path) 
     assert statistics["response_time_ms_min"] >= 1e3 * (RTT_S + 8 * 5000 / RATE_BPS)
 
 
+def test_each_acknowledgement_is_traced_where_the_kernel_can(tmp_path: Path) -> None:
+    finding = doctor.tcp_probe(doctor.user_prefix())
+    if not finding.ok:
+        pytest.skip(f"{finding.title}: {finding.advice}")
+    lane = changed(tmp_path, '["--probe", "{probe}"]', '"--probe", "true"')
+    run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)
+    server = report(tmp_path, "server")
+    rows = server["acknowledgements"]
+    assert {len(column) for column in rows.values()} == {len(rows["time_ns"])}
+    assert 0 < len(rows["time_ns"]) <= server["statistics"]["packets_received"]
+    assert rows["time_ns"] == sorted(rows["time_ns"])
+    assert rows["time_ns"][0] >= server["started_ns"] - 1000, "the trace counts microseconds"
+    assert min(rows["cwnd_bytes"]) >= 1448
+    assert max(rows["outstanding_bytes"]) <= SIZE
+
+
+def changed(tmp_path: Path, old: str, new: str) -> Lane:
+    """Return the lane with the stack `odd`: `linux` with something changed."""
+    text = (BUILT_IN / "linux.toml").read_text()
+    assert old in text
+    folder = tmp_path / "adapters"
+    folder.mkdir()
+    (folder / "odd.toml").write_text(text.replace('name = "linux"', 'name = "odd"').replace(old, new))
+    return Lane(adapters=(folder / "odd.toml",))
+
+
 def test_an_option_that_the_kernel_refuses_is_a_sentence(tmp_path: Path) -> None:
-    adapters = tmp_path / "adapters"
-    adapters.mkdir()
-    text = (Path(doctor.__file__).parent / "adapters" / "linux.toml").read_text()
-    text = text.replace('name = "linux"', 'name = "odd"').replace('newreno = "reno"', 'newreno = "no-such-control"')
-    (adapters / "odd.toml").write_text(text)
-    lane = Lane(adapters=(adapters / "odd.toml",))
+    lane = changed(tmp_path, 'newreno = "reno"', 'newreno = "no-such-control"')
     with pytest.raises(QuiclabError, match=r"congestion control `no-such-control`.*this kernel has .*reno"):
         run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)
 

@@ -18,6 +18,7 @@ try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
     from quiclab import cli_kernel, cli_study, show
     from quiclab.cli_inspect import inspect_command
     from quiclab.cli_lane import AdapterOption, ClockOption, EmulationOption, LaneOption, lane_of
+    from quiclab.cli_shell import shell_command
     from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
     from quiclab.errors import QuiclabError, RequestError
     from quiclab.evaluate import Evaluation, available_engines, results_directory
@@ -64,6 +65,9 @@ def print_version(wanted: bool) -> None:
     if wanted:
         print(f"quiclab {engine().version()} (build {build_id()})")
         raise typer.Exit
+
+
+app.command("shell")(shell_command)
 
 
 @app.callback()

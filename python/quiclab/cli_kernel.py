@@ -52,7 +52,7 @@ def build_command(
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise QuiclabError(f"cannot write to {cache}: {error.strerror}") from error
-    say(f"what is needed: {NEEDED_BYTES / 1e9:.1f} GB in {cache} while building, 15 MB afterwards")
+    say(f"what is needed: {NEEDED_BYTES / 1e9:.1f} GB in {cache} while building, 30 MB afterwards")
     say(f"looking for a source: {source}")
     found, archive = find_source(source, [Apt(suite, cache / "apt") for suite in (None, *SUITES)], say)
     say(f"source: {found}")

@@ -91,14 +91,15 @@ async fn transfer(arguments: &ClientArguments, report: &RefCell<Report>) -> Resu
             .map_err(|error| format!("the connection broke: {error}"))?;
         times_ns.push(monotonic_ns() - asked);
     }
-    let mut report = report.borrow_mut();
-    report.finished_ns = Some(monotonic_ns());
-    if arguments.count > 1 {
-        report.tell_response_times(times_ns);
+    {
+        let mut report = report.borrow_mut();
+        report.finished_ns = Some(monotonic_ns());
+        if arguments.count > 1 {
+            report.tell_response_times(times_ns);
+        }
+        report.tell_connection(&connection);
     }
-    report.tell_connection(&connection);
     connection.close(VarInt::from_u32(0), b"");
-    drop(report);
     // long enough for the close to leave; its three timeouts of draining concern nobody
     let _ = tokio::time::timeout(CLOSE, endpoint.wait_idle()).await;
     Ok(())

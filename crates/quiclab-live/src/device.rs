@@ -14,8 +14,10 @@ use tun_rs::SyncDevice;
 
 /// Packets read at one time, so that a busy sender does not keep the others waiting.
 const BATCH: usize = 64;
-/// Room for the largest IP packet.
-const LARGEST: usize = 65_535;
+/// Room for the largest IP packet of a host: its devices split what is larger.
+const LARGEST: usize = 2048;
+/// Memory that packets are cut from, so that there is no allocation for each.
+const BLOCK_BYTES: usize = 1 << 18;
 
 /// One end of a flow.
 pub struct Device {
@@ -28,7 +30,8 @@ pub struct Device {
     counters: Counters,
     progress: Progress,
     failure: Option<String>,
-    buffer: Vec<u8>,
+    /// What is left of the block at hand.
+    block: BytesMut,
     /// Packets whose transmission into the device failed.
     refused: u64,
     /// Packets that are not IP.
@@ -53,7 +56,7 @@ impl Device {
             counters: Counters::default(),
             progress: Progress::default(),
             failure: None,
-            buffer: vec![0; LARGEST],
+            block: BytesMut::zeroed(BLOCK_BYTES),
             refused: 0,
             foreign: 0,
             lateness: Lateness::default(),
@@ -115,13 +118,15 @@ impl Element for Device {
     /// Packets wait in the device.
     fn wake(&mut self, now: Time, out: &mut Outputs) {
         for _ in 0..BATCH {
-            let length = match self.tun.recv(&mut self.buffer) {
+            if self.block.len() < LARGEST {
+                self.block = BytesMut::zeroed(BLOCK_BYTES);
+            }
+            let length = match self.tun.recv(&mut self.block) {
                 Ok(length) => length,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => return,
             };
-            let bytes = &self.buffer[..length];
-            let Some(header) = ip::parse(bytes) else {
+            let Some(header) = ip::parse(&self.block[..length]) else {
                 self.foreign += 1;
                 continue;
             };
@@ -141,7 +146,7 @@ impl Element for Device {
                 tuple: header.tuple,
                 ecn: header.ecn,
                 created: now,
-                payload: Payload::Ip(BytesMut::from(bytes)),
+                payload: Payload::Ip(self.block.split_to(length)),
                 ..Packet::default()
             };
             self.next_id += 1;

@@ -71,13 +71,13 @@ impl Machine {
                 IpAddr::V4(address) => builder.ipv4(address, 32, None),
                 IpAddr::V6(address) => builder.ipv6(address, 128),
             }
-            .with(|options| {
-                options.tx_queue_len(DEVICE_QUEUE_PACKETS);
-            })
             .build_sync()
             .map_err(no_device)?;
             tun.set_nonblocking(true)?;
             let device = tun.name()?;
+            // by netlink: the older interface does not let the root of a user namespace
+            let length = DEVICE_QUEUE_PACKETS.to_string();
+            succeed("ip", &["link", "set", &device, "txqueuelen", &length])?;
             match place {
                 Place::Own { .. } => {
                     succeed("ip", &["link", "set", "lo", "up"])?;

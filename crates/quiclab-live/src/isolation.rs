@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// If the kernel refuses namespaces.
 pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode> {
     // who starts a run takes it along, however it ends
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    die_with_parent()?;
     let (user, group) = (getuid(), getgid());
     if user.is_root() {
         unshare(UnshareFlags::NEWPID)?;
@@ -72,13 +72,17 @@ pub fn isolated(arguments: &[&OsStr], by_interrupt: bool) -> io::Result<ExitCode
 /// # Errors
 /// If the kernel refuses it.
 pub fn end_with_parent(lifeline: u32) -> io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    die_with_parent()?;
     let mut pipe = File::open(format!("/proc/self/fd/{lifeline}"))?;
     std::thread::spawn(move || {
         let _ = pipe.read(&mut [0]);
         std::process::exit(1)
     });
     Ok(())
+}
+
+fn die_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// Readable once SIGTERM has come, or SIGINT if that is a request, too: neither ends the process any more. Programs

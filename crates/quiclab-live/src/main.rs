@@ -93,7 +93,8 @@ fn isolated(run: &Run) -> ExitCode {
     let arguments: Vec<_> = arguments.iter().map(OsString::as_os_str).collect();
     isolation::isolated(&arguments, !job.has_terminal()).unwrap_or_else(|error| {
         fail(&format!(
-            "no namespaces ({error}); run as root, or allow user namespaces: `quiclab kernel doctor`"
+            "no namespaces ({error}): run as root (in a container with CAP_SYS_ADMIN), or allow user namespaces; \
+             `quiclab kernel doctor` says more"
         ))
     })
 }

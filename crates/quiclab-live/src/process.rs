@@ -79,7 +79,8 @@ impl Process {
     /// # Errors
     /// If it cannot be started.
     pub fn start(program: &Program, namespace: &Arc<Namespace>, stem: &Path) -> Result<Self, ProcessError> {
-        let (out, err) = (stem.with_added_extension("out"), stem.with_added_extension("err"));
+        let file = |ending: &str| PathBuf::from(format!("{}.{ending}", stem.display()));
+        let (out, err) = (file("out"), file("err"));
         let (task, files) = (program.clone(), (out.clone(), err.clone()));
         let failed = |reason| ProcessError::Start { command: program.command.join(" "), reason };
         let child = namespace.within(move || spawn(&task, &files.0, &files.1)).map_err(failed)?;

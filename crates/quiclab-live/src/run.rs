@@ -14,7 +14,7 @@ use crate::netem::{NetemError, Outside};
 use crate::process::{Process, ProcessError, exit_code};
 use crate::report::{Captures, Report};
 use crate::setup::{self, Client};
-use crate::timing::MachineClock;
+use crate::timing::{self, MachineClock};
 use crate::waits::{PROGRAM, STOP, Waits};
 use quiclab_core::scenario::{Document, Scenario, Until};
 use quiclab_core::{Duration, Time};
@@ -187,6 +187,9 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     fn drive(&mut self) -> Result<EndedBy, LiveError> {
+        if self.job.clock == Clock::Real {
+            timing::hurry();
+        }
         let limit = Time::ZERO + self.scenario.duration;
         let mut events = Vec::with_capacity(64);
         let (mut next_sample, mut next_progress) = (Time::ZERO, Time::ZERO);

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{Directory, impossible, job, program, run, start};
+use common::{Directory, PROGRAM, impossible, job, program, run, start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Variable that marks all processes of a run.
 const MARK: &str = "QUICLAB_TEST_RUN";
@@ -180,4 +180,25 @@ print(connection.recv(100).decode())";
             scope.spawn(move || one(name));
         }
     });
+}
+
+#[test]
+fn root_is_not_needed_where_user_namespaces_are_allowed() {
+    if impossible() {
+        return;
+    }
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let allowed = Command::new("setpriv").args(user).args(["unshare", "-Urn", "true"]).output();
+    if !allowed.is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: users may not make namespaces");
+        return;
+    }
+    let directory = Directory::with(&job(program(&["sleep", "1000"]), program(&["true"])));
+    // the build's own directory may be closed to others
+    let copy = directory.0.join("quiclab-live");
+    std::fs::copy(PROGRAM, &copy).unwrap();
+    std::os::unix::fs::chown(&directory.0, Some(65_534), Some(65_534)).unwrap();
+    let done = Command::new("setpriv").args(user).arg(copy).arg("run").arg(&directory.0).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(directory.result()["flows"]["main"]["completed"], true);
 }

@@ -38,6 +38,7 @@ EARLY: Final = (
     "flow",
     "seed",
     "workload",
+    "probe",
 )
 #: Fields of workloads as placeholders.
 FIELDS: Final = (

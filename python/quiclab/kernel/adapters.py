@@ -19,7 +19,7 @@ from typing import Any, Final
 from quiclab.errors import RequestError
 from quiclab.kernel import quantities
 from quiclab.kernel.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
-from quiclab.kernel.programs import LIVE_PROGRAM, live_program
+from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 
 #: Folder of the built-in files.
 BUILT_IN: Final = Path(__file__).parent / "adapters"
@@ -279,7 +279,8 @@ def _program(plan: ProgramPlan, values: Mapping[str, str]) -> dict[str, Any]:
     program: dict[str, Any] = {
         "command": command,
         "ready": dict(plan.ready),
-        "environment": {name: _required(word, values) for name, word in plan.environment.items()},
+        # the same programs in a guest, whose own path is another
+        "environment": {"PATH": _path()} | {name: _required(word, values) for name, word in plan.environment.items()},
     }
     if plan.ready_timeout is not None:
         program["ready_timeout"] = plan.ready_timeout
@@ -308,6 +309,10 @@ def _fill(word: str, values: Mapping[str, str], *, late: bool) -> str | None:
 
 
 def _which(name: str) -> str | None:
-    """Find a program on PATH, or where Debian keeps servers."""
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
-    return shutil.which(name, path=path)
+    """Find a program where a run finds it."""
+    return shutil.which(name, path=_path())
+
+
+def _path() -> str:
+    """Return where programs are looked for: PATH, then where Debian keeps servers."""
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), SYSTEM_PATH])

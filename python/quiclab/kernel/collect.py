@@ -9,7 +9,7 @@
 | `none` | nothing: the elements have counted the bytes | |
 
 A program that died, hung or said nothing is a sentence in `problems`; what it told before is kept, and `complete` is
-false.
+false. Without a sentence it is false where the run was over before the flow: the result says that itself.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ class Report:
         Values over the whole transfer.
     series
         Rows (time in seconds, element, metric, value), in order of time for each metric.
+    acknowledgements
+        State of the sender at each acknowledgement, as columns of equal length: `time_s` and metrics; a value that is
+        not known is None. Empty where the kernel was not asked to trace it.
     complete
         Whether the client did all it had to.
     problems
@@ -59,6 +62,7 @@ class Report:
     sender: dict[str, float] = field(default_factory=dict)
     receiver: dict[str, float] = field(default_factory=dict)
     series: list[Row] = field(default_factory=list)
+    acknowledgements: dict[str, list[float | None]] = field(default_factory=dict)
     complete: bool = False
     problems: list[str] = field(default_factory=list)
 
@@ -120,13 +124,22 @@ class _Said:
             return (int(monotonic_ns) - self.epoch_ns) / 1e9
         return None
 
+    def result(self) -> dict[str, Any]:
+        """Return the result of the elements; an empty one if there is none."""
+        try:
+            result = json.loads((self.directory / "result.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return result if isinstance(result, dict) else {}
+
     def client_start_s(self) -> float:
         """Return when the client was started, for programs whose times begin with themselves."""
-        try:
-            flow = json.loads((self.directory / "result.json").read_text())["flows"][self.flow]
-            return float(flow["start_s"] or 0.0)
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0.0
+        start_s = _part(self.result(), "flows", self.flow).get("start_s")
+        return float(start_s) if isinstance(start_s, int | float) else 0.0
+
+    def cut_short(self) -> bool:
+        """Whether the run ended before its flows: the result says so, and no program is to blame."""
+        return _part(self.result(), "run").get("ended_by") in ("duration_over", "delivered", "interrupted")
 
 
 def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) -> Report:
@@ -139,6 +152,7 @@ def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) ->
     else:
         report.sender = _numbers(server.get("statistics"))
         report.series += _series(said, server, "sender")
+        report.acknowledgements = _acknowledgements(said, server)
         if server.get("failure"):
             report.problems.append(said.problem("server", f"failed: {server['failure']}"))
     if isinstance(client, str):
@@ -159,7 +173,7 @@ def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) ->
     report.complete = report.finished_s is not None and not client.get("failure")
     if client.get("failure"):
         report.problems.append(said.problem("client", f"failed: {client['failure']}"))
-    elif not report.complete:
+    elif not report.complete and not said.cut_short():
         report.problems.append(
             f"flow `{said.flow}`: the client of stack `{said.stack}` was stopped before its end; "
             f"{report.delivered_bytes or 0} bytes had arrived"
@@ -227,6 +241,17 @@ def _series(said: _Said, report: Mapping[str, Any], end: str) -> Iterator[Row]:
                     yield time, f"{said.flow}.{end}", name, float(value)
 
 
+def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    table = report.get("acknowledgements")
+    if not isinstance(table, dict) or not isinstance(table.get("time_ns"), list):
+        return {}
+    columns: dict[str, list[float | None]] = {"time_s": [said.on_clock(time) for time in table["time_ns"]]}
+    for name, values in table.items():
+        if name != "time_ns" and isinstance(values, list):
+            columns[name] = [float(value) if _is_number(value) else None for value in values]
+    return columns
+
+
 def _iperf3(said: _Said) -> Report:
     report = Report()
     client, server = (_iperf3_output(said, role) for role in ("client", "server"))
@@ -245,7 +270,7 @@ def _iperf3(said: _Said) -> Report:
     report.complete = error is None and _is_number(received.get("seconds"))
     if report.complete:
         report.finished_s = start_s + float(received["seconds"])
-    else:
+    elif not said.cut_short():
         report.problems.append(said.problem("client", f"stopped early: {error or 'no sum at its end'}"))
     report.receiver = _numbers({"goodput_mbps": _scaled(received.get("bits_per_second"), 1e-6)})
     streams = _part(server, "end").get("streams") or [{}]

@@ -134,6 +134,9 @@ class Apt:
                 f'Dir::Etc::sourcelist "{self.directory}/sources.list";',
                 f'Dir::State::lists "{self.directory}/lists";',
                 'Acquire::Languages "none";',
+                'Acquire::http::Timeout "20";',  # seconds; where there is no network, the build says so soon
+                'Acquire::https::Timeout "20";',
+                'Acquire::Retries "1";',
             ]
             entry = f"deb [signed-by={KEYRING}] {mirror()} {self.suite} main\n"
             (self.directory / "sources.list").write_text(entry, encoding="utf-8")

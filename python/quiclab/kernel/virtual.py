@@ -43,8 +43,9 @@ SCHEMA = "quiclab.guest/1"
 #: Where the guest has the directory of the run.
 GUEST_DIRECTORY = "/run/quiclab/job"
 TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdout.txt"
-#: Nanoseconds since 1970 when the guest starts (2023-11-14); a constant, so that no run has a date of its own.
-START_NS = 1_700_000_000_000_000_000
+#: Nanoseconds since 1970 when the guest starts (2027-01-15): a constant, so that no run has a date of its own, and a
+#: day on which the certificates of our programs are valid.
+START_NS = 1_800_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
 MOST_SEED = 2**64 - 1
 

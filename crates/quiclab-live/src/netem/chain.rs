@@ -16,7 +16,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 /// Largest packet of the stages: longer by all headers than the largest of a host.
 const MTU: u16 = 9000;
 /// Packets that wait for us at the end: nothing may be lost there.
-const READ_QUEUE_PACKETS: u32 = 100_000;
+const READ_QUEUE_PACKETS: u32 = 30_000;
 const ENTER: &str = "enter";
 const HOP: &str = "hop";
 const LEAVE: &str = "leave";
@@ -125,7 +125,10 @@ pub fn has_netem() -> io::Result<bool> {
 
 /// Makes the namespace of the calling thread a router that asks nothing.
 fn forwarding() -> io::Result<()> {
-    let set = |name: &str, value: &str| std::fs::write(Path::new("/proc/sys/net").join(name), value);
+    let set = |name: &str, value: &str| {
+        std::fs::write(Path::new("/proc/sys/net").join(name), value)
+            .map_err(|error| io::Error::new(error.kind(), format!("sysctl net/{name} = {value}: {error}")))
+    };
     for scope in ["all", "default"] {
         set(&format!("ipv4/conf/{scope}/rp_filter"), "0")?;
         set(&format!("ipv4/conf/{scope}/send_redirects"), "0")?;
@@ -139,12 +142,10 @@ fn tun(name: &str) -> io::Result<SyncDevice> {
     let tun = DeviceBuilder::new()
         .name(name)
         .mtu(MTU)
-        .with(|options| {
-            options.tx_queue_len(READ_QUEUE_PACKETS);
-        })
-        .build_sync()?;
+        .build_sync()
+        .map_err(|error| io::Error::new(error.kind(), format!("TUN device `{name}`: {error}")))?;
     tun.set_nonblocking(true)?;
-    ip(&["link", "set", name, "up"])?;
+    ip(&["link", "set", name, "txqueuelen", &READ_QUEUE_PACKETS.to_string(), "up"])?;
     Ok(tun)
 }
 

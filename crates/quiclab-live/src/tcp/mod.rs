@@ -8,6 +8,7 @@
 mod client;
 mod counters;
 mod info;
+mod probe;
 mod report;
 mod server;
 mod socket;

@@ -29,6 +29,9 @@ pub struct Report {
     pub statistics: Counters,
     /// Time series: column `time_ns`, and one for each metric, of the same length.
     pub samples: Samples,
+    /// The same at each acknowledgement, where the kernel was asked to trace them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acknowledgements: Option<Samples>,
 }
 
 /// Values at equal times; unknown ones are null.
@@ -69,6 +72,7 @@ impl Report {
             failure: None,
             statistics: Counters::new(),
             samples: Samples::default(),
+            acknowledgements: None,
         }
     }
 
@@ -83,7 +87,7 @@ impl Report {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let temporary = path.with_added_extension("tmp");
+        let temporary = path.with_extension("json.tmp");
         std::fs::write(&temporary, serde_json::to_vec(self)?)?;
         std::fs::rename(temporary, path)
     }

@@ -2,7 +2,8 @@
 
 use super::counters;
 use super::info::Info;
-use super::report::Report;
+use super::probe::Probe;
+use super::report::{Report, Samples};
 use super::socket::{SocketArguments, wait};
 use crate::isolation::stop_requests;
 use crate::timing::monotonic_ns;
@@ -42,6 +43,9 @@ pub struct ServerArguments {
     /// Time between two samples of the connection, in milliseconds.
     #[arg(long, default_value_t = 10)]
     pub sample_ms: u64,
+    /// Trace the connection at each acknowledgement, too, if the kernel can (tcp_probe).
+    #[arg(long, value_name = "BOOL")]
+    pub probe: Option<bool>,
     /// Options of the socket.
     #[command(flatten)]
     pub socket: SocketArguments,
@@ -70,15 +74,24 @@ fn attempt(arguments: &ServerArguments, report: &mut Report) -> Result<(), Strin
     let (stream, _) = listener.accept().map_err(broken)?;
     stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).map_err(broken)?;
     report.started_ns = Some(monotonic_ns());
+    let probe = arguments.probe.unwrap_or(false).then(|| start_probe(&stream)).flatten();
+    report.acknowledgements = probe.is_some().then(Samples::default);
     let mut session = Session {
         arguments,
         stream,
+        probe,
         task: Task::Reading { missing: arguments.request, start: Vec::new() },
         report,
     };
     let served = session.run(&stop).map_err(broken);
     session.conclude();
     served
+}
+
+/// The trace of the connection; a kernel without it is no failure.
+fn start_probe(stream: &TcpStream) -> Option<Probe> {
+    let mss_bytes = Info::of(stream).ok()?.mss_bytes;
+    Probe::start(stream, mss_bytes).map_err(|sentence| eprintln!("tcp-server: {sentence}")).ok()
 }
 
 /// What the sender is about.
@@ -99,6 +112,7 @@ enum Task {
 struct Session<'a> {
     arguments: &'a ServerArguments,
     stream: TcpStream,
+    probe: Option<Probe>,
     task: Task,
     report: &'a mut Report,
 }
@@ -112,6 +126,7 @@ impl Session<'_> {
             if next_sample <= now {
                 let info = Info::of(&self.stream)?;
                 self.report.samples.add(now, info.sample().into_iter().chain([("phase", self.phase(&info))]));
+                self.read_probe()?;
                 next_sample = now - now % interval_ns + interval_ns;
             }
             let wanted = match self.task {
@@ -206,8 +221,16 @@ impl Session<'_> {
         Ok(())
     }
 
+    fn read_probe(&mut self) -> io::Result<()> {
+        match (&mut self.probe, &mut self.report.acknowledgements) {
+            (Some(probe), Some(rows)) => probe.read(rows),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds the values over the whole connection.
     fn conclude(&mut self) {
+        let _ = self.read_probe(); // what it had before stays
         if let Ok(info) = Info::of(&self.stream) {
             self.report.tell(info.sample());
             self.report.tell(info.totals());

@@ -4,4 +4,4 @@ set -e
 cd "$1"
 truncate --size="$2" "$3.object"
 shift 3
-PATH=$PATH:/usr/sbin exec gtlsserver "$@"
+exec gtlsserver "$@"
