@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from quiclab import show
+from quiclab.cli_calibrate import host_command
 from quiclab.cli_study import integer
 from quiclab.compare import to_json
 from quiclab.errors import QuiclabError
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 MOST_JOBS = 256
 
 app = typer.Typer(help="The virtual-clock kernel, and what this machine can do.", no_args_is_help=True)
+
+
+app.command("host")(host_command)
 
 
 @app.command("build")

@@ -71,12 +71,16 @@ class Lane:
         Files of further adapters.
     syscall_cost_ns
         With the virtual clock: what each system call takes [ns].
+    tracer
+        Words before the command of each program, such as those of `strace`; `{flow}` and `{role}` in them become the
+        name of the flow and `server` or `client`.
     """
 
     clock: Clock = "real"
     emulation: Emulation = "engine"
     adapters: tuple[Path, ...] = ()
     syscall_cost_ns: int | None = None
+    tracer: tuple[str, ...] = ()
 
     def programs(self) -> dict[str, Adapter]:
         """Return the programs by name."""
@@ -184,6 +188,9 @@ def make_job(
                 f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
             )
         flows[name] = adapters[server].commands(flow, {"flow": name, "seed": str(seed)})
+        for role, program in flows[name].items():
+            words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
+            program["command"] = words + program["command"]
     return {
         "schema": JOB_SCHEMA,
         "scenario": plain,
