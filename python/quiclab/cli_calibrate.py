@@ -15,7 +15,7 @@ from quiclab.cli_study import integer
 from quiclab.errors import RequestError
 from quiclab.kernel.lane import Lane
 from quiclab.progress import SweepProgress
-from quiclab.scenario import Scenario, load
+from quiclab.scenario import load
 from quiclab.store import write_atomically
 
 MOST_RUNS = 1000
@@ -50,11 +50,10 @@ def host_command(
         measurement = measure(adapter, lane, options, runs, steps)
     text = write_hosts(stack, measurement, machine(), options)
     if out is None:
-        Scenario.from_toml(text)
         print(text, end="")
         return
     write_atomically(out, text.encode())
-    load(out)
+    load(out)  # what is written can be used
     print(out)
 
 

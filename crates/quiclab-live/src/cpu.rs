@@ -23,10 +23,14 @@ pub fn reap(pid: Pid, wait: bool) -> Option<(ExitStatus, CpuTime)> {
     let options = if wait { 0 } else { libc::WNOHANG };
     loop {
         let mut status = 0;
-        let mut usage = libc::rusage { ..ZERO };
-        #[expect(unsafe_code, reason = "neither rustix nor the standard library tells the usage of one child")]
+        let mut usage = ZERO;
+        #[expect(
+            unsafe_code,
+            reason = "neither rustix nor the standard library tells the usage of one child"
+        )]
         // both pointers are to variables of this block, which live until the call is over
-        let taken = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, options, &raw mut usage) };
+        let taken =
+            unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, options, &raw mut usage) };
         match taken {
             0 => return None,
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}

@@ -115,7 +115,7 @@ def fit(observations: Sequence[Observation], resamples: int = RESAMPLES) -> Cost
         If there are fewer settings than two, or a run without CPU time.
     """
     settings = list(dict.fromkeys(item.setting for item in observations))
-    if len(settings) < 2 or any(item.cpu_s <= 0 for item in observations):  # noqa: PLR2004 - a line has two points
+    if len(settings) < 2 or any(item.cpu_s <= 0 for item in observations):
         raise ValueError("a fit needs two settings or more, and CPU time in each run")
     apart = {way: _apart(observations, way) for way in ("receive", "send")}
     names = [START]
@@ -132,9 +132,7 @@ def fit(observations: Sequence[Observation], resamples: int = RESAMPLES) -> Cost
         picked = np.concatenate([generator.choice(group, group.size) for group in rows])
         draws.append(_solve(matrix[picked], cpu[picked]))
     low, high = np.quantile(np.array(draws), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    found = {
-        name: Estimate(float(best[i]), float(low[i]), float(high[i]), True) for i, name in enumerate(names)
-    }
+    found = {name: Estimate(float(best[i]), float(low[i]), float(high[i]), True) for i, name in enumerate(names)}
     for way, separate in apart.items():
         if not separate:
             whole = found[f"{way}_call"]

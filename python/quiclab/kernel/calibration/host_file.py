@@ -15,6 +15,7 @@ from quiclab.kernel.calibration.measure import DELAY, ENDS, FLOW, QUEUE_PACKETS,
 from quiclab.kernel.calibration.timers import Slack, slack
 from quiclab.kernel.calibration.trace import Direction, Trace
 from quiclab.native import engine
+from quiclab.quantity import byte_count
 
 #: Sysctls of the socket buffers [B].
 BUFFER_LIMIT = Path("/proc/sys/net/core/rmem_max")
@@ -81,9 +82,9 @@ def _host(stack: str, end: str, measurement: Measurement) -> Iterator[str]:
         raise QuiclabError(f"the {end} of stack `{stack}` cannot be calibrated: {error}") from error
     share = sum(measured.user_share) / len(measured.user_share)
     start = costs.by_name[START]
-    yield f"# The {end}: {costs.runs} runs, {100 * share:.0f} % of the CPU time in user space; the fit differs from a"
-    yield f"# run by {100 * costs.residual:.1f} % (root mean square). Starting and ending took {_time(start.seconds)} more,"
-    yield f"# {_interval(start)}. Intervals are of 95 %, by bootstrap over the runs."
+    yield f"# The {end}: {costs.runs} runs, {100 * share:.0f} % of the CPU time in user space. The fit"
+    yield f"# differs from a run by {100 * costs.residual:.1f} % (root mean square). Starting and ending took"
+    yield f"# {_time(start.seconds)} more, {_interval(start)}. Intervals are of 95 %, by bootstrap over the runs."
     yield f"[hosts.{host_name(stack, end)}]"
     trace = together(measured.traces.values())
     yield from _buffer(trace)
@@ -119,7 +120,7 @@ def _batches(way: str, direction: Direction, measured: End) -> str:
 
 
 def _buffer(trace: Trace) -> Iterator[str]:
-    """The receive buffer as the kernel counts it: twice what was asked for, within the limit (socket(7))."""
+    """Give the receive buffer as the kernel counts it: twice what was asked for, within the limit (socket(7))."""
     if trace.receive_buffer is None:
         yield f"# the program asks for no receive buffer: {BUFFER_DEFAULT} of this machine"
         yield f'receive_buffer = "{_integer(BUFFER_DEFAULT)} B"'
@@ -132,13 +133,11 @@ def _buffer(trace: Trace) -> Iterator[str]:
 
 
 def _slack(late: Slack, trace: Trace) -> Iterator[str]:
-    grain = (
-        f"its timers fire in {trace.waits_with}, in whole milliseconds: up to {1e3 * trace.grain_s:g} ms more"
-        if trace.grain_s
-        else f"its timers fire in {trace.waits_with}, without a grain"
-    )
-    yield f"# {late.samples} sleeps beside the runs: mean {_time(late.low_s)} to {_time(late.high_s)}; {grain}; nearest"
-    yield f"# distribution {late.distribution}, {late.distance:.2f} away (Kolmogorov and Smirnov)"
+    grain = f"in whole milliseconds: up to {1e3 * trace.grain_s:g} ms more" if trace.grain_s else "without a grain"
+    mean = f"{_time(late.low_s)} to {_time(late.high_s)}"
+    yield f"# how late timers fire: mean {mean} from {late.samples} sleeps beside the runs"
+    yield f"# and the grain of the program's own; they fire in {trace.waits_with}, {grain};"
+    yield f"# nearest distribution: {late.distribution}, {late.distance:.2f} away (Kolmogorov and Smirnov)"
     # uniform: scenarios give half of the width
     deviation = late.deviation_s * (math.sqrt(3) if late.distribution == "uniform" else 1.0)
     mean = max(late.mean_s, deviation) if late.distribution == "uniform" else late.mean_s
@@ -167,12 +166,10 @@ def together(traces: Iterable[Trace]) -> Trace:
 
 
 def _download(stack: str, measurement: Measurement, options: Mapping[str, str]) -> Iterator[str]:
-    """The longest of the downloads, between the two hosts, with what the sim lane has for the stack."""
-    setting = max(measurement.settings, key=lambda item: item.rate_bps * ("size" in item.workload))
+    """Give the longest of the downloads, between the two hosts, with what the sim lane has for the stack."""
     setting = max(
         (item for item in measurement.settings if item.workload["kind"] == "download"),
-        key=lambda item: (item.rate_bps, int(str(item.workload["size"]).split()[0])),
-        default=setting,
+        key=lambda item: (item.rate_bps, byte_count(str(item.workload["size"]))),
     )
     name, profile = sim_stack(stack)
     yield f"# {setting.name[0].upper()}{setting.name[1:]}, as it was measured."
@@ -220,5 +217,7 @@ def _time(seconds: float) -> str:
     nanoseconds = max(round(seconds * 1e9), 0)
     for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
         if nanoseconds >= size:
-            return f"{nanoseconds / size:.4g} {unit}" if nanoseconds / size < 1000 else f"{nanoseconds / size:.0f} {unit}"  # noqa: PLR2004
+            return (
+                f"{nanoseconds / size:.4g} {unit}" if nanoseconds / size < 1000 else f"{nanoseconds / size:.0f} {unit}"
+            )
     return f"{nanoseconds} ns"

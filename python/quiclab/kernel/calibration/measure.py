@@ -4,7 +4,9 @@
 | --- | --- |
 | download, slow | few datagrams per call; what starting costs |
 | download, fast, short and long | more datagrams per call; costs per datagram against those of starting |
-| requests, small and medium responses | one datagram for each that is received, and short batches |
+| requests and responses, both small | one datagram for each that is received |
+| small requests, longer responses | short batches |
+| long requests, small responses | the client sends what else the server does |
 
 The rates follow from a first look at the stack: at them its busier end takes the shares `LOADS` of a CPU. Each setting
 runs once more under `strace`, which makes programs slower: from there come the datagrams per call, never times. The
@@ -40,8 +42,8 @@ SHORT_S, LONG_S = 1.0, 3.0
 #: Rate [bit/s] and sizes [B] of the first look; its datagrams are so few that any stack keeps up.
 LOOK_BPS: Final = 20_000_000
 LOOK_BYTES: Final = (500_000, 3_000_000)
-#: Responses [B] and how many of each.
-RESPONSES: Final = ((1_000, 400), (10_000, 200))
+#: Length of requests and responses [B], and how many of each.
+EXCHANGES: Final = ((100, 1_000, 500), (100, 20_000, 250), (20_000, 100, 250))
 #: One-way delay of the network: longer than what a loaded machine's scheduler takes.
 DELAY: Final = "1 ms"
 #: Limit of the queue: so long that nothing is lost.
@@ -128,9 +130,7 @@ def stack_of_interest(lane: Lane, name: str) -> Adapter:
         raise RequestError(f"there is no stack `{name}` in the kernel lane; there are {', '.join(programs)}")
     adapter = programs[name]
     if adapter.protocol == "tcp":
-        raise RequestError(
-            f"stack `{name}` is TCP: the kernel has its packets, and no program has costs for datagrams"
-        )
+        raise RequestError(f"stack `{name}` is TCP: the kernel has its packets, and no program has costs for datagrams")
     if "download.size" not in adapter.file.workloads:
         raise RequestError(f"stack `{name}` cannot download a size, which hosts are calibrated with")
     if missing := adapter.missing():
@@ -148,7 +148,8 @@ def scenario(stack: str, setting: Setting, options: Mapping[str, Any]) -> Scenar
         "workload": dict(setting.workload),
     }
     queue = {"kind": "drop_tail", "packets": QUEUE_PACKETS}
-    links = {"down": {"rate": f"{setting.rate_bps} bit/s", "delay": DELAY, "queue": queue}, "up": {"delay": DELAY}}
+    down = {"rate": f"{setting.rate_bps} bit/s", "delay": DELAY, "queue": queue}
+    links = {"down": down, "up": {"delay": DELAY}}
     return Scenario.from_dict(
         {
             "version": 1,
@@ -186,7 +187,7 @@ def measure(
     traced = replace(lane, tracer=tracer())
     settings: tuple[Setting, ...] = ()
     others = len(LOOK_BYTES)
-    kinds = 3 + (len(RESPONSES) if "request_response" in adapter.file.workloads else 0)
+    kinds = 3 + (len(EXCHANGES) if "request_response" in adapter.file.workloads else 0)
     total, number = others + kinds * (runs + 1), 0
 
     def go(lane: Lane, setting: Setting, what: str, seed: int, directory: Path) -> RunResult:
@@ -211,7 +212,9 @@ def measure(
                 found.ends[end].traces[setting.name] = trace
                 received, sent = _datagrams(result, end)
                 if not trace.receive.calls or not trace.send.calls:
-                    raise QuiclabError(f"the {end} of stack `{adapter.name}` made no calls that strace sees; is it UDP?")
+                    raise QuiclabError(
+                        f"the {end} of stack `{adapter.name}` made no calls that strace sees; is it UDP?"
+                    )
                 counted[setting.name, end] = (received / trace.receive.calls, sent / trace.send.calls)
         for repetition in range(1, runs + 1):
             # all settings in each repetition: what drifts on the machine hits them alike
@@ -245,13 +248,19 @@ def choose(cpu_s: Sequence[float], requests: bool) -> tuple[Setting, ...]:
         Whether the stack can do requests and responses.
     """
     per_byte_s = max((cpu_s[1] - cpu_s[0]) / (LOOK_BYTES[1] - LOOK_BYTES[0]), 1e-10)
-    slow, fast = (round(min(max(8 * load / per_byte_s, LEAST_BPS), MOST_BPS), -5) for load in LOADS)
+    slow, fast = (int(round(min(max(8 * load / per_byte_s, LEAST_BPS), MOST_BPS), -5)) for load in LOADS)
     if fast < 2 * slow:
         slow = round(fast / 4)
     settings = [_timed("slow", slow, LONG_S), _timed("fast, short", fast, SHORT_S), _timed("fast, long", fast, LONG_S)]
-    for size, count in RESPONSES if requests else ():
-        workload = {"kind": "request_response", "count": count, "response": f"{size} B", "request": "100 B"}
-        settings.append(Setting(f"{count} responses of {size} B", workload, fast))
+    for request, response, count in EXCHANGES if requests else ():
+        sizes = {"request": f"{request} B", "response": f"{response} B"}
+        settings.append(
+            Setting(
+                f"{count} requests of {request} B, responses of {response} B",
+                {"kind": "request_response", "count": count, **sizes},
+                fast,
+            )
+        )
     return tuple(settings)
 
 

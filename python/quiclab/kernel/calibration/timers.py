@@ -111,12 +111,11 @@ def slack(late_s: Sequence[float], grain_s: float) -> Slack:
 
 def _distance(values: Array, name: str, mean: float, deviation: float) -> float:
     """Compare with a distribution of scenarios of the same mean and deviation (uniform: half of the width)."""
-    if name == "uniform":
-        half = deviation * math.sqrt(3)
-        frozen = uniform(mean - half, 2 * half)
-    elif name == "normal":
-        frozen = norm(mean, deviation)
-    else:
-        scale = deviation / float(pareto(PARETO_SHAPE).std())
-        frozen = pareto(PARETO_SHAPE, loc=mean - scale * float(pareto(PARETO_SHAPE).mean()), scale=scale)
-    return float(kstest(values, frozen.cdf).statistic)
+    half, scale = deviation * math.sqrt(3), deviation / float(pareto(PARETO_SHAPE).std())
+    least = mean - scale * float(pareto(PARETO_SHAPE).mean())
+    function = {
+        "uniform": uniform(mean - half, 2 * half).cdf,
+        "normal": norm(mean, deviation).cdf,
+        "pareto": pareto(PARETO_SHAPE, loc=least, scale=scale).cdf,
+    }[name]
+    return float(kstest(values, function).statistic)

@@ -129,7 +129,15 @@ def tracer() -> tuple[str, ...]:
     waits = ",".join((*_MILLISECOND_WAITS, *_NANOSECOND_WAITS))
     # the filter makes calls that are not traced cost nothing
     options = ["--follow-forks", "--seccomp-bpf", "--quiet=all", "-yy", "-s", "0", "-e", "signal=none"]
-    return (program, *options, "-e", f"trace=network,{waits}", "-o", trace_file("{directory}", "{flow}", "{role}"), "--")
+    return (
+        program,
+        *options,
+        "-e",
+        f"trace=network,{waits}",
+        "-o",
+        trace_file("{directory}", "{flow}", "{role}"),
+        "--",
+    )
 
 
 def trace_file(directory: Path | str, flow: str, role: str) -> str:
