@@ -134,14 +134,15 @@ def _buffer(trace: Trace) -> Iterator[str]:
 
 def _slack(late: Slack, trace: Trace) -> Iterator[str]:
     grain = f"in whole milliseconds: up to {1e3 * trace.grain_s:g} ms more" if trace.grain_s else "without a grain"
-    mean = f"{_time(late.low_s)} to {_time(late.high_s)}"
-    yield f"# how late timers fire: mean {mean} from {late.samples} sleeps beside the runs"
+    interval = f"{_time(late.low_s)} to {_time(late.high_s)}"
+    yield f"# how late timers fire: mean {interval} from {late.samples} sleeps beside the runs"
     yield f"# and the grain of the program's own; they fire in {trace.waits_with}, {grain};"
     yield f"# nearest distribution: {late.distribution}, {late.distance:.2f} away (Kolmogorov and Smirnov)"
+    if late.measured_s > late.deviation_s:
+        yield f"# the deviation measured is {_time(late.measured_s)}; no such distribution has it beside this mean"
     # uniform: scenarios give half of the width
     deviation = late.deviation_s * (math.sqrt(3) if late.distribution == "uniform" else 1.0)
-    mean = max(late.mean_s, deviation) if late.distribution == "uniform" else late.mean_s
-    table = f'mean = "{_time(mean)}", deviation = "{_time(deviation)}", distribution = "{late.distribution}"'
+    table = f'mean = "{_time(late.mean_s)}", deviation = "{_time(deviation)}", distribution = "{late.distribution}"'
     yield f"timer_slack = {{ {table} }}"
 
 

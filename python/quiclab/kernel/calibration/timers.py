@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SLEEP_S: Final = 0.002
 #: Shape of the distribution `pareto` of scenarios.
 PARETO_SHAPE: Final = 3.0
+#: How far a distribution reaches below its mean, in standard deviations (normal: as far as 2 % of it).
+_BELOW_MEAN: Final = {"normal": 2.0, "uniform": math.sqrt(3), "pareto": 1 / math.sqrt(3)}
 #: Points that a grain is divided into.
 _STEPS: Final = 16
 #: A deviation below this share of the mean is none.
@@ -40,7 +42,9 @@ class Slack:
     Parameters
     ----------
     mean_s, deviation_s
-        Mean and standard deviation [s].
+        Mean and standard deviation [s]; the deviation is no longer than the distribution can have above 0.
+    measured_s
+        Standard deviation as measured [s].
     distribution
         `constant`, `normal`, `uniform` or `pareto`: the nearest of those that scenarios have.
     distance
@@ -53,6 +57,7 @@ class Slack:
 
     mean_s: float
     deviation_s: float
+    measured_s: float
     distribution: str
     distance: float
     low_s: float
@@ -102,11 +107,16 @@ def slack(late_s: Sequence[float], grain_s: float) -> Slack:
     values = (measured[:, None] + steps[None, :]).ravel()
     mean, deviation = float(values.mean()), float(values.std())
     error = 1.96 * float(measured.std()) / math.sqrt(measured.size)
+    interval = (mean - error, mean + error, measured.size)
     if deviation <= _CONSTANT * mean:
-        return Slack(mean, 0.0, "constant", 0.0, mean - error, mean + error, measured.size)
-    distances = {name: _distance(values, name, mean, deviation) for name in ("normal", "uniform", "pareto")}
+        return Slack(mean, 0.0, deviation, "constant", 0.0, *interval)
+    # scenarios cut delays off at 0, which would raise the mean of those that reach below
+    possible = {name: mean / below for name, below in _BELOW_MEAN.items()}
+    fitting = [name for name, longest in possible.items() if deviation <= longest] or ["pareto"]
+    usable = {name: min(deviation, possible[name]) for name in fitting}
+    distances = {name: _distance(values, name, mean, width) for name, width in usable.items()}
     best = min(distances, key=lambda name: distances[name])
-    return Slack(mean, deviation, best, distances[best], mean - error, mean + error, measured.size)
+    return Slack(mean, usable[best], deviation, best, distances[best], *interval)
 
 
 def _distance(values: Array, name: str, mean: float, deviation: float) -> float:
