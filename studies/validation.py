@@ -57,6 +57,13 @@ LINUX = "Linux 7.3.4 in virtual time (reference/linux_tcp)"
 CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
 #: The model; and the kernel itself, in virtual time, behind the same elements (needs `quiclab kernel build`).
 ENGINES = (Engine("lab-tcp"), Engine("linux", runs=3, lane=Lane(clock="virtual")))
+#: Over Dual Connectivity also with the kernel's own links: the delay on the next hop; and as the published commands
+#: have it, in a child of the queueing discipline with rate and limit.
+ALL_ENGINES = (
+    *ENGINES,
+    Engine("linux-netem", runs=3, lane=Lane(clock="virtual", emulation="netem")),
+    Engine("linux-netem-child", runs=3, lane=Lane(clock="virtual", emulation="netem", delay_stage="child")),
+)
 LINUX_PROFILE = "linux-7"
 LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"}
 
@@ -83,10 +90,11 @@ def ends(engine: str, flow: str) -> Changes:
 def dual_connectivity_flow(engine: str) -> Changes:
     """Put a Reno download of TCP in the place of the QUIC flow: frames of 1336 bytes with the number of the bearer."""
     end: dict[str, object] = {"tcp": {"mss": "1280 B"}}
-    if engine != "linux":
+    is_kernel = engine.startswith("linux")
+    if not is_kernel:
         end["profile"] = LINUX_PROFILE
     flow = {
-        "stack": engine,
+        "stack": "linux" if is_kernel else engine,
         "down": ["dc"],
         "up": ["up1"],
         "workload": {"kind": "download", "size": "100 MB", "request": "16 B"},
@@ -256,7 +264,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries),
         Metric("retransmits", "Retransmissions", "packets", retransmits),
     ),
-    engines=ENGINES,
+    engines=ALL_ENGINES,
     engine_changes=dual_connectivity_flow,
     runs=5,
     table=Table(

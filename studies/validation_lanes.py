@@ -2,8 +2,8 @@
 
 One download through a bottleneck, with Linux TCP (Reno, CUBIC, BBR), quinn and aioquic. The kernel lane with the
 virtual clock is what the others are held against: real programs and the real kernel, exact timers, no influence of the
-machine. Beside it stand the models and stacks of the sim lane, the same programs in real time on this machine, and the queueing
-disciplines of the kernel in place of our elements.
+machine. Beside it stand the models and stacks of the sim lane, the same programs in real time on this machine, and the
+queueing disciplines of the kernel in place of our elements.
 """
 
 import math

@@ -73,8 +73,9 @@ def resolve(
 ) -> str:
     """Read a scenario, apply `path=value` changes, validate it and fill in every default; JSON.
 
-    With `programs`, a JSON list of `{name, protocol, workloads, options}`, it is a scenario of the kernel lane, whose
-    stacks are these programs; `options` has the allowed values by the name of the option, or null for any.
+    With `programs`, a JSON list of `{name, protocol, workloads, acknowledgements, options}`, it is a scenario of the
+    kernel lane, whose stacks are these programs; `options` has the allowed values by the name of the option, or null
+    for any.
 
     Raises
     ------

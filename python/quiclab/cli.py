@@ -17,8 +17,17 @@ try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
 
     from quiclab import cli_kernel, cli_study, show
     from quiclab.cli_inspect import inspect_command
-    from quiclab.cli_lane import AdapterOption, ClockOption, EmulationOption, LaneOption, lane_of
+    from quiclab.cli_lane import (
+        AdapterOption,
+        ClockOption,
+        DelayStageOption,
+        EmulationOption,
+        LaneOption,
+        SyscallCostOption,
+        lane_of,
+    )
     from quiclab.cli_shell import shell_command
+    from quiclab.cli_values import integer
     from quiclab.compare import VERIFY_SCHEMA, judgement_row, to_json
     from quiclab.errors import QuiclabError, RequestError
     from quiclab.evaluate import Evaluation, available_engines, results_directory
@@ -84,20 +93,22 @@ def options(
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
     seed: Annotated[
-        int, typer.Option(parser=cli_study.integer(0, MOST_SEED), metavar="N", help="Seed of every random stream.")
+        int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of every random stream.")
     ] = 1,
     sets: SetOption = None,
     lane: LaneOption = "sim",
     clock: ClockOption = None,
     emulation: EmulationOption = None,
     adapters: AdapterOption = None,
+    delay_stage: DelayStageOption = None,
+    syscall_cost_ns: SyscallCostOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None, typer.Option(help="Directory for result.json and for what the scenario's table `record` asks for.")
     ] = None,
 ) -> None:
     """Run a scenario once."""
-    kernel = lane_of(lane, clock, emulation, adapters)
+    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
     scenario = load(file, parse_sets(sets or []), kernel.stacks() if kernel else None)
     record = scenario.record
     if out is None and record is not None and (record.qlog or record.pcapng):

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from quiclab.cli_lane import AdapterOption
-from quiclab.cli_study import integer
+from quiclab.cli_values import integer
 from quiclab.errors import RequestError
 from quiclab.kernel.lane import Lane
 from quiclab.progress import SweepProgress

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from quiclab.cli_study import integer
+from quiclab.cli_values import integer
 from quiclab.inspect import MOST_POINTS, open_run, render, side
 from quiclab.progress import LINE_INTERVAL_S, RunProgress
 from quiclab.store import write_atomically

@@ -11,6 +11,7 @@ import typer
 
 from quiclab import show, sweep
 from quiclab.cli_lane import LANES
+from quiclab.cli_values import integer
 from quiclab.compare import COMPARE_SCHEMA, TABLE_SCHEMA, compare_document, table_rows, to_csv, to_json
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import (
@@ -31,27 +32,6 @@ OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one 
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
-
-
-def integer(least: int, most: int) -> Callable[[object], int]:
-    """Return a reader of integers whose error names the value and what is allowed.
-
-    Parameters
-    ----------
-    least, most
-        What is allowed.
-    """
-
-    def read(text: object) -> int:
-        try:
-            value = int(str(text))
-        except ValueError:
-            value = least - 1
-        if not least <= value <= most:
-            raise typer.BadParameter(f"`{text}` is not an integer from {least} to {most}")
-        return value
-
-    return read
 
 
 @app.command("list")

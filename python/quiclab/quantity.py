@@ -1,34 +1,76 @@
-"""Texts with a unit, as resolved scenarios have them, in base units."""
+"""Quantities of a resolved scenario, such as `10 MB`, in base units."""
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from typing import Final
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_BITS_PER_SECOND = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
+#: Units of each kind of quantity, as multiples of its base unit: byte, nanosecond, bit/s (units.rs of quiclab-core).
+UNITS: Final[dict[str, dict[str, int]]] = {
+    "bytes": {
+        "B": 1,
+        "kB": 10**3,
+        "KiB": 1 << 10,
+        "MB": 10**6,
+        "MiB": 1 << 20,
+        "GB": 10**9,
+        "GiB": 1 << 30,
+    },
+    "nanoseconds": {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9},
+    "bits_per_second": {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9},
+}
+
+_QUANTITY: Final = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(\S+)\s*")
+
+
+def parse(text: object) -> tuple[str, int] | None:
+    """Return the kind of a quantity and its value in base units (byte, nanosecond, bit/s); None if it is none."""
+    found = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    number, unit = found.groups()
+    for kind, units in UNITS.items():
+        if unit in units:
+            return kind, int(Fraction(number.replace("_", "")) * units[unit])
+    return None
 
 
 def seconds(text: str) -> float:
-    """Read a time, such as `45072 ms` [s]."""
-    number, unit = _divided(text, tuple(_SECONDS), "time")
-    return float(number) * _SECONDS[unit]
+    """Read a time, such as `45072 ms` [s].
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return _of_kind(text, "nanoseconds") / 1e9
 
 
 def byte_count(text: str) -> int:
-    """Read a size, such as `10 MB` [B]."""
-    number, unit = _divided(text, tuple(_BYTES), "size")
-    return round(float(number) * _BYTES[unit])
+    """Read a size, such as `10 MB` [B].
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return _of_kind(text, "bytes")
 
 
 def bits_per_second(text: str) -> int:
-    """Read a rate, such as `20 Mbit/s` [bit/s]."""
-    number, unit = _divided(text, tuple(_BITS_PER_SECOND), "rate")
-    return round(float(number) * _BITS_PER_SECOND[unit])
+    """Read a rate, such as `20 Mbit/s` [bit/s].
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return _of_kind(text, "bits_per_second")
 
 
-def _divided(text: str, units: tuple[str, ...], kind: str) -> tuple[str, str]:
-    found = re.fullmatch(r"([\d.e+-]+) ?(\S+)", text)
-    if found is None or found[2] not in units:
-        raise ValueError(f"`{text}` is no {kind}; the unit is one of {', '.join(units)}")
-    return found[1], found[2]
+def _of_kind(text: str, kind: str) -> int:
+    found = parse(text)
+    if found is None or found[0] != kind:
+        raise ValueError(f"`{text}` is no quantity in {' or '.join(UNITS[kind])}")
+    return found[1]

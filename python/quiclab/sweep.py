@@ -74,9 +74,8 @@ class Job:
         """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits."""
         scenario = json.loads(self.scenario)
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
-        lines = [canonical, str(self.seed), build_id(), *fingerprint(scenario, Path(self.base_dir))]
-        if self.lane is not None:
-            lines += self.lane.identity()
+        builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
+        lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir))]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 

@@ -25,7 +25,11 @@ const QUEUE_TOLERANCE_PACKETS: f64 = 1.5;
 
 /// When packets went in and came out, in the order of entry.
 #[derive(Debug, Default)]
-pub struct Passages(Vec<Passage>);
+pub struct Passages {
+    passages: Vec<Passage>,
+    /// An idle link passes a packet at once, as a full bucket does.
+    at_once: bool,
+}
 
 /// One packet.
 #[derive(Clone, Copy, Debug)]
@@ -57,16 +61,22 @@ pub struct LinkCheck {
 }
 
 impl Passages {
+    /// Of a link whose rate is that of a token bucket.
+    #[must_use]
+    pub fn of_bucket() -> Self {
+        Self { at_once: true, ..Self::default() }
+    }
+
     /// Packet `number`, counted from 0, goes in.
     pub fn enters(&mut self, number: u32, entered: Time, size: ByteCount) {
-        if self.0.len() < MOST && number as usize == self.0.len() {
-            self.0.push(Passage { entered, left: None, size });
+        if self.passages.len() < MOST && number as usize == self.passages.len() {
+            self.passages.push(Passage { entered, left: None, size });
         }
     }
 
     /// It comes out.
     pub fn leaves(&mut self, number: u32, left: Time) {
-        if let Some(passage) = self.0.get_mut(number as usize) {
+        if let Some(passage) = self.passages.get_mut(number as usize) {
             passage.left = Some(left);
         }
     }
@@ -75,7 +85,7 @@ impl Passages {
     #[must_use]
     pub fn figures(&self, link: &Link) -> Figures {
         let rate = constant_rate(link);
-        let delay_ms = self.delay_ms(link, rate);
+        let delay_ms = self.delay_ms(link, drain_rate(link));
         // random loss cannot be told from a full queue
         let queued = rate.filter(|_| link.loss.is_none());
         Figures {
@@ -94,14 +104,16 @@ impl Passages {
     /// Mean over packets that the serialiser had nothing before, even if nothing was dropped and no more
     /// than a full queue was before them.
     fn delay_ms(&self, link: &Link, rate: Option<DataRate>) -> Option<f64> {
+        let at_once = self.at_once || matches!(link.rate, Some(Rate::Shaped(ShapedRate::TokenBucket { .. })));
         let mut free = Time::ZERO;
         let mut delays = Vec::new();
-        for passage in &self.0 {
+        for passage in &self.passages {
             let service = Self::service(link, rate, passage);
             if passage.entered >= free
                 && let Some(left) = passage.left
             {
-                delays.push(left.since(passage.entered).as_ms_f64() - service.as_ms_f64());
+                let own = if at_once { 0.0 } else { service.as_ms_f64() };
+                delays.push(left.since(passage.entered).as_ms_f64() - own);
             }
             free = free.max(passage.entered) + service;
             if let (Some(rate), Some(packets)) = (rate, limit_packets(link)) {
@@ -114,7 +126,8 @@ impl Passages {
     }
 
     fn rate_mbps(&self, link: &Link, rate: DataRate) -> Option<f64> {
-        let mut out: Vec<_> = self.0.iter().filter_map(|passage| Some((passage.left?, passage))).collect();
+        let mut out: Vec<_> =
+            self.passages.iter().filter_map(|passage| Some((passage.left?, passage))).collect();
         out.sort_by_key(|(left, _)| *left);
         // the shortest delay is at most eight deviations shorter than the longest
         let spread = Duration::from_nanos(8 * link.delay.deviation.as_nanos());
@@ -154,8 +167,8 @@ impl Passages {
 
     fn queue_packets(&self, link: &Link, rate: DataRate, delay_ms: f64) -> Option<f64> {
         limit_packets(link)?;
-        let last = self.0.iter().rposition(|passage| passage.left.is_some())?;
-        let waits: Vec<_> = self.0[..last]
+        let last = self.passages.iter().rposition(|passage| passage.left.is_some())?;
+        let waits: Vec<_> = self.passages[..last]
             .windows(2)
             .filter(|pair| pair[1].left.is_none())
             .filter_map(|pair| {
@@ -181,7 +194,16 @@ fn middle(mut values: Vec<f64>, distribution: Distribution) -> f64 {
     values[values.len() / 2]
 }
 
+/// The rate that packets which wait have; a bucket passes what it holds faster.
 fn constant_rate(link: &Link) -> Option<DataRate> {
+    match &link.rate {
+        Some(Rate::Constant(rate)) => Some(*rate),
+        _ => None,
+    }
+}
+
+/// The rate at which a queue empties: until then the link is not idle.
+fn drain_rate(link: &Link) -> Option<DataRate> {
     match &link.rate {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => Some(*rate),
         _ => None,
@@ -189,8 +211,9 @@ fn constant_rate(link: &Link) -> Option<DataRate> {
 }
 
 fn limit_packets(link: &Link) -> Option<u64> {
-    let Queue::DropTail { packets, .. } = link.queue;
-    packets
+    let Queue::DropTail { packets, bytes, time } = link.queue;
+    // another limit may be reached before
+    packets.filter(|_| bytes.is_none() && time.is_none())
 }
 
 /// What the scenario wants of a link.

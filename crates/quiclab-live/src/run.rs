@@ -30,8 +30,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use thiserror::Error;
 
-/// So long before a deadline the machine is asked over and over instead of slept: timers are late by less.
-const BUSY: Duration = Duration::from_micros(80);
 /// Network time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(250);
 
@@ -187,9 +185,7 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     fn drive(&mut self) -> Result<EndedBy, LiveError> {
-        if self.job.clock == Clock::Real {
-            timing::hurry();
-        }
+        let early = if self.job.clock == Clock::Real { timing::hurry() } else { Duration::ZERO };
         let limit = Time::ZERO + self.scenario.duration;
         let mut events = Vec::with_capacity(64);
         let (mut next_sample, mut next_progress) = (Time::ZERO, Time::ZERO);
@@ -225,7 +221,6 @@ impl Driver<'_> {
                 self.clients.iter().filter(|client| client.process.is_none()).map(|client| client.start);
             let deadlines = [self.simulation.next_event(), Some(next_sample), Some(limit)];
             let due = deadlines.into_iter().flatten().chain(starts).min().expect("the end is a deadline");
-            let early = if self.job.clock == Clock::Real { BUSY } else { Duration::ZERO };
             self.waits.wait(due.since(now).saturating_sub(early), &mut events)?;
             if events.is_empty() {
                 continue;

@@ -10,6 +10,11 @@ use serde::Serialize;
 /// Longest lateness told apart: a minute.
 const LONGEST_NS: u64 = 60_000_000_000;
 
+/// Before a deadline the machine is asked over and over for so long instead of slept: timers are late by less.
+const BUSY: Duration = Duration::from_micros(80);
+/// The same in a real-time class.
+const BUSY_REAL_TIME: Duration = Duration::from_micros(12);
+
 /// CLOCK_MONOTONIC, counted from the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineClock {
@@ -55,12 +60,20 @@ pub fn monotonic_ns() -> u64 {
 /// measurement. Without the right to do so nothing happens, and the lateness tells.
 ///
 /// Where there is one CPU only, it stays among the others: it may be busy all the time, and programs need some.
-pub fn hurry() {
+///
+/// Gives how long before a deadline the thread must not sleep any more: so late its timers are. In a real-time class that
+/// is little, and must be: the kernel stops threads of such a class for 50 ms once they have not slept for a second
+/// (`sched_rt_runtime_us`).
+#[must_use]
+pub fn hurry() -> Duration {
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
         // for real-time classes there is no other interface without unsafe code
         let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
-        let _ = succeed("chrt", &["--rr", "--pid", "1", &thread]);
+        if succeed("chrt", &["--rr", "--pid", "1", &thread]).is_ok() {
+            return BUSY_REAL_TIME;
+        }
     }
+    BUSY
 }
 
 /// How late packets left, against their time.

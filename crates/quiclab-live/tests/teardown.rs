@@ -10,11 +10,19 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Variable that marks all processes of a run.
 const MARK: &str = "QUICLAB_TEST_RUN";
 /// Longest time for the kernel to clear up.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
+
+/// One test after the other: the kernel gives numbers of namespaces again, also to the runs of other tests.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Numbers from a seed (splitmix64), so that a failure can be run again.
 struct Numbers(u64);
@@ -89,6 +97,7 @@ fn a_killed_run_leaves_nothing() {
     if impossible() {
         return;
     }
+    let _alone = alone();
     let number = |name: &str, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
     let seed = number("QUICLAB_KILL_SEED", 1);
     let mut numbers = Numbers(seed);
@@ -134,6 +143,7 @@ fn a_request_to_stop_gives_what_there_is() {
     if impossible() {
         return;
     }
+    let _alone = alone();
     let sleep = program(&["sleep", "1000"]);
     let directory = Directory::with(&job(sleep.clone(), sleep));
     let mark = format!("{}-stop", std::process::id());
@@ -157,6 +167,7 @@ fn runs_side_by_side_do_not_meet() {
     if impossible() {
         return;
     }
+    let _alone = alone();
     let server = "import socket, sys
 listener = socket.create_server(('', 5000))
 connection, _ = listener.accept()
@@ -187,6 +198,7 @@ fn root_is_not_needed_where_user_namespaces_are_allowed() {
     if impossible() {
         return;
     }
+    let _alone = alone();
     let user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     let allowed = Command::new("setpriv").args(user).args(["unshare", "-Urn", "true"]).output();
     if !allowed.is_ok_and(|done| done.status.success()) {

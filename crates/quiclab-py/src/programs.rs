@@ -20,6 +20,8 @@ struct Program {
     name: String,
     protocol: StackProtocol,
     workloads: Vec<String>,
+    /// Whether it tells the state of its sender at each acknowledgement.
+    acknowledgements: bool,
     /// Allowed values by the name of the option, with dots within tables; `None` allows all.
     options: BTreeMap<String, Option<Vec<String>>>,
 }
@@ -57,6 +59,30 @@ impl Programs {
         let allowed = format!("a program of the kernel lane: {}{hint}", names.join(", "));
         StackProblem { field: "stack".into(), value: format!("\"{name}\""), allowed }
     }
+
+    /// What the kernel lane cannot do with a scenario that the sim lane can.
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
+        let refused = |path: FieldPath, value: &dyn std::fmt::Display, allowed: &str, why: String| {
+            Err(scenario::ScenarioError::refused(path, value, allowed).because(why))
+        };
+        let outside = "programs are not observed from inside; the kernel lane records packets";
+        if scenario.record.qlog {
+            return refused(FieldPath::new(["record", "qlog"]), &true, "false", outside.to_owned());
+        }
+        for (name, flow) in &scenario.flows {
+            let stack = flow.inherited(&flow.sender).stack.unwrap_or_default();
+            let tells = self.0.iter().any(|program| program.name == stack && program.acknowledgements);
+            if scenario.record.acks && !tells {
+                let why = format!("flow `{name}` runs on `{stack}`: {outside}");
+                return refused(FieldPath::new(["record", "acks"]), &true, "false", why);
+            }
+            if !flow.plugins.is_empty() {
+                let why = "a plugin exchanges parts of the transports of the sim lane".to_owned();
+                return refused(FieldPath::new(["flows", name, "plugins"]), &"given", "to leave it out", why);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Program {
@@ -87,24 +113,4 @@ fn set_options(config: &Value) -> Vec<(String, &Value)> {
             None => vec![(name.clone(), value)],
         })
         .collect()
-}
-
-/// What the kernel lane cannot do with a scenario that the sim lane can.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
-    let refused = |path: FieldPath, value: &dyn std::fmt::Display, allowed: &str, why: &str| {
-        Err(scenario::ScenarioError::refused(path, value, allowed).because(why.to_owned()))
-    };
-    for (field, wanted) in [("qlog", scenario.record.qlog), ("acks", scenario.record.acks)] {
-        if wanted {
-            let why = "programs are not observed from inside; the kernel lane records packets";
-            return refused(FieldPath::new(["record", field]), &true, "false", why);
-        }
-    }
-    for (name, flow) in &scenario.flows {
-        if !flow.plugins.is_empty() {
-            let why = "a plugin exchanges parts of the transports of the sim lane";
-            return refused(FieldPath::new(["flows", name, "plugins"]), &"given", "to leave it out", why);
-        }
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Scenarios: text in, resolved JSON out.
 
 use crate::function;
-use crate::programs::{self, Programs};
+use crate::programs::Programs;
 use crate::stacks::{AIOQUIC, validate};
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, prelude::*};
@@ -43,8 +43,10 @@ pub(crate) fn resolve(
             Some(programs) => document.load(&|config| programs.validate(config))?,
             None => document.load(&validate)?,
         };
-        let observed =
-            if programs.is_some() { programs::check(&scenario) } else { check_observed(&scenario) };
+        let observed = match &programs {
+            Some(programs) => programs.check(&scenario),
+            None => check_observed(&scenario),
+        };
         observed
             .and_then(|()| check_traces(&scenario, file))
             .and_then(|()| function::check(&scenario.resolved(), folder_of(file)))

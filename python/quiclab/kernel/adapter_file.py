@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from quiclab import quantity
 from quiclab.errors import RequestError
 from quiclab.kernel import quantities
 
@@ -245,7 +246,7 @@ class _Reader:
         early = (*EARLY, *FIELDS, *options)
         self._placeholders(f"{path}.environment", list(environment.values()), early)
         for name in ("ready_timeout", "grace"):
-            if name in table and (quantities.parse(table[name]) or ("",))[0] != "nanoseconds":
+            if name in table and (quantity.parse(table[name]) or ("",))[0] != "nanoseconds":
                 self._wrong(f"{path}.{name}", table[name], _DURATION)
         return ProgramPlan(
             command=command,

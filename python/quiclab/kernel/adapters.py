@@ -59,6 +59,11 @@ class Adapter:
         """`tcp`, `quic` or `udp`."""
         return self.file.protocol
 
+    @property
+    def tells_acknowledgements(self) -> bool:
+        """Whether it can report the state of its sender at each acknowledgement."""
+        return any("{probe}" in part for part in self.file.server.command)
+
     def missing(self) -> list[str]:
         """Return a sentence for each thing that it needs and that is not there, with the package that brings it."""
         return [sentence for need in self.file.needs if (sentence := self._lacks(need)) is not None]

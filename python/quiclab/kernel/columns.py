@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+#: Folder of the columns in the directory of a run.
+COLUMNS = "columns"
+
+
 @dataclass(frozen=True)
 class Columns:
     """Recordings of a run: the same attributes as the output of the extension has.
@@ -48,7 +52,7 @@ def read_columns(directory: str | Path) -> Columns:
     QuiclabError
         If there are no columns, or they cannot be read.
     """
-    folder = Path(directory) / "columns"
+    folder = Path(directory) / COLUMNS
     try:
         taps = sorted(path for path in (folder / "taps").glob("*") if path.is_dir())
         return Columns(_table(folder / "series"), _table(folder / "packets"), {tap.name: _table(tap) for tap in taps})

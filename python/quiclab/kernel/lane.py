@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import shlex
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +25,7 @@ from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.adapters import Adapter, load_adapters
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.collect import Report, collect
-from quiclab.kernel.columns import read_columns
+from quiclab.kernel.columns import COLUMNS, read_columns
 from quiclab.kernel.programs import live_program
 from quiclab.kernel.virtual import GUEST_DIRECTORY, boot
 from quiclab.kernel.watch import watch
@@ -38,7 +40,8 @@ JOB_SCHEMA = "quiclab.job/1"
 JOB_FILE, RESULT_FILE = "job.json", "result.json"
 Clock = Literal["real", "virtual"]
 Emulation = Literal["engine", "netem"]
-CLOCKS, EMULATIONS = get_args(Clock), get_args(Emulation)
+DelayStage = Literal["next_hop", "child", "same"]
+CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_args(DelayStage)
 #: Of each network namespace. No memory of earlier connections, and IPv4 only, as in reference/kernel.
 SYSCTLS = {
     "net.ipv6.conf.all.disable_ipv6": "1",
@@ -48,6 +51,8 @@ SYSCTLS = {
 }
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
 MARGIN_S = 60.0
+#: Seconds that a run has to write what there is when it is interrupted.
+GRACE_S = 5.0
 #: Seconds of this machine's time that a guest may take for each second of its own.
 SLOWEST_GUEST = 20.0
 
@@ -74,6 +79,9 @@ class Lane:
     tracer
         Words before the command of each program, such as those of `strace`; `{flow}` and `{role}` in them become the
         name of the flow and `server` or `client`.
+    delay_stage
+        Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
+        on, what is in the delay of the latter two takes places in the queue (docs/emulation.md).
     """
 
     clock: Clock = "real"
@@ -81,6 +89,7 @@ class Lane:
     adapters: tuple[Path, ...] = ()
     syscall_cost_ns: int | None = None
     tracer: tuple[str, ...] = ()
+    delay_stage: DelayStage = "next_hop"
 
     def programs(self) -> dict[str, Adapter]:
         """Return the programs by name."""
@@ -100,15 +109,27 @@ class Lane:
             return error.sentence
         return None
 
-    def identity(self) -> list[str]:
-        """Return what results depend on beside scenario and seed: options, program, kernel, adapters."""
-        lines = [f"{self.clock} {self.emulation} {self.syscall_cost_ns}", hash_of(live_program())]
-        lines += [hash_of(path) for path in self.adapters]
-        return [*lines, hash_of(newest_kernel().path)] if self.clock == "virtual" else lines
+    def identity(self, scenario: Mapping[str, Any]) -> list[str]:
+        """Return what results depend on beside scenario and seed: options, our program, kernel, adapters, programs.
+
+        Parameters
+        ----------
+        scenario
+            The resolved scenario as a tree.
+        """
+        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns}", hash_of(live_program())]
+        lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
+        for name in dict.fromkeys(_stacks(scenario)):
+            lines += _identity_of(name, self.adapters)
+        return lines
 
     def arguments(self) -> list[str]:
         """Return the options of `quiclab run` that mean this."""
         options = ["--lane", "kernel", "--clock", self.clock, "--emulation", self.emulation]
+        if self.delay_stage != Lane.delay_stage:
+            options += ["--delay-stage", self.delay_stage]
+        if self.syscall_cost_ns is not None:
+            options += ["--syscall-cost", str(self.syscall_cost_ns)]
         return options + [word for path in self.adapters for word in ("--adapter", shlex.quote(str(path)))]
 
     def run(
@@ -160,6 +181,13 @@ class Lane:
 
 
 @cache
+def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
+    """Return what a program is: its name, the hash of its adapter, and its version."""
+    adapter = load_adapters(adapters)[name]
+    return [name, hash_of(adapter.file.path), adapter.version() or ""]
+
+
+@cache
 def hash_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -187,7 +215,10 @@ def make_job(
             raise RequestError(
                 f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
             )
-        flows[name] = adapters[server].commands(flow, {"flow": name, "seed": str(seed)})
+        placeholders = {"flow": name, "seed": str(seed)}
+        if plain["record"]["acks"]:
+            placeholders["probe"] = "true"
+        flows[name] = adapters[server].commands(flow, placeholders)
         for role, program in flows[name].items():
             words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
             program["command"] = words + program["command"]
@@ -198,6 +229,7 @@ def make_job(
         "base_dir": str(Path(base_dir).resolve()),
         "clock": lane.clock,
         "emulation": lane.emulation,
+        "delay_stage": lane.delay_stage,
         "flows": flows,
         "sysctls": SYSCTLS,
     }
@@ -206,7 +238,7 @@ def make_job(
 def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tuple[str, ...]:
     """Run a job in this machine; returns the last lines of what was said. Its processes end with this one."""
     command = [str(live_program()), "run", str(directory)]
-    watched = watch(command, os.environ, limit_s, lambda line: _tell(line, progress))
+    watched = watch(command, os.environ, limit_s, lambda line: _tell(line, progress), GRACE_S)
     if not watched.ended:
         raise QuiclabError(f"the run did not end within {limit_s:.0f} s and was stopped")
     return watched.lines
@@ -249,11 +281,13 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
         reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
         raise QuiclabError(f"the run has no result: {reasons[-1].removeprefix(SPEAKER)}") from None
     columns = read_columns(directory)
-    sampled = [frames.series(columns.series)]
+    shutil.rmtree(directory / COLUMNS)  # they become tables
+    sampled, acks = [frames.series(columns.series)], []
     for name, flow in data["scenario"]["flows"].items():
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
         _merge(data, name, report)
         sampled.append(frames.rows(report.series))
+        acks.append(frames.traced(name, report.acknowledgements))
     used = set(_stacks(data["scenario"]))
     data["versions"] |= {name: adapter.version() for name, adapter in adapters.items() if name in used}
     if (commit := source_commit()) is not None:
@@ -263,7 +297,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     if not series.is_empty():
         data["series"] = summary(series)
     taps = {name: frames.tap(tap, columns.packets["flow_names"]) for name, tap in columns.taps.items()}
-    return RunResult(data, series, frames.packets(columns.packets), taps)
+    return RunResult(data, series, frames.packets(columns.packets), taps, frames.together(acks))
 
 
 def _merge(data: dict[str, Any], name: str, report: Report) -> None:
@@ -291,6 +325,7 @@ def _stack(adapter: Adapter) -> dict[str, Any]:
     return {
         "name": adapter.name,
         "protocol": adapter.protocol,
+        "acknowledgements": adapter.tells_acknowledgements,
         "workloads": sorted({kind.partition(".")[0] for kind in adapter.file.workloads}),
         "options": {
             name: None if option.values is None else list(option.values)

@@ -1,28 +1,13 @@
-"""Quantities of a resolved scenario, such as `10 MB`, as exact integers in base units."""
+"""Quantities of a resolved scenario, such as `10 MB`, as words of a command."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any, Final
 
-#: Units of each kind of quantity, as multiples of its base unit: byte, nanosecond, bit/s (units.rs of quiclab-core).
-UNITS: Final[dict[str, dict[str, int]]] = {
-    "bytes": {
-        "B": 1,
-        "kB": 10**3,
-        "KiB": 1 << 10,
-        "MB": 10**6,
-        "MiB": 1 << 20,
-        "GB": 10**9,
-        "GiB": 1 << 30,
-    },
-    "nanoseconds": {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9},
-    "bits_per_second": {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9},
-}
+from quiclab.quantity import parse
 
-_QUANTITY: Final = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(\S+)\s*")
 #: Base units of a quantity in one unit of a program.
 _DIVISORS: Final = {
     ("bytes", "bytes"): 1,
@@ -33,18 +18,6 @@ _DIVISORS: Final = {
 }
 #: Suffix of a value's name for each kind of quantity.
 _SUFFIXES: Final = {"bytes": "_bytes", "nanoseconds": "_s", "bits_per_second": "_bps"}
-
-
-def parse(text: object) -> tuple[str, int] | None:
-    """Return the kind of a quantity and its value in base units (byte, nanosecond, bit/s); None if it is none."""
-    found = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
-        return None
-    number, unit = found.groups()
-    for kind, units in UNITS.items():
-        if unit in units:
-            return kind, int(Fraction(number.replace("_", "")) * units[unit])
-    return None
 
 
 def seconds(nanoseconds: int) -> str:

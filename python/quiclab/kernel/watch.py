@@ -45,7 +45,11 @@ class Watched:
 
 
 def watch(
-    command: list[str], environment: Mapping[str, str], timeout_s: float, on_line: Callable[[str], None] | None
+    command: list[str],
+    environment: Mapping[str, str],
+    timeout_s: float,
+    on_line: Callable[[str], None] | None,
+    grace_s: float = 0.0,
 ) -> Watched:
     """Run a command that ends everything it has started when it is killed itself.
 
@@ -59,6 +63,8 @@ def watch(
         Seconds until it is killed.
     on_line
         Is called with each line that it writes.
+    grace_s
+        Seconds that it has after SIGTERM when the caller is interrupted; none by default.
     """
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     started = time.monotonic()
@@ -87,6 +93,11 @@ def watch(
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         try:
             ended = _read(pipe, started + timeout_s, take) and _ends(process.pid, started + timeout_s)
+        except KeyboardInterrupt:
+            if grace_s > 0:
+                os.kill(process.pid, signal.SIGTERM)
+                ended = _ends(process.pid, time.monotonic() + grace_s)
+            raise
         finally:
             if not ended:
                 # it has not been waited for, so that its number is still its own

@@ -61,7 +61,7 @@ impl OutsideLink {
             first: 0,
             longest: longest_passage(link),
             counters: Counters::default(),
-            passages: Passages::default(),
+            passages: if plan.bucket { Passages::of_bucket() } else { Passages::default() },
             kernel: Counts::default(),
             refused: 0,
             late: 0,

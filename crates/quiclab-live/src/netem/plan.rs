@@ -22,6 +22,8 @@ const UNLIMITED_PACKETS: u64 = 1_000_000;
 pub const ETHERNET_BYTES: i64 = 14;
 /// Depth of the bucket that stands for a serialiser: the largest packet with all headers.
 const ONE_PACKET_BYTES: u64 = 1600;
+/// A bucket must last until the kernel's timer fires.
+const LATE_TIMER: Duration = Duration::from_micros(100);
 
 /// What cannot be had from the kernel's queueing disciplines.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -63,6 +65,8 @@ pub struct Plan {
     pub hops: Vec<Vec<Qdisc>>,
     /// Bytes by which our packet is longer than the one that it stands for.
     pub added_bytes: i64,
+    /// Whether a token bucket has the rate: when it is full, it passes a packet at once.
+    pub bucket: bool,
 }
 
 /// A link, and what the kernel can do.
@@ -95,7 +99,8 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let bucket = match (&link.rate, bytes) {
         (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), _) => Some((*rate, *burst)),
         (Some(Rate::Constant(rate)), limit) if limit.is_some() || !request.netem => {
-            Some((*rate, ByteCount::from_bytes(ONE_PACKET_BYTES + link.overhead_per_packet.bytes())))
+            let packet = ByteCount::from_bytes(ONE_PACKET_BYTES + link.overhead_per_packet.bytes());
+            Some((*rate, packet.max(rate.bytes_in(LATE_TIMER))))
         }
         _ => None,
     };
@@ -121,11 +126,15 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             DelayStage::Child | DelayStage::NextHop => hops.push(vec![root(netem(limit, [loss, words]))]),
         }
         if stage != DelayStage::NextHop {
-            return Ok(Plan { hops, added_bytes });
+            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some() });
         }
     } else if !loss.is_empty() || delayed {
         // without a rate nothing queues: one stage does both
-        return Ok(Plan { hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]], added_bytes });
+        return Ok(Plan {
+            hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]],
+            added_bytes,
+            bucket: false,
+        });
     }
     if delayed {
         hops.push(vec![root(netem(UNLIMITED_PACKETS, [delay]))]);
@@ -133,7 +142,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     if hops.is_empty() {
         hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
     }
-    Ok(Plan { hops, added_bytes })
+    Ok(Plan { hops, added_bytes, bucket: bucket.is_some() })
 }
 
 impl Request<'_> {

@@ -1,0 +1,196 @@
+"""The kernel lane as the lane of a scenario, of a study, and beside the sim lane."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from quiclab import frames
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.evaluate import jobs_of
+from quiclab.kernel.lane import Lane, make_job
+from quiclab.registry import find_all
+from quiclab.result import RunResult, run
+from quiclab.scenario import Scenario, load
+
+LANES = ROOT / "scenarios" / "lanes.toml"
+LINUX = ("flows.main.stack", "linux")
+#: 20 ms each way at 2 Mbit/s.
+SMALL = [
+    LINUX,
+    ("links.bottleneck.rate", "2 Mbit/s"),
+    ("flows.main.workload", '{ kind = "download", size = "100 kB" }'),
+]
+
+
+def scenario(*sets: tuple[str, str]) -> Scenario:
+    return load(LANES, [LINUX, *sets], Lane().stacks())
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        ([("flows.main.stack", "lab-tcp")], ("flows.main.stack", "`linux`", "runs in the lane sim")),
+        ([("flows.main.stack", "moon")], ("flows.main.stack", '"moon"', "a program of the kernel lane", "`linux`")),
+        (
+            [LINUX, ("flows.main.sender.congestion_control", "bbr-picoquic")],
+            ("flows.main.sender.congestion_control", "newreno, cubic, bbr-linux"),
+        ),
+        ([LINUX, ("flows.main.sender.profile", "linux-7")], ("flows.main.sender.profile", "leave it out")),
+        ([LINUX, ("flows.main.sender.tls", '{ version = "1.3" }')], ("flows.main.sender.tls", "leave it out")),
+        ([LINUX, ("flows.main.workload", '{ kind = "ping", count = 3 }')], ("flows.main.workload", "ping", "`linux`")),
+        ([LINUX, ("flows.main.plugins", '["no-pacing"]')], ("flows.main.plugins", "no-pacing")),
+        ([LINUX, ("record.qlog", "true")], ("record.qlog", "programs are not observed")),
+        ([("flows.main.stack", "iperf3"), ("record.acks", "true")], ("record.acks", "`iperf3`")),
+    ],
+)
+def test_what_a_program_cannot_do_is_refused(sets: list[tuple[str, str]], words: tuple[str, ...]) -> None:
+    with pytest.raises(RequestError) as error:
+        load(LANES, sets, Lane().stacks())
+    for word in words:
+        assert word in error.value.sentence, error.value.sentence
+
+
+def test_programs_are_no_stacks_of_the_sim_lane() -> None:
+    with pytest.raises(RequestError, match=r"flows.main.stack.*linux.*allowed"):
+        load(LANES, [LINUX])
+
+
+def test_a_job_has_the_resolved_scenario_and_the_commands_of_both_ends() -> None:
+    lane = Lane(clock="virtual", emulation="netem")
+    job = make_job(scenario(("record.acks", "true")), 7, lane, lane.programs(), ROOT)
+    assert (job["schema"], job["seed"], job["clock"], job["emulation"]) == ("quiclab.job/1", 7, "virtual", "netem")
+    assert job["scenario"]["links"]["far"]["delay"]["mean"] == "20 ms"
+    server, client = (job["flows"]["main"][end]["command"] for end in ("server", "client"))
+    assert server[server.index("--congestion-control") + 1] == "cubic"
+    assert "--probe" in server
+    assert "{server_address}" in client
+    without = make_job(scenario(), 7, lane, lane.programs(), ROOT)["flows"]["main"]["server"]["command"]
+    assert "--probe" not in without
+
+
+def test_both_ends_are_one_program() -> None:
+    lane = Lane()
+    mixed = scenario(("flows.main.receiver.stack", "iperf3"))
+    with pytest.raises(RequestError, match=r"flows\.main has `linux` and `iperf3`"):
+        make_job(mixed, 1, lane, lane.programs(), ROOT)
+
+
+def test_a_missing_program_is_named_with_its_package(tmp_path: Path) -> None:
+    adapter = tmp_path / "odd.toml"
+    adapter.write_text(
+        'name = "odd"\nprotocol = "tcp"\nworkloads = ["download.duration"]\n'
+        'needs = [{ program = "no-such-program", package = "apt-get install odd" }]\n'
+        '[server]\ncommand = ["no-such-program"]\n[client]\ncommand = ["no-such-program"]\n[collect]\nformat = "none"\n'
+    )
+    lane = Lane(adapters=(adapter,))
+    odd = load(LANES, [("flows.main.stack", "odd"), ("flows.main.sender", "{}")], lane.stacks())
+    with pytest.raises(RequestError, match=r"no-such-program.*apt-get install odd"):
+        make_job(odd, 1, lane, lane.programs(), ROOT)
+
+
+def result(kernel: dict[str, Any] | None, ended_by: str = "workloads_done") -> RunResult:
+    run = {"network_time_s": 1.0, "ended_by": ended_by, "events": 1, **({"kernel": kernel} if kernel else {})}
+    return RunResult({"run": run, "warnings": ["5 % of the packets were late"]})
+
+
+def test_a_machine_that_did_not_keep_up_gives_no_result() -> None:
+    assert result(None).not_a_result is None
+    assert result({"kept_up": True}).not_a_result is None
+    assert result({"kept_up": False}).not_a_result == "5 % of the packets were late"
+    assert result({"kept_up": True}, "interrupted").not_a_result == "5 % of the packets were late"
+
+
+def test_traces_of_acknowledgements_are_a_table() -> None:
+    assert frames.traced("main", {}).is_empty()
+    table = frames.traced("main", {"time_s": [0.05, 0.0512], "cwnd_bytes": [14480.0, None]})
+    assert table["time_ns"].to_list() == [50_000_000, 51_200_000]
+    assert table["gap_ms"].to_list() == [None, 1.2]
+    assert table["element"].to_list() == ["main.sender"] * 2
+    both = frames.together(
+        [table, frames.traced("b", {"time_s": [0.0505], "cwnd_bytes": [1.0]}), frames.traced("c", {})]
+    )
+    assert both["flow"].to_list() == ["main", "b", "main"]
+
+
+def test_an_engine_of_the_kernel_lane_runs_programs_in_the_place_of_models() -> None:
+    study = next(iter(find_all("validation/lanes")))
+    engines = {engine.name: engine for engine in study.engines}
+    points = list(study.points(("sim", "kernel-virtual"), 1, {"configuration": ("reno",), "path": ("2mbit_40ms_q2",)}))
+    stacks = [point.changes["flows.main.stack"] for point in points]
+    assert stacks == ["lab-tcp", "linux"]
+    sim, kernel = jobs_of(study, points)
+    assert sim.lane is None
+    assert kernel.lane == engines["kernel-virtual"].lane
+    assert "--lane kernel --clock virtual" in kernel.replay
+    assert study.engines_of("kernel", "default") == ("kernel-virtual",)
+    with pytest.raises(RequestError, match="engine `sim` of study validation/lanes is not of the lane kernel"):
+        study.engines_of("kernel", "sim")
+
+
+@pytest.fixture(scope="module")
+def virtual() -> Lane:
+    lane = Lane(clock="virtual")
+    if (problem := lane.problem()) is not None:
+        pytest.skip(problem)
+    return lane
+
+
+@pytest.fixture
+def load_on_the_machine() -> Iterator[None]:
+    """A process that computes as long as the test lasts."""
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    yield
+    busy.kill()
+    busy.wait()
+
+
+@pytest.mark.parametrize("control", ["newreno", "cubic", "bbr-linux"])
+def test_one_seed_gives_the_same_bytes(control: str, virtual: Lane, tmp_path: Path, load_on_the_machine: None) -> None:
+    del load_on_the_machine
+    small = [*SMALL, ("flows.main.sender.congestion_control", control), ("links.bottleneck.loss", "1 %")]
+    small += [("record.packets", "true"), ("record.series_interval", "10 ms")]
+    chosen = load(LANES, small, virtual.stacks())
+    runs = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        runs.append(virtual.run(chosen, 3, base_dir=ROOT, record_dir=tmp_path / name))
+    assert runs[0].data == runs[1].data
+    assert runs[0].packets.equals(runs[1].packets)
+    assert runs[0].series.equals(runs[1].series)
+    for name in ("result.json", "main.server.json", "main.client.json"):
+        first, second = ((tmp_path / folder / name).read_bytes() for folder in ("a", "b"))
+        assert first == second, name
+    other = virtual.run(chosen, 4, base_dir=ROOT)
+    assert other.digest != runs[0].digest
+
+
+def test_the_kernel_and_its_model_agree_on_a_clean_link(virtual: Lane) -> None:
+    sets = [("flows.main.workload", '{ kind = "download", duration = "5 s" }'), ("links.bottleneck.rate", "5 Mbit/s")]
+    kernel = virtual.run(load(LANES, [LINUX, *sets], virtual.stacks()), 1, base_dir=ROOT).flows["main"]
+    model = run(load(LANES, sets), 1).flows["main"]
+    assert kernel.goodput_mbps == pytest.approx(model.goodput_mbps, rel=0.02)
+    assert (kernel.completed, model.completed) == (True, True)
+
+
+def test_a_scenario_that_is_too_short_for_its_program_is_said(virtual: Lane) -> None:
+    short = load(LANES, [*SMALL, ("duration", "50 ms")], virtual.stacks())
+    outcome = virtual.run(short, 1, base_dir=ROOT)
+    assert not outcome.flows["main"].completed
+    assert any("was not done when the duration was over" in warning for warning in outcome.warnings)
+
+
+def test_a_guest_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    lane = Lane(clock="virtual")
+    problem = lane.problem()
+    assert problem is not None
+    assert "quiclab kernel build" in problem or "quiclab-live" in problem
+    with pytest.raises(QuiclabError, match=r"kernel build|quiclab-live"):
+        lane.run(scenario(), 1, base_dir=ROOT)
