@@ -12,7 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from quiclab import show
+<<<<<<< HEAD
+from quiclab.cli_calibrate import host_command
+from quiclab.cli_study import integer
+=======
 from quiclab.cli_values import integer
+>>>>>>> main
 from quiclab.compare import to_json
 from quiclab.errors import QuiclabError
 from quiclab.kernel import doctor
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
 MOST_JOBS = 256
 
 app = typer.Typer(help="The virtual-clock kernel, and what this machine can do.", no_args_is_help=True)
+
+
+app.command("host")(host_command)
 
 
 @app.command("build")

@@ -3,6 +3,7 @@
 mod check;
 mod columns;
 mod command;
+mod cpu;
 mod device;
 mod guest;
 mod hosts;

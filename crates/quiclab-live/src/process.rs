@@ -1,5 +1,6 @@
-//! Processes of a run: started in their namespace, watched, stopped.
+//! Processes of a run: started in their namespace, watched, stopped, and their CPU time taken down.
 
+use crate::cpu::{CpuTime, reap};
 use crate::job::{PortProtocol, Program, Ready};
 use crate::namespace::Namespace;
 use quiclab_core::Duration;
@@ -68,6 +69,8 @@ pub struct Process {
     out: PathBuf,
     err: PathBuf,
     noted: bool,
+    /// How it ended and what it cost; `None` while it is there.
+    end: Option<(ExitStatus, CpuTime)>,
 }
 
 impl Process {
@@ -83,7 +86,7 @@ impl Process {
         let child = namespace.within(move || spawn(&task, &files.0, &files.1)).map_err(failed)?;
         let pid = Pid::from_child(&child);
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
-        Ok(Self { program: program.clone(), child, pidfd, out, err, noted: false })
+        Ok(Self { program: program.clone(), child, pidfd, out, err, noted: false, end: None })
     }
 
     /// Waits until it can be used.
@@ -135,7 +138,16 @@ impl Process {
 
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+        if self.end.is_none() {
+            self.end = reap(Pid::from_child(&self.child), false);
+        }
+        self.end.map(|(status, _)| status)
+    }
+
+    /// CPU time of it and of those of its descendants that it has waited for; `None` while it is there.
+    #[must_use]
+    pub fn cpu_time(&self) -> Option<CpuTime> {
+        self.end.map(|(_, cpu)| cpu)
     }
 
     /// Readable once it has ended.
@@ -160,7 +172,8 @@ impl Process {
             }
         }
         self.signal(Signal::KILL);
-        (self.child.wait().ok(), true)
+        self.end = reap(Pid::from_child(&self.child), true);
+        (self.end.map(|(status, _)| status), true)
     }
 
     fn signal(&self, signal: Signal) {

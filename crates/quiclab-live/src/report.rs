@@ -2,6 +2,7 @@
 
 use crate::check::{self, LinkCheck, Passages};
 use crate::columns;
+use crate::cpu::CpuTime;
 use crate::hosts::Machines;
 use crate::job::{Clock, Job};
 use crate::run::{LiveError, device};
@@ -35,6 +36,8 @@ pub struct Report {
     pub foreign_packets: u64,
     /// What each link was to do, and did.
     pub links: BTreeMap<String, LinkCheck>,
+    /// CPU time of the programs by the end that they were at, such as `main.sender`.
+    pub programs: BTreeMap<String, CpuTime>,
     #[serde(skip)]
     pub(crate) warnings: Vec<String>,
 }
@@ -75,6 +78,7 @@ impl Report {
             lost_at_devices: lost,
             foreign_packets: foreign,
             links: BTreeMap::new(),
+            programs: BTreeMap::new(),
             warnings,
         }
     }

@@ -4,6 +4,7 @@
 //! event is handled with the time at which it was due, not with that at which the machine got to it: a late
 //! timer delays one packet, never the rate of a link.
 
+use crate::cpu::CpuTime;
 use crate::device::Device;
 use crate::hosts::Machines;
 use crate::isolation::stop_requests;
@@ -149,10 +150,12 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let ended_by = driver.drive()?;
     let end = if ended_by == EndedBy::DurationOver { Time::ZERO + scenario.duration } else { clock.now() };
     let terminal = driver.stop_programs();
+    let programs = driver.cpu_times();
     let Driver { mut simulation, series, .. } = driver;
     captures.finish()?;
     let mut report = Report::new(&simulation, &stacks, clock);
     report.warnings.splice(0..0, warnings);
+    report.programs = programs;
     links.settle(&mut simulation)?;
     let passages = links.passages(&mut simulation);
     let conclusion =
@@ -303,6 +306,15 @@ impl Driver<'_> {
             server.stop();
         }
         code
+    }
+
+    /// What the programs have cost that were started, by the end that they were at.
+    fn cpu_times(&self) -> BTreeMap<String, CpuTime> {
+        let servers = self.servers.iter().map(|(flow, server)| (format!("{flow}.sender"), server));
+        let clients = self.clients.iter().filter_map(|client| {
+            client.process.as_ref().map(|process| (format!("{}.receiver", client.flow), process))
+        });
+        servers.chain(clients).filter_map(|(end, process)| Some((end, process.cpu_time()?))).collect()
     }
 
     fn delivered(&self) -> u64 {

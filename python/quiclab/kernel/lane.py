@@ -76,6 +76,9 @@ class Lane:
         Files of further adapters.
     syscall_cost_ns
         With the virtual clock: what each system call takes [ns].
+    tracer
+        Words before the command of each program, such as those of `strace`; `{flow}` and `{role}` in them become the
+        name of the flow and `server` or `client`.
     delay_stage
         Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
         on, what is in the delay of the latter two takes places in the queue (docs/emulation.md).
@@ -85,6 +88,7 @@ class Lane:
     emulation: Emulation = "engine"
     adapters: tuple[Path, ...] = ()
     syscall_cost_ns: int | None = None
+    tracer: tuple[str, ...] = ()
     delay_stage: DelayStage = "next_hop"
 
     def programs(self) -> dict[str, Adapter]:
@@ -215,6 +219,9 @@ def make_job(
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"
         flows[name] = adapters[server].commands(flow, placeholders)
+        for role, program in flows[name].items():
+            words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
+            program["command"] = words + program["command"]
     return {
         "schema": JOB_SCHEMA,
         "scenario": plain,
