@@ -152,7 +152,7 @@ def execute(
         outcome = Outcome(total=len(total), done=len(total) - len(pending))
         if not pending:
             return outcome
-        count = min(workers or _workers_for(pending.values()), len(pending))
+        count = min(_workers_for(pending.values(), workers), len(pending))
         with SweepProgress(title, outcome.total, outcome.done, stream) as progress:
             flusher = _Flusher(store, flush_runs, flush_seconds, on_flush)
             try:
@@ -162,9 +162,10 @@ def execute(
     return outcome
 
 
-def _workers_for(jobs: Iterable[Job]) -> int:
+def _workers_for(jobs: Iterable[Job], asked: int | None) -> int:
     """Return how many runs go on at one time: in real time one alone, because they would disturb each other."""
-    return 1 if any(job.lane is not None and job.lane.clock == "real" for job in jobs) else available_cpus()
+    in_real_time = any(job.lane is not None and job.lane.clock == "real" for job in jobs)
+    return 1 if in_real_time else asked or available_cpus()
 
 
 def available_cpus() -> int:
