@@ -12,12 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from quiclab import show
-<<<<<<< HEAD
 from quiclab.cli_calibrate import host_command
-from quiclab.cli_study import integer
-=======
 from quiclab.cli_values import integer
->>>>>>> main
 from quiclab.compare import to_json
 from quiclab.errors import QuiclabError
 from quiclab.kernel import doctor
