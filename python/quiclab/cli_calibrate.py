@@ -1,4 +1,4 @@
-"""`quiclab kernel host` and `calibrate`: what programs cost on this machine, and whether its network is the wanted one."""
+"""`quiclab kernel host` and `calibrate`: what programs cost here, and whether a network is the wanted one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def calibrate_command(
     adapters: AdapterOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure the network of a scenario with a ping, bursts of datagrams and TCP, and compare it with the wanted one."""
+    """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the wanted one."""
     lane = lane_of("kernel", clock, emulation, adapters)
     assert lane is not None  # noqa: S101 - it is that of the kernel
     pairs = []
