@@ -17,6 +17,7 @@ from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Fi
 
 VIRTUAL = "the kernel lane with the virtual clock, our elements as the network"
 FRAME_BYTES = 1514
+DATAGRAM = "1280 B"
 SECONDS = 20
 LARGEST, MEAN, REAL_TIME, ROUND_TRIP_TIME = 0.15, 0.05, 0.05, 0.10
 TCP = {"reno": ("Reno", "newreno"), "cubic": ("CUBIC", "cubic"), "bbr": ("BBR", "bbr-linux")}
@@ -136,7 +137,15 @@ STUDY = Study(
             for name, (label, control) in TCP.items()
         ),
         *(
-            Configuration(name, label, {"flows.main.stack": name, "flows.main.sender.congestion_control": "newreno"})
+            Configuration(
+                name,
+                label,
+                {
+                    "flows.main.stack": name,
+                    "flows.main.sender": {"congestion_control": "newreno", "datagram_size": DATAGRAM},
+                    "flows.main.receiver": {"datagram_size": DATAGRAM},
+                },
+            )
             for name, label in QUIC.items()
         ),
     ),
@@ -170,8 +179,13 @@ STUDY = Study(
             "It runs the same programs and the same kernel code, and nothing of the machine's load reaches it.",
         ),
         Assumption(
-            "Programs have the options that they have by default, but for congestion control.",
+            "Programs have the options that they have by default, but for congestion control and size of datagrams.",
             "The sim lane has the same libraries (quinn, aioquic), driven without sockets.",
+        ),
+        Assumption(
+            f"QUIC datagrams have {DATAGRAM} in every lane.",
+            "The quinn program would find that 1452 bytes pass; the sim lane does not look. That is 1.6 % of goodput "
+            "without random loss and 16 % with it.",
         ),
     ),
     limits=(

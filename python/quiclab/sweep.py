@@ -154,7 +154,7 @@ def execute(
         if not pending:
             return outcome
         check_networks(pending.values(), stream or sys.stderr)
-        count = min(workers or _workers_for(pending.values()), len(pending))
+        count = min(_workers_for(pending.values(), workers), len(pending))
         with SweepProgress(title, outcome.total, outcome.done, stream) as progress:
             flusher = _Flusher(store, flush_runs, flush_seconds, on_flush)
             try:
@@ -193,9 +193,10 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
             raise QuiclabError(f"{problem}; nothing was run")
 
 
-def _workers_for(jobs: Iterable[Job]) -> int:
+def _workers_for(jobs: Iterable[Job], asked: int | None) -> int:
     """Return how many runs go on at one time: in real time one alone, because they would disturb each other."""
-    return 1 if any(job.lane is not None and job.lane.clock == "real" for job in jobs) else available_cpus()
+    in_real_time = any(job.lane is not None and job.lane.clock == "real" for job in jobs)
+    return 1 if in_real_time else asked or available_cpus()
 
 
 def available_cpus() -> int:

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 /// Folder of the columns in the directory of a run.
-const FOLDER: &str = "columns";
+const FOLDER: &str = ".columns";
 
 /// Writes series, packet records and taps.
 ///

@@ -130,7 +130,7 @@ impl Element for Device {
                 self.foreign += 1;
                 continue;
             };
-            if !self.direction_of(&header) {
+            if header.tuple.destination().ip().is_multicast() {
                 // router solicitations and the like of the kernel itself
                 self.foreign += 1;
                 continue;
@@ -173,13 +173,6 @@ impl Element for Device {
         out.count("sent_bytes", self.counters.sent.bytes);
         out.count("received_bytes", self.counters.received.bytes);
         out.count("payload_bytes_received", self.progress.delivered_bytes);
-    }
-}
-
-impl Device {
-    /// Whether a packet is for the other end: multicast of the kernel itself goes nowhere.
-    fn direction_of(&self, header: &ip::Header) -> bool {
-        !header.tuple.destination().ip().is_multicast()
     }
 }
 

@@ -28,6 +28,9 @@ pub struct Job {
     pub base_dir: String,
     /// Which clock the machine has.
     pub clock: Clock,
+    /// With the virtual clock, what each system call takes in nanoseconds.
+    #[serde(default)]
+    pub syscall_cost_ns: u64,
     /// What stands for the links.
     #[serde(default)]
     pub emulation: Emulation,

@@ -63,6 +63,14 @@ impl Links {
         .flatten()
     }
 
+    /// Packets that the machine lost on the way into the kernel's links, or brought back too late.
+    pub fn lost(&self, simulation: &mut Simulation) -> u64 {
+        match self {
+            Self::Inside { .. } => 0,
+            Self::Outside(outside) => outside.lost(simulation.topology_mut()),
+        }
+    }
+
     /// Takes down what the kernel counts, once nothing more goes in.
     ///
     /// # Errors

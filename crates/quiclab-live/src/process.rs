@@ -132,7 +132,7 @@ impl Process {
             &Ready::Port { protocol, port } => namespace.within(move || is_bound(protocol, port)),
             Ready::Output { text } => [&self.out, &self.err]
                 .into_iter()
-                .any(|file| std::fs::read_to_string(file).is_ok_and(|said| said.contains(text))),
+                .any(|file| std::fs::read(file).is_ok_and(|said| contains(&said, text.as_bytes()))),
         }
     }
 
@@ -161,7 +161,7 @@ impl Process {
         if let Some(status) = self.ended() {
             return (Some(status), false);
         }
-        self.signal(Signal::TERM);
+        self.ask_to_stop();
         let grace = std::time::Duration::from_nanos(self.program.grace.as_nanos());
         let asked = Instant::now();
         while asked.elapsed() < grace {
@@ -174,6 +174,13 @@ impl Process {
         self.signal(Signal::KILL);
         self.end = reap(Pid::from_child(&self.child), true);
         (self.end.map(|(status, _)| status), true)
+    }
+
+    /// Asks it to stop.
+    pub fn ask_to_stop(&self) {
+        if self.end.is_none() {
+            self.signal(Signal::TERM);
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -270,4 +277,9 @@ fn is_bound(protocol: PortProtocol, port: u16) -> bool {
             })
         })
     })
+}
+
+/// Whether `part` stands somewhere in `whole`, whatever the other bytes are.
+fn contains(whole: &[u8], part: &[u8]) -> bool {
+    part.is_empty() || whole.windows(part.len()).any(|window| window == part)
 }

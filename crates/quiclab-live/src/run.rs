@@ -107,7 +107,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let requests = stop_requests(!job.has_terminal())?;
     let machines = setup::machines(&scenario, &job)?;
     let servers = setup::start_servers(&job, &machines, directory, &requests)?;
-    let clock = MachineClock::start(job.clock);
+    let clock = MachineClock::start(job.clock, job.syscall_cost_ns);
     let stacks = Machines::new(machines, clock);
     let options =
         BuildOptions { stacks: &stacks, base_dir: Path::new(&job.base_dir), transport_observer: &|_| None };
@@ -149,11 +149,14 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     };
     let ended_by = driver.drive()?;
     let end = if ended_by == EndedBy::DurationOver { Time::ZERO + scenario.duration } else { clock.now() };
+    // while programs are stopped nobody reads the devices
+    let overflowed: u64 = stacks.iter().map(|(_, machine)| machine.overflowed()).sum();
     let terminal = driver.stop_programs();
     let programs = driver.cpu_times();
     let Driver { mut simulation, series, .. } = driver;
     captures.finish()?;
-    let mut report = Report::new(&simulation, &stacks, clock);
+    let lost = overflowed + links.lost(&mut simulation);
+    let mut report = Report::new(&simulation, lost, clock);
     report.warnings.splice(0..0, warnings);
     report.programs = programs;
     links.settle(&mut simulation)?;
@@ -286,6 +289,10 @@ impl Driver<'_> {
                 device_mut(&mut self.simulation, self.ends.senders[number]).ended(now, Some(failure.clone()));
                 for client in self.clients.iter_mut().filter(|client| client.flow == *flow && !client.over) {
                     client.over = true;
+                    // nobody asks for its end any more, and an end that is not asked for would wake the loop for ever
+                    if let Some(process) = &client.process {
+                        self.waits.remove(process.pidfd());
+                    }
                     device_mut(&mut self.simulation, client.element).ended(now, Some(failure.clone()));
                 }
             }
@@ -296,6 +303,9 @@ impl Driver<'_> {
     /// code of the one that has the terminal.
     fn stop_programs(&mut self) -> Option<u8> {
         let mut code = None;
+        let clients = || self.clients.iter().filter_map(|client| client.process.as_ref());
+        // all at one time: the longest of their times to stop is what it takes
+        clients().chain(self.servers.values()).for_each(Process::ask_to_stop);
         for process in self.clients.iter_mut().filter_map(|client| client.process.as_mut()) {
             let (status, _) = process.stop();
             if process.has_terminal() {

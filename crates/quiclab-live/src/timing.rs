@@ -23,10 +23,11 @@ pub struct MachineClock {
 }
 
 impl MachineClock {
-    /// A clock that shows 0 now; one that is virtual stands still while anything computes.
+    /// A clock that shows 0 now; one that is virtual stands still while anything computes, unless system calls
+    /// take time there.
     #[must_use]
-    pub fn start(kind: Clock) -> Self {
-        Self { epoch_ns: monotonic_ns(), stands_still: kind == Clock::Virtual }
+    pub fn start(kind: Clock, syscall_cost_ns: u64) -> Self {
+        Self { epoch_ns: monotonic_ns(), stands_still: kind == Clock::Virtual && syscall_cost_ns == 0 }
     }
 
     /// What the clock shows while something is done that was due at `due`: a virtual clock no more than that, and

@@ -59,6 +59,13 @@ class Adapter:
         """`tcp`, `quic` or `udp`."""
         return self.file.protocol
 
+    def files(self) -> list[Path]:
+        """Return the programs and files that it needs and that are there."""
+        standard = self._standard({})
+        names = [(need.kind, _fill(need.name, standard, late=False) or need.name) for need in self.file.needs]
+        found = [_which(name) if kind == "program" else name for kind, name in names if kind != "python"]
+        return [path for path in map(Path, filter(None, found)) if path.is_file()]
+
     @property
     def tells_acknowledgements(self) -> bool:
         """Whether it can report the state of its sender at each acknowledgement."""

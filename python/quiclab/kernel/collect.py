@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 #: Version of the reports of quiclab's own programs.
 SCHEMA: Final = "quiclab.report/1"
 _LAST_WORDS: Final = 300
+#: Columns of acknowledgements that are not of the program.
+RESERVED: Final = ("time_ns", "time_s", "flow", "element", "gap_ms")
 
 #: A row of a time series: time in seconds, element, metric, value.
 Row = tuple[float, str, str, float]
@@ -89,7 +91,15 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
         "curl": _curl,
         "none": lambda _: Report(complete=True),
     }
-    return readers[adapter.file.format](said)
+    try:
+        report = readers[adapter.file.format](said)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        what = f"said what cannot be read ({type(error).__name__}: {error})"
+        return Report(problems=[said.problem("client", what)])
+    if report.delivered_bytes is not None and report.delivered_bytes < 0:
+        report.problems.append(said.problem("client", f"reported {report.delivered_bytes} bytes"))
+        report.delivered_bytes, report.complete = None, False
+    return report
 
 
 @dataclass(frozen=True)
@@ -212,7 +222,8 @@ def _report_lines(said: _Said, role: str) -> dict[str, Any] | str:
             report["statistics"].update(statistics)
         report.update(entry)
     names = sorted({name for row in rows for name in row})
-    report["samples"] = {name: [row.get(name) for row in rows] for name in names}
+    if rows:
+        report["samples"] = {name: [row.get(name) for row in rows] for name in names}
     if found or role == "server":
         return report
     return said.problem(role, "printed no line of JSON")
@@ -247,7 +258,9 @@ def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[
         return {}
     columns: dict[str, list[float | None]] = {"time_s": [said.on_clock(time) for time in table["time_ns"]]}
     for name, values in table.items():
-        if name != "time_ns" and isinstance(values, list):
+        if name not in RESERVED and isinstance(values, list):
+            if len(values) != len(columns["time_s"]):
+                raise ValueError(f"acknowledgements.{name} has another length than time_ns")
             columns[name] = [float(value) if _is_number(value) else None for value in values]
     return columns
 

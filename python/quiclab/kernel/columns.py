@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 #: Folder of the columns in the directory of a run.
-COLUMNS = "columns"
+COLUMNS = ".columns"
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,11 @@ class Columns:
         For `frames.packets`; `flow_names` is there even if no packet was recorded.
     taps
         By name, each for `frames.tap`.
-    acks
-        For `frames.acks`; programs do not tell what is acknowledged, so it is empty.
     """
 
     series: Mapping[str, Any]
     packets: Mapping[str, Any]
     taps: Mapping[str, Mapping[str, Any]]
-    acks: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_columns(directory: str | Path) -> Columns:

@@ -38,6 +38,7 @@ from quiclab.store import write_atomically
 
 JOB_SCHEMA = "quiclab.job/1"
 JOB_FILE, RESULT_FILE = "job.json", "result.json"
+REPORTS = ("json", "out", "err")
 Clock = Literal["real", "virtual"]
 Emulation = Literal["engine", "netem"]
 DelayStage = Literal["next_hop", "child", "same"]
@@ -51,6 +52,8 @@ SYSCTLS = {
 }
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
 MARGIN_S = 60.0
+#: Variables that programs get from the user in real time: no proxies or tuning of libraries, as in a guest.
+PASSED_ON = ("PATH", "HOME", "QUICLAB_LIVE", "QUICLAB_PROGRAMS")
 #: Seconds that a run has to write what there is when it is interrupted.
 GRACE_S = 5.0
 #: Seconds of this machine's time that a guest may take for each second of its own.
@@ -117,7 +120,8 @@ class Lane:
         scenario
             The resolved scenario as a tree.
         """
-        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns}", hash_of(live_program())]
+        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns}"]
+        lines += [hash_of(live_program()), _hash_of_package()]
         lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
         for name in dict.fromkeys(_stacks(scenario)):
             lines += _identity_of(name, self.adapters)
@@ -170,9 +174,8 @@ class Lane:
             directory = Path(record_dir).resolve() if record_dir is not None else Path(scratch)
             job = make_job(scenario, seed, self, adapters, base_dir)
             write_atomically(directory / JOB_FILE, json.dumps(job, indent=2).encode())
-            with suppress(FileNotFoundError):
-                (directory / RESULT_FILE).unlink()
-            limit_s = MARGIN_S + seconds(job["scenario"]["duration"])
+            _remove_older(directory, job)
+            limit_s = MARGIN_S + seconds(job["scenario"]["duration"]) + _extra_s(job)
             if self.clock == "virtual":
                 said = _run_in_guest(directory, seed, limit_s, self.syscall_cost_ns, progress)
             else:
@@ -180,11 +183,35 @@ class Lane:
             return _result(directory, adapters, said)
 
 
+def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
+    """Remove what an older run left in a directory: nothing of it may pass for what this one says."""
+    said = [f"{flow}.{role}.{kind}" for flow in job["flows"] for role in ("client", "server") for kind in REPORTS]
+    for name in (RESULT_FILE, *said):
+        (directory / name).unlink(missing_ok=True)
+    shutil.rmtree(directory / COLUMNS, ignore_errors=True)
+
+
+def _extra_s(job: Mapping[str, Any]) -> float:
+    """Return how long the programs of a job may take to be ready and to stop [s]."""
+    programs = [program for pair in job["flows"].values() for program in pair.values() if program is not None]
+    times = [seconds(program[name]) for program in programs for name in ("ready_timeout", "grace") if name in program]
+    return sum(times)
+
+
 @cache
 def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
-    """Return what a program is: its name, the hash of its adapter, and its version."""
+    """Return what a program is: its name, the hashes of its adapter and of the files that it needs, its version."""
     adapter = load_adapters(adapters)[name]
-    return [name, hash_of(adapter.file.path), adapter.version() or ""]
+    return [name, hash_of(adapter.file.path), *map(hash_of, adapter.files()), adapter.version() or ""]
+
+
+@cache
+def _hash_of_package() -> str:
+    """Return a hash of this package: what makes jobs of scenarios and numbers of reports."""
+    folder = Path(__file__).parent
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    lines = [f"{path.relative_to(folder)} {hash_of(path)}" for path in files]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 @cache
@@ -228,6 +255,7 @@ def make_job(
         "seed": seed,
         "base_dir": str(Path(base_dir).resolve()),
         "clock": lane.clock,
+        "syscall_cost_ns": lane.syscall_cost_ns or 0,
         "emulation": lane.emulation,
         "delay_stage": lane.delay_stage,
         "flows": flows,
@@ -238,7 +266,8 @@ def make_job(
 def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tuple[str, ...]:
     """Run a job in this machine; returns the last lines of what was said. Its processes end with this one."""
     command = [str(live_program()), "run", str(directory)]
-    watched = watch(command, os.environ, limit_s, lambda line: _tell(line, progress), GRACE_S)
+    environment = {"HOME": "/root", "LANG": "C", **{key: os.environ[key] for key in PASSED_ON if key in os.environ}}
+    watched = watch(command, environment, limit_s, lambda line: _tell(line, progress), GRACE_S)
     if not watched.ended:
         raise QuiclabError(f"the run did not end within {limit_s:.0f} s and was stopped")
     return watched.lines
@@ -285,6 +314,9 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     sampled, acks = [frames.series(columns.series)], []
     for name, flow in data["scenario"]["flows"].items():
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
+        if data["scenario"]["record"]["acks"] and not report.acknowledgements:
+            said_so = (directory / f"{name}.server.err").read_text(encoding="utf-8", errors="replace").strip()
+            report.problems.append(f"flow `{name}`: acknowledgements were not traced: {said_so[-200:] or 'none came'}")
         _merge(data, name, report)
         sampled.append(frames.rows(report.series))
         acks.append(frames.traced(name, report.acknowledgements))
@@ -308,6 +340,8 @@ def _merge(data: dict[str, Any], name: str, report: Report) -> None:
     flow["receiver"] |= report.receiver
     if report.started_s is not None:
         flow["start_s"] = report.started_s
+    if not report.complete:  # whatever the exit code of its process
+        flow |= {"completed": False, "finish_s": None, "download_time_s": None}
     if report.delivered_bytes is None:
         return
     flow["delivered_bytes"] = report.delivered_bytes

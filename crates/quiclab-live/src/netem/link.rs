@@ -89,6 +89,12 @@ impl OutsideLink {
         Ok(())
     }
 
+    /// Packets that a device did not take, or that came back after they had been given up.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.refused + self.late
+    }
+
     /// When packets went in and came out.
     pub fn take_passages(&mut self) -> Passages {
         std::mem::take(&mut self.passages)

@@ -87,6 +87,11 @@ impl Outside {
         self.elements.values().try_for_each(|&element| Self::link(topology, element).settle())
     }
 
+    /// Packets that the machine lost on the way into links, or brought back too late.
+    pub fn lost(&self, topology: &mut Topology) -> u64 {
+        self.elements.values().map(|&element| Self::link(topology, element).lost()).sum()
+    }
+
     /// When each packet went in and came out, by link.
     pub fn passages(&self, topology: &mut Topology) -> BTreeMap<String, Passages> {
         let take = |(name, &element): (&String, &usize)| {

@@ -59,6 +59,7 @@ impl Probe {
         if !Path::new(TRACING).join("instances").exists() {
             mount_here()?;
         }
+        remove_left_over();
         let instance = Path::new(TRACING).join(format!("instances/quiclab-{:x}", socket_cookie(socket)?));
         fs::create_dir(&instance)?;
         let made = (|| {
@@ -109,6 +110,15 @@ impl Drop for Probe {
             self.pipe = nothing;
         }
         let _ = fs::remove_dir(&self.instance);
+    }
+}
+
+/// Removes instances of processes that were killed: one whose trace is still read stays, the kernel says busy.
+fn remove_left_over() {
+    for instance in fs::read_dir(Path::new(TRACING).join("instances")).into_iter().flatten().flatten() {
+        if instance.file_name().to_string_lossy().starts_with("quiclab-") {
+            let _ = fs::remove_dir(instance.path());
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 | figure | wanted | achieved |
 | --- | --- | --- |
 | round-trip time | delays both ways, serialisation of the echo | least of the echoes; where delays vary their mean |
-| rate, of each direction | that of the slowest link, as payload | arrivals of a burst of datagrams at 1.5 times the rate |
+| rate, of each direction | that of the slowest link, as payload | arrivals of a burst at 1.5 times the rate |
 | queue, of each direction | the slowest link's limit in packets | datagrams in it when the first one was dropped |
 | TCP goodput | what the rate allows for full segments | a download by the stack `linux` |
 
