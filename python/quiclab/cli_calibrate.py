@@ -1,4 +1,4 @@
-"""`quiclab kernel host`: what a program costs on this machine, as hosts of the sim lane."""
+"""`quiclab kernel host` and `calibrate`: what programs cost here, and whether a network is the wanted one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli_lane import AdapterOption
+from quiclab import show
+from quiclab.cli_lane import AdapterOption, ClockOption, EmulationOption, lane_of
 from quiclab.cli_values import integer
-from quiclab.errors import RequestError
+from quiclab.compare import to_json
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.kernel.calibration.network import calibrate, verdict
 from quiclab.kernel.lane import Lane
 from quiclab.progress import SweepProgress
 from quiclab.scenario import load
@@ -55,6 +58,42 @@ def host_command(
     write_atomically(out, text.encode())
     load(out)  # what is written can be used
     print(out)
+
+
+def calibrate_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value of the scenario.")
+    ] = None,
+    clock: ClockOption = None,
+    emulation: EmulationOption = None,
+    adapters: AdapterOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the wanted one."""
+    lane = lane_of("kernel", clock, emulation, adapters)
+    assert lane is not None  # noqa: S101 - it is that of the kernel
+    pairs = []
+    for text in sets or []:
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise RequestError(f"--set {text} needs the form path=value")
+        pairs.append((path, value))
+    scenario = load(file, pairs, lane.stacks())
+    checks = calibrate(scenario, lane, lambda sentence: print(sentence, file=sys.stderr, flush=True), file.parent)
+    if as_json:
+        print(to_json({"schema": "quiclab.calibration/1", "checks": [check.to_dict() for check in checks]}))
+    else:
+        shown = show.table("", ["flow", "what", "unit", "verdict", "note", "wanted", "achieved", "difference"], left=5)
+        for check in checks:
+            known = check.wanted is not None and check.achieved is not None
+            difference = check.achieved - check.wanted if known else None  # type: ignore[operator]
+            word = "-" if check.ok is None else "yes" if check.ok else "no"
+            numbers = (show.text(value) for value in (check.wanted, check.achieved, difference))
+            shown.add_row(check.flow, check.what, check.unit, word, check.note, *numbers)
+        show.console().print(shown)
+    if problem := verdict(checks):
+        raise QuiclabError(problem)
 
 
 class Steps:

@@ -12,7 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from quiclab import show
+<<<<<<< HEAD
+from quiclab.cli_calibrate import calibrate_command, host_command
+=======
 from quiclab.cli_calibrate import host_command
+>>>>>>> main
 from quiclab.cli_values import integer
 from quiclab.compare import to_json
 from quiclab.errors import QuiclabError
@@ -32,6 +36,7 @@ app = typer.Typer(help="The virtual-clock kernel, and what this machine can do."
 
 
 app.command("host")(host_command)
+app.command("calibrate")(calibrate_command)
 
 
 @app.command("build")

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -152,6 +153,7 @@ def execute(
         outcome = Outcome(total=len(total), done=len(total) - len(pending))
         if not pending:
             return outcome
+        check_networks(pending.values(), stream or sys.stderr)
         count = min(_workers_for(pending.values(), workers), len(pending))
         with SweepProgress(title, outcome.total, outcome.done, stream) as progress:
             flusher = _Flusher(store, flush_runs, flush_seconds, on_flush)
@@ -160,6 +162,35 @@ def execute(
             finally:
                 flusher.flush()
     return outcome
+
+
+def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
+    """Measure each network that runs in real time are going to have, once for each lane and network.
+
+    Raises
+    ------
+    QuiclabError
+        If one is not the wanted one: whatever was measured through it would be no result.
+    """
+    if not any(job.lane is not None and job.lane.clock == "real" for job in jobs):
+        return
+    from quiclab.kernel.calibration.network import calibrate, networks, verdict  # noqa: PLC0415 - for this lane only
+
+    def say(sentence: str) -> None:
+        print(sentence, file=stream, flush=True)
+
+    seen: set[tuple[object, ...]] = set()
+    for job in jobs:
+        if job.lane is None or job.lane.clock != "real":
+            continue
+        plain = json.loads(job.scenario)
+        found = {(job.lane.emulation, job.lane.delay_stage, job.base_dir, key) for key in networks(plain)}
+        if found <= seen:
+            continue
+        seen |= found
+        checks = calibrate(Scenario.from_dict(plain), job.lane, say, job.base_dir)
+        if problem := verdict(checks):
+            raise QuiclabError(f"{problem}; nothing was run")
 
 
 def _workers_for(jobs: Iterable[Job], asked: int | None) -> int:

@@ -69,6 +69,7 @@ const ZERO: libc::rusage = libc::rusage {
 };
 
 #[cfg(test)]
+#[expect(clippy::zombie_processes, reason = "taking their end is what is tested")]
 mod tests {
     use super::*;
     use std::process::Command;

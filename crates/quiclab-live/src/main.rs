@@ -14,6 +14,7 @@ mod links;
 mod meter;
 mod namespace;
 mod netem;
+mod probe;
 mod process;
 mod report;
 mod run;
@@ -53,6 +54,12 @@ enum Command {
     TcpServer(tcp::ServerArguments),
     /// Receives over the kernel's TCP: the receiver of the stack `linux`.
     TcpClient(tcp::ClientArguments),
+    /// Answers probes of a network: the sender of the stack `probe`.
+    #[command(hide = true)]
+    ProbeServer(probe::ServerArguments),
+    /// Probes a network: the receiver of the stack `probe`.
+    #[command(hide = true)]
+    ProbeClient(probe::ClientArguments),
     /// What the virtual-clock kernel starts as its first process.
     #[command(hide = true)]
     Guest,
@@ -76,6 +83,8 @@ fn main() -> ExitCode {
         },
         Command::TcpServer(arguments) => tcp::server(&arguments),
         Command::TcpClient(arguments) => tcp::client(&arguments),
+        Command::ProbeServer(arguments) => probe::server(&arguments),
+        Command::ProbeClient(arguments) => probe::client(&arguments),
         Command::Guest => guest::guest(),
     }
 }
