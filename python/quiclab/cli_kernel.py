@@ -12,11 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from quiclab import show
-<<<<<<< HEAD
 from quiclab.cli_calibrate import calibrate_command, host_command
-=======
-from quiclab.cli_calibrate import host_command
->>>>>>> main
 from quiclab.cli_values import integer
 from quiclab.compare import to_json
 from quiclab.errors import QuiclabError
