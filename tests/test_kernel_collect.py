@@ -192,3 +192,32 @@ def test_curl_that_failed_says_why(tmp_path: Path) -> None:
 
 def test_a_program_that_tells_nothing_leaves_it_to_the_network(tmp_path: Path) -> None:
     assert collected("ngtcp2", tmp_path) == Report(complete=True)
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        '{"schema": "quiclab.report/1", "bytes": -5}',
+        '{"schema": "quiclab.report/1", "bytes": 1' + "0" * 400 + "}",
+        '{"a": ' * 100_000,
+    ],
+)
+def test_garbage_of_a_program_is_a_sentence(client: str, tmp_path: Path) -> None:
+    report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
+    assert not report.complete
+    assert report.delivered_bytes is None
+    assert report.problems
+
+
+def test_columns_of_acknowledgements_have_one_length(tmp_path: Path) -> None:
+    server = record(acknowledgements={"time_ns": [EPOCH_NS], "cwnd_bytes": [1, 2]})
+    report = collected("linux", left(tmp_path, client_json=record(bytes=1), server_json=server))
+    assert "acknowledgements.cwnd_bytes has another length" in report.problems[0]
+    assert not report.complete
+
+
+def test_samples_are_columns_or_rows(tmp_path: Path, lines: Adapter) -> None:
+    whole = json.dumps({"bytes": 5, "samples": {"time_ns": [EPOCH_NS], "cwnd_bytes": [9]}})
+    folder = left(tmp_path, client_out=whole + "\n")
+    report = collect(lines, "main", folder, EPOCH_NS)
+    assert [row[2:] for row in report.series] == [("cwnd_bytes", 9.0)]

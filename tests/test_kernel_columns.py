@@ -11,7 +11,7 @@ import pytest
 
 from quiclab import frames
 from quiclab.errors import QuiclabError
-from quiclab.kernel.columns import read_columns
+from quiclab.kernel.columns import COLUMNS, read_columns
 from quiclab.series import rates
 
 
@@ -24,16 +24,16 @@ def table(folder: Path, names: dict[str, list[str]], **columns: np.ndarray[tuple
 
 def test_columns_are_tables(tmp_path: Path) -> None:
     table(
-        tmp_path / "columns" / "series",
+        tmp_path / COLUMNS / "series",
         {"element_names": ["down", "main.receiver"], "metric_names": ["sent_bytes", "queue_packets", "received_bytes"]},
         time_ns=np.repeat(np.array([0, 500_000_000], dtype="<i8"), 3),
         element=np.array([0, 0, 1, 0, 0, 1], dtype="<u4"),
         metric=np.array([0, 1, 2, 0, 1, 2], dtype="<u4"),
         value=np.array([0, 3, 0, 1_250_000, 4, 625_000], dtype="<f8"),
     )
-    table(tmp_path / "columns" / "packets", {"element_names": ["down"], "flow_names": ["main"]})
+    table(tmp_path / COLUMNS / "packets", {"element_names": ["down"], "flow_names": ["main"]})
     table(
-        tmp_path / "columns" / "taps" / "probe",
+        tmp_path / COLUMNS / "taps" / "probe",
         {},
         time_ns=np.array([7], dtype="<i8"),
         packet_id=np.array([1 << 40], dtype="<u8"),

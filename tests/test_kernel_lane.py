@@ -14,7 +14,8 @@ from conftest import ROOT
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import jobs_of
-from quiclab.kernel.lane import Lane, make_job
+from quiclab.kernel.collect import Report
+from quiclab.kernel.lane import Lane, _identity_of, _merge, _remove_older, hash_of, make_job
 from quiclab.registry import find_all
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario, load
@@ -194,3 +195,61 @@ def test_a_guest_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch, 
     assert "quiclab kernel build" in problem or "quiclab-live" in problem
     with pytest.raises(QuiclabError, match=r"kernel build|quiclab-live"):
         lane.run(scenario(), 1, base_dir=ROOT)
+
+
+def flow_data() -> dict[str, Any]:
+    flow: dict[str, Any] = {
+        "start_s": 0.0,
+        "finish_s": 1.0,
+        "completed": True,
+        "failed": False,
+        "failure": None,
+        "sender": {},
+    }
+    flow |= {"delivered_bytes": 0, "download_time_s": 1.0, "goodput_mbps": 0.0, "receiver": {}}
+    return {"flows": {"main": flow}, "run": {"network_time_s": 1.0}, "warnings": []}
+
+
+def test_a_client_that_says_nothing_has_completed_nothing() -> None:
+    data = flow_data()
+    _merge(data, "main", Report(problems=["it said nothing"]))
+    flow = data["flows"]["main"]
+    assert (flow["completed"], flow["finish_s"], flow["download_time_s"]) == (False, None, None)
+    assert data["warnings"] == ["it said nothing"]
+
+
+def test_a_report_counts_from_when_its_client_started() -> None:
+    data = flow_data()
+    _merge(data, "main", Report(delivered_bytes=1_000_000, started_s=0.5, finished_s=2.5, complete=True))
+    flow = data["flows"]["main"]
+    assert (flow["download_time_s"], flow["goodput_mbps"], flow["completed"]) == (2.0, 4.0, True)
+
+
+def test_nothing_of_an_older_run_is_left_in_its_directory_but_what_is_not_ours(tmp_path: Path) -> None:
+    lane = Lane()
+    job = make_job(scenario(), 1, lane, lane.programs(), ROOT)
+    ours = ["result.json", "main.client.json", "main.server.out"]
+    for name in (*ours, "columns", "other.client.json"):
+        (tmp_path / name).write_text("{}")
+    _remove_older(tmp_path, job)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["columns", "other.client.json"]
+
+
+def test_what_results_depend_on_names_the_files_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "mine"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    adapter = tmp_path / "mine.toml"
+    adapter.write_text(
+        'name = "mine"\nprotocol = "tcp"\nworkloads = ["download.duration"]\n'
+        f'needs = [{{ file = "{program}", package = "nothing" }}]\n'
+        f'[server]\ncommand = ["{program}"]\n[client]\ncommand = ["{program}"]\n[collect]\nformat = "none"\n'
+    )
+    monkeypatch.setenv("QUICLAB_LIVE", str(program))
+    lane = Lane(adapters=(adapter,))
+    tree = {"flows": {"main": {"stack": "mine", "sender": {}, "receiver": {}}}}
+    before = lane.identity(tree)
+    hash_of.cache_clear()
+    _identity_of.cache_clear()
+    program.write_text("#!/bin/sh\ntrue\n")
+    assert lane.identity(tree) != before
