@@ -216,6 +216,8 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerC
     metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
     unit = "%" if criterion.relative else "limits" if _differ(criterion) else metric.unit
     data = agreement_data(evaluation, figure, engine)
+    if data.is_empty():
+        return nothing_yet()
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.to_dicts()})
     title = with_unit(f"{metric.label}: difference from the reference", unit)
@@ -290,13 +292,13 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     criterion = next(item for item in study.criteria if item.identity == figure.criterion)
     metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
     data = pairs_data(evaluation, figure, engine)
+    if data.is_empty():
+        return nothing_yet()
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.to_dicts()})
     title = with_unit(metric.label, metric.unit)
     means = data["mean"].to_list()
-    # a part of a study that was not run has no rows
-    wide = min(means, default=0) > 0 and max(means) > LOG_ABOVE * min(means)
-    scale = alt.Scale(type="log") if wide else alt.Scale(zero=False)
+    scale = alt.Scale(type="log") if min(means) > 0 and max(means) > LOG_ABOVE * min(means) else alt.Scale(zero=False)
     y = alt.Y(
         "setting:N", sort=list(dict.fromkeys(data["setting"])), title=None, axis=alt.Axis(labelLimit=330, grid=True)
     )
@@ -317,6 +319,12 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
             shown.mark_point(**mark).encode(y=y, x=x, color=colour, tooltip=tooltip),
         ]
     return alt.layer(*layers, _legend_of_sources(base)).properties(width=680, height=alt.Step(STEP))
+
+
+def nothing_yet() -> alt.LayerChart | alt.FacetChart:
+    """Declare what stands for a figure whose part of the study was not run."""
+    text = alt.Chart({"values": [{"text": "None of these settings has been run yet."}]})
+    return alt.layer(text.mark_text(align="left", x=0).encode(text="text:N")).properties(width=680, height=40)
 
 
 def _ticks(data: pl.DataFrame) -> dict[str, Any]:
