@@ -120,7 +120,7 @@ class Lane:
         scenario
             The resolved scenario as a tree.
         """
-        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns}"]
+        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns} {self.tracer}"]
         lines += [hash_of(live_program()), _hash_of_package()]
         lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
         for name in dict.fromkeys(_stacks(scenario)):
