@@ -84,7 +84,7 @@ impl Host {
             endpoint,
             transparent: is_free(config),
             slack: DelayModel::new(&config.timer_slack, RandomStream::new(seed, &format!("{name}.host"))),
-            receive_buffer: ReceiveBuffer::new(config.receive_buffer, config.truesize),
+            receive_buffer: ReceiveBuffer::new(config.receive_buffer, config.truesize, config.memory_return),
             work: Work::Idle,
             reading: Vec::new(),
             sending: VecDeque::new(),

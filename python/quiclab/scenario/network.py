@@ -114,6 +114,7 @@ class Host:
 
     receive_buffer: str | None = None
     truesize: str | None = None
+    memory_return: Literal["at_once", "in_quarters"] | None = None
     receive_datagram: str | None = None
     receive_call: str | None = None
     receive_batch: int | None = None

@@ -77,6 +77,8 @@ struct Statistics {
     in_order: u64,
     /// Packets that had to wait.
     buffered: u64,
+    /// Packets whose number is below one that had come before.
+    overtaken: u64,
     /// Times a packet started the timer.
     reordering_events: u64,
     timer_expiries: u64,
@@ -205,6 +207,7 @@ impl Element for BearerReceiver {
         let Some((count, packet)) = self.admit(packet, sequence, out) else {
             return;
         };
+        self.statistics.overtaken += u64::from(count < self.rx_next);
         self.rx_next = self.rx_next.max(count + 1);
         if count == self.rx_deliv {
             // stored and delivered at once: it need not touch the buffer
@@ -246,6 +249,7 @@ impl Element for BearerReceiver {
         }
         out.count("in_order_packets", statistics.in_order);
         out.count("buffered_total_packets", statistics.buffered);
+        out.count("overtaken_packets", statistics.overtaken);
         out.count("longest_buffer_packets", self.buffer.longest());
         out.count("reordering_events", statistics.reordering_events);
         out.count("timer_expiries", statistics.timer_expiries);

@@ -6,9 +6,10 @@
 //! | --- | --- | --- |
 //! | charge (truesize) | structure and buffer as the driver allocated them | 256 B and the next power of two of headroom, frame and `skb_shared_info` (Ethernet drivers that allocate a linear buffer), or a configured constant |
 //! | half full or more | a buffer with room to spare is shrunk (`skb_condense`) | not modelled: linear buffers keep their size |
-//! | given back | when read, but while more datagrams wait only in steps of a quarter of the limit (`udp_rmem_release`) | when read |
+//! | given back (`udp_rmem_release`) | 4.15 to 5.4: in steps of a quarter of the limit; before 4.10 when read; otherwise in steps while the reader's own queue has more, else when read | [`MemoryReturn`]: when read, or in steps |
 
 use crate::packet::Packet;
+use crate::scenario::MemoryReturn;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
 
@@ -34,8 +35,12 @@ pub(super) struct ReceiveBuffer {
     limit: ByteCount,
     /// Charge of every datagram; `None`: as Linux.
     truesize: Option<ByteCount>,
+    memory_return: MemoryReturn,
     datagrams: VecDeque<Packet>,
+    /// Of the datagrams that wait, and of those that were read and are not given back yet.
     charged: ByteCount,
+    /// Charge of what was read and is not given back yet (`forward_deficit`).
+    read: ByteCount,
     /// Most memory charged, and most datagrams, at one time.
     longest_bytes: ByteCount,
     longest_packets: u64,
@@ -43,12 +48,18 @@ pub(super) struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     /// A buffer of `limit`, unlimited without it.
-    pub(super) fn new(limit: Option<ByteCount>, truesize: Option<ByteCount>) -> Self {
+    pub(super) fn new(
+        limit: Option<ByteCount>,
+        truesize: Option<ByteCount>,
+        memory_return: MemoryReturn,
+    ) -> Self {
         Self {
             limit: limit.unwrap_or(ByteCount::MAX),
             truesize,
+            memory_return,
             datagrams: VecDeque::new(),
             charged: ByteCount::ZERO,
+            read: ByteCount::ZERO,
             longest_bytes: ByteCount::ZERO,
             longest_packets: 0,
         }
@@ -68,10 +79,17 @@ impl ReceiveBuffer {
         self.longest_packets = self.longest_packets.max(self.datagrams.len() as u64);
     }
 
-    /// Reads the oldest datagram; its memory is free at once.
+    /// Reads the oldest datagram.
     pub(super) fn pop(&mut self) -> Option<Packet> {
         let datagram = self.datagrams.pop_front()?;
-        self.charged -= self.truesize(&datagram);
+        self.read += self.truesize(&datagram);
+        let due = match self.memory_return {
+            MemoryReturn::AtOnce => true,
+            MemoryReturn::InQuarters => self.read.bytes() >= self.limit.bytes() / 4,
+        };
+        if due {
+            self.charged -= std::mem::take(&mut self.read);
+        }
         Some(datagram)
     }
 
@@ -136,7 +154,7 @@ mod tests {
     /// 92 datagrams of 2304 B are 211968 B, within 212992 B, so a 93rd is accepted, but no 94th.
     #[test]
     fn the_default_buffer_of_linux_takes_93_full_datagrams() {
-        let mut buffer = ReceiveBuffer::new(Some(bytes(212_992)), None);
+        let mut buffer = ReceiveBuffer::new(Some(bytes(212_992)), None, MemoryReturn::AtOnce);
         assert_eq!(fill(&mut buffer, 260, 1310), 93);
         assert_eq!(buffer.charged(), bytes(93 * 2304));
         // one is read: 211968 B are within the limit again, and 2304 B more exceed it
@@ -150,12 +168,29 @@ mod tests {
     /// "Always allow at least a packet": nothing is charged before the first.
     #[test]
     fn even_the_smallest_buffer_takes_one_datagram() {
-        assert_eq!(fill(&mut ReceiveBuffer::new(Some(ByteCount::ZERO), None), 3, 1310), 1);
+        assert_eq!(
+            fill(&mut ReceiveBuffer::new(Some(ByteCount::ZERO), None, MemoryReturn::AtOnce), 3, 1310),
+            1
+        );
     }
 
     #[test]
     fn a_configured_truesize_replaces_the_formula() {
-        let mut buffer = ReceiveBuffer::new(Some(bytes(10_000)), Some(bytes(1000)));
+        let mut buffer = ReceiveBuffer::new(Some(bytes(10_000)), Some(bytes(1000)), MemoryReturn::AtOnce);
         assert_eq!(fill(&mut buffer, 20, 1310), 11);
+    }
+
+    /// A quarter of 212992 B is 53248 B: 23 datagrams of 2304 B are less, 24 are not.
+    #[test]
+    fn memory_returns_in_quarters_even_when_nothing_waits() {
+        let mut buffer = ReceiveBuffer::new(Some(bytes(212_992)), None, MemoryReturn::InQuarters);
+        assert_eq!(fill(&mut buffer, 23, 1310), 23);
+        while buffer.pop().is_some() {}
+        // nothing waits, and the memory of all 23 is still charged: 70 more find room in place of 93
+        assert_eq!(buffer.charged(), bytes(23 * 2304));
+        assert_eq!(fill(&mut buffer, 260, 1310), 70);
+        assert!(buffer.pop().is_some());
+        assert_eq!(buffer.charged(), bytes(69 * 2304));
+        assert_eq!(fill(&mut buffer, 260, 1310), 24);
     }
 }

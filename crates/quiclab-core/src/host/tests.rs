@@ -367,6 +367,7 @@ prop_compose! {
     ) -> scenario::Host {
         scenario::Host {
             receive_buffer: Some(bytes(limit)),
+            memory_return: scenario::MemoryReturn::AtOnce,
             truesize: Some(bytes(truesize)),
             receive_datagram: us(receive_datagram),
             receive_call: us(receive_call),

@@ -6,6 +6,17 @@ use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// When the memory of a datagram that was read is free again (`udp_rmem_release`, net/ipv4/udp.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryReturn {
+    /// When it is read: Linux to 4.9, and nearly so from 5.5 on.
+    AtOnce,
+    /// When a quarter of the buffer has been read since the last return: Linux 4.15 to 5.4, between its commit
+    /// 0d4a6608f68c and the revert of January 2020.
+    InQuarters,
+}
+
 /// A kind of host. The default costs nothing and never drops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -17,6 +28,8 @@ pub struct Host {
     /// rounded up to a power of two, and the socket-buffer structure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truesize: Option<ByteCount>,
+    /// When the memory of a datagram that was read is free again.
+    pub memory_return: MemoryReturn,
     /// CPU time of the application for each datagram received.
     pub receive_datagram: Duration,
     /// CPU time of each receiving system call.
@@ -50,6 +63,7 @@ impl Default for Host {
         Self {
             receive_buffer: None,
             truesize: None,
+            memory_return: MemoryReturn::AtOnce,
             receive_datagram: Duration::ZERO,
             receive_call: Duration::ZERO,
             receive_batch: 1,

@@ -25,7 +25,7 @@ pub use flow::{
     AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, Priorities,
     Workload,
 };
-pub use host::Host;
+pub use host::{Host, MemoryReturn};
 pub use load::Document;
 pub use network::{
     Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, ShapedRate, TraceEnd,

@@ -4,10 +4,10 @@ use super::{examples, load, some_stacks};
 use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution,
     Document, EarlyData, EndpointConfig, Exchange, Flow, FlowControl, Host, Http2Options, Link, Loss,
-    ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds, Priorities, Queue,
-    QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, RttVariation, Scenario, ShapedRate,
-    SlowStartExit, StreamScheduler, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion, TraceEnd,
-    TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
+    MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds,
+    Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, RttVariation,
+    Scenario, ShapedRate, SlowStartExit, StreamScheduler, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion,
+    TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -113,10 +113,12 @@ fn bearer() -> impl Strategy<Value = Bearer> {
 }
 
 fn host() -> impl Strategy<Value = Host> {
-    let receive = (of(size()), of(size()), time(), time(), any::<u32>());
+    let returned = select(vec![MemoryReturn::AtOnce, MemoryReturn::InQuarters]);
+    let receive = (of(size()), of(size()), time(), time(), any::<u32>(), returned);
     (receive, (time(), time(), any::<u32>(), delay())).prop_map(|(receive, send)| Host {
         receive_buffer: receive.0,
         truesize: receive.1,
+        memory_return: receive.5,
         receive_datagram: receive.2,
         receive_call: receive.3,
         receive_batch: receive.4,
