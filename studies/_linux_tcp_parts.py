@@ -97,7 +97,7 @@ def _short_limits(lossy: bool) -> dict[Key, float]:
         if bool(access.loss_percent) == lossy:
             spread = 0.0
             if lossy:
-                medians = bootstrap({key: milliseconds_of(rows)}, statistic="median")[key]
+                medians = bootstrap(milliseconds_of(rows), "|".join(map(str, key)), statistic="median")[1:]
                 spread = STANDARD_ERRORS * math.sqrt(2) * float(medians.std())
             limits[key] = max(access.rtt_ms, spread)
     return limits

@@ -8,12 +8,15 @@ predicate reads has fewer than five, the verdict is `undecided`, whatever the sh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from quiclab.stats import RESAMPLES, Statistic, bootstrap, reduced
+from quiclab.stats import RESAMPLES, Statistic, bootstrap
+
+if TYPE_CHECKING:
+    from quiclab.stats import Array
 
 CONFIRMED_SHARE = 0.975
 REFUTED_SHARE = 0.025
@@ -36,72 +39,175 @@ class Verdict(StrEnum):
 
 
 class NotMeasuredError(Exception):
-    """A predicate asked for a setting without a mean.
+    """A predicate asked for a setting without a value.
 
     Parameters
     ----------
     key
         Configuration and value of each factor.
+    study
+        Name of the study, where it is not the one of the claim.
     """
 
-    def __init__(self, key: Key) -> None:
-        super().__init__(", ".join(part if isinstance(part, str) else f"{part:g}" for part in key))
+    def __init__(self, key: Key, study: str = "") -> None:
+        setting = ", ".join(part if isinstance(part, str) else f"{part:g}" for part in key)
+        super().__init__(f"{setting} of {study}" if study else setting)
         self.key = key
 
 
+@dataclass(frozen=True)
+class Grid:
+    """The runs of one metric of one study.
+
+    Attributes
+    ----------
+    factors
+        Short names of the factors, in the order of the keys, each with its values.
+    configurations
+        Configurations that there are.
+    runs
+        Values of the runs by (configuration, value of each factor).
+    seeds
+        What the resampling of a setting is drawn from: settings that are parts of the same runs have the same.
+    """
+
+    factors: Mapping[str, tuple[str | int | float, ...]]
+    configurations: tuple[str, ...]
+    runs: Mapping[Key, Sequence[float]]
+    seeds: Mapping[Key, str] = field(default_factory=dict)
+
+
+class Findings(Protocol):
+    """Where a predicate finds values: the runs, one resample of them, or a publication."""
+
+    def grid(self, study: str, metric: str) -> Grid:
+        """Return what there is of a metric of a study; empty names are those of the claim."""
+        ...
+
+    def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
+        """Return a value; NaN if there is none."""
+        ...
+
+
 class Sample:
-    """Means of one resample (or of all runs, or of a published table), as predicates ask for them.
+    """Values of one resample (or of all runs, or of a publication), as predicates ask for them.
 
     Parameters
     ----------
-    means
-        Mean by (configuration, value of each factor).
-    factors
-        Short names of the factors, in the order of the keys, each with the values of its grid.
-    configurations
-        Configurations there are means for.
-    read
-        Where to note the keys that are asked for.
+    findings
+        Where they are.
+    study, metric, statistic
+        What is asked for; empty names are those of the claim.
+    """
+
+    def __init__(
+        self, findings: Findings, study: str = "", metric: str = "", statistic: Statistic = "mean"
+    ) -> None:
+        self._findings = findings
+        self._asked = (study, metric, statistic)
+        self._grid = findings.grid(study, metric)
+        self.configurations = self._grid.configurations
+
+    def __call__(self, configuration: str, **point: str | float) -> float:
+        """Return the value of a configuration at one point, such as `t("quic_large_buffer", batch=100)`.
+
+        Raises
+        ------
+        NotMeasuredError
+            If there is none.
+        """
+        return self.at((configuration, *(point[name] for name in self._grid.factors)))
+
+    def at(self, key: Key) -> float:
+        """Return the value of one setting, by its configuration and the value of each factor.
+
+        Raises
+        ------
+        NotMeasuredError
+            If there is none.
+        """
+        value = self._findings.value(*self._asked, key)
+        if math.isnan(value):
+            raise NotMeasuredError(key, self._asked[0])
+        return value
+
+    def values(self, factor: str) -> tuple[float, ...]:
+        """Return the grid of a factor."""
+        return tuple(float(value) for value in self._grid.factors[factor])
+
+    def of(self, study: str = "", metric: str = "", statistic: Statistic = "mean") -> Sample:
+        """Return the same resample of another study, metric or statistic; empty names are those of the claim."""
+        return Sample(self._findings, study, metric, statistic)
+
+
+class Printed:
+    """Findings of a publication: one value a setting and statistic.
+
+    Parameters
+    ----------
+    grid
+        From study and metric to what is printed; the only run of a setting is its mean.
+    deviations
+        The same for standard deviations.
     """
 
     def __init__(
         self,
-        means: Mapping[Key, float],
-        factors: Mapping[str, tuple[str | int | float, ...]],
-        configurations: tuple[str, ...],
-        read: set[Key] | None = None,
+        grid: Callable[[str, str], Grid],
+        deviations: Callable[[str, str], Mapping[Key, float]] = lambda study, metric: {},  # noqa: ARG005
     ) -> None:
-        self._means = means
-        self._factors = factors
-        self._read = set() if read is None else read
-        self.configurations = configurations
+        self.grid, self._deviations = grid, deviations
 
-    def __call__(self, configuration: str, **point: float) -> float:
-        """Return the mean of a configuration at one point, such as `t("quic_large_buffer", batch=100)`.
+    def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
+        """Return a printed value; NaN if there is none."""
+        if statistic == "std":
+            return self._deviations(study, metric).get(key, math.nan)
+        runs = self.grid(study, metric).runs.get(key)
+        return runs[0] if runs and statistic == "mean" else math.nan
 
-        Raises
-        ------
-        NotMeasuredError
-            If there is no mean.
-        """
-        return self.at((configuration, *(point[name] for name in self._factors)))
 
-    def at(self, key: Key) -> float:
-        """Return the mean of one setting, by its configuration and the value of each factor.
+class Resamples:
+    """Findings of the runs: all of them, then resample by resample.
 
-        Raises
-        ------
-        NotMeasuredError
-            If there is no mean.
-        """
-        if key not in self._means:
-            raise NotMeasuredError(key)
-        self._read.add(key)
-        return self._means[key]
+    Settings are resampled independently of one another, parts of the same runs together.
 
-    def values(self, factor: str) -> tuple[float, ...]:
-        """Return the grid of a factor."""
-        return tuple(float(value) for value in self._factors[factor])
+    Parameters
+    ----------
+    grid
+        From study and metric to the runs.
+    resamples
+        Number of resamples.
+    """
+
+    def __init__(self, grid: Callable[[str, str], Grid], resamples: int = RESAMPLES) -> None:
+        self.grid = grid
+        self.resamples = resamples
+        self._drawn: dict[tuple[str, str, Statistic, Key], tuple[Array, int]] = {}
+        self._index = 0
+        self.read: dict[tuple[str, Key], int] = {}
+        """Number of runs of each setting that was asked for."""
+
+    def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
+        """Return a value of the resample in turn; NaN if there is none."""
+        asked = (study, metric, statistic, key)
+        if asked not in self._drawn:
+            self._drawn[asked] = self._draw(*asked)
+        drawn, runs = self._drawn[asked]
+        self.read[study, key] = runs
+        return float(drawn[self._index])
+
+    def each(self) -> Iterator[int]:
+        """Go through all runs (0) and the resamples (from 1 on)."""
+        for self._index in range(self.resamples + 1):
+            yield self._index
+        self._index = 0
+
+    def _draw(self, study: str, metric: str, statistic: Statistic, key: Key) -> tuple[Array, int]:
+        grid = self.grid(study, metric)
+        values = grid.runs.get(key, ())
+        name = grid.seeds.get(key) or "|".join(map(str, (study, *key)))
+        # a run without a value (NaN) leaves its setting without one
+        return bootstrap(values, name, self.resamples, statistic), len(values)
 
 
 @dataclass(frozen=True)
@@ -128,6 +234,8 @@ class Claim:
         Name of the metric of the study that the predicate reads; its main one by default.
     statistic
         What the runs of a setting are reduced to before the predicate reads them.
+    explanation
+        Where it is refuted: the mechanism, and what shows it.
     """
 
     identity: str
@@ -141,6 +249,11 @@ class Claim:
     by_construction: bool = False
     metric: str = ""
     statistic: Statistic = "mean"
+    explanation: str = ""
+
+    def sample(self, findings: Findings) -> Sample:
+        """Return what the predicate reads."""
+        return Sample(findings, "", self.metric, self.statistic)
 
 
 @dataclass(frozen=True)
@@ -159,6 +272,8 @@ class Judgement:
         Why it was not tested, or why it is undecided whatever the share.
     least_runs
         Fewest runs of a setting that the predicate reads; `None` if it was not tested.
+    on_measured
+        Whether it holds for the means over all runs; `None` if it was not tested.
     """
 
     claim: Claim
@@ -168,30 +283,20 @@ class Judgement:
     numbers: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     least_runs: int | None = None
+    on_measured: bool | None = None
 
 
-def judge(
-    claim: Claim,
-    samples: Mapping[Key, Iterable[float]],
-    published: Sample,
-    factors: Mapping[str, tuple[str | int | float, ...]],
-    configurations: tuple[str, ...],
-    resamples: int = RESAMPLES,
-) -> Judgement:
+def judge(claim: Claim, runs: Resamples, published: Findings) -> Judgement:
     """Reach a verdict.
 
     Parameters
     ----------
     claim
         What is claimed.
-    samples
-        Values of the runs by (configuration, value of each factor).
+    runs
+        The measured runs.
     published
-        The published means.
-    factors, configurations
-        Grid and configurations of the measured runs.
-    resamples
-        Number of bootstrap resamples.
+        What was printed.
     """
     on_published = _holds(claim, published)
 
@@ -200,33 +305,24 @@ def judge(
 
     if claim.check is None:
         return untested(claim.reason)
-    runs = {key: list(values) for key, values in samples.items()}
-    # a run without a value (NaN) leaves its setting without a mean
-    runs = {key: values for key, values in runs.items() if values and not any(map(math.isnan, values))}
-    means = bootstrap(runs, resamples, statistic=claim.statistic)
-    read: set[Key] = set()
+    runs.read.clear()
     try:
-        reductions = {key: reduced(values, claim.statistic) for key, values in runs.items()}
-        measured = Sample(reductions, factors, configurations, read)
-        claim.check(measured)
+        sample = claim.sample(runs)
         # a resample may read settings that the means over all runs do not: predicates stop at the first false part
-        true = sum(
-            claim.check(Sample({key: float(means[key][index]) for key in runs}, factors, configurations, read))
-            for index in range(resamples)
-        )
+        held = [bool(claim.check(sample)) for _ in runs.each()]
     except NotMeasuredError as error:
         return untested(f"runs that it needs have not been made or gave no value: {error}")
-    least = min((len(runs[key]) for key in read), default=0)
-    numbers = _numbers(claim, measured)
+    least = min(runs.read.values(), default=0)
+    numbers = _numbers(claim, sample)
     if least < 2:
         return untested("a bootstrap over runs needs at least two runs of each setting", numbers)
-    share = true / resamples
+    share = sum(held[1:]) / runs.resamples
     verdict, reason = verdict_of(share), ""
     if claim.by_construction:
         verdict = Verdict.BY_CONSTRUCTION
     elif least < LEAST_RUNS:
         verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {LEAST_RUNS} are needed"
-    return Judgement(claim, verdict, share, on_published, numbers, reason, least)
+    return Judgement(claim, verdict, share, on_published, numbers, reason, least, held[0])
 
 
 def verdict_of(share_true: float) -> Verdict:
@@ -238,11 +334,11 @@ def verdict_of(share_true: float) -> Verdict:
     return Verdict.UNDECIDED
 
 
-def _holds(claim: Claim, sample: Sample) -> bool | None:
+def _holds(claim: Claim, published: Findings) -> bool | None:
     if claim.check is None:
         return None
     try:
-        return bool(claim.check(sample))
+        return bool(claim.check(claim.sample(published)))
     except NotMeasuredError:
         return None
 

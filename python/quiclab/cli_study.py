@@ -58,6 +58,9 @@ def run_command(
     lane: Annotated[
         str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane; without it, of any.")
     ] = None,
+    variants: Annotated[
+        str, typer.Option(metavar="none|all|A,B", help="Other readings of the description, beside the literal one.")
+    ] = "none",
 ) -> None:
     """Run a study; what is done already is not run again."""
     if lane not in (None, *LANES):
@@ -68,7 +71,7 @@ def run_command(
     def action(study: Study) -> None:
         nonlocal failures
         chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
-        failures += _run_study(study, runs, keep, chosen, jobs, out, asked=engines not in ("default", "all"))
+        failures += _run_study(study, runs, keep, chosen, jobs, out, variants, asked=engines not in ("default", "all"))
 
     for_each(with_keys(find_all(name), keep), action)
     if failures:
@@ -92,6 +95,7 @@ def _run_study(
     engines: tuple[str, ...],
     workers: int | None,
     out: Path,
+    variants: str,
     *,
     asked: bool,
 ) -> int:
@@ -102,7 +106,7 @@ def _run_study(
     if absent:
         print(f"{study.name}: left out, cannot run here: {why_not(study, absent)}", file=sys.stderr)
     present, _ = available_engines(study, study.with_reference(present))
-    points = list(study.points(tuple(present), runs, keep))
+    points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     work = jobs_of(study, points)
     directory = results_directory(study, out)
     wanted = runs or study.runs

@@ -13,12 +13,14 @@ from quiclab.criteria import Outcome
 from quiclab.evaluate import Evaluation, number
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
+from quiclab.study import BASE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from quiclab.claims import Judgement
+    from quiclab.claims import Judgement, Key
     from quiclab.fidelity import Fidelity
+    from quiclab.study import Study
 
 COMPARE_SCHEMA = "quiclab.compare/1"
 VERIFY_SCHEMA = "quiclab.verify/1"
@@ -32,38 +34,55 @@ def rounded(value: float) -> float | None:
 
 
 def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one row for each published row and engine.
+    """Return one row for each setting, or each published row where only those are described, and engine.
 
     Columns are those of the published table without its results, then `engine`, `profile`, `lane`, and
-    `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric.
+    `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric. A setting of which
+    nothing was printed has the columns that follow from its scenario.
     """
     study = evaluation.study
     stem = study.metric.name
-    results = (f"{stem}_mean", f"{stem}_std", "n_runs")
     others = [metric.name for metric in study.further]
-    left_out = {*results, *(f"{name}_{end}" for name in others for end in ("mean", "std"))}
+    left_out = {"n_runs", *(f"{name}_{end}" for name in (stem, *others) for end in ("mean", "std"))}
+    published = {row.key: row.cells for row in evaluation.published}
+    header = [name for name in next(iter(published.values()), {}) if name not in left_out]
+    nothing = summarise([])
     rows = []
     for engine in engines:
-        profile = _profile(evaluation, engine)
         further = {name: evaluation.summaries(engine, metric=name) for name in others}
-        nothing = summarise([])
-        for item in evaluation.comparisons(engine):
-            cells = {key: _cell(text) for key, text in item.published.cells.items() if key not in left_out}
+        measured = evaluation.summaries(engine)
+        for key, scenario in _settings(evaluation, engine).items():
+            described = study.describe(scenario, dict(zip(study.columns, key, strict=True))) if study.describe else {}
+            printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
+            if not printed and not described and published:
+                continue
+            labels = dict(zip(study.columns, key, strict=True))
+            cells = {**dict.fromkeys(header), **labels, **described, **printed}
+            summary = measured.get(key, nothing)
             rows.append(
                 {
                     **cells,
-                    "engine": engine,
-                    "profile": profile,
+                    "engine": study.engine_of(engine, str(key[0])),
+                    "profile": _profile(scenario),
                     "lane": study.engine(engine).lane_name,
-                    results[0]: rounded(item.measured.mean),
-                    results[1]: rounded(item.measured.std),
-                    results[2]: item.measured.n,
+                    f"{stem}_mean": rounded(summary.mean),
+                    f"{stem}_std": rounded(summary.std),
+                    "n_runs": summary.n,
                 }
             )
             for name, summaries in further.items():
-                summary = summaries.get(item.published.key, nothing)
+                summary = summaries.get(key, nothing)
                 rows[-1] |= {f"{name}_mean": rounded(summary.mean), f"{name}_std": rounded(summary.std)}
     return rows
+
+
+def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any]]:
+    """Return the resolved scenario of each setting of an engine, in the order of the study."""
+    return {
+        tuple(job.labels[column] for column in evaluation.study.columns): json.loads(job.scenario)
+        for job in evaluation.jobs
+        if job.labels["run"] == 0 and job.labels["engine"] == engine and job.labels["variant"] == BASE
+    }
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -96,7 +115,7 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
             {
                 "configuration": item.published.key[0],
                 **factors,
-                "published_mean": published.mean,
+                "published_mean": rounded(published.mean),
                 "published_std": rounded(published.std),
                 "published_n": published.n,
                 "measured_mean": rounded(measured.mean),
@@ -111,14 +130,15 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
     return rows
 
 
-def fidelity_rows(fidelity: Mapping[str, Fidelity]) -> list[dict[str, Any]]:
+def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[str, Any]]:
     """Return the fidelity of each series as plain values."""
+    columns = ("configuration", *(part.column for part in study.parts))
     return [
         {
-            "configuration": name,
-            **{key: rounded(value) if isinstance(value, float) else value for key, value in asdict(item).items()},
+            **dict(zip(columns, key, strict=True)),
+            **{name: rounded(value) if isinstance(value, float) else value for name, value in asdict(item).items()},
         }
-        for name, item in fidelity.items()
+        for key, item in fidelity.items()
     ]
 
 
@@ -176,7 +196,7 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "lane": study.engine(engine).lane_name,
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
-        "fidelity": fidelity_rows(evaluation.fidelity(engine)),
+        "fidelity": fidelity_rows(study, evaluation.fidelity(engine)),
         "criteria": criteria_rows(evaluation, engine),
         "further": {metric.name: compare_rows(evaluation, engine, metric.name) for metric in study.further},
         "unavailable": {item.name: item.reason for item in study.unavailable},
@@ -197,8 +217,10 @@ def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:
         "scope": claim.scope,
         "reason": judgement.reason,
         "on_published": judgement.on_published,
+        "on_measured": judgement.on_measured,
         "numbers": {key: rounded(value) for key, value in judgement.numbers.items()},
         "note": claim.note,
+        "explanation": claim.explanation,
     }
 
 
@@ -206,16 +228,7 @@ def _cell(text: str) -> Any:
     return {"true": True, "false": False}.get(text, number(text))
 
 
-def _profile(evaluation: Evaluation, engine: str) -> str | None:
+def _profile(scenario: Mapping[str, Any]) -> str | None:
     """Return the profile of the sender of the first flow, if it has one."""
-    for point, job in zip(evaluation.points, _first_jobs(evaluation), strict=True):
-        if point.engine == engine:
-            scenario = Scenario.from_dict(json.loads(job))
-            flow = next(iter(scenario.flows.values()))
-            return flow.sender.profile if flow.sender is not None else None
-    return None
-
-
-def _first_jobs(evaluation: Evaluation) -> list[str]:
-    """Return the scenario of each setting."""
-    return [job.scenario for job in evaluation.jobs if job.labels["run"] == 0]
+    flow = next(iter(Scenario.from_dict(scenario).flows.values()))
+    return flow.sender.profile if flow.sender is not None else None

@@ -8,19 +8,19 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from quiclab import sweep, tree
-from quiclab.claims import Claim, Judgement, Key, Sample, judge
+from quiclab.claims import Claim, Grid, Judgement, Key, Printed, Resamples, judge
 from quiclab.criteria import Assessment, Criterion
 from quiclab.errors import QuiclabError
 from quiclab.fidelity import Fidelity, assess
 from quiclab.native import engine as native_engine
-from quiclab.registry import root
-from quiclab.result import RunResult
+from quiclab.registry import find, root
 from quiclab.scenario import load
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.store import write_atomically
@@ -62,14 +62,15 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
         for path, value in point.changes.items():
             plain = tree.to_plain(value)
             scenario = scenario.with_value(path, plain)
-            arguments += [f"--set {shlex.quote(f'{key}={text}')}" for key, text in tree.flattened(path, plain)]
+            arguments.append(f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}")
         lane = study.engine(point.engine).lane
         resolved = scenario.resolved_json(None if lane is None else lane.stacks())
         arguments += [] if lane is None else lane.arguments()
         for index in range(point.runs):
             seed = study.seed + index
             replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
-            jobs.append(sweep.Job({**point.labels, "run": index}, resolved, seed, replay, str(file.parent), lane))
+            labels = {**point.labels, "run": index}
+            jobs.append(sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series))
     return jobs
 
 
@@ -103,6 +104,8 @@ class Evaluation:
 
     def __init__(self, study: Study, out: Path) -> None:
         self.study = study
+        self.out = out
+        self._beside: dict[str, Evaluation] = {study.name: self}
         self.directory = results_directory(study, out)
         manifest = read_manifest(self.directory)
         if manifest is None:
@@ -132,22 +135,45 @@ class Evaluation:
                 f"the runs in {self.directory} were made by another build or scenario; run `quiclab study run "
                 f"{self.study.name}` again"
             )
-        results = [RunResult.from_json(text) for text in frame["result"]]
+        results = {row["identity"]: row for row in frame.iter_rows(named=True)}
+        runs = {name: sweep.result_of(row["result"], row["series"]) for name, row in results.items()}
         for metric in self.study.metrics:
-            values = [metric.measure(result) for result in results]
-            frame.insert_column(-1, pl.Series(metric.name, values, dtype=pl.Float64))
+            values = [
+                metric.value(runs[row["identity"]], {part.name: row[part.column] for part in self.study.parts})
+                for row in frame.iter_rows(named=True)
+            ]
+            frame.insert_column(-2, pl.Series(metric.name, values, dtype=pl.Float64))
         return frame
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """The table without results, by engine and variant."""
+        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in self.table.drop("result", "series").iter_rows(named=True):
+            found.setdefault((row["engine"], row["variant"]), []).append(row)
+        return found
 
     def samples(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, list[float]]:
         """Return the values of the runs by (configuration, value of each factor); of the study's metric by default."""
-        chosen = self.table.filter((pl.col("engine") == engine) & (pl.col("variant") == variant))
-        columns = ["configuration", *(factor.column for factor in self.study.factors)]
         samples: dict[Key, list[float]] = {}
-        for row in chosen.iter_rows(named=True):
-            samples.setdefault(tuple(row[column] for column in columns), []).append(
-                row[metric or self.study.metric.name]
-            )
+        for row in self._rows.get((engine, variant), []):
+            key = tuple(row[column] for column in self.study.columns)
+            samples.setdefault(key, []).append(row[metric or self.study.metric.name])
         return samples
+
+    def grid(self, engine: str, variant: str = BASE, metric: str = "") -> Grid:
+        """Return the runs of an engine as claims read them; parts of the same runs are resampled together."""
+        seeds: dict[Key, str] = {}
+        for row in self._rows.get((engine, variant), []):
+            key = tuple(row[column] for column in self.study.columns)
+            seeds[key] = seeds.get(key, "") + row["identity"]
+        configurations = tuple(item.name for item in self.study.configurations)
+        return Grid(self._values, configurations, self.samples(engine, variant, metric), seeds)
+
+    @property
+    def _values(self) -> dict[str, tuple[str | int | float, ...]]:
+        """Values of each factor by its short name."""
+        return {factor.name: factor.values for factor in self.study.factors}
 
     def summaries(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, Summary]:
         """Return mean and spread by (configuration, value of each factor); of the study's metric by default."""
@@ -161,8 +187,9 @@ class Evaluation:
     @cached_property
     def missing_anywhere(self) -> int:
         """How many runs of the engines that were used are not done, variants included."""
-        used = set(self.table["engine"].to_list())
-        return sum(1 for job in self.jobs if job.labels["engine"] in used) - self.table.height
+        used = set(self.table.select("engine", "variant").iter_rows())
+        wanted = sum(1 for job in self.jobs if (job.labels["engine"], job.labels["variant"]) in used)
+        return wanted - self.table.height
 
     @cached_property
     def published(self) -> list[PublishedRow]:
@@ -179,24 +206,28 @@ class Evaluation:
         """
         if not self.study.table.engine:
             return read_published(self.study, metric)
-        columns = ["configuration", *(factor.column for factor in self.study.factors)]
         summaries = self.summaries(self.study.table.engine, metric=metric)
         return [
-            PublishedRow(dict(zip(columns, map(str, key), strict=True)), key, _as_printed(summary))
+            PublishedRow(dict(zip(self.study.columns, map(str, key), strict=True)), key, _as_printed(summary))
             for key, summary in summaries.items()
             if not math.isnan(summary.mean)
         ]
 
     def comparisons(self, engine: str, metric: str = "") -> list[Comparison]:
-        """Return the published rows that can be run, each beside its measurement (n = 0 where it is missing).
+        """Return the settings, each with what was published and what was measured there (n = 0 where nothing was).
 
-        Rows without a published value of a further metric are left out.
+        Of further metrics, settings without a published value are left out.
         """
         measured = self.summaries(engine, metric=metric)
         nothing = summarise([])
-        available = {configuration.name for configuration in self.study.configurations}
-        rows = self.reference(metric) if metric else self.published
-        return [Comparison(row, measured.get(row.key, nothing)) for row in rows if row.key[0] in available]
+        published = {row.key: row for row in (self.reference(metric) if metric else self.published)}
+        points = [point for point in self.points if point.engine == engine and point.variant == BASE]
+        keys = [tuple(point.labels[column] for column in self.study.columns) for point in points]
+        return [
+            Comparison(published.get(key) or PublishedRow({}, key, nothing), measured.get(key, nothing))
+            for key in keys
+            if key in published or not metric
+        ]
 
     def criteria(self, engine: str) -> list[Assessment]:
         """Return each criterion of the study with the settings that it judges, beside what was measured."""
@@ -222,33 +253,76 @@ class Evaluation:
             for claim in self.study.claims
         )
 
-    def fidelity(self, engine: str) -> dict[str, Fidelity]:
-        """Return the fidelity of each configuration whose series is complete."""
-        result: dict[str, Fidelity] = {}
+    def fidelity(self, engine: str) -> dict[Key, Fidelity]:
+        """Return the fidelity of each series that is complete, by its configuration and part of the run."""
+        result: dict[Key, Fidelity] = {}
         if not self.study.is_series:
             return result
-        for configuration in self.study.configurations:
-            rows = [item for item in self.comparisons(engine) if item.published.key[0] == configuration.name]
-            if rows and all(math.isfinite(item.measured.mean) for item in rows):
-                result[configuration.name] = assess(
-                    [item.published.summary for item in rows], [item.measured for item in rows]
-                )
+        series: dict[Key, list[Comparison]] = {}
+        for item in self.comparisons(engine):
+            if item.published.summary.n:
+                series.setdefault(self.study.series_key(item.published.key), []).append(item)
+        for key, rows in series.items():
+            if all(math.isfinite(item.measured.mean) for item in rows):
+                result[key] = assess([item.published.summary for item in rows], [item.measured for item in rows])
         return result
 
-    def judgements(self, engine: str) -> list[Judgement]:
+    def beside(self, name: str) -> Evaluation:
+        """Return the evaluation of another study in the same results directory."""
+        if name not in self._beside:
+            found = Evaluation(find(name), self.out)
+            found._beside = self._beside  # they share what they have read
+            self._beside[name] = found
+        return self._beside[name]
+
+    def findings(self, engine: str, variant: str = BASE) -> Resamples:
+        """Return the runs of an engine, and those of other studies, as claims read them.
+
+        Another study is read with the same engine where it has that, or else with its default one; and with the same
+        variant where it has that.
+        """
+
+        def grid(name: str, metric: str) -> Grid:
+            try:
+                other = self.beside(name) if name else self
+                names = [item.name for item in other.study.engines]
+                chosen = engine if engine in names and engine != self.study.default_engine else None
+                variants = [item.name for item in other.study.variants]
+                return other.grid(
+                    engine if not name else chosen or other.study.default_engine,
+                    variant if not name or variant in variants else BASE,
+                    metric,
+                )
+            except QuiclabError:  # no results of that study: nothing was measured
+                return Grid({factor.name: factor.values for factor in find(name).factors}, (), {})
+
+        return Resamples(cache(grid))
+
+    def printed(self) -> Printed:
+        """Return the published tables as claims read them."""
+
+        def rows(name: str, metric: str) -> tuple[Study, list[PublishedRow]]:
+            study = find(name) if name else self.study
+            if study.table.engine:
+                # what a model is compared with is no finding of somebody else, and is not judged
+                return study, self.published if not name and not metric else []
+            return study, read_published(study, "" if metric == study.metric.name else metric)
+
+        def grid(name: str, metric: str) -> Grid:
+            study, found = rows(name, metric)
+            names = tuple(dict.fromkeys(str(row.key[0]) for row in found))
+            factors = {factor.name: factor.values for factor in study.factors}
+            return Grid(factors, names, {row.key: [row.summary.mean] for row in found})
+
+        def deviations(name: str, metric: str) -> dict[Key, float]:
+            return {row.key: row.summary.std for row in rows(name, metric)[1]}
+
+        return Printed(cache(grid), cache(deviations))
+
+    def judgements(self, engine: str, variant: str = BASE) -> list[Judgement]:
         """Return the study's claims with their verdicts."""
-        factors = {factor.name: factor.values for factor in self.study.factors}
-        names = tuple(dict.fromkeys(row.cells["configuration"] for row in self.published))
-        means = {row.key: row.summary.mean for row in self.published}
-        published, nothing = Sample(means, factors, names), Sample({}, factors, names)
-        available = tuple(configuration.name for configuration in self.study.configurations)
-        found = []
-        for claim in self.claims:
-            samples = self.samples(engine, metric=claim.metric)
-            # the means of the table are those of the study's metric only
-            printed = nothing if claim.metric or claim.statistic != "mean" else published
-            found.append(judge(claim, samples, printed, factors, available))
-        return found
+        runs, printed = self.findings(engine, variant), self.printed()
+        return [judge(claim, runs, printed) for claim in self.claims]
 
 
 def _as_printed(summary: Summary) -> Summary:
@@ -271,22 +345,26 @@ def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
     QuiclabError
         If it cannot be read.
     """
+    if not study.table.file:
+        return []
     path = root() / study.table.file
     stem = metric or study.metric.name
     rows = []
     try:
-        for cells in (study.table.read or _rows)(path):
+        for cells in (study.table.read or csv_rows)(path):
             if metric and not cells.get(f"{stem}_mean"):
                 continue
             key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.factors))
-            mean, std, n = float(cells[f"{stem}_mean"]), float(cells[f"{stem}_std"]), int(cells["n_runs"])
+            mean, n = float(cells[f"{stem}_mean"]), int(cells["n_runs"])
+            std = float(cells.get(f"{stem}_std") or "nan")  # of some only the mean is printed
             rows.append(PublishedRow(cells, key, Summary(n, mean, std, mean, mean)))
     except (OSError, KeyError, ValueError) as error:
         raise QuiclabError(f"cannot read the published table {path}: {error}") from error
     return rows
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    """Read a table with a header."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

@@ -86,7 +86,6 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     (mean minus and plus one standard deviation), `std`, `n`.
     """
     study = evaluation.study
-    labels = study.labels
     position = 1 + [factor.name for factor in study.factors].index(figure.x)
     rows = []
 
@@ -95,7 +94,7 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
         rows.append(
             {
                 "x": key[position],
-                "series": labels.get(key[0], key[0]),
+                "series": study.series_label(study.series_key(key)),
                 "source": source,
                 "mean": summary.mean,
                 "low": summary.mean - std,
@@ -128,7 +127,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
     y_title = with_unit(study.metric.label, study.metric.unit)
-    colour = _colours(list(study.labels.values()))
+    colour = _colours(study.series_labels)
     x = alt.X(
         "x:Q",
         title=with_unit(factor.label, factor.unit),

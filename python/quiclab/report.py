@@ -124,7 +124,7 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         labels=study.labels,
         groups=_groups(rows),
         decimals=published_decimals(rows),
-        fidelity=fidelity_rows(evaluation.fidelity(engine)),
+        fidelity=_fidelity(evaluation, engine),
         criteria=criteria_rows(evaluation, engine),
         further=[(metric, compare_rows(evaluation, engine, metric.name)) for metric in study.further],
         claims=[{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judgements],
@@ -136,6 +136,13 @@ def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]])
         dark=_inline_json(figures.DARK),
         bundle=vl_convert.javascript_bundle(BUNDLE),
     )
+
+
+def _fidelity(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return the fidelity of each series with its label."""
+    found = evaluation.fidelity(engine)
+    rows = fidelity_rows(evaluation.study, found)
+    return [{"series": evaluation.study.series_label(key), **row} for key, row in zip(found, rows, strict=True)]
 
 
 def _groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
     from numpy.typing import ArrayLike
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-K = TypeVar("K", bound="Hashable")
-Statistic: TypeAlias = Literal["mean", "median"]
+Statistic: TypeAlias = Literal["mean", "median", "std"]
 """What repeated runs of a setting are reduced to."""
 
 RESAMPLES = 2000
@@ -109,7 +107,7 @@ def pooled_std(deviations: ArrayLike) -> float:
 
 
 def reduced(values: ArrayLike, statistic: Statistic = "mean") -> float:
-    """Reduce repeated runs to one number; NaN without values.
+    """Reduce repeated runs to one number; NaN without values, for a deviation below two.
 
     Parameters
     ----------
@@ -119,51 +117,49 @@ def reduced(values: ArrayLike, statistic: Statistic = "mean") -> float:
         Which number.
     """
     array = np.asarray(values, dtype=np.float64)
-    if not array.size:
-        return math.nan
-    return float(np.mean(array) if statistic == "mean" else np.median(array))
+    return float(_reduced_rows(array[np.newaxis, :], statistic)[0])
+
+
+def _reduced_rows(rows: Array, statistic: Statistic) -> Array:
+    """Reduce each row to one number."""
+    if rows.shape[1] < (2 if statistic == "std" else 1):
+        return np.full(rows.shape[0], math.nan)
+    if statistic == "std":
+        return np.std(rows, axis=1, ddof=1)
+    return np.mean(rows, axis=1) if statistic == "mean" else np.median(rows, axis=1)
 
 
 def bootstrap(
-    samples: Mapping[K, Sequence[float]],
-    resamples: int = RESAMPLES,
-    seed: int = BOOTSTRAP_SEED,
-    statistic: Statistic = "mean",
-) -> dict[K, Array]:
-    """Resample the runs of each setting with replacement.
-
-    Settings are resampled independently of one another, in the order of the mapping.
+    values: ArrayLike, name: str, resamples: int = RESAMPLES, statistic: Statistic = "mean", seed: int = BOOTSTRAP_SEED
+) -> Array:
+    """Reduce all runs of a setting, and then resamples of them with replacement.
 
     Parameters
     ----------
-    samples
-        Values of the runs of each setting, each of shape (n,), n >= 1.
+    values
+        Values of the runs, shape (n,).
+    name
+        What the choice of runs is drawn from, beside the seed: settings of one name and number of runs are resampled
+        alike, others independently.
     resamples
         Number of resamples B.
-    seed
-        Seed of the generator.
     statistic
         What each resample is reduced to.
+    seed
+        Seed of the generator.
 
     Returns
     -------
-    dict
-        Mean or median of each resample for each setting, shape (B,).
+    Array
+        Shape (1 + B,): of all runs, then of each resample; NaN without values.
     """
-    generator = np.random.Generator(np.random.PCG64(seed))
-    found: dict[K, Array] = {}
-    for key, values in samples.items():
-        array = np.asarray(values, dtype=np.float64)
-        picks = array[generator.integers(0, array.size, size=(resamples, array.size))]
-        found[key] = np.mean(picks, axis=1) if statistic == "mean" else np.median(picks, axis=1)
-    return found
-
-
-def bootstrap_means(
-    samples: Mapping[K, Sequence[float]], resamples: int = RESAMPLES, seed: int = BOOTSTRAP_SEED
-) -> dict[K, Array]:
-    """Return the mean of each resample for each setting, as `bootstrap` makes them."""
-    return bootstrap(samples, resamples, seed)
+    array = np.asarray(values, dtype=np.float64)
+    if not array.size:
+        return np.full(1 + resamples, math.nan)
+    words = np.frombuffer(hashlib.sha256(name.encode()).digest()[:16], dtype="<u4").tolist()
+    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+    picks = generator.integers(0, array.size, size=(resamples, array.size))
+    return np.concatenate([_reduced_rows(array[np.newaxis, :], statistic), _reduced_rows(array[picks], statistic)])
 
 
 def relative_difference(value: float, reference: float) -> float:

@@ -12,7 +12,7 @@ import os
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
@@ -21,7 +21,9 @@ from quiclab.errors import QuiclabError, RequestError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-SHARD_SCHEMA = {"identity": pl.String, "result": pl.String}
+SHARD_SCHEMA = {"identity": pl.String, "result": pl.String, "series": pl.Binary}
+Row: TypeAlias = "tuple[str, str, bytes | None]"
+"""Identity and result of a run, and the time series that are kept of it."""
 SHARD_NAMES = "[0-9]" * 6 + ".parquet"  # not what a user puts beside them, such as a copy
 
 
@@ -104,13 +106,13 @@ class Store:
             finally:
                 self._held = False
 
-    def append(self, rows: list[tuple[str, str]]) -> None:
+    def append(self, rows: list[Row]) -> None:
         """Add finished runs as one shard.
 
         Parameters
         ----------
         rows
-            Identity and result JSON of each run.
+            Identity and result JSON of each run, and the time series that are kept of it.
         """
         if rows:
             numbers = [int(path.stem) for path in self._files()]
@@ -121,12 +123,12 @@ class Store:
         """Return the identity of every run that is stored."""
         return {identity for path in self._files() for identity in self._read(path, ["identity"])["identity"]}
 
-    def results(self, identities: Collection[str]) -> dict[str, str]:
-        """Return the result JSON of the runs asked for, as far as they are stored."""
-        found: dict[str, str] = {}
+    def results(self, identities: Collection[str]) -> dict[str, tuple[str, bytes | None]]:
+        """Return result JSON and kept time series of the runs asked for, as far as they are stored."""
+        found: dict[str, tuple[str, bytes | None]] = {}
         for path in self._files():
-            rows = self._read(path, ["identity", "result"]).filter(pl.col("identity").is_in(list(identities)))
-            found.update(zip(rows["identity"], rows["result"], strict=True))
+            rows = self._read(path, list(SHARD_SCHEMA)).filter(pl.col("identity").is_in(list(identities)))
+            found.update((identity, (result, series)) for identity, result, series in rows.iter_rows())
         return found
 
     def _files(self) -> list[Path]:
@@ -135,9 +137,12 @@ class Store:
     @staticmethod
     def _read(path: Path, columns: list[str]) -> pl.DataFrame:
         try:
-            return pl.read_parquet(path, columns=columns)
+            there = pl.read_parquet_schema(path)
+            frame = pl.read_parquet(path, columns=[name for name in columns if name in there])
         except (OSError, pl.exceptions.PolarsError) as error:
             raise QuiclabError(f"cannot read {path}: {error}; delete it to run its part again") from error
+        # shards of before series were kept have no such column
+        return frame.with_columns(pl.lit(None, SHARD_SCHEMA[name]).alias(name) for name in columns if name not in there)
 
 
 def _sync_directory(directory: Path) -> None:

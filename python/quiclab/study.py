@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.errors import RequestError
 
@@ -36,11 +36,24 @@ def with_unit(label: str, unit: str) -> str:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One series of a study: a setting that the figures show in a colour of its own."""
+    """One series of a study: a setting that the figures show in a colour of its own.
+
+    Attributes
+    ----------
+    name, label
+        Its name in tables, and in figures.
+    changes
+        What it changes in the scenario, after what the engine changes; or a function from what engine and factors
+        change to all that is changed.
+    engine
+        What tables call the stack that it names itself, whichever engine the study runs with: the TCP beside several
+        QUIC stacks.
+    """
 
     name: str
     label: str
-    changes: Changes
+    changes: Changes | Callable[[Changes], Changes]
+    engine: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,7 @@ class Factor:
     values
         The grid, in its order.
     changes
-        What a value changes in the scenario.
+        What a value changes in the scenario; `None` if it names a part of each run, such as one of its flows.
     """
 
     name: str
@@ -75,17 +88,30 @@ class Factor:
     label: str
     unit: str
     values: tuple[Value, ...]
-    changes: Callable[[Value], Changes]
+    changes: Callable[[Value], Changes] | None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured in a run; `name` carries the unit as a suffix and is the stem of the result columns."""
+    """What is measured in a run; `name` carries the unit as a suffix and is the stem of the result columns.
+
+    Attributes
+    ----------
+    measure
+        From a run to the value; it gets the part of the run, too, if the metric is one `of` a part.
+    of
+        Short name of the factor that names the part.
+    """
 
     name: str
     label: str
     unit: str
-    measure: Callable[[RunResult], float]
+    measure: Callable[..., float]
+    of: str = ""
+
+    def value(self, result: RunResult, parts: Mapping[str, Value]) -> float:
+        """Measure a run, or a part of it; `parts` has the value of each factor that names one."""
+        return self.measure(result, parts[self.of]) if self.of else self.measure(result)
 
 
 @dataclass(frozen=True)
@@ -105,6 +131,8 @@ class Table:
         Other files that `read` needs.
     engine
         Engine of the study whose runs are the reference; `file` is empty then.
+
+    Without file and engine there is nothing to compare with: the source shows a figure, or says it in words.
     """
 
     file: str
@@ -146,12 +174,22 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Variant:
-    """Another reading of the description, shown beside and never in the score."""
+    """Another reading of the description, shown beside and never in the score.
+
+    Attributes
+    ----------
+    name, label, reason
+        What it is called, and why one may read it so.
+    changes
+        What it changes in each setting; or a function from what the setting changes already to all that it changes.
+    runs
+        Bound of the repetitions.
+    """
 
     name: str
     label: str
     reason: str
-    changes: Changes
+    changes: Changes | Callable[[Changes], Changes]
     runs: int
 
 
@@ -171,6 +209,8 @@ class Engine:
         Stack of the sim lane that the build must have; by default the one of the same name.
     stacks
         Programs that stand for stacks which a configuration names: the name of a stack, and that of the program.
+    configurations
+        Those that it runs; all by default.
     """
 
     name: str
@@ -178,11 +218,55 @@ class Engine:
     lane: Lane | None = None
     needs: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
+    configurations: tuple[str, ...] = ()
 
     @property
     def lane_name(self) -> str:
         """The lane as in tables: `sim` or `kernel`."""
         return "sim" if self.lane is None else "kernel"
+
+
+@dataclass(frozen=True)
+class Model:
+    """An estimate of the metric without simulation.
+
+    Attributes
+    ----------
+    label
+        Its name in figures.
+    source
+        Where its derivation is.
+    estimate
+        From configuration and value of each factor to the metric; `None` where it says nothing.
+    """
+
+    label: str
+    source: str
+    estimate: Callable[[str, Mapping[str, Value]], float | None]
+
+
+@dataclass(frozen=True)
+class View:
+    """A figure of single runs of a study, which the report makes again with what the figure needs recorded.
+
+    Attributes
+    ----------
+    title, source, caption
+        As of a figure.
+    shown
+        The settings, each with its label: configuration and value of each swept factor by its short name.
+    changes
+        What the runs record or change beside.
+    draw
+        From label and result of each run to a chart declaration.
+    """
+
+    title: str
+    source: str
+    caption: str
+    shown: Mapping[str, tuple[str, Mapping[str, Value]]]
+    changes: Changes
+    draw: Callable[[Mapping[str, RunResult]], Any]
 
 
 @dataclass(frozen=True)
@@ -234,6 +318,15 @@ class Study:
         Published configurations that cannot be run yet, with the reason.
     criteria
         How close to the table the results have to be.
+    kept_series
+        Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
+        the scenario samples them.
+    describe
+        Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
+    model
+        An estimate without simulation that figures show as a line of its own.
+    views
+        Figures of single runs, made again for the report.
     """
 
     name: str
@@ -257,6 +350,25 @@ class Study:
     seed: int = 1
     further: tuple[Metric, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    kept_series: tuple[str, ...] = ()
+    describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
+    model: Model | None = None
+    views: tuple[View, ...] = ()
+
+    @property
+    def swept(self) -> tuple[Factor, ...]:
+        """Factors that change the scenario."""
+        return tuple(factor for factor in self.factors if factor.changes is not None)
+
+    @property
+    def parts(self) -> tuple[Factor, ...]:
+        """Factors that name a part of each run."""
+        return tuple(factor for factor in self.factors if factor.changes is None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that make the key of a setting."""
+        return ("configuration", *(factor.column for factor in self.factors))
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -266,7 +378,25 @@ class Study:
     @property
     def is_series(self) -> bool:
         """Whether its results are series over one number, which have a shape, a knee and an optimum."""
-        return len(self.factors) == 1 and not any(isinstance(value, str) for value in self.factors[0].values)
+        return len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
+
+    def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
+        """Return which series a setting belongs to: its configuration, and the part of the run."""
+        parts = [value for factor, value in zip(self.factors, key[1:], strict=False) if factor.changes is None]
+        return (key[0], *parts)
+
+    def series_label(self, key: Sequence[Value]) -> str:
+        """Return the name of a series in figures, from its key."""
+        parts = [str(value) for value in key[1:]]
+        if parts and len(self.configurations) == 1:
+            return ", ".join(parts)
+        return ", ".join([self.labels.get(str(key[0]), str(key[0])), *parts])
+
+    @property
+    def series_labels(self) -> list[str]:
+        """Names of all series, in the order of the study."""
+        keys = [(name, *parts) for name in self.labels for parts in product(*(part.values for part in self.parts))]
+        return [self.series_label(key) for key in keys]
 
     @property
     def default_engine(self) -> str:
@@ -287,6 +417,11 @@ class Study:
     def engine(self, name: str) -> Engine:
         """Return an engine of the study by its name."""
         return next(engine for engine in self.engines if engine.name == name)
+
+    def engine_of(self, engine: str, configuration: str) -> str:
+        """Return what tables call the stack of a configuration when the study runs with an engine."""
+        named = next(item.engine for item in self.configurations if item.name == configuration)
+        return named if named and self.engine(engine).lane is None else engine
 
     def engines_of(self, lane: str, choice: str) -> tuple[str, ...]:
         """Read `--engines` as `chosen_engines` does, among the engines of one lane.
@@ -333,8 +468,29 @@ class Study:
         """Add the engine that the others are compared with, if there is one, in the order of the study."""
         return tuple(engine.name for engine in self.engines if engine.name in (*engines, self.table.engine))
 
+    def chosen_variants(self, choice: str) -> tuple[str, ...]:
+        """Read `--variants`: `none`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have a variant of that name.
+        """
+        names = tuple(variant.name for variant in self.variants)
+        if choice in ("none", "all"):
+            return names if choice == "all" else ()
+        chosen = tuple(name.strip() for name in choice.split(","))
+        for name in chosen:
+            if name not in names:
+                raise RequestError(f"study {self.name} has no variant `{name}`; it has {', '.join(names) or 'none'}")
+        return chosen
+
     def points(
-        self, engines: tuple[str, ...], runs: int | None = None, only: Mapping[str, tuple[str, ...]] | None = None
+        self,
+        engines: tuple[str, ...],
+        runs: int | None = None,
+        only: Mapping[str, tuple[str, ...]] | None = None,
+        variants: tuple[str, ...] | None = None,
     ) -> Iterator[Point]:
         """List the settings to run: each engine as published, then the variants with the default engine.
 
@@ -346,6 +502,8 @@ class Study:
             Repetitions of each setting; the study's own number by default. Bounds of engines and variants hold.
         only
             Values to keep, by `configuration`, `variant`, `engine` or the name or column of a factor.
+        variants
+            Names of variants; all by default.
 
         Raises
         ------
@@ -354,17 +512,18 @@ class Study:
         """
         keep = self._checked(only or {})
         count = runs or self.runs
-        plans: list[tuple[str, str, int, Changes]] = []
+        plans: list[tuple[str, str, int, Changes | Callable[[Changes], Changes]]] = []
         chosen = [engine for engine in self.engines if engine.name in engines]
         plans += [(engine.name, BASE, min(count, engine.runs or count), {}) for engine in chosen]
         if self.default_engine in engines:
             plans += [
                 (self.default_engine, variant.name, min(count, variant.runs), variant.changes)
                 for variant in self.variants
+                if variants is None or variant.name in variants
             ]
         found = False
         for engine_name, variant_name, repetitions, changes in plans:
-            for configuration in self.configurations:
+            for configuration in self._configurations_of(engine_name):
                 for values in product(*(factor.values for factor in self.factors)):
                     point = self._point(engine_name, variant_name, configuration, values, changes, repetitions)
                     if all(str(point.labels[key]) in allowed for key, allowed in keep.items()):
@@ -374,21 +533,28 @@ class Study:
             wanted = ", ".join(f"{key}={'|'.join(values)}" for key, values in keep.items())
             raise RequestError(f"no setting of {self.name} has {wanted}")
 
+    def _configurations_of(self, engine: str) -> tuple[Configuration, ...]:
+        names = self.engine(engine).configurations
+        return tuple(item for item in self.configurations if not names or item.name in names)
+
     def _point(
         self,
         engine: str,
         variant: str,
         configuration: Configuration,
         values: tuple[Value, ...],
-        changes: Changes,
+        changes: Changes | Callable[[Changes], Changes],
         runs: int,
     ) -> Point:
-        merged: dict[str, object] = {**self.engine_changes(engine), **configuration.changes}
+        merged: dict[str, object] = dict(self.engine_changes(engine))
+        if not callable(configuration.changes):
+            merged.update(configuration.changes)
         labels: dict[str, Value] = {}
         for factor, value in zip(self.factors, values, strict=True):
             labels[factor.column] = value
-            merged.update(factor.changes(value))
-        merged.update(changes)
+            merged.update(factor.changes(value) if factor.changes is not None else {})
+        for further in (configuration.changes if callable(configuration.changes) else {}, changes):
+            merged = dict(further(merged)) if callable(further) else {**merged, **further}
         programs = self.engine(engine).stacks
         for path, stack in merged.items():
             if path.endswith(".stack"):

@@ -18,10 +18,11 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 import polars as pl
 
@@ -29,9 +30,9 @@ from quiclab.errors import QuiclabError
 from quiclab.inputs import fingerprint
 from quiclab.native import build_id
 from quiclab.progress import SweepProgress
-from quiclab.result import run
+from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
-from quiclab.store import Store
+from quiclab.store import Row, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
 INTERRUPT_POLL_S = 0.25
+
+Work: TypeAlias = "tuple[str | None, bytes | None, str]"
+"""Result as JSON and its series, or `None` and why there is none."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Job:
         Directory that files named in the scenario are relative to.
     lane
         How it runs in the kernel lane; None for the sim lane.
+    series
+        Metrics of time series that are kept with the result.
     """
 
     labels: Mapping[str, str | int | float]
@@ -69,6 +75,7 @@ class Job:
     replay: str
     base_dir: str = "."
     lane: Lane | None = None
+    series: tuple[str, ...] = ()
 
     @property
     def identity(self) -> str:
@@ -76,7 +83,7 @@ class Job:
         scenario = json.loads(self.scenario)
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
         builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
-        lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir))]
+        lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir)), *self.series]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
@@ -210,7 +217,8 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The labels of the jobs, then `seed`, `identity`, `digest` and `result` (JSON); one row a stored run.
+        The labels of the jobs, then `seed`, `identity`, `digest`, `result` (JSON) and `series` (the time series that
+        are kept, as bytes); one row a stored run.
     """
     identities = [job.identity for job in jobs]
     results = Store(directory).results(set(identities))
@@ -219,13 +227,31 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
             **job.labels,
             "seed": job.seed,
             "identity": identity,
-            "digest": str(json.loads(results[identity])["digest"]),
-            "result": results[identity],
+            "digest": str(json.loads(results[identity][0])["digest"]),
+            "result": results[identity][0],
+            "series": results[identity][1],
         }
         for job, identity in zip(jobs, identities, strict=True)
         if identity in results
     ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.with_columns(pl.col("series").cast(pl.Binary)) if rows else frame
+
+
+def result_of(text: str, series: bytes | None) -> RunResult:
+    """Return a stored run, with the time series that were kept of it."""
+    result = RunResult.from_json(text)
+    return result if series is None else replace(result, series=pl.read_ipc(BytesIO(series)))
+
+
+def _kept(result: RunResult, metrics: tuple[str, ...]) -> bytes | None:
+    """Return the time series of some metrics as bytes."""
+    if not metrics or result.series.is_empty():
+        return None
+    buffer = BytesIO()
+    names = pl.col(pl.Categorical).cast(pl.String)
+    result.series.with_columns(names).filter(pl.col("metric").is_in(metrics)).write_ipc(buffer, compression="zstd")
+    return buffer.getvalue()
 
 
 class _Interrupt:
@@ -255,11 +281,11 @@ class _Flusher:
 
     def __init__(self, store: Store, runs: int, seconds: float, on_flush: Callable[[], None] | None) -> None:
         self.store, self.runs, self.seconds, self.on_flush = store, runs, seconds, on_flush
-        self.rows: list[tuple[str, str]] = []
+        self.rows: list[Row] = []
         self.last = time.monotonic()
 
-    def add(self, identity: str, result: str) -> None:
-        self.rows.append((identity, result))
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
         if len(self.rows) >= self.runs:
             self.flush()
 
@@ -298,27 +324,27 @@ def _run_all(
     pending: Mapping[str, Job], workers: int, outcome: Outcome, progress: SweepProgress, flusher: _Flusher
 ) -> None:
     queue = iter(pending.items())
-    running: dict[Future[tuple[str | None, str]], tuple[str, Job]] = {}
+    running: dict[Future[Work], tuple[str, Job]] = {}
 
     def submit(pool: ProcessPoolExecutor) -> None:
         # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
         while len(running) < workers + 1 and (item := next(queue, None)) is not None:
             identity, job = item
-            running[pool.submit(_work, job.scenario, job.seed, job.base_dir, job.lane)] = (identity, job)
+            running[pool.submit(_work, job.scenario, job.seed, job.base_dir, job.lane, job.series)] = (identity, job)
 
-    def settle(futures: set[Future[tuple[str | None, str]]]) -> None:
+    def settle(futures: set[Future[Work]]) -> None:
         for future in futures:
             identity, job = running.pop(future)
             if future.cancelled():
                 continue
-            result, reason = future.result()
+            result, series, reason = future.result()
             if result is None:
                 outcome.failures.append((job, reason))
                 progress.line(f"failed: {reason}; replay with: {job.replay}")
             else:
                 outcome.executed += 1
                 outcome.done += 1
-                flusher.add(identity, result)
+                flusher.add((identity, result, series))
             progress.advance()
 
     try:
@@ -363,18 +389,18 @@ def _start_worker() -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def _work(scenario: str, seed: int, base_dir: str, lane: Lane | None) -> tuple[str | None, str]:
-    """Run once; returns the result as JSON, or `None` and the reason."""
+def _work(scenario: str, seed: int, base_dir: str, lane: Lane | None, series: tuple[str, ...]) -> Work:
+    """Run once; returns the result as JSON and the series to keep, or `None` and the reason."""
     parsed = Scenario.from_dict(json.loads(scenario))
     try:
         result = run(parsed, seed, base_dir=base_dir) if lane is None else lane.run(parsed, seed, base_dir=base_dir)
     except QuiclabError as error:
-        return None, error.sentence
+        return None, None, error.sentence
     if problem := result.not_a_result:
-        return None, problem
+        return None, None, problem
     for name, flow in result.flows.items():
         if flow.failed:
-            return None, f"flow `{name}` failed after {flow.delivered_bytes} bytes"
+            return None, None, f"flow `{name}` failed after {flow.delivered_bytes} bytes"
         if not flow.completed and parsed.until in (None, "workloads_done"):
-            return None, f"flow `{name}` did not finish within {parsed.duration}"
-    return result.to_json(), ""
+            return None, None, f"flow `{name}` did not finish within {parsed.duration}"
+    return result.to_json(), _kept(result, series), ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
+import json
 import typing
 from collections.abc import Mapping
 from functools import cache
@@ -83,21 +84,16 @@ def with_value(plain: Mapping[str, Any], path: str, value: Any, above: str = "")
     return copy
 
 
-def flattened(path: str, value: Any) -> list[tuple[str, str]]:
-    """Write a change as `--set` pairs of path and TOML value; tables become one pair for each entry."""
-    if isinstance(value, Mapping):
-        return [pair for key, item in value.items() for pair in flattened(f"{path}.{key}", item)]
-    return [(path, toml_value(value))]
-
-
-def toml_value(value: Any) -> str:
-    """Write a plain value as TOML; a text stays bare, as `--set` takes it."""
+def toml_value(value: Any, *, inside: bool = False) -> str:
+    """Write a plain value as TOML; a text stays bare, as `--set` takes it, but `inside` of a table or list."""
     if isinstance(value, str):
-        return value
+        return json.dumps(value, ensure_ascii=False) if inside else value
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {toml_value(item, inside=True)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(f'"{item}"' if isinstance(item, str) else toml_value(item) for item in value) + "]"
+        return "[" + ", ".join(toml_value(item, inside=True) for item in value) + "]"
     return str(value)
 
 

@@ -1,0 +1,315 @@
+"""What the studies of QUIC over Dual Connectivity share: sources, ends, configurations, assumptions, readings."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from quiclab.scenario import Host
+from quiclab.study import Assumption, Changes, Configuration, Engine, Value, Variant
+
+THESIS = "thesis"
+PAPER = "paper"
+SOURCE = (
+    "D. Hasselquist, QUIC over Dual Connectivity, thesis, Linköping University, 2020; "
+    "D. Hasselquist et al., QUIC over Dual Connectivity, Computer Networks 219, 2022"
+)
+SCENARIO = "scenarios/dual_connectivity.toml"
+REFERENCE = "reference/dual_connectivity"
+FLOWS = ("dc", "sc1", "sc2")
+
+DEFAULT_BUFFER_BYTES, LARGE_BUFFER_BYTES, TCP_BUFFER_BYTES = 212_992, 33_554_432, 131_072
+COST_OF_A_DATAGRAM = "100 us"
+PROFILES = {"aioquic": "aioquic-0.8.8", "ngtcp2": "ngtcp2-2020"}
+TCP_PROFILES = ("linux-5.3", "linux-4.15")
+"""Server and client of the testbed ran Linux 5.3 and 4.15."""
+
+
+def host(receive_buffer_bytes: int, cost: str = COST_OF_A_DATAGRAM) -> Host:
+    """Return the client's host: its socket buffer, and what a datagram costs its process."""
+    return Host(
+        receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters"
+    )
+
+
+def quic_flow(engine: str, link: str, impl: str = "aioquic", control: str = "newreno") -> dict[str, object]:
+    """Return a QUIC flow over a bearer or link with an engine at both ends, datagrams and first window as logged."""
+    end: dict[str, object] = {"datagram_size": "1280 B"}
+    sender: dict[str, object] = {**end, "congestion_control": control}
+    if engine == "lab-quic":
+        end["profile"] = sender["profile"] = PROFILES[impl]
+    else:
+        sender["initial_window"] = "12800 B"
+    return {"stack": engine, "down": [link], "up": ["up1"], "sender": sender, "receiver": {**end, "host": "client"}}
+
+
+def tcp_flow(link: str, control: str = "newreno") -> dict[str, object]:
+    """Return a flow of HTTP/2 over TLS 1.3 over Linux' TCP, whose segments have the size of the QUIC datagrams."""
+    end: dict[str, object] = {"tcp": {"mss": "1280 B"}, "tls": {"version": "1.3"}}
+    return {
+        "stack": "lab-tcp",
+        "down": [link],
+        "up": ["up1"],
+        "sender": {**end, "profile": TCP_PROFILES[0], "congestion_control": control},
+        "receiver": {**end, "profile": TCP_PROFILES[1]},
+    }
+
+
+def file_over(transport: str, size: str) -> dict[str, object]:
+    """Return the workload of a file: a plain download over QUIC, HTTP/2 over TCP."""
+    if transport == "tcp":
+        return {"kind": "page", "html": size, "objects": []}
+    return {"kind": "download", "size": size}
+
+
+def alone(engine: str, impl: str = "aioquic", control: str = "newreno") -> Changes:
+    """Run one QUIC flow over the bearer."""
+    return {"flows.dc": {**quic_flow(engine, "dc", impl, control), "workload": file_over("quic", "100 MB")}}
+
+
+def client(receive_buffer_bytes: int) -> Changes:
+    """Run the client on a host with this socket buffer."""
+    return {"hosts.client": host(receive_buffer_bytes)}
+
+
+def tcp(control: str = "newreno") -> Callable[[Changes], Changes]:
+    """Run TCP in place of the QUIC flow, with the same file."""
+
+    def replaced(changes: Changes) -> Changes:
+        size = str(changes.get("flows.dc.workload.size", "100 MB"))
+        others = {path: value for path, value in changes.items() if not path.startswith("flows.dc.")}
+        return {**others, "flows.dc": {**tcp_flow("dc", control), "workload": file_over("tcp", size)}}
+
+    return replaced
+
+
+DEFAULT_BUFFER = Configuration("quic_default_buffer", "QUIC, default buffer", client(DEFAULT_BUFFER_BYTES))
+LARGE_BUFFER = Configuration("quic_large_buffer", "QUIC, large buffer", client(LARGE_BUFFER_BYTES))
+TCP = Configuration("tcp", "TCP", tcp(), engine="lab-tcp")
+CONFIGURATIONS = (DEFAULT_BUFFER, LARGE_BUFFER, TCP)
+QUIC = (DEFAULT_BUFFER.name, LARGE_BUFFER.name)
+ENGINES = (Engine("lab-quic"), Engine("quinn"), Engine("noq"), Engine("aioquic", runs=3))
+
+
+def split(share_on_link_1: Value) -> Changes:
+    """Divide each batch between the links by percent."""
+    share = int(share_on_link_1)
+    return {"bearers.dc.shares": [share, 100 - share]}
+
+
+def rates(ratio: Value, sum_mbps: float = 40.0) -> Changes:
+    """Give the links rates of a ratio to one with a constant sum."""
+    first, second = apart(ratio, sum_mbps)
+    return {"links.down1.rate": f"{first:.6f} Mbit/s", "links.down2.rate": f"{second:.6f} Mbit/s"}
+
+
+def delays(ratio: Value, sum_ms: float) -> Changes:
+    """Give the links delays of a ratio to one with a constant sum, each with a tenth of it as deviation."""
+    first, second = apart(ratio, sum_ms)
+    return {**delay("down1", first), **delay("down2", second)}
+
+
+def delay(link: str, mean_ms: float, deviation_ms: float | None = None) -> Changes:
+    """Give a link a normal delay; its deviation is a tenth of it by default."""
+    deviation = 0.1 * mean_ms if deviation_ms is None else deviation_ms
+    kind = "normal" if deviation else "constant"
+    spread = {"deviation": f"{deviation:.6f} ms"} if deviation else {}
+    return {f"links.{link}.delay": {"mean": f"{mean_ms:.6f} ms", **spread, "distribution": kind, "reorder": True}}
+
+
+def of_client(**fields: str) -> Callable[[Changes], Changes]:
+    """Change the host of a QUIC client; TCP has none."""
+
+    def changed(changes: Changes) -> Changes:
+        given = {f"hosts.client.{name}": value for name, value in fields.items()}
+        return {**changes, **given} if "hosts.client" in changes else changes
+
+    return changed
+
+
+def without_jitter(changes: Changes) -> Changes:
+    """Give all links constant delays: those that a setting has given them, or 10 ms."""
+    constant: dict[str, object] = dict(changes)
+    for link in ("down1", "down2", "up1"):
+        given = changes.get(f"links.{link}.delay")
+        constant[f"links.{link}.delay"] = given["mean"] if isinstance(given, Mapping) else "10 ms"
+    return constant
+
+
+def apart(ratio: Value, total: float) -> tuple[float, float]:
+    """Divide a sum in the ratio to one."""
+    first = total * float(ratio) / (1 + float(ratio))
+    return first, total - first
+
+
+def loss(percent: Value) -> Changes:
+    """Lose packets of both downlinks at random, each for itself."""
+    return {f"links.{link}.loss": f"{percent} %" for link in ("down1", "down2")} if float(percent) else {}
+
+
+ASSUMPTIONS = (
+    Assumption(
+        "QUIC is lab-quic with the profile aioquic-0.8.8 and NewReno at both ends: datagrams of 1280 bytes, a first "
+        "window of ten of them.",
+        "The sources speak draft 27, which is that of aioquic 0.8.8; recovery and congestion control of 0.8.8 and 0.9.0 "
+        "are the same bytes. The values are those of its sample log.",
+    ),
+    Assumption(
+        "TCP is lab-tcp with Reno, the profiles of the testbed's kernels (server 5.3, client 4.15), HTTP/2 over TLS "
+        "1.3, and segments of 1280 bytes, options included.",
+        "The sources name the kernels and clamp the segment size.",
+    ),
+    Assumption(
+        f"Receiving a datagram costs the QUIC client {COST_OF_A_DATAGRAM.replace('us', 'µs')} of CPU time.",
+        "Measured with unmodified aioquic in the kernel lane (`quiclab kernel host aioquic`): 103 µs a receiving call, "
+        "one datagram each. The sources do not give a cost; variants bound it.",
+    ),
+    Assumption(
+        "The socket buffer is charged as Linux does: each datagram counts with the buffer that holds it. What was read "
+        "is given back in steps of a quarter of the buffer.",
+        "The sources name the kernel parameter (rmem_default 212992 or 33554432 bytes), which is in these units. The "
+        "client's kernel 4.15.0-74 has commit 0d4a6608f68c and not its revert of January 2020.",
+    ),
+    Assumption(
+        "The queue of each downlink holds exactly 100 packets, the one in service included; the delay follows it and "
+        "has no limit of its own.",
+        "That is how the kernels of the testbed applied the printed limit of the rate stage.",
+    ),
+    Assumption(
+        "Links serialise the IP packet and 14 bytes of Ethernet header.",
+        "The published emulation shapes by the length that includes the Ethernet header.",
+    ),
+    Assumption(
+        "Delays are normal with a deviation of a tenth of the mean for each packet, and packets overtake one another.",
+        "This is the printed command for 10 ms, and the printed rule for other delays; it holds for the uplink, too.",
+    ),
+    Assumption(
+        "A share of s % sends the first s packets of a batch of 100 over link 1 and the others over link 2.",
+        "From the description of the proxy: a counter runs through the batch.",
+    ),
+)
+
+LIMITS = (
+    "Radio and MAC are not modelled: Dual Connectivity is the packet layer only.",
+    "The two proxies cost no time: their published cost (about 1 ms each) is part of the links in "
+    "dual_connectivity/proxy only.",
+    "Deviations between runs come from the drawn delays and losses alone; a testbed has more sources.",
+)
+
+VARIANTS = (
+    Variant(
+        "slow_receiver",
+        "300 µs per datagram",
+        "At the rate of both links a process has 290 µs for a datagram: the slowest that the large buffer admits.",
+        of_client(receive_datagram="300 us"),
+        runs=3,
+    ),
+    Variant(
+        "fast_receiver",
+        "35 µs per datagram",
+        "What aioquic takes for a packet without system calls.",
+        of_client(receive_datagram="35 us"),
+        runs=3,
+    ),
+    Variant(
+        "memory_at_once",
+        "socket memory free when read",
+        "Kernels before 4.10, and nearly so those from 5.5 on.",
+        of_client(memory_return="at_once"),
+        runs=3,
+    ),
+    Variant(
+        "queue_81",
+        "81 packets of queue",
+        "What kernels from 6.12 on leave of `limit 100`, because the delay stage's packets count, too.",
+        {"links.down1.queue.packets": 81, "links.down2.queue.packets": 81},
+        runs=3,
+    ),
+    Variant(
+        "timer_190",
+        "t-Reordering 190 ms",
+        "The 200 ms counted from when the missing packet would have come, not from the first one after the gap.",
+        {"bearers.dc.reordering.timer": "190 ms"},
+        runs=3,
+    ),
+    Variant(
+        "proxy_cost",
+        "1 ms per proxy",
+        "The two proxies add the published 2 ms to the round trip.",
+        delay("up1", 12.0, 1.0),
+        runs=3,
+    ),
+    Variant(
+        "no_jitter",
+        "constant delays",
+        "The printed 1 ms is left out in two of the experiments; here everywhere.",
+        without_jitter,
+        runs=3,
+    ),
+)
+
+
+def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
+    """Return the columns of the published tables for a setting, from its resolved scenario."""
+    flow, bearer = scenario["flows"]["dc"], scenario["bearers"].get("dc")
+    configuration = str(labels["configuration"])
+    is_tcp = configuration.startswith("tcp")
+    columns: dict[str, object] = {
+        "configuration": configuration,
+        "impl": "linux_tcp" if is_tcp else "ngtcp2" if "ngtcp2" in str(flow["sender"].get("profile")) else "aioquic",
+        "cc": flow["sender"]["congestion_control"],
+        "recv_buffer_default_bytes": TCP_BUFFER_BYTES
+        if is_tcp
+        else DEFAULT_BUFFER_BYTES
+        if "default" in configuration
+        else LARGE_BUFFER_BYTES,
+    }
+    if bearer is not None:
+        shares = bearer.get("shares") or [1, 1]
+        percent = [round(100 * share / sum(shares), 2) for share in shares]
+        columns |= {
+            "dc_batch_packets": bearer["batch_packets"],
+            "link1_share_percent": plain(percent[0]),
+            "link2_share_percent": plain(percent[-1]),
+        }
+    for number, name in enumerate(("down1", "down2"), 1):
+        if name in scenario["links"] and isinstance(scenario["links"][name]["rate"], str):
+            columns[f"link{number}_rate_mbps"] = amount(scenario["links"][name]["rate"])
+    for number, name in enumerate(("down1", "down2"), 1):
+        if name in scenario["links"]:
+            columns[f"link{number}_delay_ms"] = amount(mean_delay(scenario["links"][name]))
+    lost = scenario["links"]["down1"].get("loss")
+    columns |= {
+        "loss_percent_per_link": round(100 * float(probability(lost)), 6),
+        "duplicate": bearer is not None and bearer["mode"] == "duplicate",
+        "file_size_mb": amount(flow["workload"].get("size") or flow["workload"]["html"], "MB"),
+    }
+    return columns
+
+
+def mean_delay(link: Mapping[str, Any]) -> str:
+    """Return the mean delay of a resolved link."""
+    delay = link["delay"]
+    return str(delay["mean"] if isinstance(delay, Mapping) else delay)
+
+
+def plain(value: float) -> float | int:
+    """Return a whole number as one."""
+    return int(value) if value == int(value) else value
+
+
+def amount(text: str, unit: str = "") -> float:
+    """Read a resolved quantity: Mbit/s, ms or MB."""
+    number, given = text.split()
+    factors = {"ms": 1.0, "us": 1e-3, "ns": 1e-6, "s": 1e3, "Mbit/s": 1.0, "kbit/s": 1e-3, "bit/s": 1e-6, "Gbit/s": 1e3}
+    factors |= {"MB": 1.0, "kB": 1e-3, "B": 1e-6, "GB": 1e3}
+    value = round(float(number) * factors[given], 4)
+    return plain(value) if unit else value
+
+
+def probability(loss: object) -> float:
+    """Return the probability of independent loss of a resolved link."""
+    if loss is None:
+        return 0.0
+    if isinstance(loss, Mapping):
+        return probability(loss["probability"])
+    text = str(loss)
+    return float(text.rstrip(" %")) / 100 if text.endswith("%") else float(text)

@@ -1,0 +1,263 @@
+"""Experiments T1 to T9: one download over the bearer, one factor at a time, in three configurations."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from _dual_connectivity import (
+    ASSUMPTIONS,
+    CONFIGURATIONS,
+    ENGINES,
+    LIMITS,
+    PAPER,
+    REFERENCE,
+    SCENARIO,
+    SOURCE,
+    THESIS,
+    VARIANTS,
+    alone,
+    delays,
+    describe,
+    loss,
+    rates,
+    split,
+)
+from quiclab.result import RunResult
+from quiclab.study import Changes, Factor, Figure, Metric, Study, Table, Value, Variant
+
+RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
+SHARES = tuple(range(0, 101, 10))
+BATCHES = (2, 10, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500)
+SIZES_MB = (10, *range(100, 1001, 100))
+LOSSES = tuple(round(0.01 * step, 2) for step in range(21))
+DUPLICATED_LOSSES = tuple(round(0.2 * step, 1) for step in range(26))
+MATCHED_SHARES = dict(zip(RATIOS, (50, 60, 67, 71, 75, 78, 80, 82, 83), strict=True))
+
+
+def throughput_mbps(result: RunResult) -> float:
+    """File bits divided by the download time, as the sources define it [Mbit/s]; NaN if it did not finish."""
+    flow = result.flows["dc"]
+    return 8 * flow.delivered_bytes / flow.download_time_s / 1e6 if flow.download_time_s else math.nan
+
+
+def socket_drops(result: RunResult) -> float:
+    """Datagrams dropped at the client's socket; TCP has no host that could."""
+    return float(result.flows["dc"].receiver.get("receive_buffer_drops", 0.0))
+
+
+def unique_loss_share(result: RunResult) -> float:
+    """Share of the numbers given out of which no copy arrived."""
+    receiver, sender = result.elements["dc.receiver"], result.elements["dc.sender"]["received"]["packets"]
+    statistics = receiver["statistics"]
+    return float((statistics["skipped_packets"] - statistics["late_packets"]) / sender)
+
+
+def expiries(result: RunResult) -> float:
+    """How often t-Reordering expired."""
+    return float(result.elements["dc.receiver"]["statistics"]["timer_expiries"])
+
+
+THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps)
+DROPS = Metric("rcvbuf_errors", "Datagrams dropped at the socket", "", socket_drops)
+EXPIRIES = Metric("timer_expiries", "Expiries of t-Reordering", "", expiries)
+UNIQUE_LOSS = Metric("unique_loss_share", "Packets of which no copy arrived", "", unique_loss_share)
+
+
+def rows_where(**wanted: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
+    """Read the rows of a published table that have these values."""
+
+    def read(path: Path) -> Sequence[Mapping[str, str]]:
+        from quiclab.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+
+        return [row for row in csv_rows(path) if all(row[column] == value for column, value in wanted.items())]
+
+    return read
+
+
+def file_of(size_mb: Value) -> Changes:
+    """Download a file of this size."""
+    return {"flows.dc.workload.size": f"{size_mb} MB"}
+
+
+def duplicated(percent: Value) -> Changes:
+    """Send every packet over both links, and lose packets of each at random."""
+    return {"bearers.dc": bearer("duplicate"), **loss(percent)}
+
+
+def bearer(mode: str) -> dict[str, object]:
+    """Return the bearer of the scenario with another mode; duplication has neither batches nor shares."""
+    return {
+        "links": ["down1", "down2"],
+        "mode": mode,
+        "reordering": {"timer": "200 ms", "sequence_bits": 16},
+    }
+
+
+def experiment(
+    name: str,
+    title: str,
+    abstract: str,
+    factor: Factor,
+    table: Table,
+    figure: str,
+    caption: str,
+    further: tuple[Metric, ...] = (),
+    variants: tuple[Variant, ...] = (),
+) -> Study:
+    """Return one of the experiments."""
+    return Study(
+        name=f"dual_connectivity/{name}",
+        title=f"Dual Connectivity: {title}",
+        abstract=abstract,
+        source=SOURCE,
+        scenario=SCENARIO,
+        configurations=CONFIGURATIONS,
+        factors=(factor,),
+        metric=THROUGHPUT,
+        further=(DROPS, EXPIRIES, *further),
+        engines=ENGINES,
+        engine_changes=alone,
+        runs=10,
+        table=table,
+        figures=(Figure(title=f"Throughput over the {factor.label.lower()}", source=figure, x=factor.name, caption=caption),),
+        claims=(),
+        assumptions=ASSUMPTIONS,
+        variants=(*VARIANTS, *variants),
+        limits=LIMITS,
+        describe=describe,
+    )
+
+
+def table(number: str, file: str, **wanted: str) -> Table:
+    """Return a published table, or those of its rows that have these values."""
+    read = rows_where(**wanted) if wanted else None
+    return Table(f"{REFERENCE}/table_{file}.csv", f"{THESIS}, Table {number}", read)
+
+
+def ratio(column: str, label: str, changes: Callable[[Value], Changes]) -> Factor:
+    """Return a ratio of link 1 to link 2 as a factor."""
+    return Factor("ratio", column, label, "", RATIOS, changes)
+
+
+BATCH = Factor(
+    "batch", "dc_batch_packets", "DC batch size", "packets", BATCHES, lambda batch: {"bearers.dc.batch_packets": batch}
+)
+SHARE = Factor("share", "link1_share_percent", "Share of packets on link 1", "%", SHARES, split)
+BANDWIDTH = ratio("bandwidth_ratio_link1_to_link2", "Ratio of the link rates", rates)
+MATCHED = ratio(
+    "bandwidth_ratio_link1_to_link2",
+    "Ratio of the link rates",
+    lambda value: {**rates(value), **split(MATCHED_SHARES[float(value)])},
+)
+DELAY_LOW = ratio("delay_ratio_link1_to_link2", "Ratio of the link delays", lambda value: delays(value, 20.0))
+DELAY_HIGH = ratio("delay_ratio_link1_to_link2", "Ratio of the link delays", lambda value: delays(value, 200.0))
+LOSS = Factor("loss", "loss_percent_per_link", "Random loss of each link", "%", LOSSES, loss)
+DUPLICATED = Factor(
+    "loss", "loss_percent_per_link", "Random loss of each link", "%", DUPLICATED_LOSSES, duplicated
+)
+EXACT_SPLIT = Variant(
+    "exact_split",
+    "exact fractions",
+    "The split follows the exact ratio of the rates, not the printed whole percentages: a share is rounded up to packets.",
+    lambda changes: {**changes, "bearers.dc.shares": [rate_of(changes, "down1"), rate_of(changes, "down2")]},
+    runs=3,
+)
+
+
+def rate_of(changes: Changes, link: str) -> int:
+    """Return the rate that a setting gives a link, in bit/s."""
+    return round(1e6 * float(str(changes[f"links.{link}.rate"]).split()[0]))
+
+
+DEFAULT_POINT = "100 MB, two links of 20 Mbit/s, even split, batches of 100"
+BARS = "Mean and standard deviation over the runs; "
+
+ALONE = (
+    experiment(
+        "file_size",
+        "file size",
+        "A download of 10 to 1000 MB. Published: from 100 MB on the size does not matter; the set-up time of 10 MB does.",
+        Factor("size", "file_size_mb", "File size", "MB", SIZES_MB, file_of),
+        table("5.2", "5_02_file_size"),
+        f"{THESIS}, Fig. 5.4",
+        BARS + "two links of 20 Mbit/s, even split, batches of 100.",
+    ),
+    experiment(
+        "batch_size",
+        "batch size",
+        "Half a batch of packets goes to link 1, the other half to link 2. Published: up to about 250 packets a batch the "
+        "queues of the links bridge the pauses; beyond, the links take turns, and at 500 a third of the throughput is "
+        "lost.",
+        BATCH,
+        table("5.3", "5_03_batch_size"),
+        f"{THESIS}, Fig. 5.5; {PAPER}, Fig. 4a",
+        BARS + "100 MB, two links of 20 Mbit/s, even split.",
+    ),
+    experiment(
+        "share",
+        "share of the links",
+        "Of each batch of 100 packets a share goes to link 1 and the rest to link 2. Published: with equal links the even "
+        "split nearly doubles the throughput of one link; each step away from it costs, the first ones most.",
+        SHARE,
+        table("5.4", "5_04_dc_ratio"),
+        f"{THESIS}, Fig. 5.9; {PAPER}, Fig. 7a",
+        BARS + "100 MB, two links of 20 Mbit/s, batches of 100.",
+    ),
+    experiment(
+        "bandwidth_ratio",
+        "rate ratio, fixed split",
+        "The links share 40 Mbit/s unevenly while the split stays even. Published: the slower link bounds the total at "
+        "about twice its rate.",
+        BANDWIDTH,
+        table("5.5", "5_05_bandwidth_ratio", split_mode="fixed_1_to_1"),
+        f"{THESIS}, Fig. 5.11a; {PAPER}, Fig. 7b",
+        BARS + "100 MB, 40 Mbit/s together, even split, batches of 100.",
+    ),
+    experiment(
+        "bandwidth_ratio_matched",
+        "rate ratio, matched split",
+        "The links share 40 Mbit/s unevenly, and the split follows in the printed whole percentages.",
+        MATCHED,
+        table("5.5", "5_05_bandwidth_ratio", split_mode="matched_to_bandwidth"),
+        f"{THESIS}, Fig. 5.11b",
+        BARS + "100 MB, 40 Mbit/s together, split by rate, batches of 100.",
+        variants=(EXACT_SPLIT,),
+    ),
+    experiment(
+        "delay_ratio_low",
+        "delay ratio, 20 ms together",
+        "The links share 20 ms of delay unevenly. Published: it hardly matters.",
+        DELAY_LOW,
+        table("5.6", "5_06_delay_ratio", delay_sum_ms="20"),
+        f"{THESIS}, Fig. 5.12a",
+        BARS + DEFAULT_POINT + ".",
+    ),
+    experiment(
+        "delay_ratio_high",
+        "delay ratio, 200 ms together",
+        "The links share 200 ms of delay unevenly, with deviations of a tenth.",
+        DELAY_HIGH,
+        table("5.6", "5_06_delay_ratio", delay_sum_ms="200"),
+        f"{THESIS}, Fig. 5.12b",
+        BARS + DEFAULT_POINT + ".",
+    ),
+    experiment(
+        "loss",
+        "random loss",
+        "Each downlink loses packets at random. Published: at 0.2 % less than 30 % of the throughput is left.",
+        LOSS,
+        table("5.7", "5_07_random_loss", duplicate="false"),
+        f"{THESIS}, Fig. 5.13a; {PAPER}, Fig. 9c",
+        BARS + DEFAULT_POINT + ".",
+    ),
+    experiment(
+        "loss_duplicated",
+        "random loss, duplicated packets",
+        "Every packet goes over both links, each of which loses packets at random.",
+        DUPLICATED,
+        table("5.7", "5_07_random_loss", duplicate="true"),
+        f"{THESIS}, Fig. 5.13b",
+        BARS + "100 MB, every packet over both links of 20 Mbit/s.",
+        further=(UNIQUE_LOSS,),
+    ),
+)
