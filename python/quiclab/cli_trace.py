@@ -111,12 +111,14 @@ def summary(trace: Trace, path: Path) -> None:
         "longest pause [s]": numbers.longest_pause_s,
     }
     out = show.console()
-    table = show.table(f"{trace.title} ({path})", ["", "value"])
+    out.print(trace.title, style="bold", soft_wrap=True)
+    out.print(str(path), soft_wrap=True)
+    for note in trace.notes:
+        out.print(note, soft_wrap=True)
+    table = show.table("", ["", "value"])
     for name, value in rows.items():
         table.add_row(name, show.text(value))
     out.print(table)
-    for note in trace.notes:
-        out.print(note, soft_wrap=True)
 
 
 def keep(path: Path, force: bool) -> None:
@@ -127,9 +129,13 @@ def keep(path: Path, force: bool) -> None:
     RequestError
         If there is something at `path` and `force` does not allow to replace it, or it is a directory.
     """
-    if path.is_dir():
+    try:
+        directory, there = path.is_dir(), path.exists() or path.is_symlink()
+    except OSError as error:  # a directory that may not be read, a name that is too long
+        raise RequestError(f"cannot write {path}: {error.strerror}") from error
+    if directory:
         raise RequestError(f"cannot write {path}: it is a directory")
-    if path.exists() and not force:
+    if there and not force:
         raise RequestError(f"{path} is there already; --force overwrites it")
 
 

@@ -48,7 +48,7 @@ def specification(trace: Trace) -> dict[str, Any]:
         "time_s:Q",
         title="Time [s]",
         scale=alt.Scale(domain=[0, trace.duration_s], nice=False),
-        axis=alt.Axis(grid=False),
+        axis=alt.Axis(grid=False, tickCount=10, labelFlush=False),
     )
     y = alt.Y("rate_mbps:Q", title="Rate [Mbit/s]", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=7))
     line = base.mark_line(interpolate="step-after", strokeWidth=1.5, color=COLOURS[1]).encode(x=x, y=y)

@@ -16,7 +16,7 @@ from quiclab.traces import dataset
 from quiclab.traces.trace import Trace, read, write
 
 LTE: Final = "lte"
-#: The data set's file behind each name that a study uses; a user may rename the ending.
+#: The data set's file behind each name that a study uses; the ending may be missing.
 PUBLISHED: Final = {LTE: "A_2018.02.12_16.14.02"}
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -54,8 +54,11 @@ def installed(name: str) -> Path | None:
         If it is no name, or the file is no trace, or for a name that a study uses not the published one.
     """
     path = path_of(name)
-    if not path.exists():
-        return None
+    try:
+        if not path.exists():
+            return None
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror}") from error
     check_published(name, read(path))
     return path
 

@@ -17,7 +17,7 @@ The rate is a product of a slow process, of dips and of bursts, scaled to the me
 
 The parameters are set so that many traces together have the spread of the data set of Raca et al. (MMSys 2018) for
 operator A, static: mean 5.3 Mbit/s, tenth and ninetieth percentile 0.9 and 9.3 Mbit/s (their Table 2), which are 0.17
-and 1.75 of the mean; the model has 0.18 and 1.80. Autocorrelation and length of dips are not published for it: these
+and 1.75 of the mean; the model has 0.19 and 1.77. Autocorrelation and length of dips are not published for it: these
 are assumptions. A trace stands for no place and no operator.
 
 The same parameters give the same bytes on every machine: bits of PCG64, whose stream numpy guarantees; uniform numbers
@@ -201,12 +201,12 @@ def _draws(seed: int, stream: int) -> Iterator[int]:
 
 def _uniform(draws: Iterator[int]) -> float:
     """Return a number from 0 to below 1."""
-    return next(draws) / 2**BITS
+    return next(draws) / (1 << BITS)
 
 
 def _normal(draws: Iterator[int]) -> float:
     """Return an almost standard normal number: mean 0, variance 1, within -6 and 6; summed in integers, so exactly."""
-    return (sum(next(draws) for _ in range(12)) - (6 << BITS)) / 2**BITS
+    return (sum(next(draws) for _ in range(12)) - (6 << BITS)) / (1 << BITS)
 
 
 def _exp(value: float) -> float:

@@ -71,7 +71,7 @@ class Trace:
     @property
     def synthetic(self) -> bool:
         """Whether it says that it was made by a model."""
-        return self.origin is not None and self.origin.split()[:1] == [SYNTHETIC]
+        return re.match(rf"{SYNTHETIC}\b", self.origin or "") is not None
 
     @property
     def duration_s(self) -> float:
