@@ -41,6 +41,7 @@ NOT_RUN = {
     r"quiclab kernel host": "takes minutes, and needs root and programs of the machine",
     r"quiclab kernel calibrate": "needs root and the machine for itself",
     r"quiclab shell": "needs root and programs of the machine; tests/test_kernel_shell.py runs it",
+    r"quiclab trace import": "needs a file of the data set, which is not here; tests/test_trace_import.py runs it",
     r"quiclab .*\b[A-Z]{2,}\b": "a pattern with a word to replace, not a command",
     r"quiclab .*--lane kernel": "needs namespaces and a machine that keeps up; tests/test_kernel_*.py run it",
     r"quiclab .*validation/lanes": "the same",

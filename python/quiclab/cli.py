@@ -15,7 +15,7 @@ from typing import Annotated, Any
 try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
     import typer
 
-    from quiclab import cli_kernel, cli_study, show
+    from quiclab import cli_kernel, cli_study, cli_trace, show
     from quiclab.cli_inspect import inspect_command
     from quiclab.cli_lane import (
         AdapterOption,
@@ -56,6 +56,7 @@ app.add_typer(scenario_app, name="scenario")
 app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_study.app, name="study")
 app.add_typer(stack_app, name="stack")
+app.add_typer(cli_trace.app, name="trace")
 
 # what typer returns after Ctrl-C
 STOPPED = 130

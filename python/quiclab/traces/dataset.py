@@ -1,0 +1,195 @@
+"""Reader of the 4G data set of Raca et al., which cannot be shipped.
+
+After D. Raca, J. J. Quinlan, A. H. Zahran, C. J. Sreenan: Beyond Throughput: a 4G LTE Dataset with Channel and Context
+Metrics, ACM MMSys 2018, doi:10.1145/3204949.3208123. A file is what an app on a phone noted about once a second while
+it downloaded: `Timestamp` (`2018.02.12_16.14.02`), position, cell, radio, `DL_bitrate` and `UL_bitrate` (kbit/s at the
+application), `State` (`D` downloading, `I` idle: there are five seconds between two downloads). What is not known is
+`-`. How it becomes a trace, which the data set leaves open:
+
+| in the file | in the trace |
+| --- | --- |
+| first row with a rate | time 0 |
+| a row | its rate holds from its second to the next row's; the last row's for one second |
+| several rows within a second | one rate, their mean, rounded half up to whole kbit/s |
+| no row for some seconds, or `-` as rate | the rate before holds, for 10 s at most |
+| rate 0 | a pause: nothing is delivered; idle seconds are kept, too, and counted in a note |
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from quiclab.errors import RequestError
+from quiclab.traces.lines import numbered_lines, shortened
+from quiclab.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME: Final = "4G data set of Raca et al. (MMSys 2018)"
+#: What tells a file of the data set; there are more columns, of which some files lack some.
+COLUMNS: Final = ("Timestamp", "CellID", "NetworkMode", "DL_bitrate", "UL_bitrate", "State")
+#: A day at a row a second; the files have about 900.
+MOST_ROWS: Final = 100_000
+MOST_KBPS: Final = 10_000_000
+MOST_GAP_S: Final = 10
+IDLE: Final = "I"
+
+_TIMESTAMP: Final = re.compile(r"[0-9]{4}\.[0-9]{2}\.[0-9]{2}_[0-9]{2}\.[0-9]{2}\.[0-9]{2}")
+_RATE: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
+
+
+@dataclass
+class _Second:
+    """The rows of one second.
+
+    Parameters
+    ----------
+    time_s
+        Seconds since the first one with a rate.
+    line
+        Where its first row is.
+    rates_kbps
+        Of each row.
+    idle
+        Whether no row of it was downloading.
+    """
+
+    time_s: int
+    line: int
+    rates_kbps: list[Fraction]
+    idle: bool
+
+    @property
+    def rate_bps(self) -> int:
+        return 1000 * int(sum(self.rates_kbps) / len(self.rates_kbps) + Fraction(1, 2))
+
+
+def read_dataset(path: Path, start_s: int = 0, duration_s: int | None = None) -> Trace:
+    """Read a part of a file of the data set as a trace of the download rate.
+
+    Parameters
+    ----------
+    path
+        The file.
+    start_s, duration_s
+        The part [s], from the first row with a rate; to the end without `duration_s`.
+
+    Raises
+    ------
+    RequestError
+        If the file cannot be read or is none of the data set, with line, column, value and what is allowed; or if it
+        does not hold that part.
+    """
+    seconds = _seconds(path)
+    length_s = seconds[-1].time_s + 1
+    end_s = length_s if duration_s is None else start_s + duration_s
+    if not 0 <= start_s < end_s <= length_s:
+        raise RequestError(
+            f"{path} lasts {length_s} s; the part from {start_s} s to {end_s} s is asked for, "
+            f"and allowed is one of 1 s or more within 0 s to {length_s} s"
+        )
+    ends = [second.time_s for second in seconds[1:]] + [length_s]
+    held = [(second, end) for second, end in zip(seconds, ends, strict=True) if second.time_s < end_s and end > start_s]
+    for one, two in pairwise(second for second, _ in held):
+        if two.time_s - one.time_s > MOST_GAP_S:
+            raise RequestError(
+                f"{path}, line {two.line}: no rate for {two.time_s - one.time_s} s before it; "
+                f"allowed are {MOST_GAP_S} s, so choose another part of the file"
+            )
+    starts = tuple(max(second.time_s - start_s, 0) * 10**9 for second, _ in held)
+    rates = tuple(second.rate_bps for second, _ in held)
+    if not any(rates):
+        raise RequestError(f"{path}: DL_bitrate is 0 from {start_s} s to {end_s} s; allowed is a part with a rate")
+    notes = [f"columns Timestamp and DL_bitrate, {start_s} s to {end_s} s"]
+    if idle_s := sum(min(end, end_s) - max(second.time_s, start_s) for second, end in held if second.idle):
+        notes.append(f"in {idle_s} s of it the device was not downloading (State {IDLE}); their rates are kept")
+    return Trace(starts, rates, (end_s - start_s) * 10**9, f"{NAME}, file {path.name}", tuple(notes))
+
+
+def _seconds(path: Path) -> list[_Second]:
+    """Return the seconds of a file for which there is a rate."""
+    lines = numbered_lines(path)
+    number, header = next(lines, (0, ""))
+    if not header:
+        raise RequestError(f"{path} is empty; allowed is a file of the {NAME}")
+    columns = _columns(header, f"{path}, line {number}")
+    seconds: list[_Second] = []
+    before: datetime | None = None
+    first: datetime | None = None
+    for rows, (line, text) in enumerate(lines):
+        place = f"{path}, line {line}"
+        if rows >= MOST_ROWS:
+            raise RequestError(f"{place}: there are more than {MOST_ROWS} rows; allowed are so many")
+        row = _row(text, columns, place)
+        now = _time(row["Timestamp"], place)
+        if before is not None and now < before:
+            raise RequestError(
+                f"{place}: Timestamp is `{row['Timestamp']}`, before that of the row above; "
+                "allowed is the same or a later one"
+            )
+        before = now
+        rate = _rate(row["DL_bitrate"], place)
+        if rate is None:
+            continue
+        first = first or now
+        idle = row["State"] == IDLE
+        time_s = round((now - first).total_seconds())
+        if seconds and seconds[-1].time_s == time_s:
+            seconds[-1].rates_kbps.append(rate)
+            seconds[-1].idle &= idle
+        else:
+            seconds.append(_Second(time_s, line, [rate], idle))
+    if not seconds:
+        raise RequestError(f"{path} has no row with a DL_bitrate; allowed is one or more")
+    return seconds
+
+
+def _columns(header: str, place: str) -> list[str]:
+    names = [name.strip() for name in header.split(",")]
+    missing = [name for name in COLUMNS if name not in names]
+    if missing and len(names) == 1:
+        for separator, called in ((";", "`;`"), ("\t", "tabs")):
+            if separator in header:
+                raise RequestError(f"{place}: columns are separated by {called}; allowed are commas, as in the {NAME}")
+    if missing:
+        raise RequestError(
+            f"{place} is not the header of the {NAME}: there is no column {', '.join(f'`{name}`' for name in missing)} "
+            f"in `{shortened(header)}`"
+        )
+    if twice := [name for name in COLUMNS if names.count(name) > 1]:
+        raise RequestError(f"{place}: the column `{twice[0]}` stands there twice; allowed is once")
+    return names
+
+
+def _row(text: str, columns: list[str], place: str) -> dict[str, str]:
+    values = text.split(",")
+    if len(values) != len(columns):
+        raise RequestError(f"{place} has {len(values)} values; allowed are {len(columns)}, one for each column")
+    return {name: value.strip() for name, value in zip(columns, values, strict=True)}
+
+
+def _time(text: str, place: str) -> datetime:
+    try:
+        if _TIMESTAMP.fullmatch(text):
+            # no time zone: the data set has none, and only differences count
+            return datetime.strptime(text, "%Y.%m.%d_%H.%M.%S")
+    except ValueError:
+        pass
+    raise RequestError(f"{place}: Timestamp is `{shortened(text)}`; allowed is a time such as `2018.02.12_16.14.02`")
+
+
+def _rate(text: str, place: str) -> Fraction | None:
+    """Return a rate [kbit/s]; `None` if it is not known."""
+    if text == "-":
+        return None
+    if not _RATE.fullmatch(text) or Fraction(text) > MOST_KBPS:
+        raise RequestError(
+            f"{place}: DL_bitrate is `{shortened(text)}`; allowed is a number from 0 to {MOST_KBPS} (kbit/s), or `-`"
+        )
+    return Fraction(text)
