@@ -1,217 +1,322 @@
-"""Claims of QUIC over Dual Connectivity, as numbered in the reference: what was found, and when it holds here."""
+"""Claims of QUIC over Dual Connectivity: the predicates of the reference, and what their names mean here.
 
-from collections.abc import Mapping
+`reference/dual_connectivity/claims.yaml` holds each finding with its predicate, a Python expression over means of the
+repeated runs. Here are the functions that these expressions call, each of which reads one of the studies, and where a
+claim is reported.
+"""
 
-from quiclab.claims import Claim, Sample
-from quiclab.stats import relative_difference as rel
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from statistics import fmean, median
+from types import CodeType
+from typing import Any
 
-THESIS = "thesis"
-PAPER = "paper"
-QUIC_ONLY = "the QUIC configurations; not available yet: tcp"
+import yaml
+from _dual_connectivity_alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
+from _dual_connectivity_explanations import EXPLANATIONS
+from quiclab.claims import Claim, NotMeasuredError, Sample
+from quiclab.stats import Statistic, relative_difference
+from quiclab.study import Study
 
+GROUP = "dual_connectivity"
+FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
+CONFS = ("quic_default_buffer", "quic_large_buffer", "tcp")
 
-def dc_09(t: Sample) -> bool:
-    """The default buffer costs 5 % or more up to batch 300."""
-    return all(
-        t("quic_default_buffer", batch=b) <= 0.95 * t("quic_large_buffer", batch=b)
-        for b in t.values("batch")
-        if b <= 300
-    )
-
-
-def dc_10(t: Sample) -> bool:
-    """The penalty of the default buffer vanishes from batch 400 on."""
-    return all(
-        rel(t("quic_default_buffer", batch=b), t("quic_large_buffer", batch=b)) <= 0.06
-        for b in t.values("batch")
-        if b >= 400
-    )
-
-
-def dc_20(t: Sample) -> bool:
-    """Batches of 500 lose a quarter or more."""
-    return all(t(k, batch=500) < 0.75 * t(k, batch=100) for k in t.configurations)
-
-
-def dc_21(t: Sample) -> bool:
-    """Batches of 100 or 150 are within 2 % of the best."""
-    return all(
-        max(t(k, batch=100), t(k, batch=150)) >= 0.98 * max(t(k, batch=b) for b in t.values("batch"))
-        for k in t.configurations
-    )
-
-
-def dc_22(t: Sample) -> bool:
-    """Batches of 2 are worse than batches of 100."""
-    return all(t(k, batch=2) < t(k, batch=100) for k in t.configurations)
-
-
-def dc_25(t: Sample) -> bool:
-    """The throughput peaks at the even split and is convex on both sides."""
-    return all(
-        all(t(k, share=s) < t(k, share=s + 10) for s in range(0, 50, 10))
-        and all(t(k, share=s) > t(k, share=s + 10) for s in range(50, 100, 10))
-        and t(k, share=50) - t(k, share=40) > t(k, share=20) - t(k, share=10)
-        and t(k, share=50) - t(k, share=60) > t(k, share=80) - t(k, share=90)
-        for k in t.configurations
-    )
-
-
-def dc_26(t: Sample) -> bool:
-    """DC is never worse than one link, and nearly twice as good at the even split."""
-    return all(
-        min(t(k, share=s) for s in range(10, 100, 10)) >= max(t(k, share=0), t(k, share=100))
-        and t(k, share=50) > 1.8 * max(t(k, share=0), t(k, share=100))
-        for k in t.configurations
-    )
-
-
-def dc_27(t: Sample) -> bool:
-    """The effect of the split is symmetric within 5 %."""
-    return all(rel(t(k, share=s), t(k, share=100 - s)) <= 0.05 for k in t.configurations for s in (0, 10, 20, 30, 40))
-
-
-def default_over_large(t: Sample) -> Mapping[str, float]:
-    """Throughput with the default buffer relative to the large one, by batch size."""
-    return {
-        f"default/large at {b:g}": t("quic_default_buffer", batch=b) / t("quic_large_buffer", batch=b)
-        for b in t.values("batch")
-    }
-
-
-def relative_to_100(t: Sample) -> Mapping[str, float]:
-    """Throughput at the ends of the grid relative to batch 100."""
-    return {f"{k}: {b}/100": t(k, batch=b) / t(k, batch=100) for k in t.configurations for b in (2, 500)}
-
-
-def best_batch(t: Sample) -> Mapping[str, float]:
-    """Best batch size, and the better of 100 and 150 relative to it."""
-    numbers = {}
-    for k in t.configurations:
-        best = max(t.values("batch"), key=lambda b: t(k, batch=b))
-        numbers[f"{k}: best batch"] = best
-        numbers[f"{k}: (100 or 150)/best"] = max(t(k, batch=100), t(k, batch=150)) / t(k, batch=best)
-    return numbers
-
-
-def by_share(t: Sample) -> Mapping[str, float]:
-    """Throughput at both ends and in the middle."""
-    return {f"{k}: {s} % [Mbit/s]": t(k, share=s) for k in t.configurations for s in (0, 10, 40, 50, 60, 90, 100)}
-
-
-def gain_over_one_link(t: Sample) -> Mapping[str, float]:
-    """Even split, and the worst split, relative to the better single link."""
-    numbers = {}
-    for k in t.configurations:
-        single = max(t(k, share=0), t(k, share=100))
-        numbers[f"{k}: even split/one link"] = t(k, share=50) / single
-        numbers[f"{k}: worst split/one link"] = min(t(k, share=s) for s in range(10, 100, 10)) / single
-    return numbers
-
-
-def asymmetry(t: Sample) -> Mapping[str, float]:
-    """Largest relative difference between a share and its mirror image."""
-    return {
-        f"{k}: largest difference": max(rel(t(k, share=s), t(k, share=100 - s)) for s in (0, 10, 20, 30, 40))
-        for k in t.configurations
-    }
-
-
-BATCH_SIZE_CLAIMS = (
-    Claim(
-        "DC-09",
-        f"{THESIS} §4.4, §6.1.1, §7; {PAPER} §5.6, §6",
-        "A larger UDP receive buffer raises aioquic throughput over DC: the default Linux buffer costs at least "
-        "several percent wherever the throughput is high.",
-        dc_09,
-        default_over_large,
-        scope="batch sizes up to 300",
-    ),
-    Claim(
-        "DC-10",
-        f"{THESIS} §6.1.1",
-        "The penalty of the default buffer vanishes when the throughput is low, because the bursts PDCP releases "
-        "are then small.",
-        dc_10,
-        default_over_large,
-        scope="batch sizes from 400 on; not available yet: random loss of 0.05 % and more",
-    ),
-    Claim(
-        "DC-11",
-        f"{THESIS} §6.1.1, §7",
-        "The cause is packet drops at the socket: PDCP releases packets in bursts that overflow the default "
-        "receive buffer; with 32 MiB there are none.",
-        reason="not available yet: half of it is about unequal links (experiment bandwidth_ratio_matched)",
-    ),
-    Claim(
-        "DC-14",
-        f"{THESIS} abstract, §6.1.1; {PAPER} abstract, §6",
-        "With sensible DC parameters and the large buffer, QUIC over DC performs like TCP over DC.",
-        reason="not available yet: needs the TCP engine lab-tcp",
-    ),
-    Claim(
-        "DC-20",
-        f"{THESIS} §5.2.1 (Table 5.3); {PAPER} §5.1 (Fig. 4a)",
-        "Large DC batches lower the throughput markedly in all three configurations.",
-        dc_20,
-        relative_to_100,
-        scope=QUIC_ONLY,
-    ),
-    Claim(
-        "DC-21",
-        f"{THESIS} §5.2.1; {PAPER} §5.1, §5.6",
-        "The best batch sizes are in the middle of the range, around 100-150 packets, with the exact optimum "
-        "depending on the protocol.",
-        dc_21,
-        best_batch,
-        scope=QUIC_ONLY,
-        note="As a strict maximum it holds for the published default buffer only: the large buffer peaks at 50 and "
-        "TCP at 10, by 0.1 to 0.3 Mbit/s.",
-    ),
-    Claim(
-        "DC-22",
-        f"{THESIS} §5.2.1; {PAPER} §5.1",
-        "Very small batches are also penalised because they reorder more.",
-        dc_22,
-        relative_to_100,
-        scope=QUIC_ONLY,
-        note="Its own table contradicts it: it is clear for the default buffer only (31.0 against 32.5 Mbit/s), "
-        "0.1 Mbit/s for the large buffer, and reversed for TCP.",
-    ),
-    Claim(
-        "DC-23",
-        f"{THESIS} §5.2.1; {PAPER} §5.1",
-        "Smaller batches produce more reordering events at the PDCP receiver.",
-        reason="not available yet: needs runs without jitter (experiment pdcp) to tell the split from the links",
-    ),
+PLACES = {
+    "pdcp": ("DC-01", "DC-02", "DC-03", "DC-04", "DC-05"),
+    "proxy": ("DC-06", "DC-07", "DC-08"),
+    "reordering": ("DC-23",),
+    "utilisation": ("DC-24", "DC-28"),
+    "file_size": ("DC-17", "DC-18", "DC-19"),
+    "batch_size": ("DC-09", "DC-10", "DC-11", "DC-14", "DC-20", "DC-21", "DC-22"),
+    "share": ("DC-25", "DC-26", "DC-27"),
+    "bandwidth_ratio": ("DC-29", "DC-30"),
+    "delay_ratio_low": ("DC-34",),
+    "loss": ("DC-41", "DC-42"),
+    "loss_duplicated": ("DC-63",),
+    "fairness_default": ("DC-67", "DC-68"),
+    "fairness_batch_size": ("DC-47", "DC-48", "DC-49"),
+    "fairness_share": ("DC-50", "DC-51", "DC-52"),
+    "pairs": ("DC-65", "DC-66"),
+    "ngtcp2_default": ("DC-69",),
+    "ngtcp2_batch_size": ("DC-70", "DC-71"),
+    "ngtcp2_fairness_batch_size": ("DC-72", "DC-73", "DC-75"),
+    "ngtcp2_loss": ("DC-78",),
+    "lte_loss": ("DC-82",),
+}
+"""Study that reports a claim, without the group."""
+BY_CONSTRUCTION = {"DC-06": "the delay of the proxies is put in"}
+SYNTHETIC = (
+    "the published trace is not installed (see `quiclab trace import --install lte`); over the synthetic one the claim "
+    "cannot be tested"
 )
 
-SHARE_CLAIMS = (
-    Claim(
-        "DC-25",
-        f"{THESIS} §5.2.2 (Table 5.4); {PAPER} §5.1 (Fig. 7a)",
-        "With equal links the throughput peaks at an even split and falls, steeply at first, as the split becomes "
-        "uneven (convex on both sides).",
-        dc_25,
-        by_share,
-        scope=QUIC_ONLY,
-    ),
-    Claim(
-        "DC-26",
-        f"{THESIS} §5.2.2",
-        "DC never does worse than a single link, whatever the split, on equal links; at the even split it nearly "
-        "doubles the throughput.",
-        dc_26,
-        gain_over_one_link,
-        scope=QUIC_ONLY,
-        note='The factor 1.8 for "nearly doubles" is ours (1.89 to 2.06 in Table 5.4).',
-    ),
-    Claim(
-        "DC-27",
-        f"{PAPER} §5.1",
-        "The effect of the split is symmetric when the links are equal.",
-        dc_27,
-        asymmetry,
-        scope=QUIC_ONLY,
-    ),
+
+class Names:
+    """The names that a predicate may use, over one sample.
+
+    Parameters
+    ----------
+    sample
+        What the claim reads.
+    home
+        Study that reports the claim.
+    note
+        Called with each term and its value.
+    """
+
+    def __init__(self, sample: Sample, home: str, note: Callable[[str, float], None] | None = None) -> None:
+        self._sample, self._home, self._note = sample, home, note
+        self._views: dict[tuple[str, str, Statistic], Sample] = {}
+        self.mapping: dict[str, Any] = {
+            "__builtins__": {},
+            **{name: getattr(self, name) for name in ("T", "S", "F", "SF", "J")},
+            **{name: self._told(name, getattr(self, name)) for name in MEASURED},
+            "CONFS": CONFS,
+            "BATCHES": BATCHES,
+            "SHARES": SHARES,
+            "RATIOS": RATIOS,
+            "LOSSES": LOSSES,
+            "DUP_LOSSES": DUPLICATED_LOSSES,
+            "GRID": lambda: list(chain(grid(), ({"file_mb": size} for size in SIZES_MB))),
+            "FGRID": lambda: list(grid()),
+            **{function.__name__: function for function in (all, any, abs, max, min, range, sum, len, zip)},
+            "mean": lambda values: fmean(values),
+            "median": lambda values: median(values),
+            "frac": lambda values: fmean(bool(value) for value in values),
+            "rel": relative_difference,
+        }
+
+    def _view(self, study: str, metric: str = "", statistic: Statistic = "mean") -> Sample:
+        asked = (study, metric, statistic)
+        if asked not in self._views:
+            name = "" if study == self._home else f"{GROUP}/{study}"
+            self._views[asked] = self._sample.of(name, metric, statistic)
+        return self._views[asked]
+
+    def _at(self, key: Sequence[str | int | float], study: str, metric: str = "", statistic: Statistic = "mean") -> float:
+        return self._view(study, metric, statistic).at(tuple(key))
+
+    def _tell(self, text: str, value: float) -> float:
+        if self._note is not None:
+            self._note(text, value)
+        return value
+
+    def _told(self, name: str, function: Callable[..., float]) -> Callable[..., float]:
+        return lambda *positional, **named: self._tell(term(name, *positional, **named), function(*positional, **named))
+
+    def _alone(self, statistic: Statistic, conf: str, **point: Any) -> float:
+        impl, control, trace = (point.pop(name, None) for name in ("impl", "cc", "trace"))
+        if "pdcp" in point or "dc" in point:
+            return self._at((connectivity(point),), "pdcp", "", statistic)
+        study, values = setting(point)
+        configuration = conf
+        if conf == "tcp" and control == "cubic":
+            study, configuration = f"ngtcp2_{study}", "tcp_cubic"
+        if impl == "ngtcp2":
+            study = f"ngtcp2_{study}"
+            configuration = f"ngtcp2_{control or 'newreno'}"
+            if conf == "quic_default_buffer" or not point:
+                study, configuration, values = "ngtcp2_default", conf, ()
+        if trace is not None:
+            study = f"lte_{study.removeprefix('ngtcp2_')}"
+            if math.isnan(values[0]) or not values:
+                raise NotMeasuredError((conf,), study)
+        return self._at((configuration, *values), study, "", statistic)
+
+    def T(self, conf: str, **point: Any) -> float:  # noqa: N802 - the name in the reference
+        """Mean throughput of a file download alone [Mbit/s]."""
+        return self._tell(term("T", conf, **point), self._alone("mean", conf, **point))
+
+    def S(self, conf: str, **point: Any) -> float:  # noqa: N802
+        """Its standard deviation over the runs [Mbit/s]."""
+        return self._tell(term("S", conf, **point), self._alone("std", conf, **point))
+
+    def _three(self, metric: str, statistic: Statistic, flow: str, point: dict[str, Any]) -> float:
+        impl, control = point.pop("impl", "aioquic"), point.pop("cc", "newreno")
+        study, values = setting(point)
+        study = f"fairness_{study}"
+        configuration = "quic_large_buffer"
+        if impl == "ngtcp2":
+            study, configuration = f"ngtcp2_{study}", f"ngtcp2_{control}"
+        return self._at((configuration, *values, flow), study, metric, statistic)
+
+    def F(self, flow: str, **point: Any) -> float:  # noqa: N802
+        """Mean throughput of a flow beside the two others [Mbit/s]."""
+        return self._tell(term("F", flow, **point), self._three("throughput_mbps", "mean", flow, dict(point)))
+
+    def SF(self, flow: str, **point: Any) -> float:  # noqa: N802
+        """Its standard deviation over the runs [Mbit/s]."""
+        return self._tell(term("SF", flow, **point), self._three("throughput_mbps", "std", flow, dict(point)))
+
+    def J(self, **point: Any) -> float:  # noqa: N802
+        """Mean of Jain's index of the three flows."""
+        return self._tell(term("J", **point), self._three("jfi", "mean", "dc", dict(point)))
+
+    def loss_events(self, *, dc: bool, pdcp: bool) -> float:
+        """Reductions of the window in a download without jitter."""
+        return self._at((connectivity({"dc": dc, "pdcp": pdcp}),), "pdcp", "loss_events")
+
+    def lost_packets(self, *, dc: bool, pdcp: bool) -> float:
+        """Packets declared lost in it."""
+        return self._at((connectivity({"dc": dc, "pdcp": pdcp}),), "pdcp", "lost_packets")
+
+    def spurious_share(self, *, dc: bool, pdcp: bool) -> float:
+        """Share of these that were acknowledged after all."""
+        return self._at((connectivity({"dc": dc, "pdcp": pdcp}),), "pdcp", "spurious_share")
+
+    def rtt_ms(self, *, proxy: bool) -> float:
+        """Mean smoothed RTT over one link [ms]."""
+        return self._at(("quic_default_buffer", str(proxy).lower()), "proxy", "rtt_ms")
+
+    def throughput_mbps(self, *, proxy: bool) -> float:
+        """Throughput over one link [Mbit/s]."""
+        return self._at(("quic_default_buffer", str(proxy).lower()), "proxy", "throughput_mbps")
+
+    def rcvbuf_errors(self, conf: str) -> float:
+        """Datagrams dropped at the socket, at the default point and at 5:1 with the matched split together."""
+        at_default = self._at((conf, 100), "batch_size", "rcvbuf_errors")
+        return at_default + self._at((conf, 5.0), "bandwidth_ratio_matched", "rcvbuf_errors")
+
+    def reordered_per_1000(self, *, batch: int) -> float:
+        """Packets overtaken of a thousand, without jitter."""
+        return self._at(("quic_large_buffer", batch), "reordering", "reordered_per_1000")
+
+    def both_busy(self, batch: int) -> float:
+        """Share of the bins in which both links carry more than half their rate."""
+        return self._at((f"batch_{batch}",), "utilisation", "both_busy")
+
+    def utilisation(self, *, link: int) -> float:
+        """Utilisation of a link at a share of 90 %."""
+        return self._at(("share_90",), "utilisation", f"utilisation_down{link}")
+
+    def share_of_bins_at_capacity(self, *, link: int) -> float:
+        """Share of the bins in which a link is full at a share of 90 %."""
+        return self._at(("share_90",), "utilisation", f"at_capacity_down{link}")
+
+    def unique_loss_share(self, *, loss: float) -> float:
+        """Share of the packets of which no copy arrived."""
+        return self._at(("quic_large_buffer", loss), "loss_duplicated", "unique_loss_share")
+
+    def pair_jfi(self, first: str, second: str) -> float:
+        """Jain's index of two flows on one link."""
+        return self._at((f"{first}_{second}",), "pairs", "jfi")
+
+    def short_term_gap(self, first: str, second: str) -> float:
+        """Mean difference of two flows within a second [Mbit/s]."""
+        return self._at((f"{first}_{second}",), "pairs", "short_term_gap_mbps")
+
+    def windowed_jfi(self, window: int) -> float:
+        """Mean of Jain's index over windows of some seconds."""
+        return self._at(("quic_large_buffer", "dc"), "fairness_default", f"windowed_jfi_{window}s")
+
+    def time_share_below(self, flow: str) -> float:
+        """Share of the seconds in which a flow has less than a third."""
+        return self._at(("quic_large_buffer", flow), "fairness_default", "time_share_below")
+
+
+MEASURED = (
+    "loss_events",
+    "lost_packets",
+    "spurious_share",
+    "rtt_ms",
+    "throughput_mbps",
+    "rcvbuf_errors",
+    "reordered_per_1000",
+    "both_busy",
+    "utilisation",
+    "share_of_bins_at_capacity",
+    "unique_loss_share",
+    "pair_jfi",
+    "short_term_gap",
+    "windowed_jfi",
+    "time_share_below",
 )
+
+
+def setting(point: Mapping[str, Any]) -> tuple[str, tuple[float, ...]]:
+    """Return the study that varies what a term gives, and the value there; without any, the default point."""
+    if "loss" in point or point.get("dup"):
+        return ("loss_duplicated" if point.get("dup") else "loss"), (point.get("loss", 0.0),)
+    if "bw_ratio" in point:
+        matched = point.get("split", "fixed") == "matched"
+        return ("bandwidth_ratio_matched" if matched else "bandwidth_ratio"), (float(point["bw_ratio"]),)
+    if "delay_ratio" in point or "delay_sum" in point:
+        high = point.get("delay_sum", 20) == 200
+        return ("delay_ratio_high" if high else "delay_ratio_low"), (float(point.get("delay_ratio", 1.0)),)
+    if "share" in point:
+        return "share", (point["share"],)
+    if "file_mb" in point:
+        return "file_size", (point["file_mb"],)
+    return "batch_size", (point.get("batch", 100),)
+
+
+def connectivity(point: Mapping[str, Any]) -> str:
+    """Return the configuration of the study of PDCP."""
+    if not point.get("dc", True):
+        return "single_link"
+    return "dc_with_pdcp" if point.get("pdcp", True) else "dc_without_pdcp"
+
+
+def grid() -> Sequence[dict[str, Any]]:
+    """Return the settings of all factors but the size of the file."""
+    return [
+        *({"batch": batch} for batch in BATCHES),
+        *({"share": share} for share in SHARES),
+        *({"bw_ratio": ratio, "split": split} for split in ("fixed", "matched") for ratio in RATIOS),
+        *({"delay_sum": total, "delay_ratio": ratio} for total in (20, 200) for ratio in RATIOS),
+        *({"loss": loss} for loss in LOSSES),
+        *({"loss": loss, "dup": True} for loss in DUPLICATED_LOSSES),
+    ]
+
+
+def term(name: str, *positional: object, **named: object) -> str:
+    """Write a term as in the predicate."""
+    return f"{name}({', '.join([*map(str, positional), *(f'{key}={value}' for key, value in named.items())])})"
+
+
+@cache
+def reference() -> Mapping[str, Mapping[str, str]]:
+    """Return the entries of the reference by identity."""
+    return {entry["id"]: entry for entry in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
+
+
+def claim_of(identity: str, home: str) -> Claim:
+    """Build a claim from its entry."""
+    entry = reference()[identity]
+    code = compile(" ".join(entry["check"].split()), identity, "eval")
+    return Claim(
+        identity,
+        entry["source"],
+        " ".join(entry["statement"].replace("–", "-").split()),
+        lambda sample: bool(evaluate(code, Names(sample, home))),
+        lambda sample: terms(code, sample, home),
+        note=" ".join(entry.get("note", "").split()),
+        by_construction=identity in BY_CONSTRUCTION,
+        explanation=EXPLANATIONS.get(identity, BY_CONSTRUCTION.get(identity, "")),
+    )
+
+
+def evaluate(code: CodeType, names: Names) -> object:
+    """Evaluate a predicate of the reference, which comes with the repository."""
+    return eval(code, names.mapping)  # noqa: S307 - it sees no builtins, and is not somebody else's
+
+
+def terms(code: CodeType, sample: Sample, home: str) -> Mapping[str, float]:
+    """Return what a predicate reads, term by term."""
+    found: dict[str, float] = {}
+    evaluate(code, Names(sample, home, found.__setitem__))
+    return found
+
+
+def with_claims(study: Study, *, synthetic: bool = False) -> Study:
+    """Add its claims to a study; over a synthetic trace they cannot be tested."""
+    home = study.name.removeprefix(f"{GROUP}/")
+    claims = [claim_of(identity, home) for identity in PLACES.get(home, ())]
+    if synthetic:
+        claims = [replace(claim, check=None, numbers=None, reason=SYNTHETIC) for claim in claims]
+    return replace(study, claims=tuple(claims))

@@ -6,5 +6,13 @@ losses, duplication and receive buffers do to the throughput, and to the flows b
 """
 
 from _dual_connectivity_alone import ALONE
+from _dual_connectivity_claims import with_claims
+from _dual_connectivity_fairness import FAIRNESS
+from _dual_connectivity_lte import LTE, SYNTHETIC
+from _dual_connectivity_mechanisms import MECHANISMS, PAIRS
+from _dual_connectivity_ngtcp2 import NGTCP2
 
-STUDIES = (*ALONE,)
+STUDIES = (
+    *(with_claims(study) for study in (*MECHANISMS, *ALONE, *FAIRNESS, PAIRS, *NGTCP2)),
+    *(with_claims(study, synthetic=SYNTHETIC) for study in LTE),
+)

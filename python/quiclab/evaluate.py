@@ -259,7 +259,7 @@ class Evaluation:
         if not self.study.is_series:
             return result
         series: dict[Key, list[Comparison]] = {}
-        for item in self.comparisons(engine):
+        for item in self.comparisons(engine, self.study.scored):
             if item.published.summary.n:
                 series.setdefault(self.study.series_key(item.published.key), []).append(item)
         for key, rows in series.items():

@@ -86,15 +86,21 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     (mean minus and plus one standard deviation), `std`, `n`.
     """
     study = evaluation.study
+    metric = study.metric_of(figure.metric)
+    first_part = tuple(part.values[0] for part in study.parts)
     position = 1 + [factor.name for factor in study.factors].index(figure.x)
     rows = []
 
     def add(key: tuple[Any, ...], source: str, summary: Summary) -> None:
-        std = 0.0 if summary.n < 2 else summary.std
+        series = study.series_key(key)
+        if not metric.of and series[1:] != first_part:
+            return  # a metric of the whole run is the same in all of its parts
+        shown = study.series_label(series) if metric.of else study.labels.get(str(key[0]), str(key[0]))
+        std = 0.0 if math.isnan(summary.std) else summary.std
         rows.append(
             {
                 "x": key[position],
-                "series": study.series_label(study.series_key(key)),
+                "series": shown,
                 "source": source,
                 "mean": summary.mean,
                 "low": summary.mean - std,
@@ -104,11 +110,11 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
             }
         )
 
-    for row in evaluation.published:
+    for row in evaluation.reference(figure.metric):
         add(row.key, PUBLISHED, row.summary)
-    for key, summary in evaluation.summaries(engine).items():
+    for key, summary in evaluation.summaries(engine, metric=figure.metric).items():
         add(key, MEASURED, summary)
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def starts_at_zero(data: pl.DataFrame) -> bool:
@@ -126,8 +132,9 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     study = evaluation.study
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
-    y_title = with_unit(study.metric.label, study.metric.unit)
-    colour = _colours(study.series_labels)
+    metric = study.metric_of(figure.metric)
+    y_title = with_unit(metric.label, metric.unit)
+    colour = _colours(list(dict.fromkeys(data["series"].to_list())))
     x = alt.X(
         "x:Q",
         title=with_unit(factor.label, factor.unit),
@@ -140,8 +147,8 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
         alt.Tooltip("series:N", title="Configuration"),
         alt.Tooltip("source:N", title="Source"),
         alt.Tooltip("x:Q", title=factor.label),
-        alt.Tooltip("mean:Q", title=with_unit("Mean", study.metric.unit), format=".2f"),
-        alt.Tooltip("std:Q", title=with_unit("Standard deviation", study.metric.unit), format=".2f"),
+        alt.Tooltip("mean:Q", title=with_unit("Mean", metric.unit), format=".2f"),
+        alt.Tooltip("std:Q", title=with_unit("Standard deviation", metric.unit), format=".2f"),
         alt.Tooltip("n:Q", title="Runs"),
     ]
     base = alt.Chart({"values": data.to_dicts()})

@@ -154,6 +154,8 @@ class Figure:
         Identity of a criterion: its settings are shown one below the other, with its limits, in place of a factor.
     pairs
         Show reference and measurement of each setting of the criterion, and not their difference.
+    metric
+        Name of a further metric, in place of the study's own.
     """
 
     title: str
@@ -162,6 +164,7 @@ class Figure:
     caption: str
     criterion: str = ""
     pairs: bool = False
+    metric: str = ""
 
 
 @dataclass(frozen=True)
@@ -318,6 +321,8 @@ class Study:
         Published configurations that cannot be run yet, with the reason.
     criteria
         How close to the table the results have to be.
+    scored
+        Name of the metric whose fidelity is reported; the main one by default.
     kept_series
         Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
         the scenario samples them.
@@ -350,6 +355,7 @@ class Study:
     seed: int = 1
     further: tuple[Metric, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    scored: str = ""
     kept_series: tuple[str, ...] = ()
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
     model: Model | None = None
@@ -374,6 +380,10 @@ class Study:
     def metrics(self) -> tuple[Metric, ...]:
         """The metric of the study, then the further ones."""
         return (self.metric, *self.further)
+
+    def metric_of(self, name: str) -> Metric:
+        """Return a metric by its name; the study's own without one."""
+        return next(item for item in self.metrics if item.name == (name or self.metric.name))
 
     @property
     def is_series(self) -> bool:

@@ -263,6 +263,7 @@ impl Element for BearerReceiver {
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         out.count("buffered_packets", self.buffer.held().packets);
+        out.count("sent_bytes", self.counters.sent.bytes);
     }
 }
 

@@ -1,0 +1,421 @@
+"""Experiments F0 to F8: the bearer's flow beside a flow with single connectivity on each link, for 180 s."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from _dual_connectivity import (
+    ASSUMPTIONS,
+    FLOWS,
+    LARGE_BUFFER,
+    LIMITS,
+    PAPER,
+    PROXIES,
+    REFERENCE,
+    SCENARIO,
+    SOURCE,
+    THESIS,
+    VARIANTS,
+    describe,
+    file_over,
+    quic_flow,
+)
+from _dual_connectivity_alone import (
+    BANDWIDTH,
+    BATCH,
+    DELAY_HIGH,
+    DELAY_LOW,
+    DUPLICATED,
+    EXACT_SPLIT,
+    LOSS,
+    MATCHED,
+    SHARE,
+)
+from quiclab.criteria import Criterion
+from quiclab.result import RunResult
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Engine,
+    Factor,
+    Figure,
+    Metric,
+    Study,
+    Table,
+    Value,
+    Variant,
+)
+
+SECONDS = 180
+SHARE_LIMIT = 2.0
+LINKS = {"dc": "dc", "sc1": "sc1", "sc2": "sc2"}
+
+
+def three(engine: str, impl: str = "aioquic", control: str = "newreno") -> Changes:
+    """Run the bearer's flow, and one over each link; all are numbered and put in order, as by the proxies."""
+    changes: dict[str, object] = {**PROXIES, "duration": f"{SECONDS} s"}
+    for flow, link in (("sc1", "down1"), ("sc2", "down2")):
+        changes[f"bearers.{flow}"] = {"links": [link], "reordering": {"timer": "200 ms", "sequence_bits": 16}}
+    for flow in FLOWS:
+        changes[f"flows.{flow}"] = {**quic_flow(engine, flow, impl, control), "workload": file_over("quic", "1 GB")}
+    return {**changes, "until": "duration_over"}
+
+
+def delivered_mbps(result: RunResult, flow: Value) -> float:
+    """What the application of a flow got in the time of the run [Mbit/s]."""
+    return 8 * result.flows[str(flow)].delivered_bytes / result.network_time_s / 1e6
+
+
+def interface_mbps(result: RunResult, flow: Value) -> float:
+    """What came over both links for a flow, every copy [Mbit/s of IP packets]: the sources read it there."""
+    received = result.elements[f"{flow}.receiver"]["received"]["bytes"]
+    return float(8 * received / result.network_time_s / 1e6)
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's index of throughputs: (sum)² / (n · sum of squares)."""
+    squares = math.fsum(value * value for value in values)
+    return math.fsum(values) ** 2 / (len(values) * squares) if squares else math.nan
+
+
+Rate = Callable[[RunResult, Value], float]
+
+
+def share_of(rate: Rate) -> Callable[[RunResult, Value], float]:
+    """Share of a flow in the total [%]."""
+    return lambda result, flow: 100 * rate(result, flow) / math.fsum(rate(result, name) for name in FLOWS)
+
+
+def index_of(rate: Rate) -> Callable[[RunResult], float]:
+    """Jain's index of the three flows."""
+    return lambda result: jain([rate(result, name) for name in FLOWS])
+
+
+def max_min(result: RunResult, rate: Rate) -> float:
+    """Least throughput relative to what each of three flows would have of an equal division."""
+    rates = [rate(result, name) for name in FLOWS]
+    return min(rates) / (math.fsum(rates) / len(rates))
+
+
+def proportional(result: RunResult, rate: Rate) -> float:
+    """Geometric over arithmetic mean of the throughputs: 1 where the sum of logarithms could not be larger."""
+    rates = [rate(result, name) for name in FLOWS]
+    return math.exp(math.fsum(math.log(value) for value in rates) / len(rates)) / (math.fsum(rates) / len(rates))
+
+
+def metrics(rate: Rate) -> tuple[Metric, ...]:
+    """Return throughput, Jain's index, share of each flow, and the further indices."""
+    return (
+        Metric("throughput_mbps", "Throughput", "Mbit/s", rate, of="flow"),
+        Metric("jfi", "Jain's fairness index", "", index_of(rate)),
+        Metric("share_percent", "Share of the total", "%", share_of(rate), of="flow"),
+        Metric("max_min_share", "Least throughput over the mean of the three", "", lambda result: max_min(result, rate)),
+        Metric(
+            "proportional_fairness",
+            "Geometric over arithmetic mean of the throughputs",
+            "",
+            lambda result: proportional(result, rate),
+        ),
+    )
+
+
+FLOW = Factor("flow", "flow", "Flow", "", FLOWS, None)
+FAIRNESS_ASSUMPTIONS = (
+    *ASSUMPTIONS,
+    Assumption(
+        "All flows start at once, and the whole 180 s count.",
+        "The sources do not give the order of starts, and say that the first 180 s count.",
+    ),
+    Assumption(
+        "The flows of single connectivity are numbered and put in order by proxies of their own; all uplinks use link 1.",
+        "The sources run them through the proxies, and shape the uplink of link 1 only.",
+    ),
+)
+FAIRNESS_VARIANTS = (
+    Variant(
+        "staggered",
+        "started one second apart",
+        "The sources do not give the order of starts: here link 1, then link 2, then the bearer.",
+        {"flows.sc2.start": "1 s", "flows.dc.start": "2 s"},
+        runs=3,
+    ),
+    Variant(
+        "window_200s",
+        "measured over 200 s",
+        "The totals look as if the volume of 180 s had been divided by 200 s; the shares do not depend on it.",
+        {"duration": "200 s"},
+        runs=3,
+    ),
+    Variant(
+        "unordered_single",
+        "single connectivity without PDCP",
+        "Whether the flows on one link wait for their lost packets depends on a switch of the proxies.",
+        {"bearers.sc1.reordering.enabled": False, "bearers.sc2.reordering.enabled": False},
+        runs=3,
+    ),
+    Variant(
+        "second_uplink",
+        "an uplink on link 2",
+        "The uplink of link 2 is not described.",
+        {
+            "links.up2": {
+                "rate": "20 Mbit/s",
+                "overhead_per_packet": "14 B",
+                "queue": {"kind": "drop_tail", "packets": 10000},
+                "delay": {"mean": "10 ms", "deviation": "1 ms", "distribution": "normal", "reorder": True},
+            },
+            "flows.sc2.up": ["up2"],
+        },
+        runs=3,
+    ),
+)
+
+
+def published(file: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
+    """Read a table of three flows, with the share of each flow in the total."""
+
+    def read(path: Path) -> Sequence[Mapping[str, str]]:
+        from quiclab.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+
+        rows = csv_rows(path)
+        column = "dc_batch_packets" if "batch" in file else "link1_share_percent"
+        totals: dict[str, float] = {}
+        for row in rows:
+            totals[row[column]] = totals.get(row[column], 0.0) + float(row["throughput_mbps_mean"])
+        return [
+            {**row, "share_percent_mean": str(100 * float(row["throughput_mbps_mean"]) / totals[row[column]])}
+            for row in rows
+        ]
+
+    return read
+
+
+def shares_within(identity: str, study: Study) -> Study:
+    """Add the criterion that each flow's share is within two percentage points of the published one."""
+    from quiclab.evaluate import read_published  # noqa: PLC0415 - studies are loaded before results are
+
+    reference = {row.key: row.summary.mean for row in read_published(study, "share_percent")}
+    criterion = Criterion(
+        identity,
+        "The share of each flow in the total is within 2 percentage points of the published one.",
+        reference,
+        dict.fromkeys(reference, SHARE_LIMIT),
+        metric="share_percent",
+        relative=False,
+    )
+    figure = Figure(
+        title="Share of each flow: difference from the publication",
+        source=study.table.source,
+        x="",
+        caption="",
+        criterion=identity,
+    )
+    return replace(study, criteria=(criterion,), figures=(*study.figures, figure))
+
+
+def experiment(
+    name: str,
+    title: str,
+    abstract: str,
+    factor: Factor | None,
+    table: Table,
+    figure: str,
+    rate: Rate = delivered_mbps,
+    configurations: tuple[Configuration, ...] = (LARGE_BUFFER,),
+    changes: Callable[[str], Changes] = three,
+    engines: tuple[Engine, ...] = (Engine("lab-quic"), Engine("quinn", runs=3), Engine("noq", runs=3)),
+    variants: tuple[Variant, ...] = (),
+) -> Study:
+    """Return one of the experiments."""
+    main, *further = metrics(rate)
+    swept = () if factor is None else (factor,)
+    over = "" if factor is None else f" over the {factor.label.lower()}"
+    x = FLOW.name if factor is None else factor.name
+    return Study(
+        name=f"dual_connectivity/{name}",
+        title=f"Dual Connectivity, three flows: {title}",
+        abstract=abstract,
+        source=SOURCE,
+        scenario=SCENARIO,
+        configurations=configurations,
+        factors=(*swept, FLOW),
+        metric=main,
+        further=tuple(further),
+        engines=engines,
+        engine_changes=changes,
+        runs=10,
+        table=table,
+        figures=(
+            Figure(
+                title=f"Throughput of the flows{over}",
+                source=figure,
+                x=x,
+                caption="Mean and standard deviation over the runs of 180 s; dc: the flow over the bearer, sc1 and sc2: the "
+                "flows with link 1 and link 2 alone.",
+            ),
+            Figure(
+                title=f"Jain's fairness index{over}",
+                source=figure,
+                x=x,
+                caption="Mean and standard deviation over the runs of 180 s.",
+                metric="jfi",
+            ),
+        ),
+        claims=(),
+        assumptions=FAIRNESS_ASSUMPTIONS,
+        variants=(*VARIANTS, *FAIRNESS_VARIANTS, *variants),
+        limits=LIMITS,
+        describe=describe_run,
+        scored="share_percent",
+    )
+
+
+def describe_run(scenario: Mapping[str, object], labels: Mapping[str, Value]) -> dict[str, object]:
+    """Return the columns of the published fairness tables for a setting."""
+    columns = describe(scenario, labels)
+    flow = str(labels["flow"])
+    return {
+        **columns,
+        "duration_s": SECONDS,
+        "flow": flow,
+        "flow_links": {"dc": "1+2", "sc1": "1", "sc2": "2"}[flow],
+        "counts_both_copies": bool(columns["duplicate"]) and flow == "dc",
+    }
+
+
+def rates_by_second(result: RunResult) -> list[list[float]]:
+    """Rate of each flow behind the client's proxies, second by second [Mbit/s of IP packets]."""
+    found = []
+    for flow in FLOWS:
+        rows = result.series.filter(
+            (result.series["element"] == f"{flow}.receiver") & (result.series["metric"] == "sent_bytes")
+        )
+        values = rows.sort("time_s")["value"].to_list()
+        found.append([8 * (after - before) / 1e6 for before, after in zip(values, values[1:], strict=False)])
+    return found
+
+
+def windowed_jfi(result: RunResult, window_s: int) -> float:
+    """Mean of Jain's index of the flows over windows of some seconds."""
+    rates = rates_by_second(result)
+    starts = range(0, len(rates[0]) - window_s + 1, window_s)
+    indices = [jain([math.fsum(rate[start : start + window_s]) for rate in rates]) for start in starts]
+    return math.fsum(indices) / len(indices)
+
+
+def time_below(result: RunResult) -> float:
+    """Share of the seconds in which the bearer's flow has less than a third of the total."""
+    seconds = list(zip(*rates_by_second(result), strict=True))
+    return sum(second[0] < math.fsum(second) / len(second) for second in seconds) / len(seconds)
+
+
+def watched(study: Study) -> Study:
+    """Sample a study's flows every second, and measure how they differ for a while."""
+    windows = tuple(
+        Metric(
+            f"windowed_jfi_{seconds}s",
+            f"Mean of Jain's index over windows of {seconds} s",
+            "",
+            lambda result, window=seconds: windowed_jfi(result, window),
+        )
+        for seconds in (5, 30, 180)
+    )
+    below = Metric("time_share_below", "Time in which the bearer's flow has less than a third", "", time_below)
+    return replace(
+        study,
+        further=(*study.further, *windows, below),
+        engine_changes=lambda engine: {**three(engine), "record.series_interval": "1 s"},
+        kept_series=("sent_bytes",),
+        variants=(),
+    )
+
+
+NOTHING_PRINTED = f"{THESIS}, Tables 5.10 to 5.12"
+FAIRNESS = (
+    watched(experiment(
+        "fairness_default",
+        "default point",
+        "Default point, with time series. Published: the three flows share almost perfectly, with differences that last "
+        "up to half a minute.",
+        None,
+        Table("", f"{THESIS}, Fig. 5.14d"),
+        f"{THESIS}, Fig. 5.14d",
+    )),
+    shares_within(
+        "DC-F1",
+        experiment(
+            "fairness_batch_size",
+            "batch size",
+            "Published: the flow over the bearer pays for batches of 150 packets and more; the others gain.",
+            BATCH,
+            Table(
+                f"{REFERENCE}/table_5_08_fairness_batch_size.csv", f"{THESIS}, Table 5.8", published("batch")
+            ),
+            f"{THESIS}, Fig. 5.15; {PAPER}, Fig. 5a",
+        ),
+    ),
+    shares_within(
+        "DC-F2",
+        experiment(
+            "fairness_share",
+            "share of the links",
+            "Published: fairest at the even split; with all packets on one link two flows share that link.",
+            SHARE,
+            Table(f"{REFERENCE}/table_5_09_fairness_dc_ratio.csv", f"{THESIS}, Table 5.9", published("ratio")),
+            f"{THESIS}, Fig. 5.16; {PAPER}, Fig. 8a",
+        ),
+    ),
+    experiment(
+        "fairness_bandwidth_ratio",
+        "rate ratio, fixed split",
+        "The links share 40 Mbit/s unevenly while the split stays even.",
+        BANDWIDTH,
+        Table("", NOTHING_PRINTED),
+        NOTHING_PRINTED,
+    ),
+    experiment(
+        "fairness_bandwidth_ratio_matched",
+        "rate ratio, matched split",
+        "The links share 40 Mbit/s unevenly, and the split follows in the printed whole percentages.",
+        MATCHED,
+        Table("", NOTHING_PRINTED),
+        NOTHING_PRINTED,
+        variants=(EXACT_SPLIT,),
+    ),
+    experiment(
+        "fairness_delay_ratio_low",
+        "delay ratio, 20 ms together",
+        "The links share 20 ms of delay unevenly.",
+        DELAY_LOW,
+        Table("", NOTHING_PRINTED),
+        NOTHING_PRINTED,
+    ),
+    experiment(
+        "fairness_delay_ratio_high",
+        "delay ratio, 200 ms together",
+        "The links share 200 ms of delay unevenly.",
+        DELAY_HIGH,
+        Table("", NOTHING_PRINTED),
+        NOTHING_PRINTED,
+    ),
+    experiment(
+        "fairness_loss",
+        "random loss",
+        "Each downlink loses packets at random.",
+        LOSS,
+        Table("", NOTHING_PRINTED),
+        NOTHING_PRINTED,
+    ),
+    experiment(
+        "fairness_loss_duplicated",
+        "random loss, duplicated packets",
+        "The bearer sends every packet over both links, each of which loses packets at random. Rates are those at the "
+        "links: of the bearer's flow both copies count.",
+        DUPLICATED,
+        Table("", NOTHING_PRINTED),
+        NOTHING_PRINTED,
+        rate=interface_mbps,
+    ),
+)

@@ -1,0 +1,64 @@
+"""Experiments L1 and L2: downlinks whose rate follows a measured trace of LTE, or a synthetic one in its place."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from _dual_connectivity import CONFIGURATIONS, PAPER, THESIS
+from _dual_connectivity_alone import ALONE
+from _dual_connectivity_ngtcp2 import CONFIGURATIONS as NGTCP2
+from quiclab.registry import root
+from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Table
+from quiclab.traces import installed
+
+NAMES = ("batch_size", "share", "delay_ratio_low", "delay_ratio_high", "loss", "loss_duplicated")
+INSTALLED = installed("lte")
+SYNTHETIC = INSTALLED is None
+FILE = INSTALLED or root() / "scenarios/traces/synthetic_lte.csv"
+MARK = "synthetic LTE trace" if SYNTHETIC else "LTE trace"
+
+
+def over_trace(configuration: Configuration) -> Configuration:
+    """Give both downlinks the rate of the trace, from its start on, again and again."""
+    rate = {"kind": "trace", "file": str(FILE), "format": "csv", "at_end": "loop"}
+
+    def traced(changes: Changes) -> Changes:
+        given = configuration.changes
+        base: Mapping[str, object] = given(changes) if callable(given) else {**changes, **given}
+        return {**base, "links.down1.rate": rate, "links.down2.rate": rate, "duration": "1800 s"}
+
+    return replace(configuration, changes=traced)
+
+
+def over_lte(study: Study) -> Study:
+    """Return an experiment over the trace."""
+    name = study.name.rpartition("/")[2]
+    figures = tuple(replace(item, title=f"{item.title}, {MARK}", source=f"{PAPER} §5.5") for item in study.figures)
+    return replace(
+        study,
+        name=f"dual_connectivity/lte_{name}",
+        title=f"{study.title} ({MARK})",
+        abstract="Both downlinks have the rate of "
+        + (
+            "a synthetic trace: the published one must not be passed on. Import it with `quiclab trace import`."
+            if SYNTHETIC
+            else "the published trace."
+        ),
+        configurations=tuple(over_trace(item) for item in (CONFIGURATIONS[1], CONFIGURATIONS[2], *NGTCP2)),
+        engines=(Engine("lab-quic"),),
+        table=Table("", f"{THESIS}, {PAPER} §5.5: figures only"),
+        figures=figures,
+        assumptions=(
+            *study.assumptions,
+            Assumption(
+                "Both downlinks follow the trace from its start, in steps, and start again at its end.",
+                "Step, start and what happens at the end of the trace are not given.",
+            ),
+        ),
+        variants=(),
+        criteria=(),
+        model=None,
+        views=(),
+    )
+
+
+LTE = tuple(over_lte(study) for study in ALONE if study.name.rpartition("/")[2] in NAMES)

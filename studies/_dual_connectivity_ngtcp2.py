@@ -1,0 +1,149 @@
+"""Experiments N1 to N9: ngtcp2 with NewReno and CUBIC beside TCP CUBIC, alone and in three flows."""
+
+from dataclasses import replace
+
+from _dual_connectivity import (
+    ASSUMPTIONS,
+    DEFAULT_BUFFER_BYTES,
+    LARGE_BUFFER_BYTES,
+    LIMITS,
+    PAPER,
+    PROFILES,
+    PROXIES,
+    SCENARIO,
+    SOURCE,
+    file_over,
+    host,
+    quic_flow,
+    tcp,
+)
+from _dual_connectivity_alone import ALONE, DROPS, EXPIRIES, THROUGHPUT
+from _dual_connectivity_fairness import FAIRNESS, three
+from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Study, Table, Variant
+
+COST_OF_A_DATAGRAM = "10 us"
+CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
+ENGINES = (Engine("lab-quic"),)
+
+NGTCP2_ASSUMPTIONS = (
+    Assumption(
+        f"ngtcp2 is lab-quic with the profile {PROFILES['ngtcp2']}.",
+        "The commit is not given; the thesis of June 2020 used the stack already. A variant has the version of 2022.",
+    ),
+    Assumption(
+        f"Receiving a datagram costs its client {COST_OF_A_DATAGRAM.replace('us', 'µs')}.",
+        "A system call and the decryption of 1280 bytes in C; the burst of a stall must not wait for it.",
+    ),
+    *ASSUMPTIONS[1:2],
+    *ASSUMPTIONS[3:],
+)
+NEWER = Variant(
+    "ngtcp2_2022",
+    "ngtcp2 of 2022",
+    "The paper of 2022 may have used a newer version: with a pacer, and windows that grow.",
+    lambda changes: {
+        path: {**value, **{end: {**value[end], "profile": "ngtcp2-2022"} for end in ("sender", "receiver")}}
+        if path.startswith("flows.") and isinstance(value, dict) and value.get("stack") == "lab-quic"
+        else value
+        for path, value in changes.items()
+    },
+    runs=3,
+)
+
+
+def client(receive_buffer_bytes: int) -> Changes:
+    """Run the client on a host with this socket buffer."""
+    return {"hosts.client": host(receive_buffer_bytes, COST_OF_A_DATAGRAM)}
+
+
+def flow(control: str) -> Changes:
+    """Run one flow of ngtcp2 over the bearer."""
+    return {**PROXIES, "flows.dc": {**quic_flow("lab-quic", "dc", "ngtcp2", control), "workload": file_over("quic", "100 MB")}}
+
+
+def sized(control: str) -> Configuration:
+    """Return ngtcp2 with a congestion control; what a factor changes in the file, it keeps."""
+
+    def replaced(changes: Changes) -> Changes:
+        size = str(changes.get("flows.dc.workload.size", "100 MB"))
+        others = {path: value for path, value in changes.items() if not path.startswith("flows.dc.")}
+        here = flow(control)
+        return {**others, **client(LARGE_BUFFER_BYTES), **here, "flows.dc.workload.size": size}
+
+    return Configuration(f"ngtcp2_{control}", f"ngtcp2, {CONTROLS[control]}", replaced)
+
+
+TCP_CUBIC = Configuration("tcp_cubic", "TCP, CUBIC", tcp("cubic"), engine="lab-tcp")
+CONFIGURATIONS = (sized("newreno"), sized("cubic"), TCP_CUBIC)
+
+
+def buffered(name: str, label: str, receive_buffer_bytes: int) -> Configuration:
+    """Return ngtcp2 with NewReno and a socket buffer."""
+    return Configuration(name, label, client(receive_buffer_bytes))
+
+
+DEFAULT = Study(
+    name="dual_connectivity/ngtcp2_default",
+    title="Dual Connectivity, ngtcp2: default point",
+    abstract="ngtcp2 with the default and with the large receive buffer. Published: no difference, as its client drains "
+    "the socket fast enough.",
+    source=SOURCE,
+    scenario=SCENARIO,
+    configurations=(
+        buffered("quic_default_buffer", "ngtcp2, default buffer", DEFAULT_BUFFER_BYTES),
+        buffered("quic_large_buffer", "ngtcp2, large buffer", LARGE_BUFFER_BYTES),
+    ),
+    factors=(),
+    metric=THROUGHPUT,
+    further=(DROPS, EXPIRIES),
+    engines=ENGINES,
+    engine_changes=lambda engine: flow("newreno"),  # noqa: ARG005 - there is one
+    runs=10,
+    table=Table("", f"{PAPER} §5.4"),
+    figures=(
+        Figure(title="Throughput at the default point", source=f"{PAPER} §5.4", x="", caption="Mean and standard deviation."),
+    ),
+    claims=(),
+    assumptions=NGTCP2_ASSUMPTIONS,
+    variants=(NEWER,),
+    limits=LIMITS,
+)
+
+
+def of_ngtcp2(study: Study) -> Study:
+    """Return an experiment with ngtcp2 in place of aioquic."""
+    name = study.name.removeprefix("dual_connectivity/")
+    alone = not study.parts
+    return replace(
+        study,
+        name=f"dual_connectivity/ngtcp2_{name}",
+        title=study.title.replace("Dual Connectivity", "Dual Connectivity, ngtcp2", 1),
+        abstract="With ngtcp2 in place of aioquic, and CUBIC beside NewReno. Published as figures only.",
+        configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
+        engines=ENGINES,
+        engine_changes=(lambda engine: PROXIES) if alone else three,  # noqa: ARG005 - there is one
+        table=Table("", f"{PAPER}, Fig. 12 and 13"),
+        figures=tuple(replace(figure, source=f"{PAPER}, Fig. 12 and 13") for figure in study.figures if not figure.criterion),
+        criteria=(),
+        assumptions=NGTCP2_ASSUMPTIONS if alone else (*NGTCP2_ASSUMPTIONS, *study.assumptions[len(ASSUMPTIONS) :]),
+        variants=(NEWER,),
+        model=None,
+        views=(),
+    )
+
+
+def three_of(control: str) -> Configuration:
+    """Return three flows of ngtcp2 with a congestion control."""
+
+    def replaced(changes: Changes) -> Changes:
+        return {**changes, **three("lab-quic", "ngtcp2", control), **client(LARGE_BUFFER_BYTES)}
+
+    return Configuration(f"ngtcp2_{control}", f"ngtcp2, {CONTROLS[control]}", replaced)
+
+
+THREE_FLOWS = ("fairness_batch_size", "fairness_share", "fairness_delay_ratio_high")
+NGTCP2 = (
+    DEFAULT,
+    *(of_ngtcp2(study) for study in ALONE),
+    *(of_ngtcp2(study) for study in FAIRNESS if study.name.rpartition("/")[2] in THREE_FLOWS),
+)
