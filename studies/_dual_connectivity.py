@@ -25,9 +25,7 @@ TCP_PROFILES = ("linux-5.3", "linux-4.15")
 
 def host(receive_buffer_bytes: int, cost: str = COST_OF_A_DATAGRAM) -> Host:
     """Return the client's host: its socket buffer, and what a datagram costs its process."""
-    return Host(
-        receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters"
-    )
+    return Host(receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters")
 
 
 PROXIES: Changes = {"links.proxies": {"delay": "2 ms"}}
@@ -42,7 +40,13 @@ def quic_flow(engine: str, link: str, impl: str = "aioquic", control: str = "new
         end["profile"] = sender["profile"] = PROFILES[impl]
     else:
         sender["initial_window"] = "12800 B"
-    return {"stack": engine, "down": ["proxies", link], "up": ["up1"], "sender": sender, "receiver": {**end, "host": "client"}}
+    return {
+        "stack": engine,
+        "down": ["proxies", link],
+        "up": ["up1"],
+        "sender": sender,
+        "receiver": {**end, "host": "client"},
+    }
 
 
 def tcp_flow(link: str, control: str = "newreno") -> dict[str, object]:
@@ -164,7 +168,8 @@ ASSUMPTIONS = (
     Assumption(
         "QUIC is lab-quic with the profile aioquic-0.8.8 and NewReno at both ends: datagrams of 1280 bytes, a first "
         "window of ten of them.",
-        "The sources speak draft 27, which is that of aioquic 0.8.8; recovery and congestion control of 0.8.8 and 0.9.0 "
+        "The sources speak draft 27, which is that of aioquic 0.8.8; recovery and congestion control of 0.8.8 and "
+        "0.9.0 "
         "are the same bytes. The values are those of its sample log.",
     ),
     Assumption(

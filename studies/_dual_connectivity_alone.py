@@ -119,7 +119,9 @@ def experiment(
         engine_changes=alone,
         runs=10,
         table=table,
-        figures=(Figure(title=f"Throughput over the {factor.label.lower()}", source=figure, x=factor.name, caption=caption),),
+        figures=(
+            Figure(title=f"Throughput over the {factor.label.lower()}", source=figure, x=factor.name, caption=caption),
+        ),
         claims=(),
         assumptions=ASSUMPTIONS,
         variants=(*VARIANTS, *variants),
@@ -152,13 +154,12 @@ MATCHED = ratio(
 DELAY_LOW = ratio("delay_ratio_link1_to_link2", "Ratio of the link delays", lambda value: delays(value, 20.0))
 DELAY_HIGH = ratio("delay_ratio_link1_to_link2", "Ratio of the link delays", lambda value: delays(value, 200.0))
 LOSS = Factor("loss", "loss_percent_per_link", "Random loss of each link", "%", LOSSES, loss)
-DUPLICATED = Factor(
-    "loss", "loss_percent_per_link", "Random loss of each link", "%", DUPLICATED_LOSSES, duplicated
-)
+DUPLICATED = Factor("loss", "loss_percent_per_link", "Random loss of each link", "%", DUPLICATED_LOSSES, duplicated)
 EXACT_SPLIT = Variant(
     "exact_split",
     "exact fractions",
-    "The split follows the exact ratio of the rates, not the printed whole percentages: a share is rounded up to packets.",
+    "The split follows the exact ratio of the rates, not the printed whole percentages: a share is rounded up to "
+    "packets.",
     lambda changes: {**changes, "bearers.dc.shares": [rate_of(changes, "down1"), rate_of(changes, "down2")]},
     runs=3,
 )
@@ -176,7 +177,8 @@ ALONE = (
     experiment(
         "file_size",
         "file size",
-        "A download of 10 to 1000 MB. Published: from 100 MB on the size does not matter; the set-up time of 10 MB does.",
+        "A download of 10 to 1000 MB. Published: from 100 MB on the size does not matter; the set-up time of 10 "
+        "MB does.",
         Factor("size", "file_size_mb", "File size", "MB", SIZES_MB, file_of),
         table("5.2", "5_02_file_size"),
         f"{THESIS}, Fig. 5.4",
@@ -185,7 +187,8 @@ ALONE = (
     experiment(
         "batch_size",
         "batch size",
-        "Half a batch of packets goes to link 1, the other half to link 2. Published: up to about 250 packets a batch the "
+        "Half a batch of packets goes to link 1, the other half to link 2. Published: up to about 250 packets a "
+        "batch the "
         "queues of the links bridge the pauses; beyond, the links take turns, and at 500 a third of the throughput is "
         "lost.",
         BATCH,
@@ -196,7 +199,8 @@ ALONE = (
     experiment(
         "share",
         "share of the links",
-        "Of each batch of 100 packets a share goes to link 1 and the rest to link 2. Published: with equal links the even "
+        "Of each batch of 100 packets a share goes to link 1 and the rest to link 2. Published: with equal links "
+        "the even "
         "split nearly doubles the throughput of one link; each step away from it costs, the first ones most.",
         SHARE,
         table("5.4", "5_04_dc_ratio"),

@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any
 
 import yaml
+
 from _dual_connectivity_alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
 from _dual_connectivity_explanations import EXPLANATIONS
 from quiclab.claims import Claim, NotMeasuredError, Sample
@@ -85,8 +86,8 @@ class Names:
             "GRID": lambda: list(chain(grid(), ({"file_mb": size} for size in SIZES_MB))),
             "FGRID": lambda: list(grid()),
             **{function.__name__: function for function in (all, any, abs, max, min, range, sum, len, zip)},
-            "mean": lambda values: fmean(values),
-            "median": lambda values: median(values),
+            "mean": fmean,
+            "median": median,
             "frac": lambda values: fmean(bool(value) for value in values),
             "rel": relative_difference,
         }
@@ -98,7 +99,9 @@ class Names:
             self._views[asked] = self._sample.of(name, metric, statistic)
         return self._views[asked]
 
-    def _at(self, key: Sequence[str | int | float], study: str, metric: str = "", statistic: Statistic = "mean") -> float:
+    def _at(
+        self, key: Sequence[str | int | float], study: str, metric: str = "", statistic: Statistic = "mean"
+    ) -> float:
         return self._view(study, metric, statistic).at(tuple(key))
 
     def _tell(self, text: str, value: float) -> float:

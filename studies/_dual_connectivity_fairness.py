@@ -1,5 +1,6 @@
 """Experiments F0 to F8: the bearer's flow beside a flow with single connectivity on each link, for 180 s."""
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -111,7 +112,9 @@ def metrics(rate: Rate) -> tuple[Metric, ...]:
         Metric("throughput_mbps", "Throughput", "Mbit/s", rate, of="flow"),
         Metric("jfi", "Jain's fairness index", "", index_of(rate)),
         Metric("share_percent", "Share of the total", "%", share_of(rate), of="flow"),
-        Metric("max_min_share", "Least throughput over the mean of the three", "", lambda result: max_min(result, rate)),
+        Metric(
+            "max_min_share", "Least throughput over the mean of the three", "", lambda result: max_min(result, rate)
+        ),
         Metric(
             "proportional_fairness",
             "Geometric over arithmetic mean of the throughputs",
@@ -129,7 +132,8 @@ FAIRNESS_ASSUMPTIONS = (
         "The sources do not give the order of starts, and say that the first 180 s count.",
     ),
     Assumption(
-        "The flows of single connectivity are numbered and put in order by proxies of their own; all uplinks use link 1.",
+        "The flows of single connectivity are numbered and put in order by proxies of their own; all uplinks use "
+        "link 1.",
         "The sources run them through the proxies, and shape the uplink of link 1 only.",
     ),
 )
@@ -252,7 +256,8 @@ def experiment(
                 title=f"Throughput of the flows{over}",
                 source=figure,
                 x=x,
-                caption="Mean and standard deviation over the runs of 180 s; dc: the flow over the bearer, sc1 and sc2: the "
+                caption="Mean and standard deviation over the runs of 180 s; dc: the flow over the bearer, sc1 "
+                "and sc2: the "
                 "flows with link 1 and link 2 alone.",
             ),
             Figure(
@@ -293,7 +298,7 @@ def rates_by_second(result: RunResult) -> list[list[float]]:
             (result.series["element"] == f"{flow}.receiver") & (result.series["metric"] == "sent_bytes")
         )
         values = rows.sort("time_s")["value"].to_list()
-        found.append([8 * (after - before) / 1e6 for before, after in zip(values, values[1:], strict=False)])
+        found.append([8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)])
     return found
 
 
@@ -334,15 +339,18 @@ def watched(study: Study) -> Study:
 
 NOTHING_PRINTED = f"{THESIS}, Tables 5.10 to 5.12"
 FAIRNESS = (
-    watched(experiment(
-        "fairness_default",
-        "default point",
-        "Default point, with time series. Published: the three flows share almost perfectly, with differences that last "
-        "up to half a minute.",
-        None,
-        Table("", f"{THESIS}, Fig. 5.14d"),
-        f"{THESIS}, Fig. 5.14d",
-    )),
+    watched(
+        experiment(
+            "fairness_default",
+            "default point",
+            "Default point, with time series. Published: the three flows share almost perfectly, with differences "
+            "that last "
+            "up to half a minute.",
+            None,
+            Table("", f"{THESIS}, Fig. 5.14d"),
+            f"{THESIS}, Fig. 5.14d",
+        )
+    ),
     shares_within(
         "DC-F1",
         experiment(
@@ -350,9 +358,7 @@ FAIRNESS = (
             "batch size",
             "Published: the flow over the bearer pays for batches of 150 packets and more; the others gain.",
             BATCH,
-            Table(
-                f"{REFERENCE}/table_5_08_fairness_batch_size.csv", f"{THESIS}, Table 5.8", published("batch")
-            ),
+            Table(f"{REFERENCE}/table_5_08_fairness_batch_size.csv", f"{THESIS}, Table 5.8", published("batch")),
             f"{THESIS}, Fig. 5.15; {PAPER}, Fig. 5a",
         ),
     ),

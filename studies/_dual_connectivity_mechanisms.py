@@ -1,5 +1,6 @@
 """Experiments P1, P2, U1, U2 and F9, and the reordering at the receiver: what happens inside a run."""
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import Any
 
 from _dual_connectivity import (
     ASSUMPTIONS,
-    CONFIGURATIONS,
     DEFAULT_BUFFER,
     DEFAULT_BUFFER_BYTES,
     ENGINES,
@@ -19,7 +19,6 @@ from _dual_connectivity import (
     SCENARIO,
     SOURCE,
     THESIS,
-    VARIANTS,
     alone,
     client,
     file_over,
@@ -55,7 +54,11 @@ def sender_statistic(name: str) -> Callable[[RunResult], float]:
 
 def mean_rtt_ms(result: RunResult) -> float:
     """Mean smoothed RTT over the run [ms]; the sender's name is longer where a bearer has the flow's name, too."""
-    sender = next(name for name in ("flows.dc.sender", "dc.sender") if "acks_received" in result.elements.get(name, {}).get("statistics", {}))
+    sender = next(
+        name
+        for name in ("flows.dc.sender", "dc.sender")
+        if "acks_received" in result.elements.get(name, {}).get("statistics", {})
+    )
     return result.over_time(sender, "srtt_ms", "mean")
 
 
@@ -118,7 +121,9 @@ PDCP = Study(
     runs=10,
     table=Table("", f"{THESIS}, Fig. 5.1"),
     figures=tuple(
-        Figure(title=title, source=f"{THESIS}, Fig. {number}", x="", caption="Mean and standard deviation.", metric=metric)
+        Figure(
+            title=title, source=f"{THESIS}, Fig. {number}", x="", caption="Mean and standard deviation.", metric=metric
+        )
         for title, number, metric in (
             ("Throughput with and without PDCP", "5.1", ""),
             ("Congestion events in 100 MB", "5.1", "loss_events"),
@@ -156,7 +161,8 @@ def read_proxy(path: Path) -> Sequence[Mapping[str, str]]:
 PROXY = Study(
     name="dual_connectivity/proxy",
     title="Dual Connectivity: the proxies",
-    abstract="One link with the proxies in the path, and without. Published: they add 2 ms and cost 7 % of the throughput.",
+    abstract="One link with the proxies in the path, and without. Published: they add 2 ms and cost 7 % of the "
+    "throughput.",
     source=SOURCE,
     scenario=SCENARIO,
     configurations=(Configuration(DEFAULT_BUFFER.name, DEFAULT_BUFFER.label, of_one_link),),
@@ -248,7 +254,7 @@ def link_rates(result: RunResult, link: str) -> list[float]:
     rows = result.series.filter((result.series["element"] == link) & (result.series["metric"] == "sent_bytes"))
     bytes_at = dict(zip(rows["time_s"].to_list(), rows["value"].to_list(), strict=True))
     times = [time for time in bytes_at if start <= time <= start + FIRST_S + BIN_S]
-    counts = [bytes_at[after] - bytes_at[before] for before, after in zip(times, times[1:], strict=False)]
+    counts = [bytes_at[after] - bytes_at[before] for before, after in itertools.pairwise(times)]
     return [8 * count * (1 + ETHERNET) / BIN_S / 1e6 / LINK_MBPS for count in counts]
 
 
@@ -278,19 +284,25 @@ def looked_at(name: str, label: str, changes: Changes) -> Configuration:
 UTILISATION = Study(
     name="dual_connectivity/utilisation",
     title="Dual Connectivity: use of the links",
-    abstract="Rate of each link in bins of 10 ms over the first 3 s. Published: with small batches both are busy together, "
+    abstract="Rate of each link in bins of 10 ms over the first 3 s. Published: with small batches both are busy "
+    "together, "
     "with large ones they take turns; at a split of 9 to 1 the second is hardly used.",
     source=SOURCE,
     scenario=SCENARIO,
     configurations=(
-        *(looked_at(f"batch_{batch}", f"batches of {batch}", {"bearers.dc.batch_packets": batch}) for batch in (50, 200, 500)),
+        *(
+            looked_at(f"batch_{batch}", f"batches of {batch}", {"bearers.dc.batch_packets": batch})
+            for batch in (50, 200, 500)
+        ),
         looked_at("share_90", "90 % on link 1", split(90)),
     ),
     factors=(),
     metric=Metric("both_busy", "Time in which both links carry more than half their rate", "", both_busy),
     further=(
         *(
-            Metric(f"utilisation_{link}", f"Utilisation of {link}", "", lambda result, name=link: utilisation(result, name))
+            Metric(
+                f"utilisation_{link}", f"Utilisation of {link}", "", lambda result, name=link: utilisation(result, name)
+            )
             for link in ("down1", "down2")
         ),
         *(
@@ -356,7 +368,7 @@ def per_second_mbps(result: RunResult, flow: str) -> list[float]:
         (result.series["element"] == f"{flow}.receiver") & (result.series["metric"] == "sent_bytes")
     )
     values = rows.sort("time_s")["value"].to_list()
-    return [8 * (after - before) / 1e6 for before, after in zip(values, values[1:], strict=False)]
+    return [8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)]
 
 
 def pair_jfi(result: RunResult) -> float:
@@ -373,7 +385,8 @@ def short_term_gap_mbps(result: RunResult) -> float:
 PAIRS = Study(
     name="dual_connectivity/pairs",
     title="Dual Connectivity: two flows on one link",
-    abstract="Two flows over link 1 for 180 s: QUIC and QUIC, QUIC and TCP, TCP and TCP. Published: all share fairly; QUIC "
+    abstract="Two flows over link 1 for 180 s: QUIC and QUIC, QUIC and TCP, TCP and TCP. Published: all share "
+    "fairly; QUIC "
     "beside QUIC is the steadiest.",
     source=SOURCE,
     scenario=SCENARIO,

@@ -58,7 +58,10 @@ def client(receive_buffer_bytes: int) -> Changes:
 
 def flow(control: str) -> Changes:
     """Run one flow of ngtcp2 over the bearer."""
-    return {**PROXIES, "flows.dc": {**quic_flow("lab-quic", "dc", "ngtcp2", control), "workload": file_over("quic", "100 MB")}}
+    return {
+        **PROXIES,
+        "flows.dc": {**quic_flow("lab-quic", "dc", "ngtcp2", control), "workload": file_over("quic", "100 MB")},
+    }
 
 
 def sized(control: str) -> Configuration:
@@ -85,7 +88,8 @@ def buffered(name: str, label: str, receive_buffer_bytes: int) -> Configuration:
 DEFAULT = Study(
     name="dual_connectivity/ngtcp2_default",
     title="Dual Connectivity, ngtcp2: default point",
-    abstract="ngtcp2 with the default and with the large receive buffer. Published: no difference, as its client drains "
+    abstract="ngtcp2 with the default and with the large receive buffer. Published: no difference, as its client "
+    "drains "
     "the socket fast enough.",
     source=SOURCE,
     scenario=SCENARIO,
@@ -101,7 +105,12 @@ DEFAULT = Study(
     runs=10,
     table=Table("", f"{PAPER} §5.4"),
     figures=(
-        Figure(title="Throughput at the default point", source=f"{PAPER} §5.4", x="", caption="Mean and standard deviation."),
+        Figure(
+            title="Throughput at the default point",
+            source=f"{PAPER} §5.4",
+            x="",
+            caption="Mean and standard deviation.",
+        ),
     ),
     claims=(),
     assumptions=NGTCP2_ASSUMPTIONS,
@@ -123,7 +132,9 @@ def of_ngtcp2(study: Study) -> Study:
         engines=ENGINES,
         engine_changes=(lambda engine: PROXIES) if alone else three,  # noqa: ARG005 - there is one
         table=Table("", f"{PAPER}, Fig. 12 and 13"),
-        figures=tuple(replace(figure, source=f"{PAPER}, Fig. 12 and 13") for figure in study.figures if not figure.criterion),
+        figures=tuple(
+            replace(figure, source=f"{PAPER}, Fig. 12 and 13") for figure in study.figures if not figure.criterion
+        ),
         criteria=(),
         assumptions=NGTCP2_ASSUMPTIONS if alone else (*NGTCP2_ASSUMPTIONS, *study.assumptions[len(ASSUMPTIONS) :]),
         variants=(NEWER,),

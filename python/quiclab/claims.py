@@ -100,9 +100,7 @@ class Sample:
         What is asked for; empty names are those of the claim.
     """
 
-    def __init__(
-        self, findings: Findings, study: str = "", metric: str = "", statistic: Statistic = "mean"
-    ) -> None:
+    def __init__(self, findings: Findings, study: str = "", metric: str = "", statistic: Statistic = "mean") -> None:
         self._findings = findings
         self._asked = (study, metric, statistic)
         self._grid = findings.grid(study, metric)
@@ -198,8 +196,9 @@ class Resamples:
 
     def each(self) -> Iterator[int]:
         """Go through all runs (0) and the resamples (from 1 on)."""
-        for self._index in range(self.resamples + 1):
-            yield self._index
+        for index in range(self.resamples + 1):
+            self._index = index
+            yield index
         self._index = 0
 
     def _draw(self, study: str, metric: str, statistic: Statistic, key: Key) -> tuple[Array, int]:

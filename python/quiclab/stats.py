@@ -125,8 +125,10 @@ def _reduced_rows(rows: Array, statistic: Statistic) -> Array:
     if rows.shape[1] < (2 if statistic == "std" else 1):
         return np.full(rows.shape[0], math.nan)
     if statistic == "std":
-        return np.std(rows, axis=1, ddof=1)
-    return np.mean(rows, axis=1) if statistic == "mean" else np.median(rows, axis=1)
+        found: Array = np.std(rows, axis=1, ddof=1)
+    else:
+        found = np.mean(rows, axis=1) if statistic == "mean" else np.median(rows, axis=1)
+    return found
 
 
 def bootstrap(

@@ -7,8 +7,8 @@ its real name as `metadata={"name": ...}`.
 from __future__ import annotations
 
 import dataclasses
-import types
 import json
+import types
 import typing
 from collections.abc import Mapping
 from functools import cache
