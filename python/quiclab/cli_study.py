@@ -12,9 +12,18 @@ import typer
 from quiclab import show, sweep
 from quiclab.cli_lane import LANES
 from quiclab.cli_values import integer
-from quiclab.compare import COMPARE_SCHEMA, TABLE_SCHEMA, compare_document, table_rows, to_csv, to_json
+from quiclab.compare import (
+    COMPARE_SCHEMA,
+    TABLE_SCHEMA,
+    compare_document,
+    multiverse_document,
+    table_rows,
+    to_csv,
+    to_json,
+)
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import (
+    MANIFEST,
     Evaluation,
     available_engines,
     jobs_of,
@@ -209,6 +218,34 @@ def compare_command(
     finally:
         _print_json(COMPARE_SCHEMA, name, parts, documents)
     _complain_of(shown)
+
+
+@app.command("multiverse")
+def multiverse_command(
+    name: NameArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: OutOption = RESULTS,
+) -> None:
+    """Print which claims hold in every reading of the description that was run, and what the others depend on."""
+    from quiclab.multiverse import multiverse  # noqa: PLC0415 - only here
+
+    found = []
+    absent = []
+    for study in find_all(name):
+        if not study.claims:
+            continue
+        if (results_directory(study, out) / MANIFEST).is_file():
+            found += multiverse(Evaluation(study, out))
+        else:
+            absent.append(study.name)
+    if as_json:
+        print(to_json(multiverse_document(name, found)))
+    else:
+        show.multiverse(found)
+    if absent:
+        raise QuiclabError(
+            f"not run yet: {', '.join(absent)}; readings are run with `quiclab study run --variants all`"
+        )
 
 
 @app.command("package")

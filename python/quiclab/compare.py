@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from quiclab.claims import Judgement, Key
     from quiclab.fidelity import Fidelity
+    from quiclab.multiverse import Row
     from quiclab.study import Study
 
 COMPARE_SCHEMA = "quiclab.compare/1"
 VERIFY_SCHEMA = "quiclab.verify/1"
 TABLE_SCHEMA = "quiclab.table/1"
+MULTIVERSE_SCHEMA = "quiclab.multiverse/1"
 DECIMALS = 4
 
 
@@ -201,6 +203,21 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "further": {metric.name: compare_rows(evaluation, engine, metric.name) for metric in study.further},
         "unavailable": {item.name: item.reason for item in study.unavailable},
     }
+
+
+def multiverse_document(name: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return what `study multiverse --json` prints (schema `quiclab.multiverse/1`)."""
+    claims = [
+        {
+            "study": row.study,
+            "identity": row.claim.identity,
+            "statement": row.claim.statement,
+            "summary": row.summary,
+            "worlds": {world: asdict(found) for world, found in row.worlds.items()},
+        }
+        for row in rows
+    ]
+    return {"schema": MULTIVERSE_SCHEMA, "study": name.rstrip("/"), "claims": claims}
 
 
 def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from quiclab.multiverse import LITERAL
 from quiclab.study import with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from quiclab.multiverse import Row
     from quiclab.result import RunResult
     from quiclab.study import Study
 
@@ -143,7 +145,8 @@ def published_decimals(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
     """
     mean, std = 0, 0
     for row in rows:
-        mean, std = max(mean, _decimals(row["published_mean"])), max(std, _decimals(row["published_std"] or 0.0))
+        mean = max(mean, _decimals(row["published_mean"] or 0.0))
+        std = max(std, _decimals(row["published_std"] or 0.0))
     return mean, max(mean, std)
 
 
@@ -325,3 +328,18 @@ def _options(columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> Ta
     for option in options:
         shown.add_row(*(text(option[key] or "(fixed)") for key in ("option", "meaning", "default", "source")))
     return shown
+
+
+def multiverse(found: Sequence[Row]) -> None:
+    """Print each claim with its outcome as published, and the readings in which it is another."""
+    out = console()
+    if not found:
+        out.print("no claim was tested in any reading")
+        return
+    shown = table("Claims over all readings", ["claim", "as published", "readings", "outcome"], left=4)
+    for row in found:
+        base = row.worlds.get(LITERAL)
+        differing = ", ".join(f"{name}: {row.worlds[name].outcome}" for name in row.differing)
+        outcome = differing or row.summary
+        shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.worlds)), outcome)
+    out.print(shown)
