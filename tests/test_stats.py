@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from quiclab.stats import bootstrap_means, pooled_std, relative_difference, summarise
+from quiclab.stats import bootstrap, pooled_std, relative_difference, summarise
 
 
 def test_summary_of_three_runs() -> None:
@@ -40,19 +40,23 @@ def test_relative_difference() -> None:
 
 def test_bootstrap_has_the_theoretical_error_and_repeats() -> None:
     values = [0.0, 1.0, 2.0, 3.0, 4.0]
-    means = bootstrap_means({"a": values, "b": [7.0, 7.0]}, resamples=20_000)
+    means = bootstrap(values, "a", resamples=20_000)
+    assert means[0] == 2.0
+    means = means[1:]
     # the variance of a bootstrap mean is the population variance over n: 2 / 5
-    assert means["a"].shape == (20_000,)
-    assert float(np.var(means["a"])) == pytest.approx(0.4, rel=0.05)
-    assert float(np.mean(means["a"])) == pytest.approx(2.0, abs=4 * math.sqrt(0.4 / 20_000))
-    assert set(means["b"]) == {7.0}
-    again = bootstrap_means({"a": values, "b": [7.0, 7.0]}, resamples=20_000)
-    assert np.array_equal(means["a"], again["a"])
+    assert means.shape == (20_000,)
+    assert float(np.var(means)) == pytest.approx(0.4, rel=0.05)
+    assert float(np.mean(means)) == pytest.approx(2.0, abs=4 * math.sqrt(0.4 / 20_000))
+    assert set(bootstrap([7.0, 7.0], "b", resamples=50)) == {7.0}
+    assert np.array_equal(means, bootstrap(values, "a", resamples=20_000)[1:])
+    deviations = bootstrap(values, "a", resamples=50, statistic="std")
+    assert deviations[0] == pytest.approx(math.sqrt(2.5))
+    assert np.isnan(bootstrap([], "c", resamples=5)).all()
 
 
 def test_bootstrap_resamples_settings_independently() -> None:
     values = [float(value) for value in range(10)]
-    means = bootstrap_means({"a": values, "b": values}, resamples=4000)
-    correlation = float(np.corrcoef(means["a"], means["b"])[0, 1])
+    a, b = bootstrap(values, "a", resamples=4000), bootstrap(values, "b", resamples=4000)
+    correlation = float(np.corrcoef(a, b)[0, 1])
     # of independent samples: standard error 1 / sqrt(4000) = 0.016
     assert abs(correlation) < 5 * 0.016

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab.claims import Sample, Verdict, judge
+from quiclab.claims import Grid, Key, Printed, Resamples, Verdict, judge
 from quiclab.criteria import Assessment, Criterion, Outcome
 from quiclab.errors import RequestError
 from quiclab.evaluate import jobs_of, read_published
@@ -275,17 +275,21 @@ def test_a_criterion_is_a_claim_over_resamples_of_the_runs() -> None:
     item = Criterion("X", "s", {("a", 1): 10.0}, {("a", 1): 0.1}, metric="other", statistic="median")
     claim = item.claim("somewhere")
     assert (claim.identity, claim.statement, claim.metric, claim.statistic) == ("X", "s", "other", "median")
-    empty = Sample({}, {"f": (1,)}, ("a",))
+    nothing = Printed(lambda study, metric: Grid({"f": (1,)}, (), {}))  # noqa: ARG005
+
+    def measured(samples: dict[Key, list[float]]) -> Resamples:
+        return Resamples(lambda study, metric: Grid({"f": (1,)}, ("a",), samples))  # noqa: ARG005
+
     for runs, verdict in (
         ([10.0] * 5, Verdict.CONFIRMED),
         ([11.5] * 5, Verdict.REFUTED),
         ([10.0] * 4, Verdict.UNDECIDED),  # too few
         ([8.0, 8.0, 10.0, 10.0, 10.0], Verdict.UNDECIDED),  # the median of a resample is 8 with probability 0.32
     ):
-        judged = judge(claim, {("a", 1): runs}, empty, {"f": (1,)}, ("a",))
+        judged = judge(claim, measured({("a", 1): runs}), nothing)
         assert judged.verdict is verdict, runs
         assert judged.on_published is None
-    assert judge(claim, {}, empty, {"f": (1,)}, ("a",)).verdict is Verdict.NOT_TESTED
+    assert judge(claim, measured({}), nothing).verdict is Verdict.NOT_TESTED
 
 
 def test_limits_are_the_agreed_ones() -> None:

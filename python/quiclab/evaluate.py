@@ -298,31 +298,40 @@ class Evaluation:
 
         return Resamples(cache(grid))
 
-    def printed(self) -> Printed:
-        """Return the published tables as claims read them."""
-
-        def rows(name: str, metric: str) -> tuple[Study, list[PublishedRow]]:
-            study = find(name) if name else self.study
-            if study.table.engine:
-                # what a model is compared with is no finding of somebody else, and is not judged
-                return study, self.published if not name and not metric else []
-            return study, read_published(study, "" if metric == study.metric.name else metric)
-
-        def grid(name: str, metric: str) -> Grid:
-            study, found = rows(name, metric)
-            names = tuple(dict.fromkeys(str(row.key[0]) for row in found))
-            factors = {factor.name: factor.values for factor in study.factors}
-            return Grid(factors, names, {row.key: [row.summary.mean] for row in found})
-
-        def deviations(name: str, metric: str) -> dict[Key, float]:
-            return {row.key: row.summary.std for row in rows(name, metric)[1]}
-
-        return Printed(cache(grid), cache(deviations))
-
     def judgements(self, engine: str, variant: str = BASE) -> list[Judgement]:
         """Return the study's claims with their verdicts."""
-        runs, printed = self.findings(engine, variant), self.printed()
+        runs, printed = self.findings(engine, variant), printed_findings(self.study, self.published)
         return [judge(claim, runs, printed) for claim in self.claims]
+
+
+def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = None) -> Printed:
+    """Return the published tables as the claims of a study read them.
+
+    Parameters
+    ----------
+    study
+        The study of the claims.
+    reference
+        What its own runs are compared with; its table by default. Where another engine stands for the publication, it
+        is the reference of the study's own claims only.
+    """
+
+    def rows(name: str, metric: str) -> tuple[Study, Sequence[PublishedRow]]:
+        read = find(name) if name else study
+        if read.table.engine:
+            return read, (reference or []) if not name and not metric else []
+        return read, read_published(read, "" if metric == read.metric.name else metric)
+
+    def grid(name: str, metric: str) -> Grid:
+        read, found = rows(name, metric)
+        names = tuple(dict.fromkeys(str(row.key[0]) for row in found))
+        factors = {factor.name: factor.values for factor in read.factors}
+        return Grid(factors, names, {row.key: [row.summary.mean] for row in found})
+
+    def deviations(name: str, metric: str) -> dict[Key, float]:
+        return {row.key: row.summary.std for row in rows(name, metric)[1]}
+
+    return Printed(cache(grid), cache(deviations))
 
 
 def _as_printed(summary: Summary) -> Summary:
