@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from quiclab.kernel.lane import Lane
 from quiclab.scenario import Host
 from quiclab.study import Assumption, Changes, Configuration, Engine, Value, Variant
 
@@ -78,12 +79,24 @@ def client(receive_buffer_bytes: int) -> Changes:
     return {"hosts.client": host(receive_buffer_bytes)}
 
 
+def kernel_flow(stack: str, control: str) -> dict[str, object]:
+    """Return a download by a program of the kernel lane over the bearer; the kernel itself has no TLS and no HTTP."""
+    end: dict[str, object] = {"tcp": {"mss": "1280 B"}} if stack == "linux" else {}
+    workload = {"kind": "download", "size": "100 MB", **({"request": "100 B"} if stack == "linux" else {})}
+    sender = {**end, "congestion_control": control}
+    flow = {"stack": stack, "down": ["proxies", "dc"], "up": ["up1"], "sender": sender, "workload": workload}
+    return {**flow, "receiver": end} if end else flow
+
+
 def tcp(control: str = "newreno") -> Callable[[Changes], Changes]:
-    """Run TCP in place of the QUIC flow, with the same file."""
+    """Run TCP in place of the QUIC flow, with the same file; the kernel's, where that is the engine."""
 
     def replaced(changes: Changes) -> Changes:
         size = str(changes.get("flows.dc.workload.size", "100 MB"))
         others = {path: value for path, value in changes.items() if not path.startswith("flows.dc.")}
+        given = changes.get("flows.dc")
+        if isinstance(given, Mapping) and given["stack"] == LINUX.name:
+            return {**others, "flows.dc": kernel_flow("linux", control)}
         return {**others, "flows.dc": {**tcp_flow("dc", control), "workload": file_over("tcp", size)}}
 
     return replaced
@@ -94,6 +107,10 @@ LARGE_BUFFER = Configuration("quic_large_buffer", "QUIC, large buffer", client(L
 TCP = Configuration("tcp", "TCP", tcp(), engine="lab-tcp")
 CONFIGURATIONS = (DEFAULT_BUFFER, LARGE_BUFFER, TCP)
 QUIC = (DEFAULT_BUFFER.name, LARGE_BUFFER.name)
+LINUX = Engine("linux", runs=3, lane=Lane(clock="virtual"), configurations=("tcp", "tcp_cubic"))
+"""The kernel itself, in virtual time, behind the same links and bearer."""
+NGTCP2 = Engine("ngtcp2", runs=3, lane=Lane(clock="virtual"), configurations=("ngtcp2_newreno", "ngtcp2_cubic"))
+"""The programs of ngtcp2, unmodified."""
 ENGINES = (Engine("lab-quic"), Engine("quinn"), Engine("noq"), Engine("aioquic", runs=3))
 
 

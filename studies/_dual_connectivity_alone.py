@@ -9,6 +9,7 @@ from _dual_connectivity import (
     CONFIGURATIONS,
     ENGINES,
     LIMITS,
+    LINUX,
     PAPER,
     REFERENCE,
     SCENARIO,
@@ -23,7 +24,7 @@ from _dual_connectivity import (
     split,
 )
 from quiclab.result import RunResult
-from quiclab.study import Changes, Factor, Figure, Metric, Study, Table, Value, Variant
+from quiclab.study import Changes, Engine, Factor, Figure, Metric, Study, Table, Value, Variant
 
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 SHARES = tuple(range(0, 101, 10))
@@ -103,6 +104,7 @@ def experiment(
     caption: str,
     further: tuple[Metric, ...] = (),
     variants: tuple[Variant, ...] = (),
+    kernel: tuple[Engine, ...] = (),
 ) -> Study:
     """Return one of the experiments."""
     return Study(
@@ -115,7 +117,7 @@ def experiment(
         factors=(factor,),
         metric=THROUGHPUT,
         further=(DROPS, EXPIRIES, *further),
-        engines=ENGINES,
+        engines=(*ENGINES, *kernel),
         engine_changes=alone,
         runs=10,
         table=table,
@@ -195,6 +197,7 @@ ALONE = (
         table("5.3", "5_03_batch_size"),
         f"{THESIS}, Fig. 5.5; {PAPER}, Fig. 4a",
         BARS + "100 MB, two links of 20 Mbit/s, even split.",
+        kernel=(LINUX,),
     ),
     experiment(
         "share",
@@ -244,6 +247,7 @@ ALONE = (
         table("5.6", "5_06_delay_ratio", delay_sum_ms="200"),
         f"{THESIS}, Fig. 5.12b",
         BARS + DEFAULT_POINT + ".",
+        kernel=(LINUX,),
     ),
     experiment(
         "loss",

@@ -7,6 +7,7 @@ from _dual_connectivity import (
     DEFAULT_BUFFER_BYTES,
     LARGE_BUFFER_BYTES,
     LIMITS,
+    LINUX,
     PAPER,
     PROFILES,
     PROXIES,
@@ -14,9 +15,11 @@ from _dual_connectivity import (
     SOURCE,
     file_over,
     host,
+    kernel_flow,
     quic_flow,
     tcp,
 )
+from _dual_connectivity import NGTCP2 as PROGRAMS
 from _dual_connectivity_alone import ALONE, DROPS, EXPIRIES, THROUGHPUT
 from _dual_connectivity_fairness import FAIRNESS, three
 from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Study, Table, Variant
@@ -24,6 +27,7 @@ from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, St
 COST_OF_A_DATAGRAM = "10 us"
 CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
 ENGINES = (Engine("lab-quic"),)
+WITH_PROGRAMS = ("batch_size", "delay_ratio_high")
 
 NGTCP2_ASSUMPTIONS = (
     Assumption(
@@ -68,6 +72,9 @@ def sized(control: str) -> Configuration:
     """Return ngtcp2 with a congestion control; what a factor changes in the file, it keeps."""
 
     def replaced(changes: Changes) -> Changes:
+        if changes.get("engine") == PROGRAMS.name:
+            others = {path: value for path, value in changes.items() if path != "engine"}
+            return {**others, "flows.dc": kernel_flow(PROGRAMS.name, control)}
         size = str(changes.get("flows.dc.workload.size", "100 MB"))
         others = {path: value for path, value in changes.items() if not path.startswith("flows.dc.")}
         here = flow(control)
@@ -119,6 +126,13 @@ DEFAULT = Study(
 )
 
 
+def of_engine(engine: str) -> Changes:
+    """Name the programs where they are the engine, and the kernel for TCP; configurations have the model otherwise."""
+    if engine == LINUX.name:
+        return {**PROXIES, "flows.dc": {"stack": engine}}
+    return {**PROXIES, "engine": engine} if engine == PROGRAMS.name else PROXIES
+
+
 def of_ngtcp2(study: Study) -> Study:
     """Return an experiment with ngtcp2 in place of aioquic."""
     name = study.name.removeprefix("dual_connectivity/")
@@ -129,8 +143,8 @@ def of_ngtcp2(study: Study) -> Study:
         title=study.title.replace("Dual Connectivity", "Dual Connectivity, ngtcp2", 1),
         abstract="With ngtcp2 in place of aioquic, and CUBIC beside NewReno. Published as figures only.",
         configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
-        engines=ENGINES,
-        engine_changes=(lambda engine: PROXIES) if alone else three,  # noqa: ARG005 - there is one
+        engines=(*ENGINES, *((PROGRAMS, LINUX) if name in WITH_PROGRAMS else ())),
+        engine_changes=of_engine if alone else three,
         table=Table("", f"{PAPER}, Fig. 12 and 13"),
         figures=tuple(
             replace(figure, source=f"{PAPER}, Fig. 12 and 13") for figure in study.figures if not figure.criterion
