@@ -13,7 +13,7 @@ import pytest
 
 from quiclab.cli_study import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.evaluate import jobs_of, read_published
+from quiclab.evaluate import jobs_of, number, read_published
 from quiclab.registry import find, find_all, part_files, studies
 from quiclab.result import FlowResult, RunResult
 from quiclab.study import Study
@@ -22,14 +22,34 @@ NAME = "dual_connectivity/share"
 
 
 def test_names_are_the_agreed_ones() -> None:
-    dual_connectivity = ["dual_connectivity/batch_size", "dual_connectivity/share"]
+    alone = (
+        "file_size",
+        "batch_size",
+        "share",
+        "bandwidth_ratio",
+        "bandwidth_ratio_matched",
+        "delay_ratio_low",
+        "delay_ratio_high",
+        "loss",
+        "loss_duplicated",
+    )
+    parts = (
+        *("pdcp", "proxy", "reordering", "utilisation"),
+        *alone,
+        *("fairness_default", *(f"fairness_{name}" for name in alone[1:])),
+        *("pairs", "ngtcp2_default", *(f"ngtcp2_{name}" for name in alone)),
+        *(f"ngtcp2_fairness_{name}" for name in ("batch_size", "share", "delay_ratio_high")),
+        *(f"lte_{name}" for name in ("batch_size", "share", "delay_ratio_low", "delay_ratio_high")),
+        *("lte_loss", "lte_loss_duplicated"),
+    )
+    dual_connectivity = [f"dual_connectivity/{name}" for name in parts]
     linux_tcp = [f"validation/linux_tcp/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]
     lab_quic = [f"validation/lab_quic/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")]
     assert list(studies()) == [*dual_connectivity, *linux_tcp, *lab_quic, "validation/lanes"]
     assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
     with pytest.raises(RequestError, match="is a group"):
         find("dual_connectivity")
-    with pytest.raises(RequestError, match="there is no study `dual`; there are dual_connectivity/batch_size"):
+    with pytest.raises(RequestError, match="there is no study `dual`; there are dual_connectivity/pdcp"):
         find_all("dual")
 
 
@@ -49,13 +69,15 @@ def test_scenarios_are_the_published_default_point() -> None:
     study = find("dual_connectivity/batch_size")
     points = list(study.points(("quinn",), only={"batch": ("2",), "variant": ("",)}))
     jobs = jobs_of(study, points)
-    assert [job.seed for job in jobs] == [*range(1, 11)] * 2
+    assert [job.seed for job in jobs] == [*range(1, 11)] * 3
     for job, buffer in ((jobs[0], 212_992), (jobs[10], 33_554_432)):
         tree = json.loads(job.scenario)
         assert tree["bearers"]["dc"]["batch_packets"] == 2
         size, unit = tree["hosts"]["client"]["receive_buffer"].split()
         assert float(size) * {"B": 1, "KiB": 1024, "MiB": 1024**2}[unit] == buffer
-        assert tree["hosts"]["client"]["receive_datagram"] == "35 us"
+        assert tree["hosts"]["client"]["receive_datagram"] == "100 us"
+        assert tree["hosts"]["client"]["memory_return"] == "in_quarters"
+        assert tree["links"]["proxies"]["delay"]["mean"] == "2 ms"
         flow = tree["flows"]["dc"]
         assert flow["stack"] == "quinn"
         assert flow["receiver"]["host"] == "client"
@@ -66,25 +88,88 @@ def test_scenarios_are_the_published_default_point() -> None:
             assert tree["links"][link]["delay"]["deviation"] == "1 ms"
     assert jobs[0].replay.startswith("quiclab run scenarios/dual_connectivity.toml --set ")
     assert "--set bearers.dc.batch_packets=2" in jobs[0].replay
-    assert "--set 'hosts.client.receive_buffer=212992 B'" in jobs[0].replay
+    assert 'receive_buffer = "212992 B"' in jobs[0].replay
+    tcp = json.loads(jobs[20].scenario)["flows"]["dc"]
+    assert (tcp["stack"], tcp["sender"]["profile"], tcp["receiver"]["profile"]) == (
+        "lab-tcp",
+        "linux-5.3",
+        "linux-4.15",
+    )
+    assert tcp["sender"]["tcp"]["mss"] == tcp["receiver"]["tcp"]["mss"] == "1280 B"
+    assert tcp["sender"]["tls"]["version"] == "1.3"
+    assert (tcp["workload"]["kind"], tcp["workload"]["html"]) == ("page", "100 MB")
     assert jobs[3].replay.endswith("--seed 4")
 
 
-def test_variants_change_the_cost_of_a_datagram_only() -> None:
+def test_variants_change_what_they_say_and_nothing_else() -> None:
     study = find(NAME)
-    points = list(study.points(("quinn",), 10, {"share": ("50",), "configuration": ("quic_large_buffer",)}))
+    only = {"share": ("50",), "configuration": ("quic_large_buffer",)}
+    points = list(study.points(("lab-quic",), 10, only))
     scenarios = {job.labels["variant"]: json.loads(job.scenario) for job in jobs_of(study, points)}
-    assert set(scenarios) == {"", "slow_receiver", "free_receiver"}
+    assert set(scenarios) == {"", *(variant.name for variant in study.variants)}
     costs = {name: tree["hosts"]["client"].pop("receive_datagram") for name, tree in scenarios.items()}
-    assert costs == {"": "35 us", "slow_receiver": "300 us", "free_receiver": "0 ns"}
-    assert scenarios[""] == scenarios["slow_receiver"] == scenarios["free_receiver"]
+    assert {name: cost for name, cost in costs.items() if cost != "100 us"} == {
+        "slow_receiver": "300 us",
+        "fast_receiver": "35 us",
+    }
+    assert scenarios[""] == scenarios["slow_receiver"] == scenarios["fast_receiver"]
+    constant = scenarios["no_jitter"]["links"]
+    assert all(constant[link]["delay"]["distribution"] == "constant" for link in ("down1", "down2", "up1"))
+    # readings of the QUIC client's host leave TCP as it is, and are not run twice
+    tcp = list(study.points(("lab-quic",), 1, {**only, "configuration": ("tcp",)}))
+    identities = {job.labels["variant"]: job.identity for job in jobs_of(study, tcp)}
+    assert identities["slow_receiver"] == identities["memory_at_once"] == identities[""]
+    assert identities["no_jitter"] != identities[""]
+
+
+def test_parts_of_one_run_are_one_run() -> None:
+    study = find("dual_connectivity/fairness_share")
+    points = list(study.points(("lab-quic",), 2, {"share": ("50",)}, ()))
+    assert [point.values["flow"] for point in points] == ["dc", "sc1", "sc2"]
+    jobs = jobs_of(study, points)
+    assert len(jobs) == 6
+    assert len({job.identity for job in jobs}) == 2
+    tree = json.loads(jobs[0].scenario)
+    assert {name: flow["down"] for name, flow in tree["flows"].items()} == {
+        name: ["proxies", name] for name in ("dc", "sc1", "sc2")
+    }
+    assert tree["bearers"]["sc1"]["links"] == ["down1"]
+    assert tree["bearers"]["sc2"]["links"] == ["down2"]
+    assert (tree["duration"], tree["until"]) == ("3 min", "duration_over")
+
+
+@pytest.mark.parametrize("name", ["batch_size", "bandwidth_ratio_matched", "loss", "fairness_batch_size"])
+def test_the_columns_of_a_setting_are_those_of_its_published_row(name: str) -> None:
+    study = find(f"dual_connectivity/{name}")
+    published = {row.key: row.cells for row in read_published(study)}
+    compared = 0
+    for job in jobs_of(study, list(study.points(("lab-quic",), 1, None, ()))):
+        key = tuple(job.labels[column] for column in study.columns)
+        assert study.describe is not None
+        described = study.describe(json.loads(job.scenario), dict(zip(study.columns, key, strict=True)))
+        for column, cell in published.get(key, {}).items():
+            if column in described and column != "cc":
+                compared += 1
+                assert number_of(cell) == described[column], (key, column)
+    assert compared > 10
+
+
+def number_of(cell: str) -> object:
+    return {"true": True, "false": False}.get(cell, number(cell))
 
 
 def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
     assert studies()
     parts = part_files()
     assert [path.name for path in parts] == [
+        "_dual_connectivity.py",
+        "_dual_connectivity_alone.py",
         "_dual_connectivity_claims.py",
+        "_dual_connectivity_explanations.py",
+        "_dual_connectivity_fairness.py",
+        "_dual_connectivity_lte.py",
+        "_dual_connectivity_mechanisms.py",
+        "_dual_connectivity_ngtcp2.py",
         "_lab_quic.py",
         "_lab_quic_aioquic.py",
         "_linux_tcp.py",
@@ -141,7 +226,9 @@ def test_who_stops_a_group_stops_all_of_it() -> None:
 
 def test_studies_of_a_group_without_the_key_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     every = find_all("dual_connectivity")
-    assert [study.name for study in with_keys(every, {"share": ("50",)})] == [NAME]
+    chosen = ["share", "fairness_share", "ngtcp2_share", "ngtcp2_fairness_share", "lte_share"]
+    found = [study.name for study in with_keys(every, {"share": ("50",)})]
+    assert found == [f"dual_connectivity/{name}" for name in chosen]
     assert "dual_connectivity/batch_size: left out, has no share" in capsys.readouterr().err
     assert with_keys(every, {"moon": ("1",)}) == every  # each of them says what it has
     assert with_keys(every, {"variant": ("",)}) == every
@@ -149,8 +236,13 @@ def test_studies_of_a_group_without_the_key_are_left_out(capsys: pytest.CaptureF
 
 def test_engines_and_only() -> None:
     study = find(NAME)
-    assert study.chosen_engines("default") == ("quinn",)
-    assert study.chosen_engines("all") == ("quinn", "noq", "aioquic")
+    assert study.chosen_engines("default") == ("lab-quic",)
+    assert study.chosen_engines("all") == ("lab-quic", "quinn", "noq", "aioquic")
+    assert study.chosen_variants("none") == ()
+    assert "no_jitter" in study.chosen_variants("all")
+    assert study.chosen_variants("no_jitter,queue_81") == ("no_jitter", "queue_81")
+    with pytest.raises(RequestError, match="has no variant `moon`; it has slow_receiver"):
+        study.chosen_variants("moon")
     assert study.chosen_engines("noq,quinn") == ("quinn", "noq")
     with pytest.raises(RequestError, match="has no engine `linux`"):
         study.chosen_engines("linux")
