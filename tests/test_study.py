@@ -85,6 +85,9 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
     parts = part_files()
     assert [path.name for path in parts] == [
         "_dual_connectivity_claims.py",
+        "_dual_connectivity_links.py",
+        "_dual_connectivity_model.py",
+        "_dual_connectivity_setting.py",
         "_lab_quic.py",
         "_lab_quic_aioquic.py",
         "_linux_tcp.py",
