@@ -155,8 +155,8 @@ def slow_start_exit_packets(links: list[Link], sender: Sender) -> float:
 
     aioquic leaves when five samples and then five counts lie a quarter above the baseline; samples are 1 ms and a
     packet apart. What a run queues is part of that quarter, at least half of it at any time. The RTT tells so a round
-    trip after the window that made it was sent, which has doubled since. If all of that is sent within the first run of
-    the first batch, only its link counts.
+    trip after the window that made it was sent, which has doubled since. If all that was acknowledged until then is in
+    the first run of the first batch, only its link counts.
     """
     if not sender.rtt_exit:
         return math.inf
@@ -168,4 +168,4 @@ def slow_start_exit_packets(links: list[Link], sender: Sender) -> float:
     alone = exit_packets(links[0].rate_packets_per_s, 0.0)
     bound = split_bound_packets_per_s(links)
     excursion_s = max(link.excursion_packets(bound) / link.rate_packets_per_s for link in links)
-    return alone if 2 * alone <= links[0].run_packets else exit_packets(bound, excursion_s)
+    return alone if alone <= links[0].run_packets else exit_packets(bound, excursion_s)

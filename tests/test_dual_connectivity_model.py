@@ -230,7 +230,7 @@ def test_extremes_end() -> None:
         {"t_reordering_ms": 0.0},
     ):
         for sender in (AIOQUIC, LINUX_RENO):
-            parameters = replace(Parameters(), **values)
+            parameters = replace(Parameters(), **values)  # type: ignore[arg-type]
             result = model.model(parameters, sender)
             assert 0 < result.throughput_mbps <= result.split_bound_mbps
 
