@@ -198,8 +198,10 @@ class Download:
         sent = np.concatenate(([0.0], np.cumsum(step_packets)))
         upper = np.arange(GRID)[:, None] <= np.arange(GRID)[None, :]
         alive = np.where(upper, np.exp(np.minimum(0.0, np.log1p(-self.loss) * (sent[None, :] - sent[:, None]))), 0.0)
-        early = (edges[None, :] >= self.early) & (np.arange(GRID)[:, None] < np.arange(GRID)[None, :])
-        alive = np.where(early, (1 - self.early_probability) * alive, alive)
+        # the early overflow lies in the step around its window
+        past = np.clip((edges - self.early) / (edges[1] - edges[0]) + 0.5, 0.0, 1.0)
+        later = np.arange(GRID)[:, None] < np.arange(GRID)[None, :]
+        alive = np.where(later, (1 - self.early_probability * past[None, :]) * alive, alive)
         # where a cycle that began at one window ends: at random between two, or at the top
         random_end = np.where(upper[:, :-1], alive[:, :-1] - alive[:, 1:], 0.0)
         full_end = alive[:, -1]

@@ -21,7 +21,7 @@ import altair as alt
 import numpy as np
 
 import quiclab
-from quiclab.figures import COLOURS, LIGHT, NEUTRAL, SYMBOLS, to_png
+from quiclab.figures import COLOURS, LIGHT, NEUTRAL, to_png
 from quiclab.scenario import load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +43,12 @@ RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 MATCHED = (50, 60, 67, 71, 75, 78, 80, 82, 83)
 SUM_MBPS = 40
 MODEL = "model"
-SOURCES = {**dict(zip(("published", "simulated"), SYMBOLS.values(), strict=True)), MODEL: "M-1,-.05H1V.05H-1Z"}
+# filled outlines in a box from -1 to 1
+SOURCES = {
+    "published": "M-.24,-.24H.24V.24H-.24ZM-.16,-.16V.16H.16V-.16Z",
+    "simulated": "M-.24,0A.24,.24,0,1,1,.24,0A.24,.24,0,1,1,-.24,0Z",
+    MODEL: "M-1,-.05H1V.05H-1Z",
+}
 
 
 @dataclass(frozen=True)
@@ -161,13 +166,14 @@ def points(values: Mapping[float, float], source: str, series: str) -> list[dict
 def draw(file: Path, title: str, rows: list[dict[str, Any]]) -> None:
     """Draw published and simulated values as points, the model as a line."""
     series = list(dict.fromkeys(row["series"] for row in rows))
+    order = list(LABELS.values()) if series[0] in LABELS.values() else series
     colour = alt.Color(
         "series:N",
-        scale=alt.Scale(domain=series, range=list(COLOURS[: len(series)])),
+        scale=alt.Scale(domain=series, range=[COLOURS[order.index(name)] for name in series]),
         legend=alt.Legend(title=None, orient="top", symbolType="square", symbolStrokeWidth=0),
     )
     zero = min(row["y"] for row in rows) < max(row["y"] for row in rows) / 2
-    x = alt.X("x:Q", title=title, scale=alt.Scale(nice=False, padding=14), axis=alt.Axis(grid=False))
+    x = alt.X("x:Q", title=title, scale=alt.Scale(nice=False, padding=14), axis=alt.Axis(grid=False, tickCount=10))
     y = alt.Y("y:Q", title="Throughput [Mbit/s]", scale=alt.Scale(zero=zero))
     base = alt.Chart({"values": rows}).encode(x=x, y=y, color=colour)
     layers = []
