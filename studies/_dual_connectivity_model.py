@@ -42,6 +42,7 @@ MAX_ACK_DELAY_S = 0.025  # RFC 9000 section 18.2, part of a probe timeout
 READ_S, ACK_TIMER_S = 35e-6, 1e-3  # cost of a datagram at the client, as in the study; aioquic's timer
 GRID = 96
 SAME_STATE = 1e-9
+UNLIKELY = 1e-3  # starts that do not widen the grid
 
 
 @dataclass(frozen=True)
@@ -187,10 +188,19 @@ class Download:
         self.idle_s += events * stall_s
         self.time_s += events * stall_s
 
+    def _states(self, starts: list[tuple[float, float]]) -> Floats:
+        """Return the windows that are told apart, closer together where they are small.
+
+        As far as a window can come: to the overflow, with the whole file, or with 20 times the packets between losses.
+        """
+        packets_ahead = min(self.file_packets, 20 / self.loss if self.loss else math.inf)
+        highest = max(window for weight, window in starts if weight > UNLIKELY)
+        top = min(self.overflow, math.hypot(highest, math.sqrt(2 * packets_ahead)) + 1)
+        return LEAST_WINDOW + (max(top, 2 * LEAST_WINDOW) - LEAST_WINDOW) * np.linspace(0.0, 1.0, GRID) ** 2
+
     def avoid_congestion(self, starts: list[tuple[float, float]]) -> tuple[float, float]:
         """Follow the cycles of congestion avoidance; return the mean window and the stall of a loss [s]."""
-        top = min(self.overflow, max(window for _, window in starts) + math.sqrt(2 * self.file_packets) + 1)
-        edges = np.linspace(LEAST_WINDOW, max(top, 2 * LEAST_WINDOW), GRID)
+        edges = self._states(starts)
         middle = (edges[1:] + edges[:-1]) / 2
         # a packet for each window: dn = W dW, and dt = dn / lambda
         step_packets = middle * np.diff(edges)
@@ -199,7 +209,7 @@ class Download:
         upper = np.arange(GRID)[:, None] <= np.arange(GRID)[None, :]
         alive = np.where(upper, np.exp(np.minimum(0.0, np.log1p(-self.loss) * (sent[None, :] - sent[:, None]))), 0.0)
         # the early overflow lies in the step around its window
-        past = np.clip((edges - self.early) / (edges[1] - edges[0]) + 0.5, 0.0, 1.0)
+        past = np.clip((edges - self.early) / np.gradient(edges) + 0.5, 0.0, 1.0)
         later = np.arange(GRID)[:, None] < np.arange(GRID)[None, :]
         alive = np.where(later, (1 - self.early_probability * past[None, :]) * alive, alive)
         # where a cycle that began at one window ends: at random between two, or at the top
@@ -263,12 +273,12 @@ class Download:
 
 def _onto(edges: Floats, windows: Floats) -> Floats:
     """Return how windows are divided between the two states around each: one row a window."""
-    place = np.clip((windows - edges[0]) / (edges[1] - edges[0]), 0.0, len(edges) - 1.0)
-    below = np.minimum(place.astype(int), len(edges) - 2)
+    below = np.clip(np.searchsorted(edges, windows, side="right") - 1, 0, len(edges) - 2)
+    part = np.clip((windows - edges[below]) / (edges[below + 1] - edges[below]), 0.0, 1.0)
     rows = np.zeros((len(windows), len(edges)))
     index = np.arange(len(windows))
-    rows[index, below] = 1 - (place - below)
-    rows[index, below + 1] = place - below
+    rows[index, below] = 1 - part
+    rows[index, below + 1] = part
     return rows
 
 

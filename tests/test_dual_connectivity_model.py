@@ -137,6 +137,25 @@ def test_loss_costs() -> None:
     assert twice == pytest.approx(once, rel=1e-6)  # both copies: 2 % of 2 %
 
 
+@pytest.mark.parametrize("percent", [0.01, 0.1, 1.0])
+def test_one_wide_link_without_a_stall_gives_the_square_root(percent: float) -> None:
+    wide = Parameters(
+        share_percent=100,
+        rate_1_mbps=1000,
+        delay_1_ms=90,
+        jitter_percent=0,
+        queue_packets=1e6,
+        t_reordering_ms=0,
+        loss_1_percent=percent,
+        file_mb=1e5,
+    )
+    result = model.model(wide)
+    trip_s = links_of(wide, AIOQUIC)[0].round_trip_s
+    window = result.throughput_mbps * 1e6 / 8 / AIOQUIC.payload_bytes * trip_s
+    # Ott, Kemperman, Mathis (1996): 1.31 / sqrt(p); here the window before the halving is sent, too
+    assert 1.2 <= window * math.sqrt(percent / 100) <= 1.45
+
+
 def test_a_longer_timer_a_smaller_queue_and_a_larger_batch_cost() -> None:
     timers = [model.estimate(LARGE, t_reordering_ms=value, file_mb=1000) for value in (20, 60, 100, 200, 400)]
     assert timers == sorted(timers, reverse=True)
