@@ -339,11 +339,6 @@ def estimate(configuration: str, **values: float) -> float:
     -------
     float
         Mbit/s, file bits over the time from the start of the client.
-
-    Examples
-    --------
-    >>> round(estimate("quic_large_buffer", batch_packets=2) / estimate("quic_large_buffer", share_percent=0))
-    2
     """
     if configuration not in SENDERS:
         raise ValueError(f"configuration: {configuration} is none of {', '.join(SENDERS)}")
