@@ -117,6 +117,19 @@ def transfer(stack: str, kind: str, **fields: str | int) -> dict[str, str]:
     return {"flows.main.stack": stack, "flows.main.workload": f'{{ kind = "{kind}", {", ".join(items)} }}'}
 
 
+def adaptive(kind: str, **fields: str | int) -> dict[str, str]:
+    """Return the changes that give the bearer a splitter with feedback of both links."""
+    items = "".join(f", {name} = {json.dumps(value)}" for name, value in fields.items())
+    links = {f"links.{name}.feedback": "{}" for name in "ab"}
+    return {**links, "bearers.dc.splitter": f'{{ kind = "{kind}"{items} }}'}
+
+
+def timer(**fields: str | float) -> dict[str, str]:
+    """Return the change to a t-Reordering that adapts."""
+    items = "".join(f", {name} = {json.dumps(value)}" for name, value in fields.items())
+    return {"bearers.dc.reordering.timer": f'{{ kind = "adaptive"{items} }}'}
+
+
 #: For each entry of ALLOWED: changes that are taken, and changes that are refused.
 LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "Scenario.version": ([{"version": "1"}], [{"version": "0"}, {"version": "2"}]),
@@ -125,6 +138,15 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "Scenario.flows": ([], [{"flows": "{}"}]),
     "Until.delivered": ([{"until.delivered": "1 B"}], [{"until.delivered": "0 B"}]),
     "Link.rate": ([{"links.a.rate": "1 kbit/s"}], [{"links.a.rate": "0 bit/s"}]),
+    "Link.feedback": (
+        [{"links.a.feedback": "{}"}],
+        [{"links.c.feedback": "{}"}, {"links.b": "{ feedback = {} }"}],
+    ),
+    "Feedback.interval": ([{"links.a.feedback.interval": "1 ms"}], [{"links.a.feedback.interval": "0 ms"}]),
+    "Feedback.desired_buffer": (
+        [{"links.a.feedback.desired_buffer": "1 ms"}],
+        [{"links.a.feedback.desired_buffer": "0 ms"}],
+    ),
     "Queue.packets": ([{"links.a.queue.packets": "1"}], [{"links.a.queue.packets": "0"}]),
     "Queue.bytes": ([{"links.a.queue.bytes": "1 B", "duration": "1 s"}], [{"links.a.queue.bytes": "0 B"}]),
     "Queue.time": ([{"links.a.queue.time": "1 ns", "duration": "1 s"}], [{"links.a.queue.time": "0 s"}]),
@@ -182,6 +204,48 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             {"bearers.dc.shares": "[1, 1]", "bearers.dc.mode": "duplicate"},
         ],
     ),
+    "Bearer.splitter": (
+        [adaptive("proportional"), adaptive("least_expected_arrival"), adaptive("flow_control")],
+        [
+            {"bearers.dc.splitter.kind": "proportional"},
+            {**adaptive("proportional"), "bearers.dc.mode": "duplicate"},
+        ],
+    ),
+    "Bearer.duplication": (
+        [{"bearers.dc.duplication": "20 %"}, {**adaptive("proportional"), "bearers.dc.duplication": "1"}],
+        [
+            {"bearers.dc.duplication": "1", "bearers.dc.mode": "duplicate"},
+            {**adaptive("flow_control"), "bearers.dc.duplication": "1 %"},
+        ],
+    ),
+    "Splitter.start_rate": (
+        [adaptive("proportional", start_rate="1 bit/s")],
+        [adaptive("least_expected_arrival", start_rate="0 bit/s")],
+    ),
+    "Splitter.smoothing": (
+        [adaptive("proportional", smoothing="60 min")],
+        [adaptive("proportional", smoothing="0 s"), adaptive("least_expected_arrival", smoothing="61 min")],
+    ),
+    "Splitter.floor": (
+        [adaptive("proportional", floor="50 %")],
+        [adaptive("proportional", floor="51 %"), adaptive("proportional", floor="0 %")],
+    ),
+    "Splitter.probe_interval": (
+        [adaptive("least_expected_arrival", probe_interval="1 ns")],
+        [adaptive("least_expected_arrival", probe_interval="0 ns")],
+    ),
+    "Splitter.queue_packets": (
+        [adaptive("flow_control", queue_packets=1)],
+        [adaptive("flow_control", queue_packets=0)],
+    ),
+    "Splitter.start_buffer": (
+        [adaptive("flow_control", start_buffer="1 B")],
+        [adaptive("flow_control", start_buffer="0 B")],
+    ),
+    "TimerRule.least": ([timer(least="200 ms"), timer(least="0 s")], [timer(least="201 ms")]),
+    "TimerRule.most": ([timer(most="60 min")], [timer(most="0 s", least="0 s"), timer(most="61 min")]),
+    "TimerRule.window": ([timer(window="60 min")], [timer(window="0 s"), timer(window="61 min")]),
+    "TimerRule.factor": ([timer(factor=1), timer(factor=100)], [timer(factor=0.9), timer(factor=101)]),
     "Reordering.sequence_bits": (
         [{"bearers.dc.reordering.sequence_bits": bits} for bits in ("12", "16", "18")],
         [{"bearers.dc.reordering.sequence_bits": bits} for bits in ("11", "17")],

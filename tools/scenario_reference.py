@@ -57,6 +57,8 @@ SECTIONS = {
     "Tls": "tls",
     "TlsVersion": "tls-version",
     "BearerMode": "bearer-mode",
+    "ReorderingTimer": "reordering-timer",
+    "TimerRule": "reordering-timer",
     "PluginEnds": "ends-of-a-plugin",
     "TraceFormat": "trace-format",
     "TraceEnd": "trace-end",
@@ -70,6 +72,9 @@ ALLOWED = {
     "Scenario.flows": "one or more",
     "Until.delivered": "1 B or more",
     "Link.rate": "above 0",
+    "Link.feedback": "with a `rate`, on a link that is in one bearer",
+    "Feedback.interval": "above 0",
+    "Feedback.desired_buffer": "above 0",
     "Queue.packets": "1 or more",
     "Queue.bytes": "1 B or more",
     "Queue.time": "above 0",
@@ -81,7 +86,19 @@ ALLOWED = {
     "ShapedRate.at_end": "not `hold` with `mahimahi`",
     "Bearer.links": "1 to 8, each once",
     "Bearer.batch_packets": "1 to 65535",
-    "Bearer.shares": "one for each link, not all 0; none with `duplicate`",
+    "Bearer.shares": "one for each link, not all 0; none with `duplicate` or a splitter but `batches`",
+    "Bearer.splitter": "others than `batches`: with `split`, and `feedback` of each link",
+    "Bearer.duplication": "0 with `duplicate` and with `flow_control`",
+    "Splitter.start_rate": "above 0",
+    "Splitter.smoothing": "above 0, 60 min at most",
+    "Splitter.floor": "above 0, one over the number of links at most",
+    "Splitter.probe_interval": "above 0",
+    "Splitter.queue_packets": "1 or more",
+    "Splitter.start_buffer": "1 B or more",
+    "TimerRule.least": "`most` at most",
+    "TimerRule.most": "above 0, 60 min at most",
+    "TimerRule.window": "above 0, 60 min at most",
+    "TimerRule.factor": "1 to 100",
     "Reordering.sequence_bits": "12, 16, 18",
     "Host.receive_buffer": "1 B or more",
     "Host.truesize": "1 B or more",
@@ -269,7 +286,7 @@ def described(text: str) -> set[str]:
 
 def to_describe(schema: Schema) -> set[str]:
     """Return the types that need a block: all but single values and the choice between forms of a rate."""
-    return {ROOT, *schema["$defs"]} - QUANTITIES.keys() - {"Rate"}
+    return {ROOT, *schema["$defs"]} - QUANTITIES.keys() - {"Rate", "ReorderingTimer"}
 
 
 def block(name: str, types: dict[str, Schema]) -> str:

@@ -1,5 +1,6 @@
 //! What travels: a packet with its identity, its size on the wire and its payload.
 
+use crate::link::LinkReport;
 use crate::quic::QuicDatagram;
 use crate::segment::Segment;
 use crate::time::Time;
@@ -124,6 +125,8 @@ pub enum Payload {
         /// It answers the datagram of this number.
         echo: bool,
     },
+    /// What a link reports to the bearer that sends over it.
+    Report(Box<LinkReport>),
 }
 
 /// A packet in flight.

@@ -68,7 +68,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         Payload::Bytes(bytes) if packet.tuple.protocol() == Protocol::Udp => {
             (Protocol::Udp, Some(Content::Bytes(bytes)), None)
         }
-        Payload::Bytes(_) | Payload::Empty | Payload::Datagram { .. } => {
+        Payload::Bytes(_) | Payload::Empty | Payload::Datagram { .. } | Payload::Report(_) => {
             (packet.tuple.protocol(), None, None)
         }
     };

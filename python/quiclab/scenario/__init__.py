@@ -15,10 +15,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from quiclab import tree
 from quiclab.errors import RequestError
 from quiclab.native import resolve
-from quiclab.scenario.network import (
+from quiclab.scenario.bearer import (
+    AdaptiveTimer,
+    Batches,
     Bearer,
+    FlowControl,
+    LeastExpectedArrival,
+    Proportional,
+    Reordering,
+    Splitter,
+)
+from quiclab.scenario.network import (
     Delay,
     DropTail,
+    Feedback,
     GilbertElliott,
     Host,
     Independent,
@@ -27,7 +37,6 @@ from quiclab.scenario.network import (
     Loss,
     Queue,
     Rate,
-    Reordering,
     TokenBucket,
     Trace,
 )
@@ -74,6 +83,8 @@ __all__ = [
     "AckRttFraction",
     "AckTimer",
     "Acknowledgement",
+    "AdaptiveTimer",
+    "Batches",
     "Bearer",
     "CongestionControl",
     "Datagrams",
@@ -84,13 +95,16 @@ __all__ = [
     "EndpointConfig",
     "Even",
     "Exchange",
+    "Feedback",
     "Flow",
+    "FlowControl",
     "FqPacing",
     "GilbertElliott",
     "Host",
     "Http2Options",
     "Independent",
     "LeakyBucket",
+    "LeastExpectedArrival",
     "Link",
     "LinuxPacing",
     "Listed",
@@ -102,6 +116,7 @@ __all__ = [
     "PathRoutes",
     "Ping",
     "Plugin",
+    "Proportional",
     "Quantum",
     "Queue",
     "QuicOptions",
@@ -111,6 +126,7 @@ __all__ = [
     "RequestResponse",
     "Scenario",
     "SlowStartExit",
+    "Splitter",
     "Tap",
     "TcpOptions",
     "TimeBucket",

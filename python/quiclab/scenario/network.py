@@ -1,4 +1,4 @@
-"""Links, bearers and hosts of a scenario."""
+"""Links and hosts of a scenario."""
 
 from __future__ import annotations
 
@@ -72,6 +72,15 @@ class Delay:
     reorder: bool | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Feedback:
+    """Reports of a link to its bearer (3GPP TS 38.425)."""
+
+    interval: str | None = None
+    delay: str | None = None
+    desired_buffer: str | None = None
+
+
 Rate: TypeAlias = str | TokenBucket | Trace
 Loss: TypeAlias = str | float | Independent | GilbertElliott | Listed
 Queue: TypeAlias = DropTail
@@ -86,26 +95,7 @@ class Link:
     queue: Queue | None = None
     loss: Loss | None = None
     delay: str | Delay | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reordering:
-    """PDCP reordering (3GPP TS 38.323 section 5.2.2.2)."""
-
-    enabled: bool | None = None
-    timer: str | None = None
-    sequence_bits: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bearer:
-    """A split bearer over several links."""
-
-    links: tuple[str, ...]
-    batch_packets: int | None = None
-    shares: tuple[int, ...] | None = None
-    mode: Literal["split", "duplicate"] | None = None
-    reordering: Reordering | None = None
+    feedback: Feedback | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,15 +11,23 @@
 //! | length of the sequence number | 12 or 18 bits | 16 bits | 12, 16 or 18 bits |
 //! | where it is | header of 2 or 3 bytes | trailer of 2 bytes | 2, 2 or 3 bytes of encapsulation |
 //! | COUNT | 32 bits, does not wrap | 32 bits | 64 bits (see `count`) |
-//! | choice of the link | by data volume (5.2.1), or left open | batches by share | batches by share |
+//! | choice of the link | by data volume (5.2.1), or left open | batches by share | one of four ways (see `splitter`) |
+//! | duplication (5.11) | all packets while it is activated | none | all packets, or a share of them |
+//! | t-Reordering | fixed | fixed | fixed, or after the skew of the links (see `skew`) |
 //! | order of delivery | 5.2.2 | 5.2.2 with departures (see `receiver`) | 5.2.2 |
 
 mod buffer;
 mod count;
+mod duplication;
+mod known_link;
 mod receiver;
 #[cfg(test)]
 mod reference;
 mod sender;
+mod skew;
+mod splitter;
+#[cfg(test)]
+mod together_tests;
 
 pub use receiver::BearerReceiver;
 pub use sender::BearerSender;
@@ -83,7 +91,8 @@ fn weights(bearer: &Bearer) -> Result<Vec<u32>, BearerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{BearerMode, Reordering};
+    use crate::scenario::{BearerMode, Reordering, Splitter};
+    use crate::units::Probability;
 
     #[test]
     fn a_wrong_bearer_is_refused_with_field_and_allowed_values() {
@@ -92,6 +101,8 @@ mod tests {
             batch_packets: 100,
             shares: vec![1, 1],
             mode: BearerMode::Split,
+            splitter: Splitter::Batches,
+            duplication: Probability::ZERO,
             reordering: Reordering::default(),
         };
         let refused = |change: &dyn Fn(&mut Bearer), message: &str| {

@@ -20,15 +20,18 @@
 //! | accuracy of the timer | a thread that polls | exact |
 //! | bytes of the number after delivery | two surplus bytes stay behind a UDP datagram | removed |
 //!
+//! t-Reordering may follow the skew of the links (see `skew`) instead of being fixed.
+//!
 //! Further differences from the standard: COUNT has 64 bits (see `count`), and with reordering
 //! switched off everything passes, copies too, whereas outOfOrderDelivery of the standard drops them.
 
 use super::buffer::{GivenUp, ReceptionBuffer, Waiting};
 use super::count::SequenceBits;
+use super::skew::Skew;
 use super::{BearerError, MAX_LINKS, weights};
 use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
-use crate::scenario::Bearer;
+use crate::scenario::{Bearer, ReorderingTimer};
 use crate::time::{Duration, Time};
 
 const RECEIVED: [&str; MAX_LINKS] = [
@@ -47,7 +50,7 @@ pub struct BearerReceiver {
     bits: SequenceBits,
     /// Whether packets are put in order; if not, the number is stripped and they pass.
     enabled: bool,
-    t_reordering: Duration,
+    t_reordering: TReordering,
     /// COUNT above the highest one received.
     rx_next: u64,
     /// First COUNT not delivered yet and still awaited.
@@ -59,6 +62,30 @@ pub struct BearerReceiver {
     /// Without what is held: that is in `buffer`.
     counters: Counters,
     statistics: Statistics,
+}
+
+/// The value with which t-Reordering starts.
+#[derive(Debug)]
+enum TReordering {
+    Fixed(Duration),
+    Adaptive(Box<Skew>),
+}
+
+impl TReordering {
+    fn value(&self) -> Duration {
+        match self {
+            Self::Fixed(value) => *value,
+            Self::Adaptive(skew) => skew.timer(),
+        }
+    }
+
+    /// The packet of `count` has come, for the first time.
+    #[inline]
+    fn came(&mut self, now: Time, count: u64, rx_next: u64) {
+        if let Self::Adaptive(skew) = self {
+            skew.came(now, count, rx_next);
+        }
+    }
 }
 
 /// t-Reordering while it runs.
@@ -82,6 +109,8 @@ struct Statistics {
     /// Times a packet started the timer.
     reordering_events: u64,
     timer_expiries: u64,
+    /// Shortest and longest value with which the timer has started.
+    timer_values: Option<(Duration, Duration)>,
     /// Packets that came after their turn was over.
     late: u64,
     /// Copies of packets that had come before.
@@ -108,7 +137,10 @@ impl BearerReceiver {
         Ok(Self {
             bits,
             enabled: bearer.reordering.enabled,
-            t_reordering: bearer.reordering.timer,
+            t_reordering: match bearer.reordering.timer {
+                ReorderingTimer::Fixed(value) => TReordering::Fixed(value),
+                ReorderingTimer::Rule(rule) => TReordering::Adaptive(Box::new(Skew::new(rule))),
+            },
             rx_next: 0,
             rx_deliv: 0,
             timer: None,
@@ -128,7 +160,13 @@ impl BearerReceiver {
 
     /// Section 5.2.2.1: a packet that must be discarded goes to `out` and `None` comes back, for the
     /// others their COUNT.
-    fn admit(&mut self, packet: Packet, sequence: u32, out: &mut Outputs) -> Option<(u64, Packet)> {
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        sequence: u32,
+        out: &mut Outputs,
+    ) -> Option<(u64, Packet)> {
         let count = self.bits.received_count(sequence, self.rx_deliv);
         let is_copy = match count {
             Some(count) if count >= self.rx_deliv => {
@@ -144,6 +182,9 @@ impl BearerReceiver {
             self.statistics.duplicates += 1;
         } else {
             self.statistics.late += 1;
+            if let Some(count) = count {
+                self.t_reordering.came(now, count, self.rx_next);
+            }
         }
         self.counters.dropped.add(packet.size);
         out.discard(DropReason::DuplicateOrLate, packet);
@@ -178,8 +219,14 @@ impl BearerReceiver {
 
     /// "Update RX_REORD to RX_NEXT; start t-Reordering", if anything is missing below RX_NEXT.
     fn start_timer(&mut self, now: Time) {
-        let missing = self.rx_deliv < self.rx_next;
-        self.timer = missing.then(|| Timer { rx_reord: self.rx_next, expires: now + self.t_reordering });
+        if self.rx_deliv >= self.rx_next {
+            self.timer = None;
+            return;
+        }
+        let value = self.t_reordering.value();
+        let (least, most) = self.statistics.timer_values.unwrap_or((value, value));
+        self.statistics.timer_values = Some((least.min(value), most.max(value)));
+        self.timer = Some(Timer { rx_reord: self.rx_next, expires: now + value });
     }
 
     /// Section 5.2.2.2.
@@ -204,10 +251,11 @@ impl Element for BearerReceiver {
         if !self.enabled {
             return self.deliver(packet, out);
         }
-        let Some((count, packet)) = self.admit(packet, sequence, out) else {
+        let Some((count, packet)) = self.admit(now, packet, sequence, out) else {
             return;
         };
         self.statistics.overtaken += u64::from(count < self.rx_next);
+        self.t_reordering.came(now, count, self.rx_next);
         self.rx_next = self.rx_next.max(count + 1);
         if count == self.rx_deliv {
             // stored and delivered at once: it need not touch the buffer
@@ -259,11 +307,17 @@ impl Element for BearerReceiver {
         out.count("waited_packets", statistics.waited);
         out.set("waiting_mean_ms", statistics.waiting_sum.as_ms_f64() / statistics.waited.max(1) as f64);
         out.set("waiting_max_ms", statistics.waiting_max.as_ms_f64());
+        out.set("reordering_timer_ms", self.t_reordering.value().as_ms_f64());
+        if let Some((least, most)) = statistics.timer_values {
+            out.set("reordering_timer_least_ms", least.as_ms_f64());
+            out.set("reordering_timer_largest_ms", most.as_ms_f64());
+        }
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         out.count("buffered_packets", self.buffer.held().packets);
         out.count("sent_bytes", self.counters.sent.bytes);
+        out.set("reordering_timer_ms", self.t_reordering.value().as_ms_f64());
     }
 }
 

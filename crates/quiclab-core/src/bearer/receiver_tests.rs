@@ -4,8 +4,9 @@ use super::*;
 use crate::bearer::BearerSender;
 use crate::bearer::reference::Reference;
 use crate::random::RandomStream;
-use crate::scenario::{BearerMode, Reordering};
+use crate::scenario::{BearerMode, Reordering, Splitter};
 use crate::units::ByteCount;
+use crate::units::Probability;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -17,7 +18,13 @@ fn bearer(sequence_bits: u8, timer: Duration) -> Bearer {
         batch_packets: 2,
         shares: vec![],
         mode: BearerMode::Split,
-        reordering: Reordering { sequence_bits, timer, ..Reordering::default() },
+        splitter: Splitter::Batches,
+        duplication: Probability::ZERO,
+        reordering: Reordering {
+            sequence_bits,
+            timer: ReorderingTimer::Fixed(timer),
+            ..Reordering::default()
+        },
     }
 }
 
@@ -104,7 +111,7 @@ fn in_sequence_leaves_at_once_and_a_filled_hole_releases_a_burst() {
     assert_eq!(bench.receiver.next_wake(), Some(at(201)));
     let mut sample = Metrics::default();
     bench.receiver.sample(at(2), &mut sample);
-    assert_eq!(sample.0, [("buffered_packets", 2.0)]);
+    assert_eq!(sample.0, [("buffered_packets", 2.0), ("reordering_timer_ms", 200.0)]);
     assert_eq!(bench.receive_on(0, at(5), 1), [1, 2, 3]);
     assert_eq!(bench.receiver.next_wake(), None);
     for (name, value) in [

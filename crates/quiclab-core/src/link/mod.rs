@@ -18,6 +18,7 @@
 //! calculated with the times at which it was due.
 
 mod delay;
+mod feedback;
 mod flight;
 mod loss;
 mod queue;
@@ -30,6 +31,7 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
+pub use feedback::LinkReport;
 pub use trace::{Trace, TraceError};
 
 use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
@@ -39,6 +41,7 @@ use crate::scenario::{self, Rate, ShapedRate};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 pub(crate) use delay::DelayModel;
+use feedback::Feedback;
 use flight::Flight;
 use loss::LossModel;
 use queue::{Backlog, Queue, Queued};
@@ -49,7 +52,10 @@ use token_bucket::TokenBucket;
 use totals::Totals;
 use trace::TraceCursor;
 
-/// A one-way link with input 0 and output 0: see the module documentation.
+/// Output of the reports of a link with feedback.
+pub(crate) const FEEDBACK_OUTPUT: Port = Port(1);
+
+/// A one-way link with input 0, output 0 and, with feedback, output 1: see the module documentation.
 #[derive(Debug)]
 pub struct Link {
     /// The packets inside; all other fields know their slots only.
@@ -118,6 +124,18 @@ pub enum LinkError {
         /// The deviation.
         deviation: Duration,
     },
+    /// There is feedback about serialisation, but none.
+    #[error("links.{link}.feedback needs a rate; allowed is a `rate` beside it, or no feedback")]
+    FeedbackWithoutRate {
+        /// Name of the link.
+        link: String,
+    },
+    /// Reports would follow each other in no time.
+    #[error("links.{link}.feedback.interval is `0 ns`; allowed is a time above 0")]
+    ZeroInterval {
+        /// Name of the link.
+        link: String,
+    },
     /// The rate is a trace that the caller did not hand over, or the other way round.
     #[error(
         "links.{link}.rate: a parsed trace must be given if and only if the rate has the kind `trace` (given: {given})"
@@ -132,8 +150,8 @@ pub enum LinkError {
 
 impl Link {
     /// The link that `config` describes. `trace` is the parsed file if the rate has the kind
-    /// `trace`. `name` names the link in errors and its random streams, `<name>.loss` and
-    /// `<name>.delay`.
+    /// `trace`. `name` names the link in errors and its random streams, `<name>.loss`, `<name>.delay` and
+    /// `<name>.feedback` (the numbers of reports).
     ///
     /// # Errors
     /// When the configuration describes no working link.
@@ -159,6 +177,11 @@ impl Link {
         };
         let stream = |part: &str| RandomStream::new(seed, &format!("{name}.{part}"));
         let delay = DelayModel::new(&config.delay, stream("delay"));
+        let feedback = config.feedback.map(|config| {
+            // above the numbers of all endpoints, and apart from those of other links
+            let first_id = 1 << 63 | stream("feedback").bits() & !0xffff_ffff;
+            Box::new(Feedback::new(config, first_id))
+        });
         Ok(Self {
             store: Store::default(),
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
@@ -169,7 +192,7 @@ impl Link {
             flight: Flight::new(config.delay.reorder && !delay.is_constant()),
             shortest_delay: delay.shortest(),
             delay,
-            totals: Totals::default(),
+            totals: Totals::reporting(feedback),
         })
     }
 
@@ -185,6 +208,9 @@ impl Link {
         while let Some(service) = self.in_service.take_if(due) {
             let end = service.end.expect("only services with an end are due");
             self.totals.service_ended(end.since(service.start));
+            if let Some(feedback) = &mut self.totals.feedback {
+                feedback.transmitted(self.store.get(&service.packet));
+            }
             self.flight.push(end + self.delay.draw(), service.packet);
             self.serve_next(end, out);
         }
@@ -212,8 +238,23 @@ impl Link {
     fn deliver_until(&mut self, now: Time, out: &mut Outputs) {
         while let Some(packet) = self.flight.pop_due(now) {
             let packet = self.store.take(packet);
-            self.totals.sent(packet.size);
+            self.totals.sent(&packet);
             out.send(Port(0), packet);
+        }
+    }
+
+    /// Makes the report that is due, and sends those that have been on the way for long enough.
+    fn report(&mut self, now: Time, out: &mut Outputs) {
+        let Some(feedback) = &mut self.totals.feedback else { return };
+        let counters = &mut self.totals.counters;
+        if feedback.is_due(now) {
+            let stuck = self.in_service.as_ref().is_some_and(|service| service.end.is_none());
+            feedback.measure(now, self.serialiser.rate_at(now), stuck, counters);
+        }
+        while let Some(report) = feedback.arrives(now) {
+            counters.held.remove(report.size);
+            counters.sent.add(report.size);
+            out.send(FEEDBACK_OUTPUT, report);
         }
     }
 }
@@ -222,7 +263,7 @@ impl Element for Link {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a link has one input");
         self.serialise_until(now, out);
-        self.totals.received(packet.size);
+        self.totals.received(now, &packet);
         let wire_size = packet.wire_size() + self.overhead;
         if self.loss.loses_next() {
             self.totals.discard(DropReason::Loss, packet, out);
@@ -256,15 +297,20 @@ impl Element for Link {
     fn wake(&mut self, now: Time, out: &mut Outputs) {
         self.serialise_until(now, out);
         self.deliver_until(now, out);
+        self.report(now, out);
     }
 
     fn next_wake(&self) -> Option<Time> {
         // The end of a serialisation can wait until it could show at the far end: what came due in
         // between is completed then, or when a packet arrives, as if it had been in time.
         let end = self.in_service.as_ref().and_then(|service| service.end);
-        match (end.map(|end| end + self.shortest_delay), self.flight.next_due()) {
+        let packet = match (end.map(|end| end + self.shortest_delay), self.flight.next_due()) {
             (Some(end), Some(due)) => Some(end.min(due)),
             (end, due) => end.or(due),
+        };
+        match &self.totals.feedback {
+            None => packet,
+            Some(feedback) => packet.into_iter().chain(feedback.next_wake()).min(),
         }
     }
 
@@ -283,7 +329,8 @@ impl Element for Link {
         let backlog = self.backlog();
         out.count("queue_packets", backlog.packets);
         out.count("queue_bytes", backlog.bytes.bytes());
-        out.count("sent_bytes", self.totals.counters.sent.bytes);
+        let reports = self.totals.feedback.as_ref().map_or(0, |feedback| feedback.sent().bytes);
+        out.count("sent_bytes", self.totals.counters.sent.bytes - reports);
     }
 }
 
@@ -313,6 +360,14 @@ fn check(config: &scenario::Link, name: &str) -> Result<(), LinkError> {
     let scenario::Delay { deviation, distribution, .. } = config.delay;
     if deviation > Duration::ZERO && distribution == scenario::Distribution::Constant {
         return Err(LinkError::UnusedDeviation { link: link(), deviation });
+    }
+    if let Some(feedback) = &config.feedback {
+        if config.rate.is_none() {
+            return Err(LinkError::FeedbackWithoutRate { link: link() });
+        }
+        if feedback.interval == Duration::ZERO {
+            return Err(LinkError::ZeroInterval { link: link() });
+        }
     }
     Ok(())
 }

@@ -26,6 +26,11 @@ impl Store {
         slot
     }
 
+    /// The packet in a slot.
+    pub(super) fn get(&self, slot: &Slot) -> &Packet {
+        self.packets[slot.0].as_ref().expect("a slot is handed out for a packet only")
+    }
+
     /// Takes the packet out and frees its slot.
     pub(super) fn take(&mut self, slot: Slot) -> Packet {
         let packet = self.packets[slot.0].take().expect("a slot is handed out for a packet only");

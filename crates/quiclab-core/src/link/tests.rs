@@ -1,5 +1,6 @@
 //! A whole link in small cases computed by hand; random operations are in `properties`.
 
+mod feedback;
 mod properties;
 
 use super::*;

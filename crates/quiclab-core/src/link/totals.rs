@@ -1,5 +1,6 @@
 //! What a link counts over a run.
 
+use super::feedback::Feedback;
 use super::queue::Backlog;
 use crate::element::{Counters, DropReason, Metrics, Outputs};
 use crate::packet::Packet;
@@ -28,25 +29,41 @@ pub(super) struct Totals {
     longest_wait: Duration,
     /// Time spent on serialisations that have ended.
     busy: Duration,
+    /// What the link reports to a bearer; `None`: nothing.
+    pub(super) feedback: Option<Box<Feedback>>,
 }
 
 impl Totals {
-    /// A packet of `size` has arrived and is inside.
-    pub(super) fn received(&mut self, size: ByteCount) {
-        self.counters.received.add(size);
-        self.counters.held.add(size);
+    /// Nothing yet; `feedback` hears of every packet.
+    pub(super) fn reporting(feedback: Option<Box<Feedback>>) -> Self {
+        Self { feedback, ..Self::default() }
     }
 
-    /// A packet of `size` that was inside leaves.
-    pub(super) fn sent(&mut self, size: ByteCount) {
-        self.counters.held.remove(size);
-        self.counters.sent.add(size);
+    /// `packet` has arrived and is inside.
+    pub(super) fn received(&mut self, now: Time, packet: &Packet) {
+        self.counters.received.add(packet.size);
+        self.counters.held.add(packet.size);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.received(now, packet);
+        }
+    }
+
+    /// `packet` leaves at the far end.
+    pub(super) fn sent(&mut self, packet: &Packet) {
+        self.counters.held.remove(packet.size);
+        self.counters.sent.add(packet.size);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.delivered(packet);
+        }
     }
 
     /// A packet that was inside is dropped.
     pub(super) fn discard(&mut self, reason: DropReason, packet: Packet, out: &mut Outputs) {
         self.counters.held.remove(packet.size);
         self.counters.dropped.add(packet.size);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.lost(&packet);
+        }
         for ((known, _), drops) in DROPS.iter().zip(&mut self.drops) {
             *drops += u64::from(*known == reason);
         }
@@ -82,5 +99,8 @@ impl Totals {
         out.set("queueing_longest_ms", self.longest_wait.as_ms_f64());
         let share = |busy: Duration| busy.as_nanos() as f64 / now.as_nanos().max(1) as f64;
         out.set("utilisation_share", share(self.busy + serving));
+        if let Some(feedback) = &self.feedback {
+            out.count("reports_sent", feedback.sent().packets);
+        }
     }
 }

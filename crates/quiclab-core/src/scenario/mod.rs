@@ -1,6 +1,7 @@
 //! The scenario: networks, flows and what to record, as typed data. These types are its one
 //! definition; TOML files, the JSON schema and the Python dataclasses follow from them.
 
+mod bearer;
 mod decode;
 mod error;
 mod flow;
@@ -20,6 +21,7 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
+pub use bearer::{Bearer, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
 pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
 pub use flow::{
     AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, Priorities,
@@ -28,8 +30,7 @@ pub use flow::{
 pub use host::{Host, MemoryReturn};
 pub use load::Document;
 pub use network::{
-    Bearer, BearerMode, Delay, Distribution, Link, Loss, Queue, Rate, Reordering, ShapedRate, TraceEnd,
-    TraceFormat,
+    Delay, Distribution, Feedback, Link, Loss, Queue, Rate, ShapedRate, TraceEnd, TraceFormat,
 };
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
 pub use quic::{

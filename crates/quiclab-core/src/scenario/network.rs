@@ -1,4 +1,4 @@
-//! Links and split bearers of a scenario.
+//! Links of a scenario.
 
 use super::shorthand::{or_short, string_or_table};
 use crate::time::Duration;
@@ -26,6 +26,28 @@ pub struct Link {
     /// Propagation delay after serialisation.
     #[serde(default)]
     pub delay: Delay,
+    /// Reports to the bearer that sends over the link; none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
+}
+
+/// Reports of a link to the sending end of its bearer, after DL DATA DELIVERY STATUS of 3GPP TS 38.425.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Feedback {
+    /// Time between two reports, while there is something to report.
+    pub interval: Duration,
+    /// How long a report takes to the bearer.
+    pub delay: Duration,
+    /// Desired buffer size, as the time in which the link sends it at its present rate.
+    pub desired_buffer: Duration,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        let [interval, delay, desired_buffer] = [5, 1, 15].map(Duration::from_millis);
+        Self { interval, delay, desired_buffer }
+    }
 }
 
 /// How fast a link serialises.
@@ -170,59 +192,6 @@ pub enum Distribution {
     Uniform,
     /// Pareto of shape 3, shifted and scaled to mean and deviation.
     Pareto,
-}
-
-/// A split bearer: numbers packets, sends them over several links, puts them in order again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Bearer {
-    /// Names of the links, in the order of `shares`.
-    pub links: Vec<String>,
-    /// Packets in a batch; each batch is divided among the links by `shares`.
-    #[serde(default = "default_batch")]
-    pub batch_packets: u32,
-    /// Weight of each link; without it, all are equal.
-    #[serde(default)]
-    pub shares: Vec<u32>,
-    /// Split or duplicate.
-    #[serde(default)]
-    pub mode: BearerMode,
-    /// Reordering at the receiving end.
-    #[serde(default)]
-    pub reordering: Reordering,
-}
-
-fn default_batch() -> u32 {
-    100
-}
-
-/// What a bearer does with a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BearerMode {
-    /// Each packet takes one link.
-    #[default]
-    Split,
-    /// Each packet takes all links, with one number.
-    Duplicate,
-}
-
-/// PDCP reordering (3GPP TS 38.323 section 5.2.2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Reordering {
-    /// Whether packets are put in order; if not, the number is stripped and they pass at once.
-    pub enabled: bool,
-    /// t-Reordering.
-    pub timer: Duration,
-    /// Length of the sequence number: 12 or 18 (standard) or 16 (published testbed).
-    pub sequence_bits: u8,
-}
-
-impl Default for Reordering {
-    fn default() -> Self {
-        Self { enabled: true, timer: Duration::from_millis(200), sequence_bits: 16 }
-    }
 }
 
 #[derive(Deserialize)]

@@ -1,10 +1,10 @@
 //! The scenario with everything filled in, as values, as TOML and as a JSON schema.
 
-use super::{Bearer, BearerMode, Flow, Scenario, built_in_plugins};
+use super::{Bearer, BearerMode, Flow, Scenario, Splitter, built_in_plugins};
 use toml_edit::{DocumentMut, Item, Table};
 
 impl Scenario {
-    /// The same scenario with everything written out, once: equal shares of bearers; the stack of a
+    /// The same scenario with everything written out, once: equal shares of bearers that split by them; the stack of a
     /// flow on the flow if it is that of both ends, otherwise at the ends; built-in plugins that a flow names.
     #[must_use]
     pub fn resolved(&self) -> Self {
@@ -66,7 +66,8 @@ impl Flow {
 
 impl Bearer {
     fn fill_shares(&mut self) {
-        if self.shares.is_empty() && self.mode == BearerMode::Split {
+        let by_shares = self.mode == BearerMode::Split && self.splitter == Splitter::Batches;
+        if self.shares.is_empty() && by_shares {
             self.shares = vec![1; self.links.len()];
         }
     }

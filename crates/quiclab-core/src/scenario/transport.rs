@@ -182,7 +182,7 @@ pub enum Pacing {
 }
 
 /// serde lets a variant without fields have any, against `deny_unknown_fields`.
-fn no_field<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
+pub(super) fn no_field<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Nothing {}

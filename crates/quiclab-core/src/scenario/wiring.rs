@@ -7,12 +7,16 @@
 //! | receiving end of a bearer | `<bearer>.receiver` | one for each link | 0 |
 //! | ends of a flow | `<flow>.sender`, `<flow>.receiver` | one for each path | one for each path |
 //!
+//! A link with feedback has output 1 beside, wired to input 1 + k of its bearer's sending end, the bearer's
+//! link k. These wires follow from the bearer alone, are laid in either case and cannot be stated by hand.
+//!
 //! Where a flow and a bearer have one name, the ends of the flow are `flows.<flow>.sender` and
 //! `flows.<flow>.receiver`.
 
 use super::{Flow, Scenario, WireDirection};
 use crate::element::Port;
 use crate::endpoint::Role;
+use crate::link::FEEDBACK_OUTPUT;
 use crate::packet::{Direction, FlowId};
 use std::collections::BTreeMap;
 
@@ -55,10 +59,27 @@ impl Scenario {
     /// When a wire is stated by hand that [`Scenario::validate`] refuses.
     #[must_use]
     pub fn wiring(&self) -> Vec<ResolvedWire> {
-        if self.wires.is_empty() { self.derived_wires() } else { self.stated_wires() }
+        let mut wires = if self.wires.is_empty() { self.derived_wires() } else { self.stated_wires() };
+        wires.extend(self.feedback_wires());
+        wires
     }
 
-    /// Names and ports of all elements.
+    /// From each link that gives feedback to the bearer it is in.
+    fn feedback_wires(&self) -> impl Iterator<Item = ResolvedWire> {
+        self.bearers.iter().flat_map(move |(name, bearer)| {
+            let reporting = (1..)
+                .map(Port)
+                .zip(&bearer.links)
+                .filter(|(_, link)| self.links.get(*link).is_some_and(|link| link.feedback.is_some()));
+            reporting.map(|(port, link)| ResolvedWire {
+                from: (link.clone(), FEEDBACK_OUTPUT),
+                to: (Self::bearer_sender(name), port),
+                only: None,
+            })
+        })
+    }
+
+    /// Names and ports of all elements, as far as packets of flows use them.
     #[must_use]
     pub fn elements(&self) -> BTreeMap<String, Ports> {
         let one = Ports { inputs: 1, outputs: 1 };

@@ -178,6 +178,9 @@ impl Request<'_> {
                 "loss is independent or of Gilbert and Elliott",
             );
         }
+        if self.link.feedback.is_some() {
+            return refuse("feedback", "on".to_owned(), "links of the kernel report nothing: leave it out");
+        }
         let Delay { mean, deviation, reorder, .. } = self.link.delay;
         if deviation > Duration::ZERO && !reorder {
             return refuse(

@@ -98,7 +98,7 @@ prop_compose! {
     fn any_link()(
         (rate, trace) in rate(), queue in queue(), loss in loss(), delay in delay(), overhead in 0..40u64,
     ) -> (scenario::Link, Option<TraceText>) {
-        (scenario::Link { rate, overhead_per_packet: bytes(overhead), queue, loss, delay }, trace)
+        (scenario::Link { rate, overhead_per_packet: bytes(overhead), queue, loss, delay, feedback: None }, trace)
     }
 }
 
@@ -136,6 +136,7 @@ proptest! {
             queue: unlimited(),
             delay: delay.clone(),
             loss: None,
+            feedback: None,
         };
         let mean = delay.mean.as_nanos() as f64;
         let deviation = delay.deviation.as_nanos() as f64;

@@ -3,11 +3,12 @@
 use super::{examples, load, some_stacks};
 use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution,
-    Document, EarlyData, EndpointConfig, Exchange, Flow, FlowControl, Host, Http2Options, Link, Loss,
-    MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds,
-    Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, RttVariation,
-    Scenario, ShapedRate, SlowStartExit, StreamScheduler, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion,
-    TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
+    Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow, FlowControl, Host, Http2Options, Link,
+    Loss, MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds,
+    Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer,
+    RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection,
+    TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection,
+    Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -86,27 +87,55 @@ fn link() -> impl Strategy<Value = Link> {
         bytes,
         time,
     });
-    (of(rate()), size(), queue, of(loss()), delay()).prop_map(
-        |(rate, overhead_per_packet, queue, loss, delay)| Link {
+    let feedback = (time(), time(), time()).prop_map(|(interval, delay, desired_buffer)| Feedback {
+        interval,
+        delay,
+        desired_buffer,
+    });
+    (of(rate()), size(), queue, of(loss()), delay(), of(feedback)).prop_map(
+        |(rate, overhead_per_packet, queue, loss, delay, feedback)| Link {
             rate,
             overhead_per_packet,
             queue,
             loss,
             delay,
+            feedback,
         },
     )
 }
 
 fn bearer() -> impl Strategy<Value = Bearer> {
-    let reordering = (any::<bool>(), time(), any::<u8>())
+    let adaptive = (time(), time(), time(), prop::num::f64::NORMAL);
+    let timer = prop_oneof![
+        time().prop_map(ReorderingTimer::Fixed),
+        adaptive.prop_map(|(least, most, window, factor)| {
+            ReorderingTimer::Rule(TimerRule::Adaptive { least, most, window, factor })
+        }),
+    ];
+    let splitter = prop_oneof![
+        Just(Splitter::Batches),
+        (bit_rate(), time(), probability()).prop_map(|(start_rate, smoothing, floor)| {
+            Splitter::Proportional { start_rate, smoothing, floor }
+        }),
+        (bit_rate(), time(), time()).prop_map(|(start_rate, smoothing, probe_interval)| {
+            Splitter::LeastExpectedArrival { start_rate, smoothing, probe_interval }
+        }),
+        (any::<u32>(), size()).prop_map(|(queue_packets, start_buffer)| {
+            Splitter::FlowControl { queue_packets, start_buffer }
+        }),
+    ];
+    let reordering = (any::<bool>(), timer, any::<u8>())
         .prop_map(|(enabled, timer, sequence_bits)| Reordering { enabled, timer, sequence_bits });
     let mode = select(vec![BearerMode::Split, BearerMode::Duplicate]);
-    (names(), any::<u32>(), vec(any::<u32>(), 0..4), mode, reordering).prop_map(
-        |(links, batch_packets, shares, mode, reordering)| Bearer {
+    let choice = (mode, splitter, probability());
+    (names(), any::<u32>(), vec(any::<u32>(), 0..4), choice, reordering).prop_map(
+        |(links, batch_packets, shares, (mode, splitter, duplication), reordering)| Bearer {
             links,
             batch_packets,
             shares,
             mode,
+            splitter,
+            duplication,
             reordering,
         },
     )

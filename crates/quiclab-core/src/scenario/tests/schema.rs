@@ -80,6 +80,7 @@ fn the_schema_accepts_every_kind_of_pacing_and_workload() {
         ("/flows/main/sender/pacing", json!({ "kind": "even", "factor": 1 })),
         ("/flows/main/sender/pacing", json!({ "kind": "quantum", "quantum": "2 ms" })),
         ("/flows/main/sender/pacing", json!({ "kind": "linux" })),
+        ("/links/down1/feedback", json!({ "interval": "10 ms" })),
         ("/flows/main/sender/pacing", json!({ "kind": "fq", "max_rate": "10 Mbit/s" })),
         ("/flows/main/sender/tls", json!({ "version": "1.2", "resumption": true })),
         ("/flows/main/workload", json!({ "kind": "request_response", "count": 2, "response": "1 kB" })),

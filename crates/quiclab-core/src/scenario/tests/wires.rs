@@ -128,6 +128,29 @@ fn a_bearer_sends_all_packets_to_its_links_and_links_return_them_by_flow() {
 }
 
 #[test]
+fn links_with_feedback_report_to_their_bearer_whatever_wires_are_stated() {
+    let feedback = [
+        ("links.a", "{ rate = \"1 Mbit/s\", feedback = {} }"),
+        ("links.b", "{ rate = \"1 Mbit/s\", feedback = {} }"),
+        ("bearers.dc.splitter", "{ kind = \"proportional\" }"),
+    ];
+    let scenario = load(ROUTES, &feedback).unwrap();
+    let reports: Vec<_> = scenario.wiring().into_iter().filter(|wire| wire.from.1 == Port(1)).collect();
+    // port 1 of the sending end leads to link b; reports come to the inputs behind input 0
+    let to = |wire: &ResolvedWire| (wire.from.0.clone(), wire.to.0.clone(), wire.to.1.0);
+    let wires: Vec<_> = reports.iter().filter(|wire| wire.from.0 != "dc.sender").map(to).collect();
+    let sender = || "dc.sender".to_owned();
+    assert_eq!(wires, [("a".to_owned(), sender(), 1), ("b".to_owned(), sender(), 2)]);
+    assert_eq!(way(&scenario, "dc", Direction::Down, 1).len(), 6);
+    let (_, text) = examples().into_iter().find(|(name, _)| name == "explicit_wires.toml").unwrap();
+    let stated = load(&text, &[("links.down1.feedback", "{}")]).unwrap();
+    let last = stated.wiring().pop().unwrap();
+    assert_eq!((last.from, last.to), (("down1".into(), Port(1)), ("dc.sender".into(), Port(1))));
+    let error = load(&text, &[("links.down1.feedback", "{}"), ("wires.0.from", "down1.1")]).unwrap_err();
+    assert!(error.to_string().contains("port 0"), "{error}");
+}
+
+#[test]
 fn every_example_can_be_laid_and_leads_to_the_peer() {
     for (name, text) in examples() {
         let scenario = load(&text, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -4,6 +4,7 @@
 //! Not checked here, because the crate does no I/O and knows no stack: trace files (their reader
 //! does) and names of stacks, profiles and their options (a function of the caller does).
 
+mod bearer;
 mod endpoint;
 mod flow;
 mod network;
@@ -50,8 +51,9 @@ impl Scenario {
             network::check_link(&field(["links", name]), link)?;
         }
         for (name, bearer) in &self.bearers {
-            network::check_bearer(&field(["bearers", name]), bearer, self)?;
+            bearer::check(&field(["bearers", name]), bearer, self)?;
         }
+        bearer::check_feedback(self)?;
         for (name, host) in &self.hosts {
             network::check_host(&field(["hosts", name]), host)?;
         }

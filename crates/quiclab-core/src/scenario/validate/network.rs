@@ -1,14 +1,13 @@
-//! Links, bearers and hosts.
+//! Links and hosts.
 
 use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::graph::Graph;
 use super::super::network::ShapedRate;
 use super::super::{
-    Bearer, BearerMode, Delay, Distribution, EndpointConfig, Host, Link, Loss, Queue, Rate, Scenario,
-    TraceEnd, TraceFormat, Workload,
+    Bearer, Delay, Distribution, EndpointConfig, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd,
+    TraceFormat, Workload,
 };
 use super::{Check, ensure, field, integer_fits, positive_rate, positive_size, positive_time, quoted};
-use crate::bearer::MAX_LINKS;
 use crate::endpoint::Role;
 use crate::packet::{Direction, FlowId};
 use crate::stack::StackProtocol;
@@ -36,6 +35,14 @@ pub(super) fn check_link(path: &FieldPath, link: &Link) -> Check {
     }
     if let Some(loss) = &link.loss {
         check_loss(&path.child("loss"), loss)?;
+    }
+    if let Some(feedback) = &link.feedback {
+        let path = path.child("feedback");
+        positive_time(&path.child("interval"), feedback.interval)?;
+        positive_time(&path.child("desired_buffer"), feedback.desired_buffer)?;
+        ensure(link.rate.is_some(), || {
+            ScenarioError::about(path, "needs a rate: without it nothing waits", "a `rate` beside it")
+        })?;
     }
     check_delay(&path.child("delay"), &link.delay)
 }
@@ -109,53 +116,6 @@ fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
     ensure(!(constant && delay.reorder), || {
         ScenarioError::refused(path.child("reorder"), true, "false with a constant delay")
             .because(format!("it needs a `distribution` ({random})"))
-    })
-}
-
-/// Most packets of a batch, and most links of a bearer: both are counted in 16 bits.
-const LARGEST_COUNT: usize = u16::MAX as usize;
-
-pub(super) fn check_bearer(path: &FieldPath, bearer: &Bearer, scenario: &Scenario) -> Check {
-    let links = path.child("links");
-    ensure((1..=MAX_LINKS).contains(&bearer.links.len()), || {
-        let value = format!("{} links", bearer.links.len());
-        ScenarioError::refused(links.clone(), value, format!("1 to {MAX_LINKS} links"))
-    })?;
-    let mut seen = BTreeSet::new();
-    for (index, link) in bearer.links.iter().enumerate() {
-        let path = links.child(index);
-        ensure(scenario.links.contains_key(link), || {
-            let known = alternatives(scenario.links.keys());
-            ScenarioError::refused(path.clone(), quoted(link), known).because("no such link")
-        })?;
-        ensure(seen.insert(link), || {
-            ScenarioError::refused(path.clone(), quoted(link), "each link once").because("named twice")
-        })?;
-    }
-    ensure((1..=LARGEST_COUNT).contains(&(bearer.batch_packets as usize)), || {
-        let allowed = format!("1 to {LARGEST_COUNT} packets");
-        ScenarioError::refused(path.child("batch_packets"), bearer.batch_packets, allowed)
-    })?;
-    check_shares(&path.child("shares"), bearer)?;
-    ensure([12, 16, 18].contains(&bearer.reordering.sequence_bits), || {
-        let path = path.child("reordering").child("sequence_bits");
-        ScenarioError::refused(path, bearer.reordering.sequence_bits, "12, 16 or 18")
-    })
-}
-
-fn check_shares(path: &FieldPath, bearer: &Bearer) -> Check {
-    let refused =
-        |allowed: String| ScenarioError::refused(path.clone(), format!("{:?}", bearer.shares), allowed);
-    if bearer.shares.is_empty() {
-        return Ok(());
-    }
-    ensure(bearer.mode == BearerMode::Split, || {
-        refused("no shares".to_owned()).because("with mode = \"duplicate\" each link takes every packet")
-    })?;
-    let links = bearer.links.len();
-    ensure(bearer.shares.len() == links, || refused(format!("one share for each link, {links} in all")))?;
-    ensure(bearer.shares.iter().any(|share| *share > 0), || {
-        refused("a share above 0 for one link or more".to_owned())
     })
 }
 

@@ -1,0 +1,230 @@
+//! What the sending end of a bearer knows of a link: what it sent there, and what the link reported.
+//!
+//! Nothing here looks into the link. Rate and base delay are estimated from reports alone:
+//!
+//! - **Rate.** If more was buffered at one report than was transmitted until the next, the link was
+//!   busy all the time between them, and its rate is what it transmitted over that time. Otherwise it
+//!   may have run dry, and the same quotient, less one packet for what may have begun before, is a lower
+//!   bound: it counts only where it is above the estimate.
+//! - **Base delay**, from the end of the serialisation to the far end, by Little's law: the mean of the
+//!   bytes on the way over the bytes delivered per time.
+//!
+//! Both are quotients of sums in which what is `smoothing` old has lost a factor of about e, in integers.
+
+use crate::element::Count;
+use crate::link::LinkReport;
+use crate::time::{Duration, Time};
+use crate::units::{ByteCount, DataRate};
+
+/// Smallest rate that is believed: something must be expected of a link that has paused.
+const SMALLEST_RATE: u64 = 1000;
+
+/// See the module documentation.
+#[derive(Clone, Debug)]
+pub(super) struct KnownLink {
+    /// Sent to the link; bytes with the PDCP header.
+    pub(super) sent: Count,
+    pub(super) reports: u64,
+    /// The newest report; before the first one, that nothing has happened.
+    pub(super) last: LinkReport,
+    /// Since when packets have been on the way without a break.
+    busy_since: Time,
+    rate: Quotient,
+    base_delay: Quotient,
+    smoothing: Duration,
+}
+
+impl KnownLink {
+    /// A link that has told nothing yet.
+    pub(super) fn new(start_rate: DataRate, smoothing: Duration) -> Self {
+        let start = (start_rate.bytes_in(smoothing).bytes(), smoothing.as_nanos());
+        Self {
+            sent: Count::default(),
+            reports: 0,
+            last: LinkReport::default(),
+            busy_since: Time::ZERO,
+            rate: Quotient::new(start),
+            base_delay: Quotient::new((0, 0)),
+            smoothing,
+        }
+    }
+
+    /// A packet of `size` goes to the link.
+    pub(super) fn sends(&mut self, now: Time, size: ByteCount) {
+        if self.sent.packets == self.last.delivered.packets + self.last.lost.packets {
+            self.busy_since = now;
+        }
+        self.sent.add(size);
+    }
+
+    /// The link reports.
+    pub(super) fn hears(&mut self, report: &LinkReport) {
+        let before = std::mem::replace(&mut self.last, *report);
+        self.reports += 1;
+        let since = before.measured.max(self.busy_since).as_nanos();
+        let elapsed = Duration::from_nanos(report.measured.as_nanos().saturating_sub(since));
+        if elapsed == Duration::ZERO {
+            return;
+        }
+        let (bytes, packets) = (
+            report.transmitted.bytes - before.transmitted.bytes,
+            report.transmitted.packets - before.transmitted.packets,
+        );
+        if before.buffered.bytes() > bytes {
+            self.rate.add((bytes, elapsed.as_nanos()), elapsed, self.smoothing);
+        } else if packets > 1 {
+            let sure = bytes - bytes / packets;
+            if per_second(sure, elapsed) > self.rate().bits_per_second() {
+                self.rate.add((sure, elapsed.as_nanos()), elapsed, self.smoothing);
+            }
+        }
+        let delivered = report.delivered.bytes - before.delivered.bytes;
+        let on_the_way = report.transmitted.bytes - report.delivered.bytes;
+        let byte_nanos = on_the_way.saturating_mul(elapsed.as_nanos());
+        self.base_delay.add((byte_nanos, delivered), elapsed, self.smoothing);
+    }
+
+    /// Estimated rate, in bytes with the PDCP header.
+    pub(super) fn rate(&self) -> DataRate {
+        let bits = self.rate.value(8_000_000_000).unwrap_or(0);
+        DataRate::from_bits_per_second(bits.max(SMALLEST_RATE))
+    }
+
+    /// Estimated delay after serialisation; 0 before anything was delivered.
+    pub(super) fn base_delay(&self) -> Duration {
+        Duration::from_nanos(self.base_delay.value(1).unwrap_or(0))
+    }
+
+    /// Sent, and reported neither as transmitted nor as lost.
+    pub(super) fn unreported(&self) -> ByteCount {
+        ByteCount::from_bytes(self.sent.bytes - self.last.transmitted.bytes - self.last.lost.bytes)
+    }
+}
+
+fn per_second(bytes: u64, time: Duration) -> u64 {
+    let bits = u128::from(bytes) * 8_000_000_000 / u128::from(time.as_nanos());
+    u64::try_from(bits).unwrap_or(u64::MAX)
+}
+
+/// A quotient of two sums that forget.
+#[derive(Clone, Copy, Debug)]
+struct Quotient {
+    /// In units of 2^-16: forgetting rounds down.
+    numerator: u128,
+    denominator: u128,
+}
+
+impl Quotient {
+    fn new((numerator, denominator): (u64, u64)) -> Self {
+        Self { numerator: u128::from(numerator) << 16, denominator: u128::from(denominator) << 16 }
+    }
+
+    /// Adds the terms of a time `elapsed`, in which the sums lose a part of `elapsed` in
+    /// `elapsed + smoothing`.
+    fn add(&mut self, terms: (u64, u64), elapsed: Duration, smoothing: Duration) {
+        let (keep, all) = (u128::from(smoothing.as_nanos()), u128::from((smoothing + elapsed).as_nanos()));
+        let new = Self::new(terms);
+        // below 2^64 x 2^16 each, times less than 2^42 (an hour in ns): no overflow
+        self.numerator = self.numerator * keep / all + new.numerator;
+        self.denominator = self.denominator * keep / all + new.denominator;
+    }
+
+    /// The quotient times `scale`, rounded down; `None` where nothing divides.
+    fn value(&self, scale: u64) -> Option<u64> {
+        // exact would need more than 128 bits for the largest numerators
+        let scaled = self.numerator.checked_mul(u128::from(scale))?;
+        scaled.checked_div(self.denominator).map(|value| u64::try_from(value).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(packets: u64) -> Count {
+        Count { packets, bytes: 1000 * packets }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn known() -> KnownLink {
+        KnownLink::new(DataRate::from_mbps(10), Duration::from_millis(100))
+    }
+
+    /// 1000 packets of 1000 B sent at 0, of which `transmitted` have left and `delivered` arrived.
+    fn report(ms: u64, transmitted: u64, delivered: u64) -> LinkReport {
+        LinkReport {
+            measured: at(ms),
+            transmitted: count(transmitted),
+            delivered: count(delivered),
+            buffered: ByteCount::from_bytes(1000 * (1000 - transmitted)),
+            ..LinkReport::default()
+        }
+    }
+
+    fn send_1000(link: &mut KnownLink) {
+        for _ in 0..1000 {
+            link.sends(at(0), ByteCount::from_bytes(1000));
+        }
+    }
+
+    #[test]
+    fn a_busy_link_shows_its_rate_and_its_delay() {
+        let mut link = known();
+        assert_eq!((link.rate(), link.base_delay()), (DataRate::from_mbps(10), Duration::ZERO));
+        send_1000(&mut link);
+        // 2 packets a millisecond are 16 Mbit/s; 20 of them are on the way: 10 ms
+        for step in 1..=80 {
+            link.hears(&report(5 * step, 10 * step, (10 * step).saturating_sub(20)));
+        }
+        let rate = link.rate().as_mbps_f64();
+        assert!((15.8..=16.0).contains(&rate), "{rate}");
+        let delay = link.base_delay().as_ms_f64();
+        assert!((9.9..10.3).contains(&delay), "{delay}");
+        assert_eq!(link.unreported(), ByteCount::from_bytes(200_000));
+        assert_eq!(link.reports, 80);
+    }
+
+    #[test]
+    fn a_pause_lowers_the_rate_and_it_comes_back() {
+        let mut link = known();
+        send_1000(&mut link);
+        link.hears(&report(5, 10, 0));
+        for step in 2..200 {
+            link.hears(&report(5 * step, 10, 10));
+        }
+        assert_eq!(link.rate().bits_per_second(), SMALLEST_RATE.max(link.rate().bits_per_second()));
+        assert!(link.rate().as_mbps_f64() < 0.1, "{}", link.rate());
+        for step in 200..290 {
+            link.hears(&report(5 * step, 10 + 10 * (step - 199), 10));
+        }
+        assert!(link.rate().as_mbps_f64() > 15.0, "{}", link.rate());
+    }
+
+    /// One packet each 5 ms on an empty link says nothing of a rate of 10 Mbit/s.
+    #[test]
+    fn a_link_that_runs_dry_keeps_its_estimate_or_rises() {
+        let mut link = known();
+        for step in 1..100 {
+            link.sends(at(5 * step - 1), ByteCount::from_bytes(1000));
+            let all = count(step);
+            let measured = at(5 * step);
+            link.hears(&LinkReport { measured, transmitted: all, delivered: all, ..LinkReport::default() });
+            assert_eq!(link.rate(), DataRate::from_mbps(10));
+        }
+        // a burst of 20 within 5 ms: at least 19 packets of 1000 B in 5 ms, 30 Mbit/s
+        for _ in 0..20 {
+            link.sends(at(500), ByteCount::from_bytes(1000));
+        }
+        let all = count(119);
+        link.hears(&LinkReport {
+            measured: at(505),
+            transmitted: all,
+            delivered: all,
+            ..LinkReport::default()
+        });
+        assert!(link.rate() > DataRate::from_mbps(10));
+    }
+}

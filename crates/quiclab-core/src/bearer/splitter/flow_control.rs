@@ -1,0 +1,140 @@
+//! A queue at the sending end, from which links get no more than they desire.
+//!
+//! After 3GPP TS 38.425 section 5.4.2: the node that hosts PDCP sends a corresponding node data up to
+//! its desired buffer size, counted from the highest PDCP SN that was transmitted (unacknowledged mode; a link
+//! here repeats nothing), and keeps the rest.
+//!
+//! | | TS 38.425 | here |
+//! | --- | --- | --- |
+//! | counted from | highest SN transmitted (UM) or delivered (AM) | transmitted or lost |
+//! | before the first report | left open | `start_buffer` |
+//! | a desired buffer smaller than a packet, or 0 | nothing is sent | one packet is sent if nothing else is unreported: a link reports only while it has something |
+//! | which of several links | left open | the one whose desired buffer is filled least, relative to its size; of equal ones the first |
+//! | discard timer of PDCP | discards what waits too long | none: drop-tail by packets |
+
+use super::super::known_link::KnownLink;
+use crate::element::Count;
+use crate::packet::Packet;
+use crate::units::ByteCount;
+use std::collections::VecDeque;
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(in crate::bearer) struct FlowControl {
+    /// Numbered packets that wait.
+    queue: VecDeque<Packet>,
+    limit: usize,
+    start_buffer: ByteCount,
+    held: Count,
+    longest: u64,
+}
+
+impl FlowControl {
+    pub(in crate::bearer) fn new(queue_packets: u32, start_buffer: ByteCount) -> Self {
+        let limit = queue_packets as usize;
+        Self { queue: VecDeque::new(), limit, start_buffer, held: Count::default(), longest: 0 }
+    }
+
+    /// Whether the queue takes one more packet.
+    pub(in crate::bearer) fn has_room(&self) -> bool {
+        self.queue.len() < self.limit
+    }
+
+    /// Queues `packet`.
+    pub(in crate::bearer) fn push(&mut self, packet: Packet) {
+        self.held.add(packet.size);
+        self.longest = self.longest.max(self.held.packets);
+        self.queue.push_back(packet);
+    }
+
+    /// The next packet and its link, if a link wants it.
+    pub(in crate::bearer) fn pop(&mut self, links: &[KnownLink]) -> Option<(usize, Packet)> {
+        let link = self.open_link(self.queue.front()?.wire_size(), links)?;
+        let packet = self.queue.pop_front()?;
+        self.held.remove(packet.size);
+        Some((link, packet))
+    }
+
+    /// What waits.
+    pub(in crate::bearer) const fn held(&self) -> Count {
+        self.held
+    }
+
+    /// Most packets that waited at one time.
+    pub(in crate::bearer) const fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    fn open_link(&self, size: ByteCount, links: &[KnownLink]) -> Option<usize> {
+        let mut best: Option<(usize, u128, u128)> = None;
+        for (index, link) in links.iter().enumerate() {
+            let desired = if link.reports == 0 { self.start_buffer } else { link.last.desired_buffer };
+            let used = link.unreported();
+            if used + size <= desired || used == ByteCount::ZERO {
+                let (used, desired) = (u128::from(used.bytes()), u128::from(desired.bytes().max(1)));
+                // used / desired, compared without division
+                if best.is_none_or(|(_, least, of)| used * of < least * desired) {
+                    best = Some((index, used, desired));
+                }
+            }
+        }
+        best.map(|(index, ..)| index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::LinkReport;
+    use crate::time::{Duration, Time};
+    use crate::units::DataRate;
+
+    fn known() -> KnownLink {
+        KnownLink::new(DataRate::from_mbps(10), Duration::from_millis(100))
+    }
+
+    fn drain(queue: &mut FlowControl, links: &mut [KnownLink]) -> Vec<usize> {
+        let mut taken = Vec::new();
+        while let Some((link, packet)) = queue.pop(links) {
+            links[link].sends(Time::ZERO, packet.wire_size());
+            taken.push(link);
+        }
+        taken
+    }
+
+    fn filled(packets: usize) -> FlowControl {
+        let mut queue = FlowControl::new(100, ByteCount::from_bytes(3000));
+        for _ in 0..packets {
+            queue.push(Packet { size: ByteCount::from_bytes(1000), ..Packet::default() });
+        }
+        queue
+    }
+
+    #[test]
+    fn links_get_what_they_desire() {
+        let (mut queue, mut links) = (filled(20), [known(), known()]);
+        assert_eq!(drain(&mut queue, &mut links), [0, 1, 0, 1, 0, 1]);
+        // link 1 has sent two packets and wants 4000 B: three more
+        let transmitted = Count { packets: 2, bytes: 2000 };
+        let desired_buffer = ByteCount::from_bytes(4000);
+        links[1].hears(&LinkReport { transmitted, desired_buffer, ..LinkReport::default() });
+        assert_eq!(drain(&mut queue, &mut links), [1, 1, 1]);
+        assert_eq!((queue.held().packets, queue.held().bytes, queue.longest()), (11, 11_000, 20));
+    }
+
+    #[test]
+    fn a_link_that_desires_nothing_gets_one_packet_at_a_time() {
+        let (mut queue, mut links) = (filled(20), [known()]);
+        drain(&mut queue, &mut links);
+        for packets in 3..6 {
+            let transmitted = Count { packets, bytes: 1000 * packets };
+            links[0].hears(&LinkReport { transmitted, ..LinkReport::default() });
+            assert_eq!(drain(&mut queue, &mut links), [0]);
+        }
+    }
+
+    #[test]
+    fn the_queue_is_bounded() {
+        assert!(filled(99).has_room() && !filled(100).has_room());
+    }
+}

@@ -1,0 +1,20 @@
+//! How the sending end of a bearer chooses the link of a packet: one file for each way.
+
+mod batches;
+mod flow_control;
+mod least_expected_arrival;
+mod proportional;
+
+pub(super) use batches::Batches;
+pub(super) use flow_control::FlowControl;
+pub(super) use least_expected_arrival::LeastExpectedArrival;
+pub(super) use proportional::Proportional;
+
+/// See the scenario's `Splitter`.
+#[derive(Debug)]
+pub(super) enum Splitter {
+    Batches(Batches),
+    Proportional(Proportional),
+    LeastExpectedArrival(LeastExpectedArrival),
+    FlowControl(FlowControl),
+}

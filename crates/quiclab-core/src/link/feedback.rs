@@ -1,0 +1,179 @@
+//! Reports of a link to the sending end of the bearer that sends over it.
+//!
+//! The model is the frame DL DATA DELIVERY STATUS of 3GPP TS 38.425 (sections 5.4.2 and 5.5.2.2), by which
+//! the node that hosts RLC tells the one that hosts PDCP how a bearer fares. Only packets of a bearer
+//! count, told by their PDCP header; other traffic over the link does not.
+//!
+//! | | TS 38.425 | here |
+//! | --- | --- | --- |
+//! | progress | highest delivered and highest transmitted PDCP SN, lists of lost NR-U SN | packets and bytes so far: transmitted (serialised), delivered (at the far end), lost (dropped anywhere in the link) |
+//! | desired buffer size | chosen by the node | what the link serialises in `desired_buffer` at its present rate |
+//! | buffered | not in the frame; follows from what was sent and transmitted | in the report |
+//! | desired data rate | optional, bytes in a second | none: the buffer size limits enough |
+//! | when | left open (triggered, or polled by PDCP) | each `interval` while a packet is inside |
+//! | delivery | known by RLC acknowledgements | known at once: a way back belongs into `delay` |
+//! | transport | GTP-U over an IP network | an output of its own, `delay` long, without loss |
+//!
+//! The first packet after a pause starts the interval; the report that finds the link empty is the
+//! last one until the next packet, so that an idle link is still. A link whose trace has ended holds what
+//! it will never send and falls silent, too.
+
+use crate::element::{Count, Counters};
+use crate::packet::{Direction, FlowId, Packet, Payload};
+use crate::scenario;
+use crate::time::Time;
+use crate::units::{ByteCount, DataRate};
+use std::collections::VecDeque;
+
+/// Length of a report: IPv4, UDP, GTP-U with its options (TS 29.281) and a container of 28 B.
+pub(super) const REPORT_SIZE: ByteCount = ByteCount::from_bytes(20 + 8 + 12 + 28);
+
+/// What a link reports. Counts are those of bearer packets since the start of the run; bytes include the
+/// PDCP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkReport {
+    /// When this was so.
+    pub measured: Time,
+    /// Serialised.
+    pub transmitted: Count,
+    /// Arrived at the far end.
+    pub delivered: Count,
+    /// Dropped: by loss, for want of room, or because the trace has ended.
+    pub lost: Count,
+    /// Waiting and in service.
+    pub buffered: ByteCount,
+    /// How much may be buffered.
+    pub desired_buffer: ByteCount,
+}
+
+/// The reports of a link.
+#[derive(Debug)]
+pub(super) struct Feedback {
+    config: scenario::Feedback,
+    /// Arrived at the link.
+    received: Count,
+    transmitted: Count,
+    delivered: Count,
+    lost: Count,
+    /// When the next report is made; `None` while there is nothing to report.
+    due: Option<Time>,
+    /// Made, and when they arrive.
+    on_the_way: VecDeque<(Time, Packet)>,
+    /// Of the last packet: records of a report carry its flow.
+    flow: FlowId,
+    direction: Direction,
+    next_id: u64,
+    /// Reports that have left.
+    sent: Count,
+}
+
+impl Feedback {
+    /// Reports with numbers from `first_id` on.
+    pub(super) fn new(config: scenario::Feedback, first_id: u64) -> Self {
+        Self {
+            config,
+            received: Count::default(),
+            transmitted: Count::default(),
+            delivered: Count::default(),
+            lost: Count::default(),
+            due: None,
+            on_the_way: VecDeque::new(),
+            flow: FlowId::default(),
+            direction: Direction::default(),
+            next_id: first_id,
+            sent: Count::default(),
+        }
+    }
+
+    /// `packet` has reached the link.
+    pub(super) fn received(&mut self, now: Time, packet: &Packet) {
+        if of_a_bearer(packet) {
+            self.received.add(packet.wire_size());
+            (self.flow, self.direction) = (packet.flow, packet.direction);
+            if self.due.is_none() {
+                self.due = Some(now + self.config.interval);
+            }
+        }
+    }
+
+    /// `packet` has been serialised.
+    pub(super) fn transmitted(&mut self, packet: &Packet) {
+        if of_a_bearer(packet) {
+            self.transmitted.add(packet.wire_size());
+        }
+    }
+
+    /// `packet` leaves at the far end.
+    pub(super) fn delivered(&mut self, packet: &Packet) {
+        if of_a_bearer(packet) {
+            self.delivered.add(packet.wire_size());
+        }
+    }
+
+    /// `packet` is dropped.
+    pub(super) fn lost(&mut self, packet: &Packet) {
+        if of_a_bearer(packet) {
+            self.lost.add(packet.wire_size());
+        }
+    }
+
+    /// When something happens next: a report is made, or leaves.
+    pub(super) fn next_wake(&self) -> Option<Time> {
+        let arrival = self.on_the_way.front().map(|(time, _)| *time);
+        self.due.into_iter().chain(arrival).min()
+    }
+
+    /// Whether a report is due.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// Makes a report. `rate` is the present one; a link that is `stuck` will never send what it holds.
+    pub(super) fn measure(&mut self, now: Time, rate: DataRate, stuck: bool, counters: &mut Counters) {
+        let report = LinkReport {
+            measured: now,
+            transmitted: self.transmitted,
+            delivered: self.delivered,
+            lost: self.lost,
+            buffered: ByteCount::from_bytes(self.received.bytes - self.transmitted.bytes - self.lost.bytes),
+            desired_buffer: rate.bytes_in(self.config.desired_buffer),
+        };
+        let packet = Packet {
+            id: self.next_id,
+            flow: self.flow,
+            direction: self.direction.reverse(),
+            size: REPORT_SIZE,
+            created: now,
+            payload: Payload::Report(Box::new(report)),
+            ..Packet::default()
+        };
+        self.next_id += 1;
+        counters.created.add(packet.size);
+        counters.held.add(packet.size);
+        self.on_the_way.push_back((now + self.config.delay, packet));
+        let ended = self.delivered.packets + self.lost.packets;
+        let waiting = self.received.packets - self.transmitted.packets - self.lost.packets;
+        let moving = self.received.packets > ended + if stuck { waiting } else { 0 };
+        self.due = moving.then(|| now + self.config.interval);
+    }
+
+    /// The next report that arrives by `now`.
+    pub(super) fn arrives(&mut self, now: Time) -> Option<Packet> {
+        if self.on_the_way.front()?.0 > now {
+            return None;
+        }
+        let (_, packet) = self.on_the_way.pop_front()?;
+        self.sent.add(packet.size);
+        Some(packet)
+    }
+
+    /// Reports that have left.
+    pub(super) const fn sent(&self) -> Count {
+        self.sent
+    }
+}
+
+/// Whether `packet` is in a bearer: a PDCP header is the only encapsulation there is.
+fn of_a_bearer(packet: &Packet) -> bool {
+    packet.encapsulation > ByteCount::ZERO
+}
