@@ -29,7 +29,8 @@ def host(receive_buffer_bytes: int, cost: str = COST_OF_A_DATAGRAM) -> Host:
     return Host(receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters")
 
 
-PROXIES: Changes = {"links.proxies": {"delay": "2 ms"}}
+PROXIES_MS = 2.0
+PROXIES: Changes = {"links.proxies": {"delay": f"{PROXIES_MS} ms"}}
 """What the two proxies add to the round trip (thesis, Table 5.1), in front of the bearer."""
 
 
@@ -147,7 +148,7 @@ def one_link(*, proxies: bool, jitter: bool = True) -> dict[str, object]:
     return {
         "down1": {**common, "queue": {"kind": "drop_tail", "packets": 100}},
         "up1": {**common, "queue": {"kind": "drop_tail", "packets": 10000}},
-        **({"proxies": {"delay": "2 ms"}} if proxies else {}),
+        **({"proxies": {"delay": f"{PROXIES_MS} ms"}} if proxies else {}),
     }
 
 

@@ -11,20 +11,23 @@ from _dual_connectivity import (
     LIMITS,
     LINUX,
     PAPER,
+    PROXIES_MS,
     REFERENCE,
     SCENARIO,
     SOURCE,
     THESIS,
     VARIANTS,
     alone,
+    apart,
     delays,
     describe,
     loss,
     rates,
     split,
 )
+from _dual_connectivity_model import estimate
 from quiclab.result import RunResult
-from quiclab.study import Changes, Engine, Factor, Figure, Metric, Study, Table, Value, Variant
+from quiclab.study import Changes, Engine, Factor, Figure, Metric, Model, Study, Table, Value, Variant
 
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 SHARES = tuple(range(0, 101, 10))
@@ -94,6 +97,31 @@ def bearer(mode: str) -> dict[str, object]:
     }
 
 
+def estimated(name: str) -> Callable[[str, Mapping[str, Value]], float | None]:
+    """Return the analytical estimate of an experiment, from configuration and value of its factor by column."""
+
+    def estimate_at(configuration: str, values: Mapping[str, Value]) -> float | None:
+        value = float(next(iter(values.values())))
+        return estimate(configuration, uplink_delay_ms=10.0 + PROXIES_MS, **parameters_at(name, value))
+
+    return estimate_at
+
+
+def parameters_at(name: str, value: float) -> dict[str, float | bool]:
+    """Return the parameters of the model in a setting of an experiment."""
+    if name.startswith("bandwidth_ratio"):
+        first, second = apart(value, 40.0)
+        matched = {"share_percent": float(MATCHED_SHARES[value])} if name.endswith("matched") else {}
+        return {"rate_1_mbps": first, "rate_2_mbps": second, **matched}
+    if name.startswith("delay_ratio"):
+        first, second = apart(value, 20.0 if name.endswith("low") else 200.0)
+        return {"delay_1_ms": first, "delay_2_ms": second}
+    if name.startswith("loss"):
+        copied = {"duplicate": True} if name.endswith("duplicated") else {}
+        return {"loss_1_percent": value, "loss_2_percent": value, **copied}
+    return {{"file_size": "file_mb", "batch_size": "batch_packets", "share": "share_percent"}[name]: value}
+
+
 def experiment(
     name: str,
     title: str,
@@ -129,6 +157,7 @@ def experiment(
         variants=(*VARIANTS, *variants),
         limits=LIMITS,
         describe=describe,
+        model=Model("model", "docs/studies/dual_connectivity_model.md", estimated(name)),
     )
 
 

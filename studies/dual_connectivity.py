@@ -6,6 +6,7 @@ losses, duplication and receive buffers do to the throughput, and to the flows b
 """
 
 from _dual_connectivity_alone import ALONE
+from _dual_connectivity_beyond import BEYOND
 from _dual_connectivity_claims import with_claims
 from _dual_connectivity_fairness import FAIRNESS
 from _dual_connectivity_lte import LTE, SYNTHETIC
@@ -15,4 +16,5 @@ from _dual_connectivity_ngtcp2 import NGTCP2
 STUDIES = (
     *(with_claims(study) for study in (*MECHANISMS, *ALONE, *FAIRNESS, PAIRS, *NGTCP2)),
     *(with_claims(study, synthetic=SYNTHETIC) for study in LTE),
+    *BEYOND,
 )
