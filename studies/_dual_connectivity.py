@@ -34,6 +34,10 @@ PROXIES: Changes = {"links.proxies": {"delay": f"{PROXIES_MS} ms"}}
 """What the two proxies add to the round trip (thesis, Table 5.1), in front of the bearer."""
 
 
+DOWNLOAD: Changes = {**PROXIES, "duration": "900 s"}
+"""What all downloads share: the proxies, and time for the longest of them."""
+
+
 def quic_flow(engine: str, link: str, impl: str = "aioquic", control: str = "newreno") -> dict[str, object]:
     """Return a QUIC flow over a bearer or link with an engine at both ends, datagrams and first window as logged."""
     end: dict[str, object] = {"datagram_size": "1280 B"}
@@ -72,7 +76,7 @@ def file_over(transport: str, size: str) -> dict[str, object]:
 
 def alone(engine: str, impl: str = "aioquic", control: str = "newreno") -> Changes:
     """Run one QUIC flow over the bearer."""
-    return {**PROXIES, "flows.dc": {**quic_flow(engine, "dc", impl, control), "workload": file_over("quic", "100 MB")}}
+    return {**DOWNLOAD, "flows.dc": {**quic_flow(engine, "dc", impl, control), "workload": file_over("quic", "100 MB")}}
 
 
 def client(receive_buffer_bytes: int) -> Changes:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from _dual_connectivity import (
     ASSUMPTIONS,
     DEFAULT_BUFFER_BYTES,
+    DOWNLOAD,
     LARGE_BUFFER_BYTES,
     LIMITS,
     LINUX,
     PAPER,
     PROFILES,
-    PROXIES,
     SCENARIO,
     SOURCE,
     file_over,
@@ -63,7 +63,7 @@ def client(receive_buffer_bytes: int) -> Changes:
 def flow(control: str) -> Changes:
     """Run one flow of ngtcp2 over the bearer."""
     return {
-        **PROXIES,
+        **DOWNLOAD,
         "flows.dc": {**quic_flow("lab-quic", "dc", "ngtcp2", control), "workload": file_over("quic", "100 MB")},
     }
 
@@ -129,8 +129,8 @@ DEFAULT = Study(
 def of_engine(engine: str) -> Changes:
     """Name the programs where they are the engine, and the kernel for TCP; configurations have the model otherwise."""
     if engine == LINUX.name:
-        return {**PROXIES, "flows.dc": {"stack": engine}}
-    return {**PROXIES, "engine": engine} if engine == PROGRAMS.name else PROXIES
+        return {**DOWNLOAD, "flows.dc": {"stack": engine}}
+    return {**DOWNLOAD, "engine": engine} if engine == PROGRAMS.name else DOWNLOAD
 
 
 def of_ngtcp2(study: Study) -> Study:
