@@ -52,8 +52,8 @@ def socket_drops(result: RunResult) -> float:
 def unique_loss_share(result: RunResult) -> float:
     """Share of the numbers given out of which no copy arrived, without those that overflowed both queues.
 
-    Both links get the same packets, so that a packet that finds one queue full mostly finds the other full, too: as many
-    as the queue with fewer drops has dropped do not count.
+    Both links get the same packets, so that one that finds a queue full mostly finds the other full, too: as many as
+    the queue with fewer drops has dropped do not count.
     """
     statistics, sent = result.elements["dc.receiver"]["statistics"], result.elements["dc.sender"]["received"]["packets"]
     overflows = min(result.elements[link]["statistics"]["dropped_queue_full_packets"] for link in ("down1", "down2"))

@@ -14,22 +14,23 @@ from _dual_connectivity import (
     LARGE_BUFFER_BYTES,
     LIMITS,
     PROXIES,
+    PROXIES_MS,
     SCENARIO,
     SOURCE,
-    alone,
     apart,
     client,
     file_over,
     loss,
     quic_flow,
 )
-from _dual_connectivity_alone import EXPIRIES, THROUGHPUT
+from _dual_connectivity_alone import EXPIRIES
 from _dual_connectivity_fairness import FLOW, delivered_mbps, metrics
 from _dual_connectivity_lte import FILE, MARK
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
 
 RUNS = 5
+SECONDS = 60
 ENGINES = (Engine("lab-quic"),)
 NOTHING = Table("", "not published")
 FEEDBACK = {"interval": "5 ms", "delay": "1 ms", "desired_buffer": "15 ms"}
@@ -101,6 +102,8 @@ def in_order(mean_ms: float) -> dict[str, object]:
     return {"mean": f"{mean_ms} ms", **spread, "reorder": False}
 
 
+UP2 = {"rate": "20 Mbit/s", "overhead_per_packet": "14 B", "delay": in_order(10.0)}
+"""Multipath QUIC acknowledges on each path: its second path needs an uplink of its own."""
 TRACE = {"kind": "trace", "file": str(FILE), "format": "csv", "at_end": "loop"}
 NETWORKS: Mapping[str, Network] = {
     "20 + 20 Mbit/s": Network(),
@@ -124,47 +127,6 @@ BEYOND_ASSUMPTIONS = (
         "TS 38.425 leaves interval and size to the network.",
     ),
 )
-
-
-def experiment(
-    name: str,
-    title: str,
-    abstract: str,
-    configurations: tuple[Configuration, ...],
-    factors: tuple[Factor, ...],
-    *,
-    metric: Metric = THROUGHPUT,
-    further: tuple[Metric, ...] = (EXPIRIES,),
-    changes: Callable[[str], Changes] = alone,
-) -> Study:
-    """Return an experiment of our own: nothing is published about it."""
-    x = factors[0].name
-    return Study(
-        name=f"dual_connectivity/beyond_{name}",
-        title=f"Dual Connectivity, beyond the papers: {title}",
-        abstract=abstract,
-        source=f"quiclab, on the links of {SOURCE}",
-        scenario=SCENARIO,
-        configurations=configurations,
-        factors=factors,
-        metric=metric,
-        further=further,
-        engines=ENGINES,
-        engine_changes=changes,
-        runs=RUNS,
-        table=NOTHING,
-        figures=(
-            Figure(
-                title=f"{metric.label} over the {factors[0].label.lower()}",
-                source="not published",
-                x=x,
-                caption="Mean and standard deviation over the runs.",
-            ),
-        ),
-        claims=(),
-        assumptions=BEYOND_ASSUMPTIONS,
-        limits=LIMITS,
-    )
 
 
 def chosen(name: str, choice: Choice) -> Configuration:
@@ -194,7 +156,8 @@ def over_paths(control: str) -> Callable[[Changes], Changes]:
         flow = cast("Mapping[str, Any]", given["flows.dc"])
         options = {"path_scheduler": "lowest_rtt"}
         sender = {**flow["sender"], "congestion_control": control, "quic": options}
-        paths = [{"down": ["proxies", "down2"], "up": ["up1"]}]
+        merged |= {"links.proxies2": {"delay": f"{PROXIES_MS} ms"}, "links.up2": UP2}
+        paths = [{"down": ["proxies2", "down2"], "up": ["up2"]}]
         merged["flows.dc"] = {**flow, "down": ["proxies", "down1"], "paths": paths, "sender": sender}
         return {path: value for path, value in merged.items() if not path.startswith("bearers.")}
 
@@ -234,12 +197,22 @@ def linked(name: str, label: str, network: Network, choice: Choice) -> Configura
     return Configuration(name, label, {**client(LARGE_BUFFER_BYTES), **network.changes(), **choice.changes()})
 
 
-def beside(engine: str) -> Changes:
-    """Run the bearer's flow and one over each link, which keeps order and needs no bearer of its own."""
-    changes: dict[str, object] = {**PROXIES, "duration": "60 s", "until": "duration_over"}
-    for flow, link in (("dc", "dc"), ("sc1", "down1"), ("sc2", "down2")):
+def for_a_minute(engine: str, flows: Mapping[str, str]) -> Changes:
+    """Run flows over links or bearers that never end, for a minute."""
+    changes: dict[str, object] = {**PROXIES, "duration": f"{SECONDS} s", "until": "duration_over"}
+    for flow, link in flows.items():
         changes[f"flows.{flow}"] = {**quic_flow(engine, link), "workload": file_over("quic", "1 GB")}
     return changes
+
+
+def single(engine: str) -> Changes:
+    """Run the bearer's flow alone."""
+    return for_a_minute(engine, {"dc": "dc"})
+
+
+def beside(engine: str) -> Changes:
+    """Run the bearer's flow and one over each link, which keeps order and needs no bearer of its own."""
+    return for_a_minute(engine, {"dc": "dc", "sc1": "down1", "sc2": "down2"})
 
 
 def single_mbps(result: RunResult) -> float:
@@ -247,8 +220,52 @@ def single_mbps(result: RunResult) -> float:
     return delivered_mbps(result, "sc1") + delivered_mbps(result, "sc2")
 
 
+ALONE = Metric("throughput_mbps", "Throughput", "Mbit/s", lambda result: delivered_mbps(result, "dc"))
 SINGLE = Metric("single_connectivity_mbps", "Both flows with single connectivity", "Mbit/s", single_mbps)
 _main, *_further = metrics(delivered_mbps)
+
+
+def experiment(
+    name: str,
+    title: str,
+    abstract: str,
+    configurations: tuple[Configuration, ...],
+    factors: tuple[Factor, ...],
+    *,
+    metric: Metric = ALONE,
+    further: tuple[Metric, ...] = (EXPIRIES,),
+    changes: Callable[[str], Changes] = single,
+) -> Study:
+    """Return an experiment of our own: nothing is published about it."""
+    x = factors[0].name
+    return Study(
+        name=f"dual_connectivity/beyond_{name}",
+        title=f"Dual Connectivity, beyond the papers: {title}",
+        abstract=abstract,
+        source=f"quiclab, on the links of {SOURCE}",
+        scenario=SCENARIO,
+        configurations=configurations,
+        factors=factors,
+        metric=metric,
+        further=further,
+        engines=ENGINES,
+        engine_changes=changes,
+        runs=RUNS,
+        table=NOTHING,
+        figures=(
+            Figure(
+                title=f"{metric.label} over the {factors[0].label.lower()}",
+                source="not published",
+                x=x,
+                caption="Mean and standard deviation over the runs.",
+            ),
+        ),
+        claims=(),
+        assumptions=BEYOND_ASSUMPTIONS,
+        limits=LIMITS,
+    )
+
+
 TEN = CHOICES["batches_10"]
 
 BEYOND = (
