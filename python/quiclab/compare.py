@@ -53,7 +53,10 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
     for engine in engines:
         further = {name: evaluation.summaries(engine, metric=name) for name in others}
         measured = evaluation.summaries(engine)
-        for key, scenario in _settings(evaluation, engine).items():
+        settings = _settings(evaluation, engine)
+        order = [*(key for key in published if key in settings), *(key for key in settings if key not in published)]
+        for key in order:
+            scenario = settings[key]
             described = study.describe(scenario, dict(zip(study.columns, key, strict=True))) if study.describe else {}
             printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
             if not printed and not described and published:
