@@ -55,6 +55,10 @@ impl NewReno {
 }
 
 impl Controller for NewReno {
+    fn start_with_threshold(&mut self, ssthresh: u64) {
+        self.window.start_with_threshold(ssthresh);
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         let acked = self.window.slow_start(ack, ack.rtt, ack.min_rtt);
         if acked > 0 && self.connections == 1 && self.window.flavour() == Flavour::Quinn {

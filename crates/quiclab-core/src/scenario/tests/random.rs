@@ -6,8 +6,8 @@ use crate::scenario::{
     Document, EarlyData, EndpointConfig, Exchange, Flow, FlowControl, Host, Http2Options, Link, Loss,
     MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds,
     Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, RttVariation,
-    Scenario, ShapedRate, SlowStartExit, StreamScheduler, Tap, TcpLossDetection, TcpOptions, Tls, TlsVersion,
-    TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
+    Scenario, ShapedRate, SlowStartExit, StreamScheduler, Tap, TcpLossDetection, TcpMetrics, TcpOptions, Tls,
+    TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -216,6 +216,7 @@ fn tcp() -> BoxedStrategy<TcpOptions> {
     let choices = (
         of(select(vec![DuplicateAcks, DuplicateAcksAndRack, Rack])),
         of(select(vec![None, Prr, PrrSafeAck])),
+        of(select(vec![TcpMetrics::None, TcpMetrics::FromRunBefore])),
     );
     (sizes, switches, times, counts, choices)
         .prop_map(|(sizes, switches, times, counts, choices)| TcpOptions {
@@ -243,6 +244,7 @@ fn tcp() -> BoxedStrategy<TcpOptions> {
             gso_segments: counts[4],
             loss_detection: choices.0,
             rate_reduction: choices.1,
+            metrics: choices.2,
         })
         .boxed()
 }
