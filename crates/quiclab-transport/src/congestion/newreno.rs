@@ -128,6 +128,24 @@ mod tests {
         }
     }
 
+    /// From 10 packets the window doubles to 20, slow start ends at 25, and the other acknowledgements of that window make
+    /// no packet more; from there it is one for each window.
+    #[test]
+    fn a_known_threshold_ends_the_first_slow_start() {
+        let mut reno = newreno(Flavour::LinuxTcp, 10, 1);
+        reno.start_with_threshold(25 * MSS);
+        let mut windows = Vec::new();
+        for _ in 0..4 {
+            round(&mut reno);
+            windows.push(reno.window() / MSS);
+        }
+        assert_eq!((windows, reno.ssthresh()), (vec![20, 25, 26, 27], Some(25 * MSS)));
+        // below the initial window: congestion avoidance from the first packet on
+        let mut reno = newreno(Flavour::LinuxTcp, 10, 1);
+        reno.start_with_threshold(5 * MSS);
+        assert_eq!((reno.window(), reno.phase()), (10 * MSS, Phase::CongestionAvoidance));
+    }
+
     #[test]
     fn the_sawtooth_halves_the_window_and_regains_a_packet_per_round_trip() {
         for flavour in [Flavour::LinuxTcp, Flavour::Quic] {
