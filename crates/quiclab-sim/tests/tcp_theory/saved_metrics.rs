@@ -113,10 +113,11 @@ fn an_unfinished_run_before_counts_as_if_closed_at_its_end() {
 #[test]
 fn each_flow_has_what_its_own_connection_has_kept() {
     let with = |metrics| flow("linux-5.3", "4 MB", metrics);
-    let sets = [("flows.dc", with(SAVED)), ("flows.other", with(NONE))];
-    let sets: Vec<_> = sets.iter().map(|(path, value)| (*path, value.as_str())).collect();
-    let flows = run_text(SCENARIO, &sets, 1).result.flows;
+    let (saved, none) = (with(SAVED), with(NONE));
+    let host = ("flows.dc.receiver.host", "large_buffer");
+    let flows = run_text(SCENARIO, &[("flows.dc", &saved), ("flows.other", &none), host], 1).result.flows;
     assert!(flows["dc"].sender.contains_key("saved_rtt_ms"));
+    assert!(flows["dc"].receiver.contains_key("saved_rtt_ms")); // through the host
     assert!(!flows["other"].sender.contains_key("saved_rtt_ms"));
 }
 
