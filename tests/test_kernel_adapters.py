@@ -103,6 +103,12 @@ def test_the_value_of_the_own_end_comes_first(tmp_path: Path) -> None:
     assert commands["server"]["command"][-1] == "1.5"
 
 
+def test_linux_has_no_run_before() -> None:
+    sentence = load_adapters()["linux"].accepts({"tcp": {"metrics": "from_run_before"}})
+    assert sentence is not None
+    assert sentence.startswith("sender.tcp.metrics = `from_run_before`: allowed is to leave it out; a sender of stack")
+
+
 def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
     made = adapter(tmp_path, MINIMAL.replace("{size_bytes}", "{workload}")).commands(flow(), {})
     assert json.loads(made["server"]["command"][1]) == DOWNLOAD

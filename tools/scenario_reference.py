@@ -42,6 +42,7 @@ SECTIONS = {
     "TcpOptions": "tcp-options",
     "TcpLossDetection": "loss-detection",
     "RateReduction": "rate-reduction",
+    "TcpMetrics": "metrics-of-a-destination",
     "QuicOptions": "quic-options",
     "QuicVersion": "quic-version",
     "RttVariation": "rtt-variation",

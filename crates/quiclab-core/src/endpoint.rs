@@ -3,7 +3,7 @@
 use crate::element::Element;
 use crate::packet::{FiveTuple, FlowId, Packet};
 use crate::recovery::RecoveryState;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// A transport with its workload. It has one input and one output, both port 0.
 pub trait Endpoint: Element {
@@ -14,6 +14,27 @@ pub trait Endpoint: Element {
     fn failure(&self) -> Option<&str> {
         None
     }
+
+    /// What the kernel of this end keeps of the other if the connection is closed now; `None` if it is not to
+    /// keep anything.
+    fn destination_metrics(&self) -> Option<DestinationMetrics> {
+        None
+    }
+
+    /// Before the run: what the kernel has kept when the connection before was closed.
+    fn recall(&mut self, _metrics: DestinationMetrics) {}
+}
+
+/// What a kernel keeps of a destination when a connection to it has ended, for the next one (Linux: `struct
+/// tcp_metrics_block`). `None`: nothing is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DestinationMetrics {
+    /// Slow-start threshold in full segments.
+    pub ssthresh: Option<u32>,
+    /// Smoothed RTT.
+    pub rtt: Option<Duration>,
+    /// Reordering that is tolerated, in segments.
+    pub reordering: Option<u32>,
 }
 
 /// How far the workload of an endpoint is.

@@ -24,7 +24,7 @@
 mod receive_buffer;
 
 use crate::element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
-use crate::endpoint::{Endpoint, Progress};
+use crate::endpoint::{DestinationMetrics, Endpoint, Progress};
 use crate::link::DelayModel;
 use crate::packet::Packet;
 use crate::random::RandomStream;
@@ -273,6 +273,14 @@ impl Element for Host {
 impl Endpoint for Host {
     fn failure(&self) -> Option<&str> {
         self.endpoint.failure()
+    }
+
+    fn destination_metrics(&self) -> Option<DestinationMetrics> {
+        self.endpoint.destination_metrics()
+    }
+
+    fn recall(&mut self, metrics: DestinationMetrics) {
+        self.endpoint.recall(metrics);
     }
 
     fn progress(&self) -> Progress {

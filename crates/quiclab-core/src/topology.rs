@@ -30,6 +30,13 @@ impl Node {
             Self::Endpoint(endpoint) => endpoint.as_ref(),
         }
     }
+    /// The endpoint, if it is one, to change it.
+    pub fn endpoint(&mut self) -> Option<&mut dyn Endpoint> {
+        match self {
+            Self::Element(_) => None,
+            Self::Endpoint(endpoint) => Some(endpoint.as_mut()),
+        }
+    }
     /// The endpoint, if it is one.
     #[must_use]
     pub fn as_endpoint(&self) -> Option<&dyn Endpoint> {

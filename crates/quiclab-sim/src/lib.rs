@@ -10,6 +10,7 @@ mod difference;
 mod digest;
 mod event_loop;
 mod packet_log;
+mod recall;
 mod result;
 mod run;
 mod series;

@@ -3,6 +3,7 @@
 use crate::build::{BuildError, BuildOptions, Built, Ends, build};
 use crate::event_loop::{Simulation, SimulationError, Step};
 use crate::packet_log::{PacketLog, Record};
+use crate::recall;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
@@ -81,12 +82,14 @@ pub struct RunOutput {
     pub(crate) checkpoints: Vec<u128>,
 }
 
-/// Runs `scenario` (resolved and valid) with `seed`.
+/// Runs `scenario` (resolved and valid) with `seed`. If an end is to start with what it has learned in a run before,
+/// there is one first, of which nothing else is kept; `progress` stands at 0 meanwhile.
 ///
 /// # Errors
 /// When the scenario cannot be built, the simulation breaks down or the caller interrupts it.
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let Built { topology, ends } = build(scenario, seed, &options.build)?;
+    let Built { mut topology, ends } = build(scenario, seed, &options.build)?;
+    recall::recall_run_before(&mut topology, scenario, seed, options)?;
     let observers = (options.packet_observers)(&topology);
     let mut simulation = Simulation::new(topology, observers);
     if let Some(window) = &options.compared {
@@ -172,7 +175,7 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
 }
 
 /// Steps until the scenario's end; samples series on the way.
-fn drive(
+pub(crate) fn drive(
     simulation: &mut Simulation,
     scenario: &Scenario,
     receivers: &[usize],

@@ -2,7 +2,8 @@
 
 use quiclab_core::scenario::{
     Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Pacing, PathSchedulerKind,
-    QuicVersion, RateReduction, RttVariation, SlowStartExit, StreamScheduler, TcpLossDetection, TlsVersion,
+    QuicVersion, RateReduction, RttVariation, SlowStartExit, StreamScheduler, TcpLossDetection, TcpMetrics,
+    TlsVersion,
 };
 
 /// A value that scenarios name.
@@ -59,6 +60,7 @@ names! {
         Self::Rack => "rack",
     }
     RateReduction { Self::None => "none", Self::Prr => "prr", Self::PrrSafeAck => "prr_safe_ack" }
+    TcpMetrics { Self::None => "none", Self::FromRunBefore => "from_run_before" }
     Controller { Self::Stack => "stack", Self::Quiclab => "quiclab" }
     QuicVersion { Self::V1 => "v1", Self::Gquic37 => "gquic-37" }
     Acknowledgement {
@@ -93,6 +95,7 @@ mod tests {
         }
         check(&CongestionControl::ALL);
         check(&SlowStartExit::ALL);
+        check(&[TcpMetrics::None, TcpMetrics::FromRunBefore]);
         check(&[QuicVersion::V1, QuicVersion::Gquic37]);
         check(&[RttVariation::Rfc9002, RttVariation::FromMinimum]);
         check(&[FlowControl::Fixed, FlowControl::DoubleWhenHalfUsed, FlowControl::DoubleWithinTwoRtts]);

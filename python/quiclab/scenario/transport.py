@@ -117,6 +117,7 @@ class TcpOptions:
     restart_after_idle: bool | None = None
     gso_segments: int | None = None
     initial_rto: str | None = None
+    metrics: Literal["none", "from_run_before"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

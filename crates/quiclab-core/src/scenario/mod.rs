@@ -38,7 +38,7 @@ pub use quic::{
 };
 pub use transport::{
     CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection,
-    TcpOptions, Tls, TlsVersion,
+    TcpMetrics, TcpOptions, Tls, TlsVersion,
 };
 pub use validate::StackProblem;
 pub use wiring::{Ports, ResolvedWire};

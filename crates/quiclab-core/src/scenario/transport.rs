@@ -299,6 +299,19 @@ pub struct TcpOptions {
     /// Shortest time to the next SYN without an answer (RFC 6298 section 2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,
+    /// What the kernel of this end knows of the other from connections before (`tcp_no_metrics_save`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<TcpMetrics>,
+}
+
+/// What is known of a destination when a connection to it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TcpMetrics {
+    /// Nothing: the connection is the first.
+    None,
+    /// What Linux saves when the same connection of a run before this one ends, of which nothing else is kept.
+    FromRunBefore,
 }
 
 /// How TCP detects losses.

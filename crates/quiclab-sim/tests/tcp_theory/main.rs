@@ -10,5 +10,6 @@ mod cubic;
 mod pacing;
 mod random_loss;
 mod recovery;
+mod saved_metrics;
 mod sawtooth;
 mod slow_start;

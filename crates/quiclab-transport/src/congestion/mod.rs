@@ -141,6 +141,10 @@ pub trait Controller: Send {
     /// [`Controller::on_congestion`] of a connection with several.
     fn on_paths(&mut self, _paths: &[PathView], _own: usize) {}
 
+    /// Before the first packet: the threshold in bytes that an earlier connection has found. For a control without
+    /// a threshold it means nothing.
+    fn start_with_threshold(&mut self, _ssthresh: u64) {}
+
     /// Something was delivered.
     fn on_ack(&mut self, ack: &Ack);
 

@@ -55,6 +55,10 @@ impl NewReno {
 }
 
 impl Controller for NewReno {
+    fn start_with_threshold(&mut self, ssthresh: u64) {
+        self.window.start_with_threshold(ssthresh);
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         let acked = self.window.slow_start(ack, ack.rtt, ack.min_rtt);
         if acked > 0 && self.connections == 1 && self.window.flavour() == Flavour::Quinn {
@@ -122,6 +126,24 @@ mod tests {
                 ..Ack::default()
             });
         }
+    }
+
+    /// From 10 packets the window doubles to 20, slow start ends at 25, and the other acknowledgements of that window make
+    /// no packet more; from there it is one for each window.
+    #[test]
+    fn a_known_threshold_ends_the_first_slow_start() {
+        let mut reno = newreno(Flavour::LinuxTcp, 10, 1);
+        reno.start_with_threshold(25 * MSS);
+        let mut windows = Vec::new();
+        for _ in 0..4 {
+            round(&mut reno);
+            windows.push(reno.window() / MSS);
+        }
+        assert_eq!((windows, reno.ssthresh()), (vec![20, 25, 26, 27], Some(25 * MSS)));
+        // below the initial window: congestion avoidance from the first packet on
+        let mut reno = newreno(Flavour::LinuxTcp, 10, 1);
+        reno.start_with_threshold(5 * MSS);
+        assert_eq!((reno.window(), reno.phase()), (10 * MSS, Phase::CongestionAvoidance));
     }
 
     #[test]

@@ -206,6 +206,11 @@ impl Window {
         self.whole(ssthresh).max(MIN_PACKETS * self.mss)
     }
 
+    /// The threshold is known before the first packet.
+    pub(crate) fn start_with_threshold(&mut self, ssthresh: u64) {
+        self.ssthresh = Some(self.threshold(ssthresh));
+    }
+
     /// A reduction: threshold and window become `ssthresh`.
     pub(crate) fn cut(&mut self, ssthresh: u64) {
         self.remember();

@@ -30,6 +30,8 @@ pub struct TcpRtt {
     round_end: u64,
     min_rto: Duration,
     rto: Duration,
+    /// The timer went off, and there was no sample since (`icsk_backoff`).
+    backed_off: bool,
     /// Candidates for the smallest RTT, ascending in time and RTT.
     minima: VecDeque<(Time, Duration)>,
 }
@@ -46,6 +48,7 @@ impl TcpRtt {
             round_end: 0,
             min_rto,
             rto: initial_rto,
+            backed_off: false,
             minima: VecDeque::new(),
         }
     }
@@ -108,6 +111,7 @@ impl TcpRtt {
 
     /// The timeout without backoff (section 5.7: it is doubled only until the next sample).
     pub fn reset_backoff(&mut self) {
+        self.backed_off = false;
         if let Some(smoothed) = self.smoothed {
             self.rto = Duration::from_nanos(smoothed + self.variation).min(LARGEST_RTO);
         }
@@ -115,7 +119,22 @@ impl TcpRtt {
 
     /// The timer went off: "RTO <- RTO * 2" (section 5.5).
     pub fn back_off(&mut self) {
+        self.backed_off = true;
         self.rto = (self.rto * 2).min(LARGEST_RTO);
+    }
+
+    /// Before the first sample of data: an RTT `known` from an earlier connection that is longer than that of the
+    /// handshake, or all there is, makes the timeout, and nothing else (`tcp_init_metrics`, since commit 1b7fdd2ab585, 3.12).
+    pub fn expect(&mut self, known: Duration) {
+        if self.smoothed.is_none_or(|smoothed| known.as_nanos() > smoothed) {
+            self.rto = (known + (known * 2).max(self.min_rto)).min(LARGEST_RTO);
+        }
+    }
+
+    /// The timeout was doubled, and there was no sample since.
+    #[must_use]
+    pub const fn is_backed_off(&self) -> bool {
+        self.backed_off
     }
 
     /// Timeout in effect.
@@ -210,6 +229,38 @@ mod tests {
         assert_eq!(rtt.rto(), LARGEST_RTO);
         rtt.on_sample(ms(100), 2, 100);
         assert!(rtt.rto() < ms(301));
+    }
+
+    /// Handshake 30 ms: RTO 230 ms. Known are 50 ms: 50 + max(100, 200) = 250 ms; 150 ms: 150 + 300 = 450 ms; 30 ms are
+    /// no longer than the handshake. The next sample makes the timeout as if nothing had been known.
+    #[test]
+    fn a_known_rtt_makes_the_first_timeout_only() {
+        let after = |known: u64| {
+            let mut rtt = estimator();
+            rtt.on_sample(ms(30), 1, 1);
+            rtt.expect(ms(known));
+            let first = rtt.rto();
+            rtt.on_sample(ms(30), 100, 200);
+            (first, rtt.rto(), rtt.smoothed())
+        };
+        for (known, first) in [(50, 250), (150, 450), (30, 230), (10, 230)] {
+            assert_eq!(after(known), (ms(first), ms(230), Some(ms(30))), "{known} ms");
+        }
+        // the SYN-ACK was sent again: there is no sample, and the RTO would be one second
+        let mut rtt = estimator();
+        rtt.expect(ms(30));
+        assert_eq!((rtt.rto(), rtt.smoothed()), (ms(230), None));
+    }
+
+    #[test]
+    fn a_backoff_lasts_until_the_next_sample() {
+        let mut rtt = estimator();
+        rtt.on_sample(ms(100), 1, 100);
+        assert!(!rtt.is_backed_off());
+        rtt.back_off();
+        assert!(rtt.is_backed_off());
+        rtt.on_sample(ms(100), 2, 100);
+        assert!(!rtt.is_backed_off());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Everything about one end of a TCP connection that can be chosen, complete.
 
 use quiclab_core::scenario::{
-    CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection, Tls,
+    CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpMetrics, Tls,
 };
 use quiclab_core::{ByteCount, Duration};
 
@@ -44,6 +44,7 @@ pub struct Config {
     pub(crate) compressed_ack_delay: Duration,
     pub(crate) restart_after_idle: bool,
     pub(crate) gso_segments: u32,
+    pub(crate) metrics: TcpMetrics,
     pub(crate) tls: Option<Tls>,
 }
 
@@ -87,6 +88,7 @@ pub(crate) fn test_config() -> Config {
         compressed_ack_delay: Duration::from_millis(1),
         restart_after_idle: true,
         gso_segments: 1,
+        metrics: TcpMetrics::None,
         tls: None,
     }
 }

@@ -16,12 +16,15 @@
 
 use super::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
 use super::handshake::{Agreed, Expiry, Offer, Retransmission, syn_window};
+use super::metrics::Ended;
 use super::receiver::Receiver;
 use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::build::{Flavour, Settings};
 use crate::{congestion, pacing};
 use quiclab_core::scenario::{CongestionControl, Pacing};
-use quiclab_core::{Duration, Flags, RandomStream, Role, SackBlocks, Segment, SegmentOptions, Time};
+use quiclab_core::{
+    DestinationMetrics, Duration, Flags, RandomStream, Role, SackBlocks, Segment, SegmentOptions, Time,
+};
 
 /// One ACK for old duplicates without data in this time (Linux `tcp_invalid_ratelimit`).
 const DUPLICATE_ACK_INTERVAL: Duration = Duration::from_millis(500);
@@ -63,6 +66,8 @@ pub(super) struct Connection {
     config: Config,
     /// Timeouts of a SYN that are not doubled.
     linear_syns: u32,
+    /// What is known of the peer before the connection.
+    known: DestinationMetrics,
     state: State,
     /// Random numbers of the congestion control; `None` once it has them.
     random: Option<RandomStream>,
@@ -92,6 +97,7 @@ impl Connection {
             offer: Offer::new(&config),
             config,
             linear_syns,
+            known: DestinationMetrics::default(),
             state,
             random: Some(random),
             handshake: None,
@@ -105,6 +111,22 @@ impl Connection {
             closed_by_peer: false,
             failure: None,
         }
+    }
+
+    /// What is known of the peer before the connection.
+    pub(super) fn recall(&mut self, known: DestinationMetrics) {
+        self.known = known;
+    }
+
+    /// The state in which closing the connection now would leave it; `None` if it was not opened, or was aborted.
+    pub(super) fn ended(&self) -> Option<Ended> {
+        let open = self.halves.as_ref().filter(|_| self.state == State::Open);
+        open.map(|halves| halves.sender.ended())
+    }
+
+    /// Payload of a full segment in bytes; 0 before the peer has offered one.
+    pub(super) fn payload(&self) -> u64 {
+        self.agreed.payload
     }
 
     /// The client connects.
@@ -300,7 +322,8 @@ impl Connection {
             window: u64::from(segment.window),
             rtt: handshake.rtt(now),
         };
-        let sender = Sender::new(config, agreed, now, controller, pacer);
+        let mut sender = Sender::new(config, agreed, now, controller, pacer);
+        sender.recall(now, &self.known);
         let config = Config { window_scaling, ..config.clone() };
         let mut receiver = Receiver::new(&config, payload, sack, timestamps);
         receiver.on_segment(now, segment, None);

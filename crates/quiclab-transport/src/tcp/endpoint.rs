@@ -9,15 +9,17 @@
 //! (TCP_NOTSENT_LOWAT unset: what is in the buffer is chosen, sent or not).
 
 use super::connection::Connection;
+use super::metrics::Kept;
 use super::profile::Values;
 use super::records::Records;
 use super::sender::Snapshot;
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, Direction, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple,
-    FlowId, Http2Frame, Metrics, Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, Record,
-    RecoveryState, Role, Segment, SegmentOptions, Time, TransportEvent, TransportObserver,
+    ByteCount, Counters, DataRate, DestinationMetrics, Direction, Duration, Ecn, Element, Endpoint,
+    EndpointIdentity, FiveTuple, FlowId, Http2Frame, Metrics, Outputs, Packet, Payload, Port, Progress,
+    Protocol, RandomStream, Record, RecoveryState, Role, Segment, SegmentOptions, Time, TransportEvent,
+    TransportObserver,
 };
 
 /// IP headers in bytes (RFC 791, RFC 8200).
@@ -29,6 +31,8 @@ const LARGEST_WRITE: u64 = 65_536;
 /// One end of a flow.
 pub(super) struct TcpEndpoint {
     connection: Connection,
+    /// What the kernel keeps of the peer; `None`: it is not to keep anything.
+    kept: Option<Kept>,
     channel: Channel,
     application: Box<dyn Application>,
     /// What the payload of segments says; `None` where the application sends messages.
@@ -70,11 +74,12 @@ impl TcpEndpoint {
         random: RandomStream,
         observer: Option<Box<dyn TransportObserver>>,
     ) -> Self {
-        let Values { config, linear_syns } = values;
+        let Values { config, linear_syns, saves_ssthresh } = values;
         let (source, destination) = (identity.tuple.source(), identity.tuple.destination());
         let start = (identity.role == Role::Client).then_some(start);
         Self {
             channel: Channel::new(identity.role, config.tls.as_ref()),
+            kept: Kept::new(config.metrics, saves_ssthresh),
             connection: Connection::new(config, linear_syns, identity.role, random),
             records: application.uses_records().then(Box::default),
             application,
@@ -328,6 +333,9 @@ impl Element for TcpEndpoint {
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
+        if let Some(kept) = &self.kept {
+            kept.report(self.connection.payload(), out);
+        }
         self.application.statistics(out);
     }
 
@@ -343,6 +351,17 @@ impl Endpoint for TcpEndpoint {
 
     fn failure(&self) -> Option<&str> {
         self.application.outcome().failure.as_deref()
+    }
+
+    fn destination_metrics(&self) -> Option<DestinationMetrics> {
+        self.kept.map(|kept| kept.after(self.connection.ended().as_ref()))
+    }
+
+    fn recall(&mut self, metrics: DestinationMetrics) {
+        if let Some(kept) = &mut self.kept {
+            kept.metrics = metrics;
+            self.connection.recall(metrics);
+        }
     }
 }
 

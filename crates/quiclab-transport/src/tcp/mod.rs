@@ -8,6 +8,7 @@
 //!   │     ├── handshake   options, SYN retransmission
 //!   │     ├── sender      what may be sent, what was, and what became of it
 //!   │     └── receiver    what has arrived, and what to acknowledge
+//!   ├── metrics      what the kernel keeps of the other end for the next connection
 //!   └── crate::workload, crate::http
 //! profile ── values of Linux releases; options ── with the overrides of a scenario
 //! ```
@@ -16,6 +17,7 @@ mod config;
 mod connection;
 mod endpoint;
 mod handshake;
+mod metrics;
 mod options;
 mod profile;
 mod receiver;

@@ -107,7 +107,7 @@ fn check_tcp(options: Option<&TcpOptions>, values: &mut Values) -> Result<(), Er
         compressed_acks,
         compressed_ack_delay
     );
-    take!(restart_after_idle, gso_segments);
+    take!(restart_after_idle, gso_segments, metrics);
     if !config.sack {
         ensure(options.dsack != Some(true), || {
             refused("tcp.dsack", "true", "false: without `tcp.sack` nothing can be reported")

@@ -9,7 +9,9 @@
 use super::config::Config;
 use crate::names::name;
 use crate::profile::OptionRow;
-use quiclab_core::scenario::{CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection};
+use quiclab_core::scenario::{
+    CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpMetrics,
+};
 use quiclab_core::{ByteCount, Duration};
 
 /// Profile of an endpoint that names none.
@@ -52,6 +54,8 @@ pub(super) struct Values {
     pub(super) config: Config,
     /// Timeouts of a SYN that are not doubled.
     pub(super) linear_syns: u32,
+    /// The slow-start threshold is among the metrics of a destination.
+    pub(super) saves_ssthresh: bool,
 }
 
 /// The values of the profile `name`.
@@ -119,9 +123,11 @@ const EMPTY: Values = Values {
         compressed_ack_delay: Duration::ZERO,
         restart_after_idle: false,
         gso_segments: 0,
+        metrics: TcpMetrics::None,
         tls: None,
     },
     linear_syns: 0,
+    saves_ssthresh: false,
 };
 
 /// A field of [`Config`] with its values: (release, value, source).
@@ -395,6 +401,17 @@ const FIELDS: &[Field] = &[
         )
     ),
     field!(
+        "tcp.metrics",
+        metrics,
+        "what is known of the other end from connections before",
+        |config| name(&config.metrics).to_owned(),
+        (
+            ALWAYS,
+            TcpMetrics::None,
+            "a first connection: sysctl tcp_no_metrics_save is 0, but net/ipv4/tcp_metrics.c keeps nothing for longer than an hour"
+        )
+    ),
+    field!(
         "tls",
         tls,
         "TLS above TCP",
@@ -411,6 +428,23 @@ const FIELDS: &[Field] = &[
                 release: (6, 5),
                 set: |values| values.linear_syns = 4,
                 source: "sysctl tcp_syn_linear_timeouts; Documentation/networking/ip-sysctl.rst (6.5)",
+            },
+        ],
+    },
+    Field {
+        name: None,
+        meaning: "the slow-start threshold is saved for the next connection",
+        print: |values| on(values.saves_ssthresh),
+        values: &[
+            Since {
+                release: ALWAYS,
+                set: |values| values.saves_ssthresh = true,
+                source: "net/ipv4/tcp_metrics.c tcp_update_metrics",
+            },
+            Since {
+                release: (5, 6),
+                set: |values| values.saves_ssthresh = false,
+                source: "sysctl tcp_no_ssthresh_metrics_save 1; commit 65e6d90168f3 (5.6)",
             },
         ],
     },
@@ -448,7 +482,10 @@ mod tests {
         assert_eq!(differences("linux-4.15", "linux-4.19"), expected);
         let expected = [change("tcp.receive_buffer", "87380 B", "128 KiB")];
         assert_eq!(differences("linux-4.19", "linux-5.3"), expected);
-        let expected = [change("tcp.rate_reduction", "prr", "prr_safe_ack")];
+        let expected = [
+            change("tcp.rate_reduction", "prr", "prr_safe_ack"),
+            change("the slow-start threshold is saved for the next connection", "on", "off"),
+        ];
         assert_eq!(differences("linux-5.3", "linux-5.15"), expected);
         let expected = [
             change("tcp.max_receive_buffer", "6 MiB", "32 MiB"),
@@ -463,8 +500,8 @@ mod tests {
         for profile in profiles() {
             let rows = rows(profile).unwrap();
             assert!(rows.iter().all(|row| !row.source.is_empty() && !row.value.is_empty()), "{profile}");
-            // 30 fields of the configuration and two properties
-            assert_eq!(rows.len(), 32);
+            // 31 fields of the configuration and three properties
+            assert_eq!(rows.len(), 34);
         }
         assert!(profiles().any(|name| name == DEFAULT_PROFILE));
         assert_eq!(rows("linux-2.4"), None);

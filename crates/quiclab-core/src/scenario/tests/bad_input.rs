@@ -187,6 +187,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"datagram_size = "1280 B""#, r#"tcp = { min_rto = "0 s" }"#, r#"s.toml:24: flows.f.sender.tcp.min_rto = "0 s": allowed is a time above 0, such as `10 ms`"#),
     (r#"datagram_size = "1280 B""#, "tcp = { gso_segments = 0 }", "s.toml:24: flows.f.sender.tcp.gso_segments = 0: allowed is 1 to 65535"),
     (r#"datagram_size = "1280 B""#, r#"tcp = { loss_detection = "fack" }"#, r#"s.toml:24: flows.f.sender.tcp.loss_detection = "fack": allowed is `duplicate_acks`, `duplicate_acks_and_rack` or `rack`"#),
+    (r#"datagram_size = "1280 B""#, r#"tcp = { metrics = "always" }"#, r#"s.toml:24: flows.f.sender.tcp.metrics = "always": allowed is `none` or `from_run_before`"#),
     (r#"datagram_size = "1280 B""#, r#"tls = { version = "1.1" }"#, r#"s.toml:24: flows.f.sender.tls.version = "1.1": allowed is `1.2` or `1.3`"#),
     (r#"datagram_size = "1280 B""#, "tls = {}", "s.toml:24: flows.f.sender.tls.version: missing, allowed is `1.2` or `1.3`"),
     (r#"datagram_size = "1280 B""#, r#"tls = { version = "1.3", early_data = "accepted" }"#, r#"s.toml:24: flows.f.sender.tls.early_data: `resumption` is false, allowed is `resumption = true` with it"#),

@@ -7,8 +7,8 @@ use crate::scenario::{
     Loss, MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds,
     Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer,
     RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection,
-    TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection,
-    Workload,
+    TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire,
+    WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -245,6 +245,7 @@ fn tcp() -> BoxedStrategy<TcpOptions> {
     let choices = (
         of(select(vec![DuplicateAcks, DuplicateAcksAndRack, Rack])),
         of(select(vec![None, Prr, PrrSafeAck])),
+        of(select(vec![TcpMetrics::None, TcpMetrics::FromRunBefore])),
     );
     (sizes, switches, times, counts, choices)
         .prop_map(|(sizes, switches, times, counts, choices)| TcpOptions {
@@ -272,6 +273,7 @@ fn tcp() -> BoxedStrategy<TcpOptions> {
             gso_segments: counts[4],
             loss_detection: choices.0,
             rate_reduction: choices.1,
+            metrics: choices.2,
         })
         .boxed()
 }

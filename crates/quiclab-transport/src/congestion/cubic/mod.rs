@@ -77,6 +77,10 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
+    fn start_with_threshold(&mut self, ssthresh: u64) {
+        self.window.start_with_threshold(ssthresh);
+    }
+
     fn on_sent(&mut self, now: Time, _bytes: u64, in_flight: u64) {
         // the first packet after a pause (CA_EVENT_TX_START): time in which nothing was sent does not count
         if in_flight == 0

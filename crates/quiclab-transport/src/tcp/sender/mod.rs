@@ -26,6 +26,7 @@ mod tests;
 mod timers;
 
 use super::config::{Config, INITIAL_SEGMENTS};
+use super::metrics::Ended;
 use crate::congestion::{Controller, Phase};
 use crate::pacing::{Pacer, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
@@ -33,7 +34,7 @@ use crate::recovery::prr::{Prr, PrrVersion};
 use crate::recovery::rack::Rack;
 use crate::recovery::tcp_rtt::TcpRtt;
 use quiclab_core::scenario::{RateReduction, TcpLossDetection};
-use quiclab_core::{DataRate, Duration, SackBlocks, Time};
+use quiclab_core::{DataRate, DestinationMetrics, Duration, SackBlocks, Time};
 use scoreboard::Scoreboard;
 use std::collections::VecDeque;
 use timers::Timer;
@@ -293,6 +294,34 @@ impl Sender {
         };
         sender.update_pacing(now);
         sender
+    }
+
+    /// Starts with what is `known` of the peer (`tcp_init_metrics`).
+    pub(crate) fn recall(&mut self, now: Time, known: &DestinationMetrics) {
+        if let Some(ssthresh) = known.ssthresh {
+            self.controller.start_with_threshold(u64::from(ssthresh) * self.payload);
+            self.update_pacing(now);
+        }
+        if let Some(reordering) = known.reordering {
+            self.reordering = reordering;
+        }
+        if let Some(rtt) = known.rtt {
+            self.rtt.expect(rtt);
+        }
+    }
+
+    /// What of its state the kernel looks at when the connection ends.
+    pub(crate) fn ended(&self) -> Ended {
+        let segments = |bytes: u64| u32::try_from(bytes / self.payload).unwrap_or(u32::MAX);
+        Ended {
+            backed_off: self.rtt.is_backed_off() || self.window_probes > 0,
+            srtt: self.rtt.smoothed(),
+            window: self.cwnd(),
+            ssthresh: self.controller.ssthresh().map(segments),
+            open: self.state == State::Open,
+            reordering: self.reordering,
+            usual_reordering: self.options.min_reordering,
+        }
     }
 
     /// The application appends `bytes`; [`Sender::room`] says how many may wait.

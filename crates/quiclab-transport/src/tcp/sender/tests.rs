@@ -378,3 +378,40 @@ fn the_send_buffer_follows_the_window() {
     bench.ack(77, &[]);
     assert_eq!(bench.sender.room(), 77_000);
 }
+
+/// Known are an RTT of 150 ms, longer than the 100 ms of the handshake, and a reordering of 12: the first RTO is 150 ms and
+/// twice as much, which is more than the smallest RTO of 200 ms.
+#[test]
+fn it_starts_with_what_is_known_of_the_peer() {
+    let mut bench = Bench::new(10);
+    let rtt = Some(Duration::from_millis(150));
+    bench.sender.recall(bench.now, &DestinationMetrics { ssthresh: None, rtt, reordering: Some(12) });
+    let snapshot = bench.sender.snapshot();
+    assert_eq!((snapshot.rto, snapshot.reordering), (Duration::from_millis(450), 12));
+    let expected = Ended {
+        backed_off: false,
+        srtt: Some(Duration::from_millis(100)),
+        window: 10,
+        ssthresh: Some(0),
+        open: true,
+        reordering: 12,
+        usual_reordering: 3,
+    };
+    assert_eq!(bench.sender.ended(), expected);
+}
+
+#[test]
+fn at_its_end_a_connection_tells_of_a_timeout_and_of_a_repair() {
+    let mut bench = Bench::new(10);
+    bench.sent();
+    bench.ack(0, &[(1, 5)]);
+    assert!(!bench.sender.ended().open);
+    let mut bench = Bench::new(10);
+    bench.sent();
+    for _ in 0..3 {
+        bench.now = bench.sender.next_timer(bench.now).expect("segments are outstanding");
+        bench.sender.on_timer(bench.now);
+        bench.sent();
+    }
+    assert!(bench.sender.ended().backed_off);
+}
