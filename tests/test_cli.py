@@ -172,7 +172,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         (["diff", "SMALL", "SMALL"], "is not JSON"),
         (["diff", "absent", "absent"], "cannot read the result absent"),
         (["stack", "show", "moon"], "there is no stack `moon`; there are "),
-        (["study", "run", "moon"], "there is no study `moon`; there are dual_connectivity/batch_size"),
+        (["study", "run", "moon"], "there is no study `moon`; there are dual_connectivity/pdcp"),
         (["study", "table", "dual_connectivity"], "`dual_connectivity` is a group"),
         (["study", "run", "dual_connectivity", "--only", "x"], "--only x needs the form key=value"),
         (["study", "run", "dual_connectivity", "--engines", "moon"], "has no engine `moon`"),
@@ -203,11 +203,11 @@ def test_unwritable_results(tmp_path: Path, capsys: Captured) -> None:
 
 
 def test_incomplete_results_are_printed_and_end_in_1(tmp_path: Path, capsys: Captured) -> None:
-    only = ("--only", "batch=500", "--only", "variant=")
+    only = ("--only", "batch=500")
     study = "dual_connectivity/batch_size"
     assert invoke("study", "run", study, "--runs", "1", *only, "--out", tmp_path) == 0
-    assert "2 of 2 runs done" in capsys.readouterr().err
-    for command, count in ((("study", "table", study), "22 runs"), (("verify", study), "22 runs")):
+    assert "3 of 3 runs done" in capsys.readouterr().err
+    for command, count in ((("study", "table", study), "33 runs"), (("verify", study), "33 runs")):
         assert invoke(*command, "--out", tmp_path) == 1
         captured = capsys.readouterr()
         assert captured.out
@@ -216,10 +216,10 @@ def test_incomplete_results_are_printed_and_end_in_1(tmp_path: Path, capsys: Cap
     assert invoke("study", "compare", study, "--json", "--out", tmp_path) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "quiclab.compare/1"
-    assert [row["measured_n"] for row in document["rows"]].count(1) == 2
-    assert document["runs_missing"] == 22
+    assert [row["measured_n"] for row in document["rows"]].count(1) == 3
+    assert document["runs_missing"] == 33
     assert document["fidelity"] == []
-    assert "tcp" in document["unavailable"]
+    assert document["unavailable"] == {}
     assert invoke("verify", study, "--json", "--out", tmp_path) == 1
     claims = json.loads(capsys.readouterr().out)["claims"]
     assert {claim["verdict"] for claim in claims} == {"not_tested"}
@@ -227,7 +227,7 @@ def test_incomplete_results_are_printed_and_end_in_1(tmp_path: Path, capsys: Cap
 
 def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys: Captured) -> None:
     studies = ("dual_connectivity/batch_size", "dual_connectivity/share")
-    only = ("--only", "batch=500", "--only", "configuration=quic_large_buffer", "--only", "variant=")
+    only = ("--only", "batch=500", "--only", "configuration=quic_large_buffer")
     assert invoke("study", "run", studies[0], "--runs", "1", *only, "--out", tmp_path) == 0
     stale = tmp_path / studies[1]
     stale.mkdir()
@@ -236,9 +236,9 @@ def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys
     assert invoke("verify", "dual_connectivity", "--json", "--out", tmp_path) == 1
     captured = capsys.readouterr()
     claims = json.loads(captured.out)["claims"]
-    assert {(claim["study"], claim["engine"]) for claim in claims} == {(studies[0], "quinn")}
+    assert {(claim["study"], claim["engine"]) for claim in claims} == {(studies[0], "lab-quic")}
     assert captured.err.count("\n") == 1
-    for part in (f"the runs in {stale} were made by another build", "23 runs of dual_connectivity/batch_size"):
+    for part in (f"the runs in {stale} were made by another build", "35 runs of dual_connectivity/batch_size"):
         assert part in captured.err
     assert invoke("verify", "dual_connectivity", "--engines", "moon", "--out", tmp_path) == 2
     assert "has no engine `moon`" in sentence(capsys)

@@ -161,13 +161,13 @@ def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypat
     store = Store(tmp_path / "out")
     flusher = _Flusher(store, runs=2, seconds=1e9, on_flush=None)
     with store.locked():
-        flusher.add("a", "{}")
+        flusher.add(("a", "{}", None))
         flusher.flush_if_due()
         assert store.identities() == set()
         with monkeypatch.context() as full:
             full.setattr("quiclab.store.os.fsync", _no_space)
             with pytest.raises(RequestError, match="No space left"):
-                flusher.add("b", "{}")
+                flusher.add(("b", "{}", None))
         flusher.flush()
     assert store.identities() == {"a", "b"}
 
@@ -260,9 +260,9 @@ def test_who_holds_a_directory_may_sweep_in_it(small: Path, tmp_path: Path) -> N
 def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "{}")])
+        store.append([("a", "{}", None)])
         (store.shards / "copy.parquet").write_bytes((store.shards / "000001.parquet").read_bytes())
-        store.append([("b", "{}")])
+        store.append([("b", "{}", b"series")])
     assert (store.shards / "000002.parquet").exists()
     assert store.identities() == {"a", "b"}
 
@@ -270,11 +270,11 @@ def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
 def test_half_written_files_do_not_count(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "{}")])
+        store.append([("a", "{}", None)])
     (store.shards / ".000002.parquet.99.tmp").write_bytes(b"half")
     assert store.identities() == {"a"}
     with store.locked():
-        store.append([("b", "{}")])
+        store.append([("b", "{}", b"series")])
     assert sorted(path.name for path in store.shards.iterdir()) == ["000001.parquet", "000002.parquet"]
 
 

@@ -82,7 +82,9 @@ def run_command(
         chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
         failures += _run_study(study, runs, keep, chosen, jobs, out, variants, asked=engines not in ("default", "all"))
 
-    for_each(with_keys(find_all(name), keep), action)
+    found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
+    found = with_names(found, variants, "variant", Study.chosen_variants)
+    for_each(with_keys(found, keep), action)
     if failures:
         raise QuiclabError(f"{failures} runs failed; each is named above with the command that replays it")
 
@@ -298,6 +300,37 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
         reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed)
         wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
         raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
+
+
+def with_names(
+    studies: list[Study], choice: str, kind: str, read: Callable[[Study, str], tuple[str, ...]]
+) -> list[Study]:
+    """Leave out the studies of a group that lack an engine or variant that was named, if any of them has it.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    choice
+        What `--engines` or `--variants` says.
+    kind
+        What it names.
+    read
+        How a study reads it.
+    """
+
+    def has(study: Study) -> bool:
+        try:
+            read(study, choice)
+        except RequestError:
+            return False
+        return True
+
+    chosen = [study for study in studies if has(study)] or studies
+    for study in studies:
+        if study not in chosen:
+            print(f"{study.name}: left out, has no {kind} {choice}", file=sys.stderr)
+    return chosen
 
 
 def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
