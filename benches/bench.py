@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import quiclab
+from quiclab.registry import find_all
 from quiclab.scenario import Download, RequestResponse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +34,9 @@ TCP_SCENARIO = Path(__file__).with_name("bulk_tcp.toml")
 QUIC_SCENARIO = Path(__file__).with_name("bulk_quic.toml")
 #: Connections for `idle_connection_bytes`, each of two ends.
 IDLE_FLOWS = 2000
+#: Runs of each setting of the published programme of Dual Connectivity: tables of throughput and of fairness.
+PUBLISHED_RUNS = 10
+NOT_IN_PROGRAMME = ("proxy", "fairness_default", "beyond_fairness")
 
 
 def main() -> int:
@@ -84,6 +88,10 @@ def main() -> int:
     figures["peak_memory_mib"] = round(peak_memory_mib(SCENARIO), 1)
     figures["idle_connection_bytes"] = idle_connection_bytes(tcp)
 
+    for key, engine in (("dc_programme_minutes_lab", "lab-quic"), ("dc_programme_minutes_quinn", "quinn")):
+        say(f"the programme of Dual Connectivity with {engine}: one run of each setting")
+        figures[key] = round(programme_minutes(engine), 1)
+
     text = json.dumps(figures, indent=2)
     arguments.out.write_text(text + "\n")
     print(text)
@@ -98,6 +106,21 @@ def run(scenario: quiclab.Scenario) -> tuple[float, float]:
         result = quiclab.run(scenario, SEED, record_dir=Path(folder) if recorded else None)
         seconds = time.process_time() - start
     return seconds, sum(flow.sender["packets_sent"] for flow in result.flows.values())
+
+
+def programme_minutes(engine: str) -> float:
+    """Minutes that the published programme takes: each setting and configuration once, times the runs published.
+
+    Wall-clock time with a worker process on each CPU.
+    """
+    alone = [study.name for study in find_all("dual_connectivity") if study.table.file or "fairness" in study.name]
+    names = [name for name in alone if name.rpartition("/")[2] not in NOT_IN_PROGRAMME and "ngtcp2" not in name]
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        for name in names:
+            command = ["-m", "quiclab", "study", "run", name, "--runs", "1", "--engines", engine, "--out", folder]
+            subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        return PUBLISHED_RUNS * (time.monotonic() - start) / 60
 
 
 def many_flows(scenario: quiclab.Scenario, count: int) -> quiclab.Scenario:
