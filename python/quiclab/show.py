@@ -143,7 +143,7 @@ def published_decimals(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
     """
     mean, std = 0, 0
     for row in rows:
-        mean, std = max(mean, _decimals(row["published_mean"])), max(std, _decimals(row["published_std"] or 0.0))
+        mean, std = max(mean, _decimals(row["published_mean"] or 0.0)), max(std, _decimals(row["published_std"] or 0.0))
     return mean, max(mean, std)
 
 

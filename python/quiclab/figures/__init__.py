@@ -19,9 +19,8 @@ from quiclab.figures.points import figure_data, is_ordered, starts_at_zero
 from quiclab.figures.theme import COLOURS, DARK, LIGHT, NEUTRAL, SHIFT, THUMBNAIL, declaration, to_png, to_svg
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from quiclab.evaluate import Evaluation
+    from quiclab.figures.theme import Layers
     from quiclab.study import Figure
 
 __all__ = [
@@ -44,7 +43,7 @@ __all__ = [
 ]
 
 
-def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart:
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure."""
     if figure.pairs:
         return criteria.pairs(evaluation, figure, engine)

@@ -17,6 +17,7 @@ from quiclab.figures.theme import (
     STEP,
     SYMBOLS,
     WIDTH,
+    Layers,
     colours,
     legend_of_symbols,
     nothing_yet,
@@ -82,7 +83,7 @@ def _scale(criterion: Criterion, limit: float) -> float:
     return 100.0 if criterion.relative else 1.0 / limit if _differ(criterion) else 1.0
 
 
-def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart:
+def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure of a criterion: one row a setting, its limits as a band and its difference as a mark."""
     study = evaluation.study
     criterion = next(item for item in study.criteria if item.identity == figure.criterion)
@@ -159,7 +160,7 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
     return pl.DataFrame(rows, schema=columns).filter(pl.col("mean").is_not_nan())
 
 
-def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart:
+def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure of pairs: one row a setting, reference and measurement one above the other."""
     study = evaluation.study
     criterion = next(item for item in study.criteria if item.identity == figure.criterion)

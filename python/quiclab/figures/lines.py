@@ -21,6 +21,7 @@ from quiclab.figures.theme import (
     SHIFT,
     SYMBOLS,
     WIDTH,
+    Layers,
     colours,
     legend_of_symbols,
     nothing_yet,
@@ -81,7 +82,7 @@ MARKS = (
 )  # fmt: skip
 
 
-def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart:
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure: lines, error bars of one standard deviation and marks."""
     study = evaluation.study
     factor = study.factor(figure.x)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import altair as alt
 
-from quiclab.figures.theme import NEUTRAL, WIDTH, colours
+from quiclab.figures.theme import NEUTRAL, WIDTH, Layers, colours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,18 +52,18 @@ def panels(shown: Sequence[Panel], x: str) -> alt.VConcatChart:
     Parameters
     ----------
     shown
-        The panels, from top to bottom.
+        The panels, from top to bottom; with one point at least.
     x
         Title of the horizontal axis, with its unit.
     """
     series = list(dict.fromkeys(name for panel in shown for name in panel.lines))
     places = [place for panel in shown for line in panel.lines.values() for place, _ in line]
-    domain = [min(places, default=0.0), max(places, default=1.0)]
+    domain = [min(0.0, *places), max(places)]
     charts = [_chart(panel, series, domain, x if panel is shown[-1] else None) for panel in shown]
     return alt.vconcat(*charts, spacing=14)
 
 
-def _chart(panel: Panel, series: Sequence[str], domain: Sequence[float], x: str | None) -> alt.LayerChart:
+def _chart(panel: Panel, series: Sequence[str], domain: Sequence[float], x: str | None) -> Layers:
     rows = [
         {"x": round(place, DIGITS), "y": round(value, DIGITS), "series": name}
         for name, line in panel.lines.items()
@@ -76,7 +76,7 @@ def _chart(panel: Panel, series: Sequence[str], domain: Sequence[float], x: str 
         base.mark_line(strokeWidth=LINE_WIDTH, clip=True).encode(
             x=across,
             y=up,
-            color=colours(series),
+            color=colours(series, lines=True),
             tooltip=[
                 alt.Tooltip("series:N", title="Line"),
                 alt.Tooltip("x:Q", title=x or "Time"),
@@ -87,5 +87,5 @@ def _chart(panel: Panel, series: Sequence[str], domain: Sequence[float], x: str 
     if panel.level is not None:
         level = base.mark_rule(color=NEUTRAL, strokeDash=[4, 3]).encode(y=alt.Y(datum=panel.level))
         layers.insert(0, level)
-    title = alt.TitleParams(panel.title, anchor="start") if panel.title else alt.Undefined
-    return alt.layer(*layers).properties(width=WIDTH, height=panel.height, title=title)
+    drawn = alt.layer(*layers).properties(width=WIDTH, height=panel.height)
+    return drawn.properties(title=panel.title) if panel.title else drawn

@@ -101,8 +101,9 @@ def estimates(study: Study, figure: Figure) -> Iterator[tuple[Key, Summary]]:
     model = study.model
     if model is None or not is_ordered(study, figure) or figure.metric not in ("", study.metric.name):
         return
-    for item, *values in product(study.configurations, *(factor.values for factor in study.factors)):
-        setting = dict(zip((factor.name for factor in study.factors), values, strict=True))
-        value = model.estimate(item.name, setting)
-        if value is not None:
-            yield (item.name, *values), Summary(0, value, math.nan, math.nan, math.nan)
+    names = [factor.name for factor in study.factors]
+    for values in product(*(factor.values for factor in study.factors)):
+        for item in study.configurations:
+            value = model.estimate(item.name, dict(zip(names, values, strict=True)))
+            if value is not None:
+                yield (item.name, *values), Summary(0, value, math.nan, math.nan, math.nan)

@@ -15,6 +15,7 @@ from quiclab.figures.theme import (
     PUBLISHED,
     SYMBOLS,
     WIDTH,
+    Layers,
     colours,
     legend_of_symbols,
     nothing_yet,
@@ -22,6 +23,8 @@ from quiclab.figures.theme import (
 from quiclab.study import with_unit
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from quiclab.evaluate import Evaluation
     from quiclab.study import Figure
 
@@ -29,9 +32,19 @@ if TYPE_CHECKING:
 LANE = 14
 BETWEEN = 20
 CAP = 8.0
+# values that differ by less than this part of the largest stand on an axis from zero: closer, it would show noise
+SAME_WITHIN = 0.05
 
 
-def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart:
+def from_zero(data: pl.DataFrame) -> bool:
+    """Whether the axis of the values starts at zero: where they differ by much, or hardly at all."""
+    if starts_at_zero(data):
+        return True
+    lowest, highest = min(data["low"].to_list()), max(data["high"].to_list())
+    return bool(highest - lowest < SAME_WITHIN * highest)
+
+
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure: in each row one mark a configuration and source, with a bar of one standard deviation."""
     study = evaluation.study
     data = figure_data(evaluation, figure, engine)
@@ -45,8 +58,8 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
     said = set(series) == set(names)
     title = with_unit(metric.label, metric.unit)
     row = study.factor(figure.x).label if figure.x and not said else None
-    y = alt.Y("x:N", sort=names, title=row, axis=alt.Axis(labelLimit=330, grid=True, titleAnchor="end"))
-    x = alt.X("mean:Q", title=title, scale=alt.Scale(zero=starts_at_zero(data)), axis=alt.Axis(tickCount=8))
+    y = alt.Y("x:N", sort=names, title=row, axis=alt.Axis(labelLimit=330, grid=True))
+    x = alt.X("mean:Q", title=title, scale=alt.Scale(zero=from_zero(data)), axis=alt.Axis(tickCount=8))
     low, high = alt.X("low:Q", title=title), alt.X("high:Q", title=title)
     colour = alt.value(COLOURS[0]) if said or len(series) == 1 else colours(series)
     tooltip = [
@@ -85,7 +98,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.LayerChart
         ]
     if len(sources) > 1:
         layers.append(legend_of_symbols(base, {source: SYMBOLS[source] for source in sources}))
-    zero = base.mark_rule(color=NEUTRAL, opacity=0.5).encode(x=alt.X(datum=0)) if starts_at_zero(data) else None
+    zero = base.mark_rule(color=NEUTRAL, opacity=0.5).encode(x=alt.X(datum=0)) if from_zero(data) else None
     height = alt.Step(LANE * len(lanes) + BETWEEN)
     return alt.layer(*([zero] if zero else []), *layers).properties(width=WIDTH, height=height)
 
@@ -98,6 +111,6 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
         f"Circles: measured with {engine}.",
         "Bars: one standard deviation.",
     ]
-    if not starts_at_zero(data):
+    if not from_zero(data):
         sentences.append("The horizontal axis does not start at zero.")
     return " ".join(sentences)

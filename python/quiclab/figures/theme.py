@@ -17,7 +17,8 @@ from quiclab.errors import QuiclabError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
+Layers: TypeAlias = "alt.LayerChart | alt.FacetChart"
+"""What layers become with a size: altair returns a union, although it stays a chart of layers."""
 
 COLOURS = ("#c8651b", "#2f80c3", "#2a9273", "#b0609a", "#8c7a1f")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -66,15 +67,16 @@ THUMBNAIL = theme("currentColor", NEUTRAL, None) | {"legend": {"disable": True}}
 """A small figure inside a page, in the colour of the text around it, without legends."""
 
 
-def colours(series: Sequence[str], *, legend: bool = True) -> alt.Color:
-    """Return the colour of each series, in their order."""
-    shown = alt.Legend(
-        title=None, orient="top", direction="horizontal", symbolType="square", symbolStrokeWidth=0, symbolOpacity=1
-    )
+def colours(series: Sequence[str], *, lines: bool = False) -> alt.Color:
+    """Return the colour of each series, in their order; the legend shows squares, or strokes of bare lines."""
+    drawn: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
+    if lines:
+        drawn = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 250}
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolOpacity=1, **drawn)
     return alt.Color(
         "series:N",
         scale=alt.Scale(domain=list(series), range=[COLOURS[index % len(COLOURS)] for index in range(len(series))]),
-        legend=shown if legend else None,
+        legend=legend,
     )
 
 
@@ -93,13 +95,13 @@ def legend_of_symbols(base: alt.Chart, symbols: Mapping[str, str]) -> alt.Chart:
     return layer
 
 
-def nothing_yet() -> alt.LayerChart:
-    """Declare what stands for a figure whose part of the study was not run."""
-    text = alt.Chart({"values": [{"text": "None of these settings has been run yet."}]})
-    return alt.layer(text.mark_text(align="left", x=0).encode(text="text:N")).properties(width=WIDTH, height=40)
+def nothing_yet(why: str = "None of these settings has been run yet.") -> Layers:
+    """Declare what stands for a figure that has nothing to show."""
+    text = alt.Chart({"values": [{"text": why}]})
+    return alt.layer(text.mark_text(align="left", x=0, color=NEUTRAL).encode(text="text:N")).properties(width=WIDTH, height=40)
 
 
-def declaration(chart: Chart) -> dict[str, Any]:
+def declaration(chart: alt.TopLevelMixin) -> dict[str, Any]:
     """Return the Vega-Lite specification of a chart, without a theme."""
     spec: dict[str, Any] = chart.to_dict()
     spec.pop("config", None)
