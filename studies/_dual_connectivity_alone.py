@@ -21,6 +21,7 @@ from _dual_connectivity import (
     loss,
     rates,
     split,
+    within,
 )
 from quiclab.result import RunResult
 from quiclab.study import Changes, Factor, Figure, Metric, Study, Table, Value, Variant
@@ -119,7 +120,7 @@ def experiment(
         engine_changes=alone,
         runs=10,
         table=table,
-        figures=(Figure(title=f"Throughput over the {factor.label.lower()}", source=figure, x=factor.name, caption=caption),),
+        figures=(Figure(title=f"Throughput over the {within(factor.label)}", source=figure, x=factor.name, caption=caption),),
         claims=(),
         assumptions=ASSUMPTIONS,
         variants=(*VARIANTS, *variants),

@@ -1,4 +1,4 @@
-"""A view of one reordering event: from packet records, which packets arrived, waited, were given up and were dropped."""
+"""A view of one reordering event, from packet records: which packets arrived, waited, were given up and dropped."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def numbers_of(packets: pl.DataFrame) -> dict[int, int]:
 def first_expiry(packets: pl.DataFrame, numbers: Mapping[int, int]) -> Event | None:
     """Find when packets were first delivered with a gap before them; `None` if that never happened."""
     delivered = packets.filter((packets["element"] == "dc.receiver") & (packets["event"] == "departure"))
-    expected, missing = 0, []
-    time_ns = -1
+    missing: list[int] = []
+    expected, time_ns = 0, -1
     for at, identity in delivered.select("time_ns", "packet_id").iter_rows():
         if missing and at != time_ns:
             break
@@ -106,7 +106,7 @@ def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
 
     def marks(kinds: Sequence[str], size: int) -> alt.Chart:
         shown: alt.Chart = base.transform_filter(alt.FieldOneOfPredicate("series", list(kinds)))
-        return shown.mark_point(filled=True, opacity=0.9, size=size).encode(
+        drawn: alt.Chart = shown.mark_point(filled=True, opacity=0.9, size=size).encode(
             x=alt.X("x:Q", title="Time since t-Reordering expired [ms]", scale=alt.Scale(nice=False)),
             y=alt.Y("y:Q", title="Number, from the lost one on [packets]"),
             color=alt.Color(
@@ -119,6 +119,7 @@ def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
                 alt.Tooltip("y:Q", title="Number after the lost one"),
             ],
         )
+        return drawn
 
     text = f"t-Reordering: {TIMER_MS:.0f} ms for number {event.numbers[0]}"
     waits = [{"from": -TIMER_MS, "to": 0.0, "y": 0, "text": text}]

@@ -133,7 +133,8 @@ INSIDE = "The sender every 100 ms, in datagrams of 1280 bytes, and below it the 
 PDCP_WINDOWS = View(
     title="Window and queues",
     source=f"{THESIS}, Fig. 5.2",
-    caption=f"{INSIDE} Without PDCP, packets that overtake one another look lost, and the window is cut again and again.",
+    caption=f"{INSIDE} Without PDCP, packets that overtake one another look lost, and the window is cut again and "
+    "again.",
     shown={
         "one link, no PDCP": ("single_link", {}),
         "two links, no PDCP": ("dc_without_pdcp", {}),
@@ -145,7 +146,8 @@ PDCP_WINDOWS = View(
 BATCH_WINDOWS = View(
     title="Window and queues with small and large batches",
     source=f"after {THESIS}, Fig. 5.2",
-    caption=f"{INSIDE} The large receive buffer; with batches of 500 packets one queue runs empty while the other fills.",
+    caption=f"{INSIDE} The large receive buffer; with batches of 500 packets one queue runs empty while the other "
+    "fills.",
     shown={
         "batches of 100": (LARGE_BUFFER.name, {"batch": 100}),
         "batches of 500": (LARGE_BUFFER.name, {"batch": 500}),
@@ -156,8 +158,8 @@ BATCH_WINDOWS = View(
 EVENT = View(
     title="One packet is lost",
     source=f"after {THESIS}, Fig. 5.3",
-    caption="Packets at the client's proxy around the first expiry of t-Reordering, with the default receive buffer: all "
-    "that follow the lost packet wait until the timer gives it up, and leave in one burst; what the socket cannot "
+    caption="Packets at the client's proxy around the first expiry of t-Reordering, with the default receive buffer: "
+    "all that follow the lost packet wait until the timer gives it up, and leave in one burst; what the socket cannot "
     "hold of it is dropped.",
     shown={"two links, PDCP": ("dc_with_pdcp", {})},
     changes={"record.packets": True},

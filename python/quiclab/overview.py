@@ -99,7 +99,7 @@ def render(group: str, studies: Sequence[Study], reports: Sequence[Report]) -> s
         .get_template("overview.html.j2")
         .render(
             group=group,
-            title=paragraphs[0].rstrip(".") if paragraphs else group,
+            title=paragraphs[0].partition(" (")[0].rstrip(".") if paragraphs else group,
             paragraphs=paragraphs[1:],
             sources=list(dict.fromkeys(study.source for study in studies)),
             total=len(studies),
@@ -138,6 +138,13 @@ def _card(group: str, report: Report) -> dict[str, Any]:
 
 
 def _small(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a figure in the size of a card."""
+    """Return a figure in the size of a card, without legends."""
     height = spec.get("height")
-    return {**spec, "width": THUMBNAIL_WIDTH, "height": height if isinstance(height, dict) else THUMBNAIL_HEIGHT}
+    shown: dict[str, Any] = _without_legends(spec)
+    return {**shown, "width": THUMBNAIL_WIDTH, "height": height if isinstance(height, dict) else THUMBNAIL_HEIGHT}
+
+
+def _without_legends(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: None if name == "legend" else _without_legends(value) for name, value in part.items()}
+    return [_without_legends(value) for value in part] if isinstance(part, list) else part

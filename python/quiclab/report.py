@@ -107,19 +107,23 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     judged = evaluation.judgements(engine)
     claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
     fidelity = _fidelity(evaluation, engine)
-    page = environment().get_template("report.html.j2").render(
-        **_contents(evaluation, engine),
-        charts=[
-            _chart(figure.title, _sentences(figure.caption, figures.caption(evaluation, figure, engine)), spec, svg)
-            for figure, spec, svg in zip(study.figures, specs, pictures.values(), strict=False)
-        ],
-        views=[
-            _chart(item.view.title, f"{item.view.caption} {_as(item.view.source)}", item.spec, svg, of_runs=True)
-            for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
-        ],
-        fidelity=fidelity,
-        claims=claims,
-        counts=counts(claims),
+    page = (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            **_contents(evaluation, engine),
+            charts=[
+                _chart(figure.title, _sentences(figure.caption, figures.caption(evaluation, figure, engine)), spec, svg)
+                for figure, spec, svg in zip(study.figures, specs, pictures.values(), strict=False)
+            ],
+            views=[
+                _chart(item.view.title, f"{item.view.caption} {_as(item.view.source)}", item.spec, svg, of_runs=True)
+                for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
+            ],
+            fidelity=fidelity,
+            claims=claims,
+            counts=counts(claims),
+        )
     )
     files = {f"report{ending}.html": page.encode()}
     files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}

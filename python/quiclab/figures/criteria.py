@@ -119,7 +119,7 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
         shape=alt.Shape(
             "outcome:N",
             scale=alt.Scale(domain=["pass", "miss"], range=["circle", "cross"]),
-            legend=alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=90),
+            legend=alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=90, symbolFillColor=NEUTRAL),
         ),
         tooltip=tooltip,
     )

@@ -63,8 +63,8 @@ def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
 
 LIGHT = theme("#24292f", "#d4d8dd", "#ffffff")
 DARK = theme("#e6e8eb", "#3b4149", None)
-THUMBNAIL = theme("currentColor", NEUTRAL, None) | {"legend": {"disable": True}}
-"""A small figure inside a page, in the colour of the text around it, without legends."""
+THUMBNAIL = theme("currentColor", "rgba(128, 136, 144, .4)", None) | {"padding": {"left": 12, "right": 12}}
+"""A small figure inside a page, in the colour of the text around it."""
 
 
 def colours(series: Sequence[str], *, lines: bool = False) -> alt.Color:
@@ -98,7 +98,9 @@ def legend_of_symbols(base: alt.Chart, symbols: Mapping[str, str]) -> alt.Chart:
 def nothing_yet(why: str = "None of these settings has been run yet.") -> Layers:
     """Declare what stands for a figure that has nothing to show."""
     text = alt.Chart({"values": [{"text": why}]})
-    return alt.layer(text.mark_text(align="left", x=0, color=NEUTRAL).encode(text="text:N")).properties(width=WIDTH, height=40)
+    return alt.layer(text.mark_text(align="left", x=0, color=NEUTRAL).encode(text="text:N")).properties(
+        width=WIDTH, height=40
+    )
 
 
 def declaration(chart: alt.TopLevelMixin) -> dict[str, Any]:
