@@ -101,7 +101,7 @@ def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
         LOST: COLOURS[0],
     }
     shapes = ["circle", "circle", "M-1,-.25H1V.25H-1Z", "cross", "triangle-down"]
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=90, columns=3)
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=90)
     base = alt.Chart({"values": rows})
 
     def marks(kinds: Sequence[str], size: int) -> alt.Chart:
@@ -121,12 +121,12 @@ def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
         )
         return drawn
 
-    text = f"t-Reordering: {TIMER_MS:.0f} ms for number {event.numbers[0]}"
+    text = f"t-Reordering: {TIMER_MS:.0f} ms"
     waits = [{"from": -TIMER_MS, "to": 0.0, "y": 0, "text": text}]
     timer = alt.Chart({"values": waits})
     span = timer.mark_rule(strokeWidth=2.5, color=COLOURS[0], opacity=0.8).encode(x="from:Q", x2="to:Q", y="y:Q")
-    label = timer.mark_text(align="left", baseline="top", dx=60, dy=6, color=COLOURS[0], fontSize=12).encode(
-        x="from:Q", y="y:Q", text="text:N"
+    label = timer.mark_text(align="right", baseline="top", dx=-8, dy=6, color=COLOURS[0], fontSize=12).encode(
+        x="to:Q", y="y:Q", text="text:N"
     )
     arrived = marks((*ARRIVED.values(), DELIVERED, DROPPED), 18)
     return alt.layer(span, arrived, marks((LOST,), 130), label).properties(width=WIDTH, height=400)

@@ -139,9 +139,9 @@ def _card(group: str, report: Report) -> dict[str, Any]:
 
 def _small(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return a figure in the size of a card, without legends."""
-    height = spec.get("height")
     shown: dict[str, Any] = _without_legends(spec)
-    return {**shown, "width": THUMBNAIL_WIDTH, "height": height if isinstance(height, dict) else THUMBNAIL_HEIGHT}
+    height = spec["height"] if "usermeta" in spec else THUMBNAIL_HEIGHT
+    return {**shown, "width": THUMBNAIL_WIDTH, "height": height}
 
 
 def _without_legends(part: Any) -> Any:

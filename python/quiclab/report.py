@@ -136,8 +136,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
 
 def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs: bool = False) -> dict[str, Any]:
     """Return what the page needs of a chart."""
-    has_steps = isinstance(spec.get("height"), dict)
-    kind = " rows" if has_steps else " panels" if "vconcat" in spec else ""
+    kind = " rows" if "usermeta" in spec else " panels" if "vconcat" in spec else ""
     drawn = inline_json(responsive(spec))
     return {"title": title, "caption": caption, "kind": kind, "spec": drawn, "svg": svg, "of_runs": of_runs}
 

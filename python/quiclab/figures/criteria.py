@@ -16,11 +16,11 @@ from quiclab.figures.theme import (
     SHIFT,
     STEP,
     SYMBOLS,
-    WIDTH,
     Layers,
     colours,
     legend_of_symbols,
     nothing_yet,
+    of_rows,
 )
 from quiclab.study import with_unit
 
@@ -123,7 +123,7 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
         ),
         tooltip=tooltip,
     )
-    return alt.layer(band, zero, interval, marks).properties(width=WIDTH, height=alt.Step(STEP))
+    return of_rows(alt.layer(band, zero, interval, marks), data["setting"].n_unique(), STEP)
 
 
 def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFrame:
@@ -192,9 +192,8 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
             shown.mark_rule(strokeWidth=1.4, yOffset=shift).encode(y=y, x=low, x2="high:Q", color=colour),
             shown.mark_point(**mark).encode(y=y, x=x, color=colour, tooltip=tooltip),
         ]
-    return alt.layer(
-        *layers, legend_of_symbols(base, {source: SYMBOLS[source] for source in (PUBLISHED, MEASURED)})
-    ).properties(width=WIDTH, height=alt.Step(STEP))
+    layers.append(legend_of_symbols(base, {source: SYMBOLS[source] for source in (PUBLISHED, MEASURED)}))
+    return of_rows(alt.layer(*layers), data["setting"].n_unique(), STEP)
 
 
 def caption(figure: Figure, engine: str) -> str:

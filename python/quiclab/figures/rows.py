@@ -14,11 +14,11 @@ from quiclab.figures.theme import (
     NEUTRAL,
     PUBLISHED,
     SYMBOLS,
-    WIDTH,
     Layers,
     colours,
     legend_of_symbols,
     nothing_yet,
+    of_rows,
 )
 from quiclab.study import with_unit
 
@@ -99,8 +99,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     if len(sources) > 1:
         layers.append(legend_of_symbols(base, {source: SYMBOLS[source] for source in sources}))
     zero = base.mark_rule(color=NEUTRAL, opacity=0.5).encode(x=alt.X(datum=0)) if from_zero(data) else None
-    height = alt.Step(LANE * len(lanes) + BETWEEN)
-    return alt.layer(*([zero] if zero else []), *layers).properties(width=WIDTH, height=height)
+    return of_rows(alt.layer(*([zero] if zero else []), *layers), len(names), LANE * len(lanes) + BETWEEN)
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:

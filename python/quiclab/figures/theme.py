@@ -103,6 +103,11 @@ def nothing_yet(why: str = "None of these settings has been run yet.") -> Layers
     )
 
 
+def of_rows(chart: Layers, rows: int, step: int) -> Layers:
+    """Give a chart its size, `step` pixels a row; `usermeta` tells the page, which makes rows taller on a phone."""
+    return chart.properties(width=WIDTH, height=rows * step, usermeta={"row_height": step})
+
+
 def declaration(chart: alt.TopLevelMixin) -> dict[str, Any]:
     """Return the Vega-Lite specification of a chart, without a theme."""
     spec: dict[str, Any] = chart.to_dict()
