@@ -58,7 +58,7 @@ class Stored:
     """What figures read of an evaluation."""
 
     def __init__(
-        self, study: Study, runs: Mapping[Key, Sequence[float]], printed: Mapping[Key, float] | None = None
+        self, study: Study, runs: Mapping[Any, Sequence[float]], printed: Mapping[Any, float] | None = None
     ) -> None:
         self.study, self.runs, self.printed = study, runs, printed or {}
 

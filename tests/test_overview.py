@@ -141,7 +141,8 @@ def test_agreement_counts_decided_claims_of_which_the_tables_can_tell() -> None:
         ]
     )
     # ours: yes yes no no, theirs: yes yes no yes; p_o = 3/4, p_e = 1/2 * 3/4 + 1/2 * 1/4 = 1/2
-    assert (found.compared, found.agreed, found.kappa) == (4, 3, pytest.approx(0.5))
+    assert (found.compared, found.agreed) == (4, 3)
+    assert found.kappa == pytest.approx(0.5)
     assert (found.undecided, found.tested) == (1, 6)
 
 
