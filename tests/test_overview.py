@@ -66,7 +66,7 @@ FLAT = replace(
             "after a figure",
             "Bytes so far.",
             {"5 ms away": ("near", {}), "far": ("far", {})},
-            {"record.series_interval": "100 ms"},
+            {"record.series_interval": "10 ms"},
             draw,
         ),
     ),
@@ -200,7 +200,7 @@ def test_views_are_files_and_the_same_each_time(page: Path) -> None:
     first, second = (views.draw(find("tiny/flat")) for _ in range(2))
     assert [item.spec for item in first] == [item.spec for item in second]
     rows = first[0].spec["datasets"][first[0].spec["vconcat"][0]["data"]["name"]]
-    assert [row["x"] for row in rows[:3]] == [0.0, 0.1, 0.2]
+    assert [row["x"] for row in rows[:3]] == [0.0, 0.01, 0.02]
     assert rows[-1]["y"] > rows[0]["y"]
 
 
