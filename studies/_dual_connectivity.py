@@ -108,6 +108,11 @@ def tcp(control: str = "newreno") -> Callable[[Changes], Changes]:
     return replaced
 
 
+def within(label: str) -> str:
+    """Return the title of an axis as it stands inside a sentence; abbreviations stay as they are."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
 DEFAULT_BUFFER = Configuration("quic_default_buffer", "QUIC, default buffer", client(DEFAULT_BUFFER_BYTES))
 LARGE_BUFFER = Configuration("quic_large_buffer", "QUIC, large buffer", client(LARGE_BUFFER_BYTES))
 TCP = Configuration("tcp", "TCP", tcp(), engine="lab-tcp")

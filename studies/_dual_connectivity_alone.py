@@ -24,6 +24,7 @@ from _dual_connectivity import (
     loss,
     rates,
     split,
+    within,
 )
 from _dual_connectivity_model import estimate
 from quiclab.result import RunResult
@@ -154,7 +155,7 @@ def experiment(
         runs=10,
         table=table,
         figures=(
-            Figure(title=f"Throughput over the {factor.label.lower()}", source=figure, x=factor.name, caption=caption),
+            Figure(title=f"Throughput over the {within(factor.label)}", source=figure, x=factor.name, caption=caption),
         ),
         claims=(),
         assumptions=ASSUMPTIONS,

@@ -21,6 +21,7 @@ from _dual_connectivity import (
     describe,
     file_over,
     quic_flow,
+    within,
 )
 from _dual_connectivity_alone import (
     BANDWIDTH,
@@ -235,7 +236,7 @@ def experiment(
     """Return one of the experiments."""
     main, *further = metrics(rate)
     swept = () if factor is None else (factor,)
-    over = "" if factor is None else f" over the {factor.label.lower()}"
+    over = "" if factor is None else f" over the {within(factor.label)}"
     x = FLOW.name if factor is None else factor.name
     return Study(
         name=f"dual_connectivity/{name}",

@@ -86,8 +86,8 @@ class Shown(HTMLParser):
             self.texts.append(data)
 
 
-def browse(page: Path, profile: Path, *flags: str) -> tuple[Shown, list[str]]:
-    """Open a page; returns what it shows and what the console says."""
+def browse(page: Path, profile: Path, *flags: str, titles: list[str] | None = None) -> tuple[Shown, list[str]]:
+    """Open a page; returns what it shows and what the console says, and adds its title to `titles`."""
     assert BROWSER is not None
     done = subprocess.run(
         [BROWSER, *FLAGS, *flags, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
@@ -98,6 +98,8 @@ def browse(page: Path, profile: Path, *flags: str) -> tuple[Shown, list[str]]:
     )
     shown = Shown()
     shown.feed(done.stdout)
+    if titles is not None:
+        titles += re.findall(r"<title>(.*?)</title>", done.stdout)
     return shown, [line for line in done.stderr.splitlines() if re.search(r"CONSOLE", line)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +33,9 @@ from quiclab.evaluate import (
 from quiclab.registry import find_all, find_parts
 from quiclab.store import Store, write_parquet
 from quiclab.study import Study
+
+if TYPE_CHECKING:
+    from quiclab.report import Report
 
 app = typer.Typer(help="Published studies: run them and compare.", no_args_is_help=True)
 
@@ -186,13 +189,25 @@ def table_command(
 
 @app.command("report")
 def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
-    """Write the report of a study: one HTML file, and its figures as SVG and PNG."""
-    from quiclab.report import write_report  # noqa: PLC0415 - loads the chart library
+    """Write the report of a study: one HTML file, and its figures as SVG and PNG; of a group, an overview, too."""
+    from quiclab.overview import write_overview  # noqa: PLC0415 - loads the chart library
+    from quiclab.report import write_report  # noqa: PLC0415 - as above
 
     def action(study: Study) -> None:
-        print(write_report(Evaluation(study, out), study.default_engine))
+        written.append(write_report(Evaluation(study, out), study.default_engine))
+        print(written[-1].path)
 
-    for_each(find_all(name), action)
+    studies = find_all(name)
+    written: list[Report] = []
+    problem = None
+    try:
+        for_each(studies, action)
+    except QuiclabError as error:  # the overview says what there is, and the error what is missing
+        problem = error
+    if written and len(studies) > 1:
+        print(write_overview(name.strip("/"), studies, written, out))
+    if problem is not None:
+        raise problem
 
 
 @app.command("compare")

@@ -5,6 +5,7 @@ Files whose names start with `_` are parts of studies, which these import by nam
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import sys
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from quiclab.errors import QuiclabError, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from quiclab.study import Study
 
@@ -61,6 +62,15 @@ def part_files() -> list[Path]:
 def file_of(name: str) -> Path:
     """Return the file that defines a study."""
     return next(path for path in study_files() if any(study.name == name for study in _load(path)))
+
+
+def about(found: Sequence[Study]) -> list[str]:
+    """Return what the files of some studies say of themselves: the paragraphs of their docstrings."""
+    paragraphs = []
+    for path in dict.fromkeys(file_of(study.name) for study in found):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        paragraphs += [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+    return paragraphs
 
 
 def find(name: str) -> Study:

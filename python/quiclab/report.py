@@ -4,40 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import vl_convert
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from quiclab import fidelity, figures, stats
-from quiclab.claims import CONFIRMED_SHARE, REFUTED_SHARE, Verdict
+from quiclab import fidelity, figures, stats, views
+from quiclab.claims import CONFIRMED_SHARE, REFUTED_SHARE
 from quiclab.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row
 from quiclab.errors import QuiclabError
 from quiclab.evaluate import Evaluation
 from quiclab.native import build_id
+from quiclab.pages import VERDICT_WORDS, counts, environment, inline_json, responsive
 from quiclab.show import published_decimals
 from quiclab.store import write_atomically
-from quiclab.study import BASE, with_unit
+from quiclab.study import BASE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from quiclab.study import Study
+    from quiclab.study import Metric, Study
 
 BUNDLE = "window.vegaEmbed = vegaEmbed;"
-VERDICT_WORDS = {
-    Verdict.CONFIRMED: "confirmed",
-    Verdict.REFUTED: "refuted",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.NOT_TESTED: "not tested",
-    Verdict.BY_CONSTRUCTION: "by construction",
-}
-
+SMALL = 2.0
+"""Means below this are indices and shares, and have four decimals instead of two."""
+BESIDE_PANELS = 72
+"""Width of the vertical axis of panels with its title, and of the margins, in pixels."""
 _BOUNDS = {
     "resamples": stats.RESAMPLES,
     "confidence": stats.CONFIDENCE,
@@ -56,10 +52,39 @@ def digest_of_digests(digests: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
 
 
-def write_report(evaluation: Evaluation, engine: str) -> Path:
-    """Write `report.html` and the figures as SVG and PNG into the results directory; returns the report's path.
+@dataclass(frozen=True)
+class Report:
+    """A report that was written, with what an overview says of it.
 
-    The names of another engine than the study's default end in its name. Nothing is written before all is rendered.
+    Attributes
+    ----------
+    path
+        Where the page is.
+    study
+        What it is about.
+    figure
+        Vega-Lite specification of the first figure, without a theme; `None` if there is none.
+    claims
+        The claims as `verify --json` prints them, each with the word of its verdict.
+    fidelity
+        The fidelity of each series, with its name.
+    missing
+        Runs of the published settings that have not been made.
+    """
+
+    path: Path
+    study: Study
+    figure: Mapping[str, Any] | None
+    claims: Sequence[Mapping[str, Any]]
+    fidelity: Sequence[Mapping[str, Any]]
+    missing: int
+
+
+def write_report(evaluation: Evaluation, engine: str) -> Report:
+    """Write `report.html`, and figures and views as SVG and PNG, into the results directory.
+
+    The names of another engine than the study's default end in its name, and its report has no views. Nothing is
+    written before all is rendered.
 
     Raises
     ------
@@ -75,67 +100,101 @@ def write_report(evaluation: Evaluation, engine: str) -> Path:
         )
     ending = "" if engine == study.default_engine else f"_{engine}"
     specs = [figures.specification(evaluation, figure, engine) for figure in study.figures]
-    files = {f"report{ending}.html": render(evaluation, engine, specs).encode()}
-    for index, spec in enumerate(specs, start=1):
-        files[f"figure_{index}{ending}.svg"] = figures.to_svg(spec).encode()
-        files[f"figure_{index}{ending}.png"] = figures.to_png(spec)
+    drawn = [] if ending else views.draw(study)
+    shown = {f"figure_{index}{ending}": spec for index, spec in enumerate(specs, start=1)}
+    shown |= {f"view_{index}": item.spec for index, item in enumerate(drawn, start=1)}
+    pictures = {name: figures.to_svg(spec) for name, spec in shown.items()}
+    judged = evaluation.judgements(engine)
+    claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
+    fidelity = _fidelity(evaluation, engine)
+    page = (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            **_contents(evaluation, engine),
+            charts=[
+                _chart(figure.title, _sentences(figure.caption, figures.caption(evaluation, figure, engine)), spec, svg)
+                for figure, spec, svg in zip(study.figures, specs, pictures.values(), strict=False)
+            ],
+            views=[
+                _chart(item.view.title, f"{item.view.caption} {_as(item.view.source)}", item.spec, svg, of_runs=True)
+                for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
+            ],
+            fidelity=fidelity,
+            claims=claims,
+            counts=counts(claims),
+        )
+    )
+    files = {f"report{ending}.html": page.encode()}
+    files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
+    files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
     for name, content in files.items():
         write_atomically(evaluation.directory / name, content)
-    return evaluation.directory / f"report{ending}.html"
+    path = evaluation.directory / f"report{ending}.html"
+    return Report(path, study, specs[0] if specs else None, claims, fidelity, evaluation.missing(engine))
 
 
-def render(evaluation: Evaluation, engine: str, specs: Sequence[dict[str, Any]]) -> str:
-    """Return the report as HTML."""
-    environment = Environment(
-        loader=PackageLoader("quiclab", "templates"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "figures": _figures,
-        "signed": _signed,
-        "percent": _percent,
-        "share": _share,
-        "with_unit": with_unit,
-    }
+def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs: bool = False) -> dict[str, Any]:
+    """Return what the page needs of a chart."""
+    kind = " rows" if "usermeta" in spec else " panels" if "vconcat" in spec else ""
+    drawn = inline_json(responsive(spec))
+    return {"title": title, "caption": caption, "kind": kind, "spec": drawn, "svg": svg, "of_runs": of_runs}
+
+
+def _sentences(*texts: str) -> str:
+    return " ".join(filter(None, texts))
+
+
+def _as(source: str) -> str:
+    """Say which published figure a view stands beside; sources may begin with `after`."""
+    return f"Compare {source.removeprefix('after ')}."
+
+
+def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
+    """Return what the page says beside figures, fidelity and claims."""
     study = evaluation.study
-    charts = [
-        {
-            "figure": figure,
-            "spec": _inline_json(_responsive(spec)),
-            "svg": figures.to_svg(spec),
-            "from_zero": not figure.criterion
-            and figures.starts_at_zero(figures.figure_data(evaluation, figure, engine)),
-        }
-        for figure, spec in zip(study.figures, specs, strict=True)
-    ]
-    judgements = evaluation.judgements(engine)
     rows = compare_rows(evaluation, engine)
-    return environment.get_template("report.html.j2").render(
-        study=study,
-        engine=engine,
-        lane=study.engine(engine).lane_name,
-        facts=_facts(evaluation, engine),
-        commands=_commands(study, evaluation, engine),
-        seeds=_seeds(evaluation, engine),
-        charts=charts,
-        labels=study.labels,
-        groups=_groups(rows),
-        decimals=published_decimals(rows),
-        fidelity=_fidelity(evaluation, engine),
-        criteria=criteria_rows(evaluation, engine),
-        further=[(metric, compare_rows(evaluation, engine, metric.name)) for metric in study.further],
-        claims=[{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judgements],
-        counts=_counts([VERDICT_WORDS[item.verdict] for item in judgements]),
-        variants=_variants(evaluation),
-        missing=evaluation.missing(engine),
-        bounds=_BOUNDS,
-        light=_inline_json(figures.LIGHT | {"background": None}),
-        dark=_inline_json(figures.DARK),
-        bundle=vl_convert.javascript_bundle(BUNDLE),
-    )
+    return {
+        "study": study,
+        "engine": engine,
+        "facts": _facts(evaluation, engine),
+        "commands": _commands(study, evaluation, engine),
+        "seeds": _seeds(evaluation, engine),
+        "labels": study.labels,
+        "printed": any(row["published_n"] for row in rows),
+        "groups": _groups(rows),
+        "decimals": published_decimals(rows),
+        "digits": 4 if all((row["measured_mean"] or 0.0) < SMALL for row in rows) else 2,
+        "criteria": criteria_rows(evaluation, engine),
+        "further": [_further(evaluation, engine, metric) for metric in study.further],
+        "variants": _variants(evaluation),
+        "missing": evaluation.missing(engine),
+        "bounds": _BOUNDS,
+        "light": inline_json(figures.LIGHT | {"background": None}),
+        "dark": inline_json(figures.DARK),
+        "bundle": vl_convert.javascript_bundle(BUNDLE),
+        "beside_panels": BESIDE_PANELS,
+    }
+
+
+def _further(evaluation: Evaluation, engine: str, metric: Metric) -> dict[str, Any]:
+    """Return a further metric beside what was printed of it; where nothing was, what was measured."""
+    study = evaluation.study
+    rows = compare_rows(evaluation, engine, metric.name)
+    printed = bool(rows)
+    if not printed:
+        columns = study.columns
+        rows = [
+            {**dict(zip(columns, key, strict=True)), "measured_mean": summary.mean, "measured_std": summary.std}
+            for key, summary in evaluation.summaries(engine, metric=metric.name).items()
+        ]
+    if not metric.of:  # the same in all parts of a run
+        rows = [row for row in rows if all(row[part.column] == part.values[0] for part in study.parts)]
+    factors = [factor for factor in study.factors if metric.of or factor.changes is not None]
+    for row in rows:
+        values = [f"{row[factor.column]} {factor.unit}".strip() for factor in factors]
+        row["setting"] = ", ".join([study.labels[row["configuration"]], *values])
+    return {"metric": metric, "printed": printed, "rows": rows}
 
 
 def _fidelity(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
@@ -212,37 +271,3 @@ def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
         rows = [{"key": key, "variant": summary, "base": base[key]} for key, summary in means.items() if key in base]
         found.append({"variant": variant, "rows": rows})
     return found
-
-
-def _counts(words: Sequence[str]) -> list[tuple[str, int]]:
-    return [(word, words.count(word)) for word in VERDICT_WORDS.values() if word in words]
-
-
-def _responsive(spec: dict[str, Any]) -> dict[str, Any]:
-    """Let the chart take the width of the page."""
-    return {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
-
-
-def _inline_json(value: object) -> str:
-    """Write JSON that may stand in a script element."""
-    return json.dumps(value, ensure_ascii=False).replace("</", "<\\/").replace("<!--", "<\\!--")
-
-
-def _figures(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _signed(value: float | None, digits: int = 2) -> str:
-    if value is None or math.isnan(value):
-        return "–"
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if text.strip("+-0.") else text[1:]
-
-
-def _share(value: float) -> str:
-    """Write a share as percent, with the decimals it needs."""
-    return f"{100 * value:.10g} %"
-
-
-def _percent(value: float | None, digits: int = 1) -> str:
-    return "–" if value is None or math.isnan(value) else f"{_signed(100 * value, digits)} %"

@@ -11,6 +11,8 @@ import numpy as np
 from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -167,3 +169,36 @@ def bootstrap(
 def relative_difference(value: float, reference: float) -> float:
     """Return |value / reference - 1|."""
     return abs(value / reference - 1.0)
+
+
+def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """Return Cohen's kappa: the agreement of two judges, corrected for what chance alone would give.
+
+    kappa = (p_o - p_e) / (1 - p_e), where p_o is the share of cases on which both agree, and p_e the sum over both
+    words of the product of the shares with which either uses it. 1 is full agreement, 0 that of chance.
+
+    Parameters
+    ----------
+    first, second
+        What the judges say of the same n cases.
+
+    Returns
+    -------
+    float
+        NaN without cases, and where both judges only ever use the same word: chance agrees fully then, too.
+
+    References
+    ----------
+    J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20 (1), 1960.
+    """
+    if len(first) != len(second):
+        raise ValueError("both judges need the same cases")
+    n = len(first)
+    if not n:
+        return math.nan
+    agreed = sum(one == other for one, other in zip(first, second, strict=True))
+    yes = sum(first) * sum(second)
+    no = (n - sum(first)) * (n - sum(second))
+    # in integers: p_o = agreed / n, p_e = (yes + no) / n^2
+    chance = yes + no
+    return (agreed * n - chance) / (n * n - chance) if chance != n * n else math.nan

@@ -149,7 +149,7 @@ class Figure:
     Attributes
     ----------
     x
-        Short name of the factor.
+        Short name of the factor; empty where configurations stand beside one another.
     criterion
         Identity of a criterion: its settings are shown one below the other, with its limits, in place of a factor.
     pairs

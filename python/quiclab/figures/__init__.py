@@ -1,0 +1,68 @@
+"""Figures: one altair declaration gives SVG, PNG and the interactive chart of the report.
+
+| module | draws |
+| --- | --- |
+| `lines` | a metric over a factor that is a number: series published, measured and estimated |
+| `rows` | a metric of settings that have no order: one row a setting |
+| `criteria` | how far a criterion is met, setting by setting |
+| `panels` | lines over time, one panel below the other: for views of single runs |
+| `theme` | what they share: colours, symbols, light and dark, SVG and PNG |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quiclab.figures import criteria, lines, rows
+from quiclab.figures.criteria import agreement_data, pairs_data
+from quiclab.figures.points import figure_data, is_ordered, starts_at_zero
+from quiclab.figures.theme import COLOURS, DARK, LIGHT, NEUTRAL, SHIFT, THUMBNAIL, declaration, to_png, to_svg
+
+if TYPE_CHECKING:
+    from quiclab.evaluate import Evaluation
+    from quiclab.figures.theme import Layers
+    from quiclab.study import Figure
+
+__all__ = [
+    "COLOURS",
+    "DARK",
+    "LIGHT",
+    "NEUTRAL",
+    "SHIFT",
+    "THUMBNAIL",
+    "agreement_data",
+    "caption",
+    "chart",
+    "declaration",
+    "figure_data",
+    "pairs_data",
+    "specification",
+    "starts_at_zero",
+    "to_png",
+    "to_svg",
+]
+
+
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
+    """Declare a figure."""
+    if figure.pairs:
+        return criteria.pairs(evaluation, figure, engine)
+    if figure.criterion:
+        return criteria.agreement(evaluation, figure, engine)
+    if is_ordered(evaluation.study, figure):
+        return lines.chart(evaluation, figure, engine)
+    return rows.chart(evaluation, figure, engine)
+
+
+def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
+    """Return what the marks of a figure mean, in a few sentences."""
+    if figure.pairs or figure.criterion:
+        return criteria.caption(figure, engine)
+    if is_ordered(evaluation.study, figure):
+        return lines.caption(evaluation, figure, engine)
+    return rows.caption(evaluation, figure, engine)
+
+
+def specification(evaluation: Evaluation, figure: Figure, engine: str) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a figure, without a theme."""
+    return declaration(chart(evaluation, figure, engine))

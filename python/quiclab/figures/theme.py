@@ -1,0 +1,131 @@
+"""What all figures share: colours, symbols and their legends, the light and the dark scheme, SVG and PNG.
+
+The colours are three of Okabe and Ito's palette and two of their kind, lightened or darkened so that each has a
+contrast of at least 3:1 on white and on near black; they differ in lightness, too.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import altair as alt
+import vl_convert
+
+from quiclab.errors import QuiclabError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Layers: TypeAlias = "alt.LayerChart | alt.FacetChart"
+"""What layers become with a size: altair returns a union, although it stays a chart of layers."""
+
+COLOURS = ("#c8651b", "#2f80c3", "#2a9273", "#b0609a", "#8c7a1f")
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+PUBLISHED, MEASURED, MODEL = "published", "measured", "model"
+WIDTH = 680
+
+# pixels by which the two sources stand beside their common value, so that their error bars can be told apart
+SHIFT = 3.0
+# height of a setting in the figure of a criterion, in pixels
+STEP = 20
+# what the legend shows of a source, as filled outlines in a box from -1 to 1: dashes with a hollow square between them,
+# a line with a disc, dots
+SYMBOLS = {
+    PUBLISHED: "M-1,-.04H-.72V.04H-1ZM-.58,-.04H-.24V.04H-.58ZM.24,-.04H.58V.04H.24ZM.72,-.04H1V.04H.72Z"
+    "M-.24,-.24H.24V.24H-.24ZM-.16,-.16V.16H.16V-.16Z",
+    MEASURED: "M-1,-.06H1V.06H-1ZM-.24,0A.24,.24,0,1,1,.24,0A.24,.24,0,1,1,-.24,0Z",
+    MODEL: "M-1,-.05H-.9V.05H-1ZM-.76,-.05H-.66V.05H-.76ZM-.52,-.05H-.42V.05H-.52ZM-.28,-.05H-.18V.05H-.28Z"
+    "M-.04,-.05H.06V.05H-.04ZM.2,-.05H.3V.05H.2ZM.44,-.05H.54V.05H.44ZM.68,-.05H.78V.05H.68ZM.9,-.05H1V.05H.9Z",
+}
+NEUTRAL = "#808890"
+
+
+def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
+    """Return the Vega-Lite configuration of a colour scheme."""
+    axis = {"labelColor": text, "titleColor": text, "tickColor": grid, "domainColor": grid, "gridColor": grid}
+    return {
+        "background": background,
+        "font": FONT,
+        "axis": {**axis, "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridOpacity": 0.6},
+        "legend": {
+            "labelColor": text,
+            "titleColor": text,
+            "labelFontSize": 13,
+            "labelLimit": 260,
+            "columnPadding": 16,
+            "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 2}},
+        },
+        "title": {"color": text, "fontSize": 13, "fontWeight": "bold", "anchor": "start"},
+        "view": {"stroke": None},
+    }
+
+
+LIGHT = theme("#24292f", "#d4d8dd", "#ffffff")
+DARK = theme("#e6e8eb", "#3b4149", None)
+THUMBNAIL = theme("currentColor", "rgba(128, 136, 144, .4)", None) | {"padding": {"left": 12, "right": 12}}
+"""A small figure inside a page, in the colour of the text around it."""
+
+
+def colours(series: Sequence[str], *, lines: bool = False) -> alt.Color:
+    """Return the colour of each series, in their order; the legend shows squares, or strokes of bare lines."""
+    drawn: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
+    if lines:
+        drawn = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 250}
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolOpacity=1, **drawn)
+    return alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=list(series), range=[COLOURS[index % len(COLOURS)] for index in range(len(series))]),
+        legend=legend,
+    )
+
+
+def legend_of_symbols(base: alt.Chart, symbols: Mapping[str, str]) -> alt.Chart:
+    """Return a layer that draws nothing: it brings the legend that tells the values of `style` apart."""
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        direction="horizontal",
+        symbolSize=900,
+        symbolStrokeWidth=0,
+        symbolOpacity=1,
+    )
+    shape = alt.Shape("style:N", scale=alt.Scale(domain=list(symbols), range=list(symbols.values())), legend=legend)
+    layer: alt.Chart = base.mark_point(size=0, opacity=0, filled=True, color=NEUTRAL).encode(shape=shape)
+    return layer
+
+
+def nothing_yet(why: str = "None of these settings has been run yet.") -> Layers:
+    """Declare what stands for a figure that has nothing to show."""
+    text = alt.Chart({"values": [{"text": why}]})
+    return alt.layer(text.mark_text(align="left", x=0, color=NEUTRAL).encode(text="text:N")).properties(
+        width=WIDTH, height=40
+    )
+
+
+def of_rows(chart: Layers, rows: int, step: int) -> Layers:
+    """Give a chart its size, `step` pixels a row; `usermeta` tells the page, which makes rows taller on a phone."""
+    return chart.properties(width=WIDTH, height=rows * step, usermeta={"row_height": step})
+
+
+def declaration(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a chart, without a theme."""
+    spec: dict[str, Any] = chart.to_dict()
+    spec.pop("config", None)
+    return spec
+
+
+def to_svg(spec: Mapping[str, Any], config: Mapping[str, Any] = LIGHT) -> str:
+    """Render a specification as SVG."""
+    try:
+        return str(vl_convert.vegalite_to_svg(json.dumps(spec), config=dict(config)))
+    except ValueError as error:
+        raise QuiclabError(f"the figure cannot be drawn: {error}") from error
+
+
+def to_png(spec: Mapping[str, Any], config: Mapping[str, Any] = LIGHT, scale: float = 2.0) -> bytes:
+    """Render a specification as PNG with `scale` pixels a point."""
+    try:
+        return bytes(vl_convert.vegalite_to_png(json.dumps(spec), scale=scale, config=dict(config)))
+    except ValueError as error:
+        raise QuiclabError(f"the figure cannot be drawn: {error}") from error

@@ -1,0 +1,245 @@
+"""The overview of a group, the views of single runs, and the agreement of verdicts with the sources."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from quiclab import cli, views
+from quiclab.errors import QuiclabError
+from quiclab.overview import agreement
+from quiclab.registry import about, find, find_all
+from quiclab.stats import cohens_kappa
+from test_report_page import BROWSER, DARK, browse
+
+OTHER = '''"""A second file: small studies (of nobody).
+
+Its second
+paragraph.
+"""
+
+from dataclasses import replace
+
+from tiny import RATE
+
+from quiclab.claims import Claim
+from quiclab.study import Figure, Metric, Table, View
+
+
+def draw(results):
+    """Draw how much each run has delivered, over time."""
+    from quiclab.figures.panels import Panel, panels
+
+    def line(result):
+        rows = result.series.filter(
+            (result.series["element"] == "down1") & (result.series["metric"] == "sent_bytes")
+        )
+        return list(rows.select("time_s", "value").iter_rows())
+
+    return panels([Panel({"link 1": line(result)}, label, "Bytes") for label, result in results.items()], "Time [s]")
+
+
+FLAT = replace(
+    RATE,
+    name="tiny/flat",
+    title="Tiny: two distances",
+    factors=(),
+    engines=RATE.engines[:1],
+    variants=(),
+    unavailable=(),
+    table=Table("", "a figure"),
+    figures=(Figure("Goodput", "a figure", "", "Mean."),),
+    further=(Metric("packets", "Packets", "", lambda result: 7.0),),
+    claims=(
+        Claim("FL-1", "§1", "It is slow.", lambda t: t("near") < 0, explanation="It is <fast>: nothing slows it."),
+        Claim("FL-2", "§2", "It is polite.", reason="not available yet"),
+    ),
+    views=(
+        View(
+            "What arrives",
+            "after a figure",
+            "Bytes so far.",
+            {"5 ms away": ("near", {}), "far": ("far", {})},
+            {"record.series_interval": "10 ms"},
+            draw,
+        ),
+    ),
+)
+STUDIES = (FLAT, replace(RATE, name="tiny/never", title="Tiny: never run"))
+'''
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A laboratory with three small studies, of which two have results."""
+    home = tmp_path_factory.mktemp("lab")
+    shutil.copytree(ROOT / "tests" / "data" / "tiny", home, dirs_exist_ok=True)
+    (home / "studies" / "other.py").write_text(OTHER, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUICLAB_STUDIES", str(home / "studies"))
+        for name, runs in (("tiny/rate", "2"), ("tiny/flat", "5")):
+            arguments = ["study", "run", name, "--runs", runs, "--engines", "quinn", "--out", str(home / "results")]
+            assert cli.invoke(arguments) == 0
+    return home
+
+
+@pytest.fixture(autouse=True)
+def studies(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUICLAB_STUDIES", str(lab / "studies"))
+
+
+@pytest.fixture
+def page(lab: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The overview, written again."""
+    assert cli.invoke(["study", "report", "tiny", "--out", str(lab / "results")]) == 1
+    captured = capsys.readouterr()
+    *pages, last = map(Path, captured.out.splitlines())
+    assert last == lab / "results" / "tiny" / "index.html"
+    assert [path.parent.name for path in pages] == ["flat", "rate"]
+    errors = [line for line in captured.err.splitlines() if line.startswith("quiclab:")]
+    assert len(errors) == 1
+    assert "1 of 3 studies failed: tiny/never: there are no results" in errors[0]
+    return last
+
+
+def test_kappa_by_hand() -> None:
+    # 20 times both yes, 5 and 10 times one of them, 15 times both no: p_o = 35/50; the first says yes 25, the second
+    # 30 times: p_e = 0.5 * 0.6 + 0.5 * 0.4 = 0.5; (0.7 - 0.5) / (1 - 0.5) = 0.4
+    first = [True] * 25 + [False] * 25
+    second = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
+    assert cohens_kappa(first, second) == pytest.approx(0.4)
+    assert cohens_kappa([True, False], [True, False]) == 1.0
+    assert cohens_kappa([True, False], [False, True]) == -1.0
+    assert cohens_kappa([True, True, False, False], [True, False, True, False]) == 0.0
+    # chance agrees fully, or there is nothing to agree on
+    assert math.isnan(cohens_kappa([True, True], [True, True]))
+    assert math.isnan(cohens_kappa([], []))
+    with pytest.raises(ValueError, match="same cases"):
+        cohens_kappa([True], [])
+
+
+def test_agreement_counts_decided_claims_of_which_the_tables_can_tell() -> None:
+    def claim(verdict: str, on_published: bool | None) -> dict[str, object]:
+        return {"verdict": verdict, "on_published": on_published}
+
+    found = agreement(
+        [
+            claim("confirmed", True),
+            claim("confirmed", True),
+            claim("refuted", False),
+            claim("refuted", True),
+            claim("refuted", None),
+            claim("undecided", True),
+            claim("by_construction", True),
+            claim("not_tested", False),
+        ]
+    )
+    # ours: yes yes no no, theirs: yes yes no yes; p_o = 3/4, p_e = 1/2 * 3/4 + 1/2 * 1/4 = 1/2
+    assert (found.compared, found.agreed) == (4, 3)
+    assert found.kappa == pytest.approx(0.5)
+    assert (found.undecided, found.tested) == (1, 6)
+
+
+def test_paragraphs_of_the_files() -> None:
+    [first, second, third] = about(find_all("tiny"))
+    assert first.startswith("A second file: small studies")
+    assert second == "Its second paragraph."
+    assert third.startswith("A study small enough")
+
+
+def test_overview_has_cards_claims_and_what_is_missing(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>A second file: small studies</h1>" in text
+    assert "<strong>Not run yet:</strong> 1 of 3 experiments: never." in text
+    for link in ("flat/report.html", "rate/report.html"):
+        assert f'href="{link}"' in text
+        assert (page.parent / link).is_file()
+    assert text.count('<li class="card">') == 2
+    assert text.count("<svg") == 2
+    assert "Figure only: no numbers were printed (a figure)." in text
+    assert re.findall(r'<article class="claim \w+" id="([\w-]+)"', text) == [
+        "FL-1",
+        "FL-2",
+        "TI-1",
+        "TI-2",
+        "TI-3",
+    ]
+    assert "It is &lt;fast&gt;: nothing slows it." in text
+    assert '<dt>claims</dt><dd>5: <span class="verdict refuted">1 refuted</span>' in text
+    # TI-2 fails on the printed means
+    contradictions = text.split('id="contradictions"')[1].split("</section>")[0]
+    assert re.findall(r'href="#([\w-]+)"', contradictions) == ["TI-2"]
+
+
+def test_one_study_has_no_overview(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["study", "report", "tiny/flat", "--out", str(lab / "results")]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(lab / "results" / "tiny" / "flat" / "report.html")]
+
+
+def test_page_of_a_study_without_factor_and_numbers(page: Path) -> None:
+    text = (page.parent / "flat" / "report.html").read_text(encoding="utf-8")
+    assert '<th scope="col">Published</th>' not in text
+    assert "published (" not in text.split("<script>")[0]
+    assert "No numbers were printed for this figure (a figure); all points are ours." in text
+    assert "<strong>Explanation.</strong> It is &lt;fast&gt;: nothing slows it." in text
+    assert "<td>7.000 ± 0.000</td>" in text  # the further metric, of which nothing was printed either
+    assert '<h2 id="views">Inside single runs</h2>' in text
+    assert "<strong>What arrives.</strong> Bytes so far. Compare a figure." in text
+
+
+def test_views_are_files_and_the_same_each_time(page: Path) -> None:
+    assert (page.parent / "flat" / "view_1.png").read_bytes().startswith(b"\x89PNG")
+    svg = (page.parent / "flat" / "view_1.svg").read_text(encoding="utf-8")
+    assert all(f">{text}<" in svg for text in ("5 ms away", "far", "Time [s]", "Bytes", "link 1"))
+    first, second = (views.draw(find("tiny/flat")) for _ in range(2))
+    assert [item.spec for item in first] == [item.spec for item in second]
+    rows = first[0].spec["datasets"][first[0].spec["vconcat"][0]["data"]["name"]]
+    assert [row["x"] for row in rows[:3]] == [0.0, 0.01, 0.02]
+    assert rows[-1]["y"] > rows[0]["y"]
+
+
+def test_a_view_of_a_setting_that_is_not_there_says_so() -> None:
+    study = find("tiny/flat")
+    wrong = replace(study, views=(replace(study.views[0], shown={"moon": ("moon", {"rate": 5})}),))
+    with pytest.raises(QuiclabError, match=r"the view `What arrives` of tiny/flat .* does not have: moon, rate=5"):
+        views.draw(wrong)
+
+
+def test_views_say_how_far_they_are_when_they_take_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    views.draw(find("tiny/flat"))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(views, "QUIET_S", -1.0)
+    views.draw(find("tiny/flat"))
+    assert capsys.readouterr().err.splitlines() == [
+        "tiny/flat: views: 1 of 2 runs made again",
+        "tiny/flat: views: 2 of 2 runs made again",
+    ]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)")
+@pytest.mark.parametrize("flags", [(), (DARK, "--window-size=500,900")])
+def test_pages_in_a_browser(flags: tuple[str, ...], page: Path, tmp_path: Path) -> None:
+    """No complaints, panels are drawn, and the buttons choose claims."""
+    shown, console = browse(page.parent / "flat" / "report.html", tmp_path / "profile", *flags)
+    assert console == []
+    assert len(shown.charts) == 1
+    probe = tmp_path / "probe.html"
+    script = (
+        "<script>document.querySelector('[data-show=not_tested]').click(); document.title = "
+        "[...document.querySelectorAll('.claim')].filter(claim => claim.offsetParent).map(claim => claim.id).join(' ') "
+        "+ '; ' + document.getElementById('shown').textContent + '; ' "
+        "+ (document.documentElement.scrollWidth <= innerWidth);</script></body>"
+    )
+    probe.write_text(page.read_text(encoding="utf-8").replace("</body>", script), encoding="utf-8")
+    titles: list[str] = []
+    shown, console = browse(probe, tmp_path / "profile", *flags, titles=titles)
+    assert console == []
+    assert titles == ["FL-2 TI-3; 2 of 5 claims; true"]
