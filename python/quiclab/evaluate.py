@@ -216,7 +216,7 @@ class Evaluation:
     def comparisons(self, engine: str, metric: str = "") -> list[Comparison]:
         """Return the settings, each with what was published and what was measured there (n = 0 where nothing was).
 
-        Of further metrics, settings without a published value are left out.
+        Of further metrics, and where another engine is the reference, settings without its value are left out.
         """
         measured = self.summaries(engine, metric=metric)
         nothing = summarise([])
@@ -226,7 +226,7 @@ class Evaluation:
         return [
             Comparison(published.get(key) or PublishedRow({}, key, nothing), measured.get(key, nothing))
             for key in keys
-            if key in published or not metric
+            if key in published or not (metric or self.study.table.engine)
         ]
 
     def criteria(self, engine: str) -> list[Assessment]:
@@ -293,7 +293,10 @@ class Evaluation:
                     variant if not name or variant in variants else BASE,
                     metric,
                 )
-            except QuiclabError:  # no results of that study: nothing was measured
+            except QuiclabError:
+                if not name:
+                    raise
+                # no results of that study: nothing was measured
                 return Grid({factor.name: factor.values for factor in find(name).factors}, (), {})
 
         return Resamples(cache(grid))
