@@ -190,11 +190,16 @@ def published(file: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
         for row in rows:
             totals[row[column]] = totals.get(row[column], 0.0) + float(row["throughput_mbps_mean"])
         return [
-            {**row, "share_percent_mean": str(100 * float(row["throughput_mbps_mean"]) / totals[row[column]])}
+            {**row, **{f"share_percent_{end}": percent(row, end, totals[row[column]]) for end in ("mean", "std")}}
             for row in rows
         ]
 
     return read
+
+
+def percent(row: Mapping[str, str], end: str, total_mbps: float) -> str:
+    """Write mean or deviation of a flow's throughput as a part of the total of the means."""
+    return str(100 * float(row[f"throughput_mbps_{end}"]) / total_mbps)
 
 
 def shares_within(identity: str, study: Study) -> Study:
