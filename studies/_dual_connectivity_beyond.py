@@ -104,7 +104,7 @@ def in_order(mean_ms: float) -> dict[str, object]:
 
 UP2 = {"rate": "20 Mbit/s", "overhead_per_packet": "14 B", "delay": in_order(10.0)}
 """Multipath QUIC acknowledges on each path: its second path needs an uplink of its own."""
-TRACE = {"kind": "trace", "file": str(FILE), "format": "csv", "at_end": "loop"}
+TRACE = {"kind": "trace", "file": FILE, "format": "csv", "at_end": "loop"}
 NETWORKS: Mapping[str, Network] = {
     "20 + 20 Mbit/s": Network(),
     "30 + 10 Mbit/s": Network(apart(3.0, 40.0)),

@@ -6,20 +6,20 @@ from dataclasses import replace
 from _dual_connectivity import CONFIGURATIONS, PAPER, THESIS
 from _dual_connectivity_alone import ALONE
 from _dual_connectivity_ngtcp2 import CONFIGURATIONS as NGTCP2
-from quiclab.registry import root
 from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Table
 from quiclab.traces import installed
 
 NAMES = ("batch_size", "share", "delay_ratio_low", "delay_ratio_high", "loss", "loss_duplicated")
 INSTALLED = installed("lte")
 SYNTHETIC = INSTALLED is None
-FILE = INSTALLED or root() / "scenarios/traces/synthetic_lte.csv"
+FILE = "traces/synthetic_lte.csv" if INSTALLED is None else str(INSTALLED)
+"""As the scenario names it: the synthetic one lies beside it."""
 MARK = "synthetic LTE trace" if SYNTHETIC else "LTE trace"
 
 
 def over_trace(configuration: Configuration) -> Configuration:
     """Give both downlinks the rate of the trace, from its start on, again and again."""
-    rate = {"kind": "trace", "file": str(FILE), "format": "csv", "at_end": "loop"}
+    rate = {"kind": "trace", "file": FILE, "format": "csv", "at_end": "loop"}
 
     def traced(changes: Changes) -> Changes:
         given = configuration.changes

@@ -34,6 +34,8 @@ def main() -> None:
     print("| links | default alone | best choice | alone | gain | bearer's flow beside others | both others |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for network in alone.study.factors[0].values:
+        if any((name, network) not in throughput for name in names):
+            continue  # not run
         default = throughput[PUBLISHED, network]
         best = max(names, key=lambda name, at=network: throughput[name, at].mean)
         found = throughput[best, network]
