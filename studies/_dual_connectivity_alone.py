@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from _dual_connectivity import (
     ASSUMPTIONS,
@@ -102,6 +103,11 @@ def bearer(mode: str) -> dict[str, object]:
     }
 
 
+def described(**constants: str | int) -> Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]]:
+    """Return the columns of a setting, with those that an experiment has in all of its rows."""
+    return lambda scenario, labels: {**describe(scenario, labels), **constants}
+
+
 def estimated(name: str) -> Callable[[str, Mapping[str, Value]], float | None]:
     """Return the analytical estimate of an experiment, from configuration and value of its factor by column."""
 
@@ -138,6 +144,7 @@ def experiment(
     further: tuple[Metric, ...] = (),
     variants: tuple[Variant, ...] = (),
     kernel: tuple[Engine, ...] = (),
+    **constants: str | int,
 ) -> Study:
     """Return one of the experiments."""
     return Study(
@@ -161,7 +168,7 @@ def experiment(
         assumptions=ASSUMPTIONS,
         variants=(*VARIANTS, *variants),
         limits=LIMITS,
-        describe=describe,
+        describe=described(**constants),
         model=Model("model", "docs/studies/dual_connectivity_model.md", estimated(name)),
     )
 
@@ -253,6 +260,7 @@ ALONE = (
         table("5.5", "5_05_bandwidth_ratio", split_mode="fixed_1_to_1"),
         f"{THESIS}, Fig. 5.11a; {PAPER}, Fig. 7b",
         BARS + "100 MB, 40 Mbit/s together, even split, batches of 100.",
+        split_mode="fixed_1_to_1",
     ),
     experiment(
         "bandwidth_ratio_matched",
@@ -263,6 +271,7 @@ ALONE = (
         f"{THESIS}, Fig. 5.11b",
         BARS + "100 MB, 40 Mbit/s together, split by rate, batches of 100.",
         variants=(EXACT_SPLIT,),
+        split_mode="matched_to_bandwidth",
     ),
     experiment(
         "delay_ratio_low",
@@ -272,6 +281,7 @@ ALONE = (
         table("5.6", "5_06_delay_ratio", delay_sum_ms="20"),
         f"{THESIS}, Fig. 5.12a",
         BARS + DEFAULT_POINT + ".",
+        delay_sum_ms=20,
     ),
     experiment(
         "delay_ratio_high",
@@ -282,6 +292,7 @@ ALONE = (
         f"{THESIS}, Fig. 5.12b",
         BARS + DEFAULT_POINT + ".",
         kernel=(LINUX,),
+        delay_sum_ms=200,
     ),
     experiment(
         "loss",

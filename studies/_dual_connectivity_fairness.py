@@ -237,8 +237,9 @@ def experiment(
     changes: Callable[[str], Changes] = three,
     engines: tuple[Engine, ...] = (Engine("lab-quic"), Engine("quinn", runs=3), Engine("noq", runs=3)),
     variants: tuple[Variant, ...] = (),
+    **constants: str | int,
 ) -> Study:
-    """Return one of the experiments."""
+    """Return one of the experiments; `constants` are columns of all of its rows."""
     main, *further = metrics(rate)
     swept = () if factor is None else (factor,)
     over = "" if factor is None else f" over the {within(factor.label)}"
@@ -278,7 +279,7 @@ def experiment(
         assumptions=FAIRNESS_ASSUMPTIONS,
         variants=(*VARIANTS, *FAIRNESS_VARIANTS, *variants),
         limits=LIMITS,
-        describe=describe_run,
+        describe=lambda scenario, labels: {**describe_run(scenario, labels), **constants},
         scored="share_percent",
     )
 
@@ -386,6 +387,7 @@ FAIRNESS = (
         BANDWIDTH,
         Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
+        split_mode="fixed_1_to_1",
     ),
     experiment(
         "fairness_bandwidth_ratio_matched",
@@ -395,6 +397,7 @@ FAIRNESS = (
         Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
         variants=(EXACT_SPLIT,),
+        split_mode="matched_to_bandwidth",
     ),
     experiment(
         "fairness_delay_ratio_low",
@@ -403,6 +406,7 @@ FAIRNESS = (
         DELAY_LOW,
         Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
+        delay_sum_ms=20,
     ),
     experiment(
         "fairness_delay_ratio_high",
@@ -411,6 +415,7 @@ FAIRNESS = (
         DELAY_HIGH,
         Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
+        delay_sum_ms=200,
     ),
     experiment(
         "fairness_loss",

@@ -44,6 +44,8 @@ OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one 
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
+MOST_REASONS = 3
+"""Studies of a group whose reasons an error names; the others are counted."""
 
 
 @app.command("list")
@@ -312,7 +314,9 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
                 raise
             failed.append((study.name, error))
     if failed:
-        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed)
+        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MOST_REASONS])
+        if len(failed) > MOST_REASONS:
+            reasons += f"; and {len(failed) - MOST_REASONS} more"
         wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
         raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
 
@@ -341,11 +345,14 @@ def with_names(
             return False
         return True
 
-    chosen = [study for study in studies if has(study)] or studies
+    chosen = [study for study in studies if has(study)]
+    if not chosen and len(studies) > 1:
+        names = dict.fromkeys(name for study in studies for name in read(study, "all"))
+        raise RequestError(f"the group has no {kind} `{choice}`; its studies have {', '.join(names) or 'none'}")
     for study in studies:
-        if study not in chosen:
+        if chosen and study not in chosen:
             print(f"{study.name}: left out, has no {kind} {choice}", file=sys.stderr)
-    return chosen
+    return chosen or studies
 
 
 def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
