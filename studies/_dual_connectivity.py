@@ -90,8 +90,8 @@ def kernel_flow(stack: str, control: str) -> dict[str, object]:
     end: dict[str, object] = {"tcp": {"mss": "1280 B"}} if stack == "linux" else {}
     workload = {"kind": "download", "size": "100 MB", **({"request": "100 B"} if stack == "linux" else {})}
     sender = {**end, "congestion_control": control}
-    flow = {"stack": stack, "down": ["proxies", "dc"], "up": ["up1"], "sender": sender, "workload": workload}
-    return {**flow, "receiver": end} if end else flow
+    flow: dict[str, object] = {"stack": stack, "down": ["proxies", "dc"], "up": ["up1"], "workload": workload}
+    return {**flow, "sender": sender, **({"receiver": end} if end else {})}
 
 
 def tcp(control: str = "newreno") -> Callable[[Changes], Changes]:

@@ -320,7 +320,8 @@ def windowed_jfi(result: RunResult, window_s: int) -> float:
 def time_below(result: RunResult) -> float:
     """Share of the seconds in which the bearer's flow has less than a third of the total."""
     seconds = list(zip(*rates_by_second(result), strict=True))
-    return sum(second[0] < math.fsum(second) / len(second) for second in seconds) / len(seconds)
+    below = [second[0] < math.fsum(second) / len(second) for second in seconds]
+    return below.count(True) / len(below)
 
 
 def watched(study: Study) -> Study:

@@ -136,13 +136,14 @@ def test_parts_of_the_same_runs_are_resampled_together() -> None:
     values: dict[Key, list[float]] = {("a", 1): [1.0, 2.0, 3.0, 7.0, 9.0], ("a", 2): [9.0, 8.0, 7.0, 3.0, 1.0]}
     together = Grid(FACTORS, ("a",), values, dict.fromkeys(values, "the same runs"))
     apart = Grid(FACTORS, ("a",), values)
-    shares = [
-        judge(claim, Resamples(lambda study, metric, grid=grid: grid, 400), NOTHING).share_true  # noqa: ARG005
-        for grid in (together, apart)
-    ]
-    assert shares[0] == 1.0
-    assert shares[1] is not None
-    assert shares[1] < 0.5
+
+    def share(grid: Grid) -> float | None:
+        return judge(claim, Resamples(lambda study, metric: grid, 400), NOTHING).share_true  # noqa: ARG005
+
+    assert share(together) == 1.0
+    alone = share(apart)
+    assert alone is not None
+    assert alone < 0.5
 
 
 def test_a_predicate_reads_other_studies_metrics_and_deviations() -> None:
@@ -150,7 +151,10 @@ def test_a_predicate_reads_other_studies_metrics_and_deviations() -> None:
         other = sample.of("other", "delay_ms")
         return other("b", x=1) > sample("a", x=1) and sample.of(statistic="std")("a", x=1) > 0
 
-    grids = {("", ""): {("a", 1): [1.0, 2.0]}, ("other", "delay_ms"): {("b", 1): [5.0] * 7}}
+    grids: dict[tuple[str, str], dict[Key, list[float]]] = {
+        ("", ""): {("a", 1): [1.0, 2.0]},
+        ("other", "delay_ms"): {("b", 1): [5.0] * 7},
+    }
     read = Resamples(lambda study, metric: Grid(FACTORS, ("a", "b"), grids[study, metric]), 200)
     found = judge(Claim("T-8", "test", "", check), read, NOTHING)
     assert found.least_runs == 2
