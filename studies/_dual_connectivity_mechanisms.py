@@ -29,7 +29,7 @@ from _dual_connectivity import (
     tcp_flow,
     without_jitter,
 )
-from _dual_connectivity_alone import DROPS, EXPIRIES, THROUGHPUT
+from _dual_connectivity_alone import BATCH, DROPS, EXPIRIES, THROUGHPUT
 from _dual_connectivity_fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
@@ -428,6 +428,42 @@ PAIRS = Study(
     assumptions=FAIRNESS_ASSUMPTIONS,
     limits=LIMITS,
     kept_series=("sent_bytes",),
+)
+
+
+def without_pacer(changes: Changes) -> Changes:
+    """Take the pacer from the sender of the large buffer."""
+    merged = {**changes, **client(LARGE_BUFFER_BYTES)}
+    flow: Any = merged["flows.dc"]
+    return {**merged, "flows.dc": {**flow, "sender": {**flow["sender"], "pacing": {"kind": "none"}}}}
+
+
+PACER_OFF = Study(
+    name="dual_connectivity/pacer_off",
+    title="Dual Connectivity: without the pacer",
+    abstract="The batch size with and without aioquic's pacer. Published in prose only: some experiments were repeated "
+    "without it.",
+    source=SOURCE,
+    scenario=SCENARIO,
+    configurations=(LARGE_BUFFER, Configuration("pacer_off", "QUIC, large buffer, no pacer", without_pacer)),
+    factors=(BATCH,),
+    metric=THROUGHPUT,
+    further=(EXPIRIES,),
+    engines=ENGINES[:1],
+    engine_changes=alone,
+    runs=10,
+    table=Table("", f"{THESIS}, prose"),
+    figures=(
+        Figure(
+            title="Throughput with and without the pacer",
+            source=f"{THESIS}, prose",
+            x="batch",
+            caption="Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
+        ),
+    ),
+    claims=(),
+    assumptions=ASSUMPTIONS,
+    limits=LIMITS,
 )
 
 MECHANISMS = (PDCP, PROXY, REORDERING, UTILISATION)

@@ -37,7 +37,7 @@ def test_names_are_the_agreed_ones() -> None:
         *("pdcp", "proxy", "reordering", "utilisation"),
         *alone,
         *("fairness_default", *(f"fairness_{name}" for name in alone[1:])),
-        *("pairs", "ngtcp2_default", *(f"ngtcp2_{name}" for name in alone)),
+        *("pairs", "pacer_off", "ngtcp2_default", *(f"ngtcp2_{name}" for name in alone)),
         *(f"ngtcp2_fairness_{name}" for name in ("batch_size", "share", "delay_ratio_high")),
         *(f"lte_{name}" for name in ("batch_size", "share", "delay_ratio_low", "delay_ratio_high")),
         *("lte_loss", "lte_loss_duplicated"),
