@@ -111,7 +111,7 @@ fn in_sequence_leaves_at_once_and_a_filled_hole_releases_a_burst() {
     assert_eq!(bench.receiver.next_wake(), Some(at(201)));
     let mut sample = Metrics::default();
     bench.receiver.sample(at(2), &mut sample);
-    assert_eq!(sample.0, [("buffered_packets", 2.0), ("reordering_timer_ms", 200.0)]);
+    assert_eq!(sample.0, [("buffered_packets", 2.0), ("sent_bytes", 1308.0), ("reordering_timer_ms", 200.0)]);
     assert_eq!(bench.receive_on(0, at(5), 1), [1, 2, 3]);
     assert_eq!(bench.receiver.next_wake(), None);
     for (name, value) in [
