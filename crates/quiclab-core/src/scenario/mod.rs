@@ -15,6 +15,7 @@ mod resolve;
 mod shorthand;
 mod transport;
 mod tree;
+mod tunnel;
 mod validate;
 mod wiring;
 
@@ -40,7 +41,8 @@ pub use transport::{
     CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection,
     TcpMetrics, TcpOptions, Tls, TlsVersion,
 };
-pub use validate::StackProblem;
+pub use tunnel::{CarrierKind, LeaveRule, Pipeline, Tunnel};
+pub use validate::{DEFAULT_DATAGRAM, StackProblem};
 pub use wiring::{Ports, ResolvedWire};
 
 use crate::time::Duration;
@@ -81,6 +83,9 @@ pub struct Scenario {
     /// Taps by name: they record the packets that pass; name them in a route like a link.
     #[serde(default)]
     pub taps: BTreeMap<String, Tap>,
+    /// Tunnels by name; name them in a route like a bearer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tunnels: BTreeMap<String, Tunnel>,
     /// Plugins by name; flows name them, or built-in ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plugins: BTreeMap<String, Plugin>,

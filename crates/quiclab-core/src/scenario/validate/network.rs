@@ -5,7 +5,7 @@ use super::super::graph::Graph;
 use super::super::network::ShapedRate;
 use super::super::{
     Bearer, Delay, Distribution, EndpointConfig, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd,
-    TraceFormat, Workload,
+    TraceFormat, Tunnel, Workload,
 };
 use super::{Check, ensure, field, integer_fits, positive_rate, positive_size, positive_time, quoted};
 use crate::endpoint::Role;
@@ -70,7 +70,7 @@ fn check_shaped(path: &FieldPath, rate: &ShapedRate) -> Check {
     }
 }
 
-fn check_queue(path: &FieldPath, queue: &Queue) -> Check {
+pub(super) fn check_queue(path: &FieldPath, queue: &Queue) -> Check {
     let Queue::DropTail { packets, bytes, time } = queue;
     ensure(packets.is_some() || bytes.is_some() || time.is_some(), || {
         let value = "{ kind = \"drop_tail\" }";
@@ -140,7 +140,7 @@ pub(super) fn check_host(path: &FieldPath, host: &Host) -> Check {
 /// Refuses parts of the network that no packet can pass: most often the name is mistyped.
 pub(super) fn check_used(scenario: &Scenario) -> Check {
     let graph = Graph::new(scenario);
-    let ways = (0..scenario.flows.len() as u32)
+    let ways = (0..scenario.flow_names().count() as u32)
         .flat_map(|flow| [Direction::Down, Direction::Up].map(|direction| (FlowId(flow), direction)));
     let passed: BTreeSet<String> =
         ways.filter_map(|(flow, direction)| graph.passed(flow, direction).ok()).flatten().collect();
@@ -149,6 +149,11 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
         ("bearers", scenario.bearers.keys().map(|name| (name, Scenario::bearer_sender(name))).collect()),
         ("taps", scenario.taps.keys().map(|name| (name, name.clone())).collect()),
     ];
+    for name in scenario.tunnels.keys() {
+        ensure(scenario.flows.values().any(|flow| Tunnel::is_passed(name, flow)), || {
+            ScenarioError::about(field(["tunnels", name]), "no flow passes it", "a name in the route of a flow")
+        })?;
+    }
     for (group, members) in groups {
         if let Some((name, _)) = members.into_iter().find(|(_, element)| !passed.contains(element)) {
             let allowed = "a name in the route of a flow, in a bearer or in a wire";

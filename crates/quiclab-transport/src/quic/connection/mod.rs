@@ -6,6 +6,7 @@
 //! | `acknowledge` | ACK frames: RTT, losses, congestion |
 //! | `send` | what the next datagram is, and whether it may leave |
 //! | `assemble` | the frames of a packet |
+//! | `carry` | what the carrier of a tunnel asks and does |
 //! | `timers` | loss detection, probes, pacing, delayed acknowledgements, idling |
 //!
 //! | | RFC 9000, 9001, 9002 | here |
@@ -19,6 +20,7 @@
 
 mod acknowledge;
 mod assemble;
+mod carry;
 mod receive;
 mod send;
 mod timers;
@@ -129,6 +131,10 @@ pub(super) struct Connection {
     path_responses: Vec<usize>,
     path_challenges: Vec<usize>,
     datagrams: VecDeque<QueuedDatagram>,
+    /// The only path that DATAGRAM frames take: that of the tunnel's choice; `None`: any.
+    datagram_path: Option<usize>,
+    /// More datagrams wait outside, for room on some path.
+    backlogged: bool,
     arrived_datagrams: VecDeque<QueuedDatagram>,
     dropped_datagrams: u64,
     /// A client's address is validated (RFC 9000 section 8.1); clients count servers as validated, gQUIC has no
@@ -205,6 +211,8 @@ impl Connection {
             path_responses: Vec::new(),
             path_challenges: Vec::new(),
             datagrams: VecDeque::new(),
+            datagram_path: None,
+            backlogged: false,
             arrived_datagrams: VecDeque::new(),
             dropped_datagrams: 0,
             // a server of gQUIC rejects with certificates only what is short enough
