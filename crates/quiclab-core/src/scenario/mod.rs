@@ -9,6 +9,7 @@ mod graph;
 mod host;
 mod load;
 mod network;
+mod path_scheduler;
 mod plugin;
 mod quic;
 mod resolve;
@@ -33,10 +34,9 @@ pub use load::Document;
 pub use network::{
     Delay, Distribution, Feedback, Link, Loss, Queue, Rate, ShapedRate, TraceEnd, TraceFormat,
 };
+pub use path_scheduler::PathSchedulerKind;
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
-pub use quic::{
-    Acknowledgement, FlowControl, PathSchedulerKind, QuicOptions, QuicVersion, RttVariation, StreamScheduler,
-};
+pub use quic::{Acknowledgement, FlowControl, QuicOptions, QuicVersion, RttVariation, StreamScheduler};
 pub use transport::{
     CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection,
     TcpMetrics, TcpOptions, Tls, TlsVersion,

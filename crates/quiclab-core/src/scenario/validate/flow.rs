@@ -5,7 +5,8 @@ use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::{EndpointConfig, Flow, Workload};
 use super::super::plugin::{Applied, apply};
 use super::{
-    Check, StackProblem, endpoint, ensure, plugin, positive_rate, positive_size, positive_time, quoted,
+    Check, StackProblem, endpoint, ensure, path_scheduler, plugin, positive_rate, positive_size,
+    positive_time, quoted,
 };
 use crate::endpoint::Role;
 use crate::stack::{StackAbilities, StackProtocol};
@@ -27,6 +28,10 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
         let applied = apply(scenario, path, flow, role)?;
         endpoint::check(&path.child(name), &applied.config, scenario)
             .map_err(|error| applied.blame(path, error))?;
+        if let Some(kind) = applied.config.quic.as_ref().and_then(|quic| quic.path_scheduler.as_ref()) {
+            let path = path.child(name).child("quic").child("path_scheduler");
+            path_scheduler::check_paths(&path, kind, flow.paths.len() + 1)?;
+        }
     }
     check_workload(&path.child("workload"), &flow.workload)?;
     ensure(flow.start < scenario.duration, || {

@@ -8,6 +8,7 @@ mod bearer;
 mod endpoint;
 mod flow;
 mod network;
+mod path_scheduler;
 mod plugin;
 mod quic;
 mod tunnel;

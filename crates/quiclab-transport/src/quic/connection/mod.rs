@@ -34,8 +34,8 @@ use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::workload::{Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
-use quiclab_core::scenario::{PathSchedulerKind, QuicVersion};
-use quiclab_core::scheduler::{LowestRtt, PathScheduler, RoundRobin};
+use quiclab_core::scenario::QuicVersion;
+use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
     Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
 };
@@ -232,10 +232,7 @@ impl Connection {
             lost_numbers: Vec::new(),
             loss_timer: None,
             pacing_due: None,
-            scheduler: match config.path_scheduler {
-                PathSchedulerKind::RoundRobin => Box::new(RoundRobin::default()),
-                PathSchedulerKind::LowestRtt => Box::new(LowestRtt::default()),
-            },
+            scheduler: scheduler::build(&config.path_scheduler),
             last_path: 0,
             heard_path: 0,
             handshake_complete_at: None,
