@@ -134,6 +134,9 @@ def run_command(
         raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
 
 
+TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet")
+
+
 def write_run(result: RunResult, out: Path) -> None:
     """Write `result.json` and tables to a directory; what an older run left there and this one has not goes.
 
@@ -141,7 +144,8 @@ def write_run(result: RunResult, out: Path) -> None:
     """
     path = out / "result.json"
     taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
-    frames = {"series.parquet": result.series, "packets.parquet": result.packets, "acks.parquet": result.acks, **taps}
+    tables = {"series": result.series, "packets": result.packets, "acks": result.acks, "sojourns": result.sojourns}
+    frames = {**{f"{name}.parquet": frame for name, frame in tables.items()}, **taps}
     written = {name: frame for name, frame in frames.items() if not frame.is_empty()}
     try:
         for name in older_files(path) - set(written) - recordings(result):
@@ -165,7 +169,7 @@ def older_files(path: Path) -> set[str]:
 def recorded_files(result: RunResult) -> set[str]:
     """Return the names of all files that a run may have written beside its `result.json`."""
     taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
-    return {"series.parquet", "packets.parquet", "acks.parquet", *taps, *recordings(result)}
+    return {*TABLES, *taps, *recordings(result)}
 
 
 def recordings(result: RunResult) -> set[str]:

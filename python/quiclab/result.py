@@ -81,6 +81,9 @@ class RunResult:
     acks
         Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`, `bytes`,
         `gap_ms`; empty if none were asked for.
+    sojourns
+        How packets left the queues of tunnels, with columns `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`,
+        `outcome`; empty if none were asked for.
     """
 
     data: Mapping[str, Any]
@@ -88,6 +91,7 @@ class RunResult:
     packets: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
     taps: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False, compare=False)
     acks: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
+    sojourns: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "the result") -> RunResult:
@@ -244,7 +248,7 @@ def run(
         data["series"] = summary(sampled)
     taps = {name: frames.tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
     packets, acks = frames.packets(output.packets), frames.acks(output.acks)
-    return RunResult(data, sampled, packets, taps, acks)
+    return RunResult(data, sampled, packets, taps, acks, frames.sojourns(output.sojourns))
 
 
 def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:

@@ -63,6 +63,7 @@ from quiclab.scenario.transport import (
     TimeBucket,
     Tls,
 )
+from quiclab.scenario.tunnel import DirectPipeline, PathRoutes, Pipeline, PquicPipeline, Tunnel
 from quiclab.scenario.workload import (
     Datagrams,
     Download,
@@ -90,6 +91,7 @@ __all__ = [
     "Datagrams",
     "Delay",
     "Delivered",
+    "DirectPipeline",
     "Download",
     "DropTail",
     "EndpointConfig",
@@ -115,7 +117,9 @@ __all__ = [
     "PageObjects",
     "PathRoutes",
     "Ping",
+    "Pipeline",
     "Plugin",
+    "PquicPipeline",
     "Proportional",
     "Quantum",
     "Queue",
@@ -133,19 +137,12 @@ __all__ = [
     "Tls",
     "TokenBucket",
     "Trace",
+    "Tunnel",
     "Until",
     "Wire",
     "Workload",
     "load",
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PathRoutes:
-    """Routes of a further path of a flow."""
-
-    down: tuple[str, ...]
-    up: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +207,7 @@ class Record:
     series_interval: str | None = None
     packets: bool | None = None
     acks: bool | None = None
+    sojourns: bool | None = None
     qlog: bool | None = None
     pcapng: bool | None = None
 
@@ -242,6 +240,7 @@ class Scenario:
     bearers: dict[str, Bearer] = field(default_factory=dict)
     hosts: dict[str, Host] = field(default_factory=dict)
     taps: dict[str, Tap] = field(default_factory=dict)
+    tunnels: dict[str, Tunnel] = field(default_factory=dict)
     plugins: dict[str, Plugin] = field(default_factory=dict)
     wires: tuple[Wire, ...] | None = None
     record: Record | None = None
@@ -286,7 +285,7 @@ class Scenario:
         """
         table, _, rest = path.partition(".")
         name, _, inside = rest.partition(".")
-        if table in ("links", "bearers", "hosts", "taps", "plugins", "flows") and inside:
+        if table in ("links", "bearers", "tunnels", "hosts", "taps", "plugins", "flows") and inside:
             present = getattr(self, table)
             if name not in present:
                 raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")

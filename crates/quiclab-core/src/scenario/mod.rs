@@ -42,7 +42,7 @@ pub use transport::{
     TcpMetrics, TcpOptions, Tls, TlsVersion,
 };
 pub use tunnel::{CarrierKind, LeaveRule, Pipeline, Tunnel};
-pub use validate::{DEFAULT_DATAGRAM, StackProblem};
+pub use validate::StackProblem;
 pub use wiring::{Ports, ResolvedWire};
 
 use crate::time::Duration;
@@ -169,6 +169,9 @@ pub struct Record {
     /// Every acknowledgement that arrives at an endpoint: when, and how much it newly acknowledges.
     #[serde(default)]
     pub acks: bool,
+    /// How long each packet has waited in the queues of tunnels.
+    #[serde(default)]
+    pub sojourns: bool,
     /// qlog of each QUIC endpoint.
     #[serde(default)]
     pub qlog: bool,

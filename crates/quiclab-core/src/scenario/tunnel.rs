@@ -10,6 +10,9 @@ use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// UDP payload of a carrier that leaves it open: an Ethernet of 1500 B less 48 B for IPv6 and UDP.
+const DEFAULT_DATAGRAM: ByteCount = ByteCount::from_bytes(1452);
+
 /// A tunnel: name it in the routes of flows, `down` through it from server to client, `up` the other way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +56,7 @@ impl Tunnel {
     pub(super) fn ends(&self) -> [(&'static str, Role, EndpointConfig); 2] {
         let with_stack = |end: &EndpointConfig| EndpointConfig {
             stack: end.stack.clone().or_else(|| Some(self.stack.clone())),
+            datagram_size: end.datagram_size.or(Some(DEFAULT_DATAGRAM)),
             ..end.clone()
         };
         [("server", Role::Server, with_stack(&self.server)), ("client", Role::Client, with_stack(&self.client))]
@@ -118,7 +122,7 @@ fn default_queue() -> Queue {
 }
 
 fn default_scheduler() -> PathSchedulerKind {
-    PathSchedulerKind::LowestRtt
+    PathSchedulerKind::LowestRtt { penalise_above: None }
 }
 
 fn default_mtu() -> ByteCount {

@@ -266,7 +266,7 @@ impl Tunnel {
                     self.sent_by_path.resize(path + 1, 0);
                 }
                 self.sent_by_path[path] += bytes;
-                self.scheduler.on_sent(now, path, bytes);
+                self.scheduler.on_sent(now, path, ByteCount::from_bytes(bytes));
                 Ok(())
             }
             Err(cargo) => {
@@ -337,8 +337,8 @@ impl Tunnel {
         out.count("reserved_bytes", reserved);
         for path in 0..carrier.paths().min(8) {
             let state = carrier.state(now, path);
-            out.count(CWND[path], state.window);
-            out.count(IN_FLIGHT[path], state.in_flight);
+            out.count(CWND[path], state.window.bytes());
+            out.count(IN_FLIGHT[path], state.in_flight.bytes());
             out.set(SRTT[path], state.srtt.as_ms_f64());
         }
         for (name, bytes) in SENT.into_iter().zip(&self.sent_by_path) {

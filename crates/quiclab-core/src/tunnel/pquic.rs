@@ -65,7 +65,7 @@ impl Pquic {
             let Some(path) = tunnel.scheduler.select(now, waiting, &states) else { return };
             // the room of a packet: a datagram of the largest size and its frame header
             let room = tunnel.largest(carrier, path) + FRAME_HEADER;
-            let window = states[path].window.saturating_sub(states[path].in_flight);
+            let window = states[path].window.bytes().saturating_sub(states[path].in_flight.bytes());
             let mut fill = self.fill(room);
             if !fill.full {
                 self.pull(tunnel, now, window.max(room), out);

@@ -14,7 +14,6 @@ mod quic;
 mod tunnel;
 mod wires;
 
-pub use tunnel::DEFAULT_DATAGRAM;
 
 use super::error::{FieldPath, ScenarioError, alternatives, is_name};
 use super::{EndpointConfig, Scenario, Until, VERSION};

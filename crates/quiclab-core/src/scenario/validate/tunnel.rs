@@ -7,7 +7,6 @@ use super::super::{Pipeline, Scenario, Tunnel};
 use super::flow::{MOST_PATHS, check_disjoint, check_route};
 use super::{Check, StackProblem, endpoint, ensure, field, network, positive_size, positive_time, quoted};
 use crate::stack::{StackAbilities, StackProtocol};
-use crate::units::ByteCount;
 
 /// Smallest IPv4 packet that every host must take (RFC 791), and the largest packet that there is.
 const MTU: std::ops::RangeInclusive<u64> = 576..=65_000;
@@ -96,7 +95,7 @@ pub(super) fn check_stacks(
             ScenarioError::refused(path_of_field, value, allowed)
         })?;
         debug_assert_eq!(abilities.protocol, StackProtocol::Quic, "carriers speak QUIC");
-        let datagram = end.datagram_size.unwrap_or(ByteCount::from_bytes(DEFAULT_DATAGRAM));
+        let datagram = end.datagram_size.expect("a tunnel fills it in");
         let largest = datagram.bytes().saturating_sub(HEADERS);
         ensure(tunnel.mtu.bytes() <= largest, || {
             let allowed = format!("at most {largest} B with datagrams of {} B", datagram.bytes());
@@ -107,8 +106,6 @@ pub(super) fn check_stacks(
     Ok(())
 }
 
-/// UDP payload of a carrier that leaves it open: an Ethernet of 1500 B less 48 B for IPv6 and UDP.
-pub const DEFAULT_DATAGRAM: u64 = 1452;
 /// Most bytes around an IP packet in a datagram: short header with an ID of 20 B and 4 B of packet number, tag,
-/// frame type and length (RFC 9000 section 17.3, RFC 9221 section 4), 9 B of the tunnel.
-const HEADERS: u64 = 1 + 20 + 4 + 16 + 1 + 2;
+/// frame type and length (RFC 9000 section 17.3, RFC 9221 section 4), kind and number of the tunnel.
+const HEADERS: u64 = 1 + 20 + 4 + 16 + 1 + 2 + 1 + 3;

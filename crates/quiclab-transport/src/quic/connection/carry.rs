@@ -4,7 +4,7 @@
 use super::assemble::LARGEST_OVERHEAD;
 use super::{Connection, QueuedDatagram, SpaceId, State};
 use crate::congestion::fixed::Fixed;
-use quiclab_core::Time;
+use quiclab_core::{ByteCount, Time};
 use quiclab_core::scheduler::PathState;
 
 /// Frame type and length of a DATAGRAM frame with up to 16 383 bytes.
@@ -28,14 +28,11 @@ impl Connection {
         let pending: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();
         let in_flight = this.in_flight + pending;
         let full = self.config.datagram_size.bytes();
-        let window = this.native_window();
-        let fits = in_flight + full <= window || in_flight == 0;
+        let fits = in_flight + full <= this.native_window() || in_flight == 0;
+        let usable = self.path_timeouts(path).is_some_and(|count| least.is_none_or(|least| count <= least));
         PathState {
-            usable: self.path_timeouts(path).is_some_and(|count| least.is_none_or(|least| count <= least)),
-            has_room: fits && this.release(now) <= now,
-            srtt: this.rtt.smoothed_or_initial(),
-            window,
-            in_flight,
+            in_flight: ByteCount::from_bytes(in_flight),
+            ..this.state(usable, fits && this.release(now) <= now)
         }
     }
 
