@@ -1,8 +1,8 @@
 //! From a resolved scenario to a topology.
 
-mod tunnel;
+pub(crate) mod tunnel;
 
-use crate::stacks::{CarrierRequest, EndpointRequest, FunctionProblem, Stacks};
+use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
 use quiclab_core::scenario::{Flow, Link as LinkConfig, Rate, Scenario, ShapedRate};
 use quiclab_core::{
     BearerError, BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,

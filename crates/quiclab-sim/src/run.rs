@@ -1,12 +1,13 @@
 //! A run: from a resolved scenario and a seed to a result.
 
-use crate::build::{BuildError, BuildOptions, Built, Ends, build};
+use crate::build::{BuildError, BuildOptions, Built, Ends, build, tunnel};
 use crate::event_loop::{Simulation, SimulationError, Step};
 use crate::packet_log::{PacketLog, Record};
 use crate::recall;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
+use quiclab_core::tunnel::SojournRecord;
 use quiclab_core::{ByteCount, Duration, Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
 use std::any::Any;
 use std::collections::BTreeMap;

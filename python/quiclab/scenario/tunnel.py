@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from quiclab.scenario.network import Queue
-    from quiclab.scenario.transport import EndpointConfig, PathScheduler
+from quiclab.scenario.network import Queue  # noqa: TC001 - the fields are read at run time
+from quiclab.scenario.transport import EndpointConfig, PathScheduler  # noqa: TC001
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,8 @@
 //! Tunnels of a scenario: packets of flows in QUIC datagrams over several paths.
 
 use super::flow::PathRoutes;
-use super::network::Queue;
-use super::quic::PathSchedulerKind;
+use super::queue::Queue;
+use super::PathSchedulerKind;
 use super::{EndpointConfig, Flow};
 use crate::endpoint::Role;
 use crate::time::Duration;

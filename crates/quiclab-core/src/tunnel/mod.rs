@@ -25,8 +25,6 @@ mod element;
 mod parcels;
 mod pquic;
 mod resequencer;
-#[cfg(test)]
-mod tests;
 mod waiting;
 
 pub use carrier::{Cargo, Carrier};
