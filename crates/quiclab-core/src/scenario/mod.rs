@@ -10,6 +10,7 @@ mod host;
 mod load;
 mod network;
 mod plugin;
+mod queue;
 mod quic;
 mod resolve;
 mod shorthand;
@@ -29,10 +30,9 @@ pub use flow::{
 };
 pub use host::{Host, MemoryReturn};
 pub use load::Document;
-pub use network::{
-    Delay, Distribution, Feedback, Link, Loss, Queue, Rate, ShapedRate, TraceEnd, TraceFormat,
-};
+pub use network::{Delay, Distribution, Feedback, Link, Loss, Rate, ShapedRate, TraceEnd, TraceFormat};
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
+pub use queue::{CodelRestart, ControlLaw, FlowHash, Queue};
 pub use quic::{
     Acknowledgement, FlowControl, PathSchedulerKind, QuicOptions, QuicVersion, RttVariation, StreamScheduler,
 };
