@@ -11,6 +11,7 @@ mod load;
 mod network;
 mod path_scheduler;
 mod plugin;
+mod queue;
 mod quic;
 mod resolve;
 mod shorthand;
@@ -31,11 +32,10 @@ pub use flow::{
 };
 pub use host::{Host, MemoryReturn};
 pub use load::Document;
-pub use network::{
-    Delay, Distribution, Feedback, Link, Loss, Queue, Rate, ShapedRate, TraceEnd, TraceFormat,
-};
+pub use network::{Delay, Distribution, Feedback, Link, Loss, Rate, ShapedRate, TraceEnd, TraceFormat};
 pub use path_scheduler::PathSchedulerKind;
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
+pub use queue::{CodelRestart, ControlLaw, FlowHash, Queue};
 pub use quic::{Acknowledgement, FlowControl, QuicOptions, QuicVersion, RttVariation, StreamScheduler};
 pub use transport::{
     CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection,
