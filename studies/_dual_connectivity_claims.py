@@ -50,7 +50,6 @@ PLACES = {
     "lte_loss": ("DC-82",),
 }
 """Study that reports a claim, without the group."""
-BY_CONSTRUCTION = {"DC-06": "the delay of the proxies is put in"}
 SYNTHETIC = (
     "the published trace is not installed (see `quiclab trace import --install lte`); over the synthetic one the claim "
     "cannot be tested"
@@ -299,8 +298,7 @@ def claim_of(identity: str, home: str) -> Claim:
         lambda sample: bool(evaluate(code, Names(sample, home))),
         lambda sample: terms(code, sample, home),
         note=" ".join(entry.get("note", "").split()),
-        by_construction=identity in BY_CONSTRUCTION,
-        explanation=EXPLANATIONS.get(identity, BY_CONSTRUCTION.get(identity, "")),
+        explanation=EXPLANATIONS.get(identity, ""),
     )
 
 
