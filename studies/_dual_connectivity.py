@@ -361,7 +361,7 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
     columns |= {
         "loss_percent_per_link": round(100 * float(probability(lost)), 6),
         "duplicate": bearer is not None and bearer["mode"] == "duplicate",
-        "file_size_mb": amount(flow["workload"].get("size") or flow["workload"]["html"], "MB"),
+        "file_size_mb": plain(amount(flow["workload"].get("size") or flow["workload"]["html"])),
     }
     return columns
 
@@ -377,13 +377,12 @@ def plain(value: float) -> float | int:
     return int(value) if value == int(value) else value
 
 
-def amount(text: str, unit: str = "") -> float:
-    """Read a resolved quantity: Mbit/s, ms or MB."""
-    number, given = text.split()
+def amount(text: str) -> float:
+    """Read a resolved quantity, in Mbit/s, ms or MB."""
+    number, unit = text.split()
     factors = {"ms": 1.0, "us": 1e-3, "ns": 1e-6, "s": 1e3, "Mbit/s": 1.0, "kbit/s": 1e-3, "bit/s": 1e-6, "Gbit/s": 1e3}
     factors |= {"MB": 1.0, "kB": 1e-3, "B": 1e-6, "GB": 1e3}
-    value = round(float(number) * factors[given], 4)
-    return plain(value) if unit else value
+    return round(float(number) * factors[unit], 4)
 
 
 def probability(loss: object) -> float:

@@ -5,7 +5,6 @@ repeated runs. Here are the functions that these expressions call, each of which
 claim is reported.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -19,7 +18,7 @@ import yaml
 
 from _dual_connectivity_alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
 from _dual_connectivity_explanations import EXPLANATIONS
-from quiclab.claims import Claim, NotMeasuredError, Sample
+from quiclab.claims import Claim, Sample
 from quiclab.stats import Statistic, relative_difference
 from quiclab.study import Study
 
@@ -126,8 +125,6 @@ class Names:
                 study, configuration, values = "ngtcp2_default", conf, ()
         if trace is not None:
             study = f"lte_{study.removeprefix('ngtcp2_')}"
-            if math.isnan(values[0]) or not values:
-                raise NotMeasuredError((conf,), study)
         return self._at((configuration, *values), study, "", statistic)
 
     def T(self, conf: str, **point: Any) -> float:  # noqa: N802 - the name in the reference
