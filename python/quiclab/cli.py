@@ -32,7 +32,7 @@ try:  # loading takes a second, and Ctrl-C in it ends in a sentence, too
     from quiclab.errors import QuiclabError, RequestError
     from quiclab.evaluate import Evaluation, available_engines, results_directory
     from quiclab.native import build_id, engine
-    from quiclab.progress import RunProgress
+    from quiclab.progress import EvaluationProgress, RunProgress
     from quiclab.registry import find_all
     from quiclab.result import MOST_SEED, RunResult
     from quiclab.result import run as run_scenario
@@ -268,15 +268,17 @@ def verify_command(
     claims: list[dict[str, Any]] = []
     missing: dict[str, int] = {}
     unusable = []
-    for study in studies:
-        compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
-        present, _ = available_engines(study, compared)
-        if study in absent:
-            continue
-        try:
-            _judge(Evaluation(study, out), present, claims, missing)
-        except QuiclabError as error:  # the other studies have their verdicts all the same
-            unusable.append(error.sentence)
+    with EvaluationProgress(f"verify {name or 'all'}", len(studies) - len(absent)) as progress:
+        for study in studies:
+            compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
+            present, _ = available_engines(study, compared)
+            if study in absent:
+                continue
+            try:
+                _judge(Evaluation(study, out), present, claims, missing)
+            except QuiclabError as error:  # the other studies have their verdicts all the same
+                unusable.append(error.sentence)
+            progress.advance()
     if as_json:
         print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
     else:
