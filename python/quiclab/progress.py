@@ -7,11 +7,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from rich.progress import Progress
 
 LINE_INTERVAL_S = 5.0
 
@@ -40,12 +39,15 @@ class SweepProgress:
         self.last_line = self.started
         self.bar: Progress | None = None
         if self.stream.isatty():
-            self.bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
+            import rich.progress as parts  # noqa: PLC0415 - only here: it takes a tenth of a second
+            from rich.console import Console  # noqa: PLC0415 - as above
+
+            self.bar = parts.Progress(
+                parts.TextColumn("{task.description}"),
+                parts.BarColumn(),
+                parts.MofNCompleteColumn(),
+                parts.TextColumn("{task.fields[rate]}"),
+                parts.TimeRemainingColumn(),
                 console=Console(file=self.stream),
             )
 
@@ -186,8 +188,11 @@ class RunProgress:
             return
         self.next_line = now + 0.1
         if self.bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-            self.bar = Progress(*columns, console=Console(file=self.stream), transient=True)
+            import rich.progress as parts  # noqa: PLC0415 - as above
+            from rich.console import Console  # noqa: PLC0415 - as above
+
+            columns = (parts.TextColumn("{task.description}"), parts.BarColumn(), parts.TimeRemainingColumn())
+            self.bar = parts.Progress(*columns, console=Console(file=self.stream), transient=True)
             self.bar.start()
             self.task = self.bar.add_task(text, total=1.0)
         self.bar.update(self.task, completed=fraction, description=text)
