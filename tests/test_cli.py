@@ -108,7 +108,7 @@ import sys
 
 class Stop:
     def find_spec(self, name, path=None, target=None):
-        if name == "polars":
+        if name == sys.argv[1]:
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Stop())
@@ -118,8 +118,9 @@ main(["stack", "list"])
 """
 
 
-def test_ctrl_c_while_loading_is_one_sentence_and_1() -> None:
-    command = [sys.executable, "-c", STOP_WHILE_LOADING]
+@pytest.mark.parametrize("module", ["typer", "quiclab.cli_scenario"])
+def test_ctrl_c_while_loading_is_one_sentence_and_1(module: str) -> None:
+    command = [sys.executable, "-c", STOP_WHILE_LOADING, module]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "quiclab: stopped\n")
 

@@ -12,15 +12,7 @@ import typer
 from quiclab import show, sweep
 from quiclab.cli_lane import LANES
 from quiclab.cli_values import integer
-from quiclab.compare import (
-    COMPARE_SCHEMA,
-    TABLE_SCHEMA,
-    compare_document,
-    multiverse_document,
-    table_rows,
-    to_csv,
-    to_json,
-)
+from quiclab.compare import COMPARE_SCHEMA, TABLE_SCHEMA, compare_document, multiverse_document, table_rows, to_csv
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import (
     MANIFEST,
@@ -34,6 +26,7 @@ from quiclab.progress import EvaluationProgress
 from quiclab.registry import find_all, find_parts
 from quiclab.store import Store, write_parquet
 from quiclab.study import Study
+from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from quiclab.report import Report
