@@ -281,7 +281,8 @@ def term(name: str, *positional: object, **named: object) -> str:
 @cache
 def reference() -> Mapping[str, Mapping[str, str]]:
     """Return the entries of the reference by identity."""
-    return {entry["id"]: entry for entry in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
+    return {entry["id"]: entry for entry in yaml.load(FILE.read_text(encoding="utf-8"), loader)}  # noqa: S506 - safe
 
 
 def claim_of(identity: str, home: str) -> Claim:
