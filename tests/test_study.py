@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 
+from quiclab import registry
 from quiclab.cli_study import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import jobs_of, number, read_published
@@ -52,6 +53,14 @@ def test_names_are_the_agreed_ones() -> None:
         find("dual_connectivity")
     with pytest.raises(RequestError, match="there is no study `dual`; there are dual_connectivity/pdcp"):
         find_all("dual")
+
+
+def test_a_group_is_found_without_loading_the_others() -> None:
+    every = studies()
+    for group in {name.split("/")[0] for name in every}:
+        assert [study.name for study in find_all(group)] == [name for name in every if name.startswith(f"{group}/")]
+    assert [path.name for path in registry._files_with("dual_connectivity/share")] == ["dual_connectivity.py"]
+    assert registry._files_with("dual") == []
 
 
 @pytest.mark.parametrize("name", ["dual_connectivity/batch_size", "dual_connectivity/share"])

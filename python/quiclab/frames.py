@@ -1,12 +1,11 @@
-"""Packed columns of the engine as tables. Loaded when a run needs it: the table library takes a while."""
+"""Packed columns of the engine as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import polars as pl
+from quiclab.libraries import np, pl
 
 EVENTS = ("arrival", "departure", "drop")
 DIRECTIONS = ("down", "up")

@@ -10,15 +10,15 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from quiclab.compare import compare_document, judgement_row, table_rows, to_csv, to_json
+from quiclab.compare import compare_document, judgement_row, table_rows, to_csv
 from quiclab.inputs import code_of, files_of
+from quiclab.libraries import pl
 from quiclab.native import build_id, engine
 from quiclab.registry import file_of, find_all, part_files, root
 from quiclab.report import digest_of_digests
 from quiclab.store import parquet_bytes, write_atomically
 from quiclab.study import BASE
+from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from quiclab.evaluate import Evaluation
