@@ -130,7 +130,7 @@ def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def sojourns(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Return how packets left the queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome`.
+    """Return how packets left queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome`.
 
     `outcome` is `sent`, or why the packet was dropped.
     """

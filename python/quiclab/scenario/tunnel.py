@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from quiclab.scenario.network import Queue  # noqa: TC001 - the fields are read at run time
-from quiclab.scenario.transport import EndpointConfig, PathScheduler  # noqa: TC001
+from quiclab.scenario.network import Queue
+from quiclab.scenario.transport import EndpointConfig, PathScheduler
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -168,9 +168,13 @@ impl Tunnel {
         while let Some((path, cargo)) = carrier.delivered() {
             self.deliver(now, path, cargo, out);
         }
-        flush(now, carrier, out);
         match self.pquic.take() {
-            None => self.send_directly(now, carrier, out),
+            None => {
+                // acknowledgements first: they need no window
+                flush(now, carrier, out);
+                self.send_directly(now, carrier, out);
+            }
+            // there an acknowledgement that is due can carry what waits
             Some(mut pquic) => {
                 pquic.send(self, now, carrier, out);
                 self.pquic = Some(pquic);
