@@ -312,10 +312,11 @@ def terms(code: CodeType, sample: Sample, home: str) -> Mapping[str, float]:
     return found
 
 
-def with_claims(study: Study, *, synthetic: bool = False) -> Study:
-    """Add its claims to a study; over a synthetic trace they cannot be tested."""
+def with_claims(study: Study, *, synthetic: bool = False, problem: str = "") -> Study:
+    """Add its claims to a study; over a synthetic trace they cannot be tested, and a problem says why it is that."""
     home = study.name.removeprefix(f"{GROUP}/")
     claims = [claim_of(identity, home) for identity in PLACES.get(home, ())]
     if synthetic:
-        claims = [replace(claim, check=None, numbers=None, reason=SYNTHETIC) for claim in claims]
+        reason = f"the installed trace cannot be used: {problem}" if problem else SYNTHETIC
+        claims = [replace(claim, check=None, numbers=None, reason=reason) for claim in claims]
     return replace(study, claims=tuple(claims))

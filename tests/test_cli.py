@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from quiclab import cli, cli_run, show
 from quiclab.native import build_id, engine
@@ -309,3 +310,36 @@ def test_results_are_typed(small: Path, capsys: Captured) -> None:
     assert result.flows["dc"].completed
     assert result.flows["dc"].download_time_s is not None
     assert RunResult.from_json(result.to_json()) == result
+
+
+WHAT_IS_LOADED = """\
+import sys
+from quiclab.cli import invoke
+code = invoke(sys.argv[1:])
+heavy = ("numpy.linalg", "polars.dataframe", "scipy", "altair", "jinja2", "quiclab.evaluate", "quiclab.registry")
+print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "loaded"),
+    [
+        (["--help"], ""),
+        (["stack", "list"], ""),
+        (["run", "FILE"], ""),
+        (["study", "run", "--help"], " quiclab.evaluate quiclab.registry"),
+    ],
+)
+def test_a_command_loads_what_it_needs(arguments: list[str], loaded: str, small: Path) -> None:
+    words = [str(small) if word == "FILE" else word for word in arguments]
+    command = [sys.executable, "-c", WHAT_IS_LOADED, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == f"0{loaded}\n"
+
+
+@pytest.mark.parametrize("name", [*cli.COMMANDS, *cli.GROUPS])
+def test_the_help_says_of_a_command_that_is_not_loaded_what_the_command_says(name: str) -> None:
+    part = {**cli.COMMANDS, **cli.GROUPS}[name]
+    found = cli.load(part)
+    text = found.info.help if isinstance(found, typer.Typer) else found.__doc__
+    assert str(text).partition("\n")[0] == part.help
