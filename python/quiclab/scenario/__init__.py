@@ -76,6 +76,7 @@ from quiclab.scenario.transport import (
 from quiclab.scenario.workload import (
     Datagrams,
     Download,
+    Media,
     Page,
     PageObjects,
     Ping,
@@ -124,6 +125,7 @@ __all__ = [
     "Listed",
     "Loss",
     "LowestRtt",
+    "Media",
     "NoPacing",
     "Pacing",
     "Page",
