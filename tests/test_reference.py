@@ -132,6 +132,17 @@ def queue(kind: str, **fields: str | int) -> dict[str, str]:
     return {"links.a.queue": f'{{ kind = "{kind}"{items} }}', "duration": "1 s"}
 
 
+def media_limits(
+    name: str, taken: list[str | int], refused: list[str | int]
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return changes that send media, with one field that is taken, and that is refused."""
+    given: dict[str, str | int] = {"max_rate": "2 Mbit/s", "duration": "100 ms"}
+    taking, refusing = (
+        [transfer("lab-udp", "media", **{**given, name: value}) for value in values] for values in (taken, refused)
+    )
+    return taking, refusing
+
+
 def adaptive(kind: str, **fields: str | int) -> dict[str, str]:
     """Return the changes that give the bearer a splitter with feedback of both links."""
     items = "".join(f", {name} = {json.dumps(value)}" for name, value in fields.items())
@@ -561,6 +572,13 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [transfer("lab-udp", "ping", count=2, interval="1 ms")],
         [transfer("lab-udp", "ping", count=2, interval="0 s")],
     ),
+    "Workload.media.start_rate": media_limits("start_rate", ["100 kbit/s", "2 Mbit/s"], ["99 kbit/s", "2001 kbit/s"]),
+    "Workload.media.min_rate": media_limits("min_rate", ["1 bit/s"], ["0 bit/s"]),
+    "Workload.media.frame_rate": media_limits("frame_rate", [1, 1000], [0, 1001]),
+    "Workload.media.packet_size": media_limits("packet_size", ["100 B", "1472 B"], ["99 B", "1473 B"]),
+    "Workload.media.target_delay": media_limits("target_delay", ["1 ms"], ["0 s"]),
+    "Workload.media.ramp_up_speed": media_limits("ramp_up_speed", ["1 bit/s"], ["0 bit/s"]),
+    "Workload.media.duration": media_limits("duration", ["1 ms"], ["0 s"]),
     "Workload.download.size": ([{"flows.main.workload.size": "1 B"}], [{"flows.main.workload.size": "0 B"}]),
     "Workload.download.duration": (
         [{"flows.main.workload": '{ kind = "download", duration = "100 ms" }'}],

@@ -9,6 +9,7 @@ mod endpoint;
 mod host;
 mod http2;
 mod link;
+mod media;
 mod operation;
 mod packet;
 mod quantity;
@@ -35,6 +36,7 @@ pub use endpoint::{
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
 pub use link::{Link, LinkError, LinkReport, Trace, TraceError};
+pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;

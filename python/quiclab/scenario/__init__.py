@@ -80,6 +80,7 @@ from quiclab.scenario.tunnel import DirectPipeline, PathRoutes, Pipeline, PquicP
 from quiclab.scenario.workload import (
     Datagrams,
     Download,
+    Media,
     Page,
     PageObjects,
     Ping,
@@ -132,6 +133,7 @@ __all__ = [
     "Listed",
     "Loss",
     "LowestRtt",
+    "Media",
     "NoPacing",
     "Pacing",
     "Page",
