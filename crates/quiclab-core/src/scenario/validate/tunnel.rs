@@ -6,6 +6,7 @@ use super::super::transport::CongestionControl;
 use super::super::{Pipeline, Scenario, Tunnel};
 use super::flow::{MOST_PATHS, check_disjoint, check_route};
 use super::{Check, StackProblem, endpoint, ensure, field, network, positive_size, positive_time, quoted};
+use crate::packet::Direction;
 use crate::stack::{StackAbilities, StackProtocol};
 
 /// Smallest IPv4 packet that every host must take (RFC 791), and the largest packet that there is.
@@ -48,7 +49,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         for (name, route) in [("down", &routes.down), ("up", &routes.up)] {
             let path = path.child("paths").child(index).child(name);
             check_route(&path, route, scenario)?;
-            if let Some(inner) = route.iter().position(|name| scenario.tunnels.contains_key(name)) {
+            if let Some(inner) = route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some()) {
                 return Err(ScenarioError::refused(
                     path.child(inner),
                     quoted(&route[inner]),
