@@ -471,7 +471,7 @@ fn workload() -> BoxedStrategy<Workload> {
         }),
         (size(), any::<u32>(), time(), ping_protocol())
             .prop_map(|(size, count, interval, protocol)| Workload::Ping { protocol, size, count, interval }),
-        (rate(), rate(), rate(), any::<u32>(), size(), time(), any::<bool>()).prop_map(
+        (bit_rate(), bit_rate(), bit_rate(), any::<u32>(), size(), time(), any::<bool>()).prop_map(
             |(start_rate, max_rate, ramp_up_speed, frame_rate, packet_size, time, ecn)| Workload::Media {
                 start_rate,
                 min_rate: start_rate,
