@@ -1,0 +1,10 @@
+//! The noq carriers of the tunnel over a tiny network.
+
+#![allow(missing_docs)]
+
+mod network;
+mod throughput;
+
+use quiclab_stacks::carrier::CarrierKind;
+
+const KINDS: [CarrierKind; 2] = [CarrierKind::PerPath, CarrierKind::Multipath];
