@@ -2,7 +2,12 @@
 
 #![allow(missing_docs)]
 
+mod control;
+mod determinism;
+mod faults;
+mod identity;
 mod network;
+mod strangers;
 mod throughput;
 
 use quiclab_stacks::carrier::CarrierKind;
