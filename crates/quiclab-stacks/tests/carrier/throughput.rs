@@ -32,9 +32,13 @@ fn saturate(network: &mut Network, who: &[usize]) -> Vec<Vec<f64>> {
 #[test]
 fn two_paths_carry_what_they_can() {
     for kind in KINDS {
-        for control in
-            [window(BDP * 5 / 4), PathControl::NewReno, PathControl::Cubic, PathControl::Bbr, PathControl::Coupled]
-        {
+        for control in [
+            window(BDP * 5 / 4),
+            PathControl::NewReno,
+            PathControl::Cubic,
+            PathControl::Bbr,
+            PathControl::Coupled,
+        ] {
             let link = Link::mbps(20, 10, 50);
             let goodput = saturate(&mut Setup::new(kind, control, &[link, link]).network(), &[SERVER]);
             for (path, rate) in goodput[0].iter().enumerate() {

@@ -4,8 +4,11 @@ use proptest::prelude::*;
 fn any_frame() -> impl Strategy<Value = Frame> {
     let message = proptest::collection::vec(any::<u8>(), 0..300).prop_map(Bytes::from);
     prop_oneof![
-        (any::<Token>(), any::<u8>(), any::<u16>())
-            .prop_map(|(token, path, payload)| Frame::Hello { token, path, payload }),
+        (any::<Token>(), any::<u8>(), any::<u16>()).prop_map(|(token, path, payload)| Frame::Hello {
+            token,
+            path,
+            payload
+        }),
         any::<Token>().prop_map(|token| Frame::Welcome { token }),
         (any::<u64>(), message).prop_map(|(number, message)| Frame::Message { number, message }),
         any::<u64>().prop_map(|next| Frame::Received { next }),
