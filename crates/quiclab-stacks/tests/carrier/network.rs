@@ -321,6 +321,13 @@ impl Network {
         self.sequence += 1;
     }
 
+    /// What is under way is lost, and it is `now`.
+    pub fn forget_flying(&mut self, now: Time) {
+        self.arrivals.clear();
+        self.flying.clear();
+        self.now = now;
+    }
+
     pub fn switch(&mut self, path: usize, up: bool) {
         self.links[path].iter_mut().for_each(|link| link.up = up);
     }

@@ -103,7 +103,7 @@ fn handshakes_that_are_never_completed_do_not_shut_others_out() {
             // somebody who is known still comes in: a new session replaces the old one
             let mut client = Setup::new(CarrierKind::PerPath, window(62_500), &[link, link]).network();
             std::mem::swap(&mut client.ends[SERVER], &mut network.ends[SERVER]);
-            client.now = network.now;
+            client.forget_flying(network.now);
             client.ends[CLIENT].hub.wake(network.now);
             client.pump(CLIENT);
             client.run_until(network.now + ms(2000));

@@ -67,14 +67,15 @@ fn a_window_below_the_bandwidth_delay_product_is_the_limit() {
 #[test]
 fn both_directions_saturated_do_not_collapse() {
     for kind in KINDS {
-        for windows in [BDP, BDP * 5 / 4] {
+        for (windows, least) in [(BDP, 0.7), (BDP * 5 / 4, 0.8)] {
             let link = Link::mbps(20, 10, 50);
             let mut network = Setup::new(kind, window(windows), &[link, link]).network();
             let goodput = saturate(&mut network, &[CLIENT, SERVER]);
             println!("{kind:?}, {windows} B: {goodput:.2?}");
             for rate in goodput.iter().flatten() {
-                // acknowledgements share the links, and wait in their queues
-                assert!(*rate >= CEILING * 0.8, "{kind:?}, {windows} B: {goodput:?}");
+                // acknowledgements share the links, and wait in their queues behind full packets: the RTT grows by
+                // up to a third. What collapses is at 0.3.
+                assert!(*rate >= CEILING * least, "{kind:?}, {windows} B: {goodput:?}");
             }
         }
     }
@@ -89,6 +90,7 @@ fn each_parcel_leaves_on_its_path() {
                 let mut network = Setup::new(kind, PathControl::Cubic, &links).network();
                 network.ends.iter_mut().for_each(|end| end.schedule = schedule);
                 let who = if both { &[SERVER, CLIENT][..] } else { &[SERVER][..] };
+                println!("{kind:?} {schedule:?} both {both}");
                 saturate(&mut network, who);
                 for &who in who {
                     let left = &network.ends[who].left;
