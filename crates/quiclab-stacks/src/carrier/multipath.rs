@@ -69,6 +69,7 @@ impl Hub {
                 match line.connection.open_path(tuple, PathStatus::Available, instant) {
                     Ok(path) => {
                         slot.line = Some(key);
+                        slot.endpoint = Some(key.endpoint);
                         let keep_alive = self.maker.config.keep_alive;
                         line.track(now, path, Some(index), (slot.local, slot.remote), keep_alive);
                         later(now + OPENING);

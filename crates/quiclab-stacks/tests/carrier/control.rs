@@ -22,6 +22,7 @@ fn messages_survive_a_path_that_dies() {
             let mut network = Setup::new(kind, window(62_500), &[link, link]).network();
             network.establish();
             let mut sent = Vec::new();
+            println!("{kind:?}, path {path}");
             for number in 0..60_u32 {
                 if number == 30 {
                     network.switch(path, false);

@@ -136,8 +136,10 @@ fn a_restarted_server_is_found_again() {
             };
             let closed =
                 find(|event| matches!(event, HubEvent::SessionClosed { reason: CloseReason::Reset, .. }));
-            let opened =
-                find(|event| matches!(event, HubEvent::SessionOpened { .. })).expect("it never opens");
+            let opened = find(|event| matches!(event, HubEvent::SessionOpened { .. }));
+            let opened = opened.unwrap_or_else(|| {
+                panic!("{kind:?}: it never opens: {events:?} {:?}", network.ends[SERVER].events)
+            });
             println!("{kind:?}, loaded {loaded}: closed {closed:?}, open {opened}");
             assert!(closed.is_some(), "{kind:?}: {events:?}");
             // loaded: at once; idle: with the next sign of life, a second apart
