@@ -36,14 +36,17 @@ impl Hub {
     pub(super) fn path_state(&self, now: Time, id: SessionId, path: usize) -> PathState {
         let Some((line, track)) = self.path_of(id, path) else {
             let srtt = super::endpoint::INITIAL_RTT;
-            return PathState { usable: false, has_room: false, srtt, window: 0, in_flight: 0 };
+            return PathState { srtt, min_rtt: srtt, ..PathState::default() };
         };
         PathState {
             usable: track.liveness.is_alive() && line.largest.is_some(),
             has_room: line.has_room(now, track),
             srtt: line.srtt(track.id),
-            window: track.gate.window(),
-            in_flight: track.gate.in_flight(),
+            min_rtt: line.srtt(track.id),
+            window: ByteCount::from_bytes(track.gate.window()),
+            in_flight: ByteCount::from_bytes(track.gate.in_flight()),
+            largest: ByteCount::from_bytes(line.largest.map_or(0, u64::from)),
+            ..PathState::default()
         }
     }
 

@@ -2,23 +2,13 @@
 
 use super::{examples, load, some_stacks};
 use crate::scenario::{
-<<<<<<< HEAD
-    AckFrequency, Acknowledgement, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution,
-    Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow, FlowControl, Host, Http2Options, Link,
-    Loss, MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Plugin,
-    PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering,
-    ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap,
-    TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until,
-    VERSION, Wire, WireDirection, Workload,
-=======
     AckFrequency, Acknowledgement, Bearer, BearerMode, CodelRestart, CongestionControl, ControlLaw,
     Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow,
     FlowControl, FlowHash, Host, Http2Options, Link, Loss, MemoryReturn, ObjectKind, Pacing, PageObjects,
-    PathRoutes, PathSchedulerKind, Plugin, PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate,
+    PathRoutes, PathSchedulerKind, PingProtocol, Plugin, PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate,
     RateReduction, Record, Reordering, ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit,
     Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion,
     TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
->>>>>>> queue
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
