@@ -168,7 +168,7 @@ pub struct Network {
     pub bytes: u64,
 }
 
-const MOST_EVENTS: usize = 400_000;
+const MOST_EVENTS: usize = 5_000_000;
 
 impl Network {
     pub fn run_until(&mut self, end: Time) {
