@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import pl
+from quiclab.series import by_flow
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Variant
 
 if TYPE_CHECKING:
@@ -62,7 +63,12 @@ HETERO = {
     "links.up2.rate": "10 Mbit/s",
     "tunnels.vpn.windows": ["25000 B", "25000 B"],
 }
-SINGLE = {"tunnels.vpn.windows": ["50000 B"], "tunnels.vpn.paths": [{"down": ["down1"], "up": ["up1"]}]}
+SINGLE = {
+    "links.down2": None,
+    "links.up2": None,
+    "tunnels.vpn.windows": ["50000 B"],
+    "tunnels.vpn.paths": [{"down": ["down1"], "up": ["up1"]}],
+}
 NETWORKS: dict[str, Changes] = {"homo": {}, "hetero": HETERO, "single": SINGLE}
 SCHEDULERS = {"rr": "round_robin", "lowrtt": "lowest_rtt"}
 
@@ -87,7 +93,9 @@ def schedulers(*names: str) -> Factor:
 def tcp(*, upload: bool = False, start_s: float = START_S) -> dict[str, Any]:
     """Return a TCP flow through the tunnel, from the web node to the client or back, until the end of the test."""
     end = {"profile": "linux-4.15", "tcp": {"mss": "1348 B"}}
-    route = {"down": ["vpn.client", "back"], "up": ["vpn.server"]} if upload else {"down": ["vpn", "out"], "up": ["vpn"]}
+    route = (
+        {"down": ["vpn.client", "back"], "up": ["vpn.server"]} if upload else {"down": ["vpn", "out"], "up": ["vpn"]}
+    )
     return {
         "stack": "lab-tcp",
         "sender": {**end, "congestion_control": "cubic"},
@@ -105,27 +113,56 @@ def downloads(count: int, uploads: int = 0) -> Changes:
     return changes | ({"taps.back": {}} if uploads else {})
 
 
-def arrivals(result: RunResult, flow: str, tap: str = "out") -> Any:
-    """Return what left the tunnel for a flow: seconds since the start of the test, and payload in bytes."""
-    frame = result.taps[tap]
-    mine = frame.filter((pl.col("flow") == flow) & (pl.col("direction") == "down"))
-    return mine.select(
-        at_s=pl.col("time_ns") / 1e9 - START_S, payload=pl.col("size_bytes").cast(pl.Float64) - TCP_HEADERS
-    )
+KEPT_SERIES = (
+    "rtt_ms",
+    "passed_bytes",
+    "passed_packets",
+    "sojourn_least_ms",
+    "sojourn_longest_ms",
+    "queue_bytes",
+    "reserved_bytes",
+    "receive_buffer_bytes",
+    *(f"path{path}_{what}_bytes" for path in (1, 2) for what in ("cwnd", "in_flight")),
+)
+
+
+def series(result: RunResult, element: str, metric: str) -> list[tuple[float, float]]:
+    """Return a time series: seconds since the start of the test, and the value."""
+    frame = result.series if not result.taps else pl.concat([by_name(result.series), by_flow(result)])
+    if frame.is_empty():
+        return []
+    mine = frame.filter((pl.col("element") == element) & (pl.col("metric") == metric))
+    return [(round(time - START_S, 6), value) for time, value in mine.select("time_s", "value").iter_rows()]
+
+
+def by_name(frame: Any) -> Any:
+    """Return a table with names in place of categories."""
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def payload(result: RunResult, flow: str) -> list[tuple[float, float]]:
+    """Bytes of payload that have left the tunnel for a flow, over the seconds of the test."""
+    packets = dict(series(result, f"out:{flow}", "passed_packets"))
+    total = series(result, f"out:{flow}", "passed_bytes")
+    return [(at_s, value - TCP_HEADERS * packets[at_s]) for at_s, value in total]
+
+
+def rates_mbps(result: RunResult, flow: str, edges_s: Sequence[float]) -> list[float]:
+    """Mean rate of a flow between each two of some times [Mbit/s of payload]."""
+    steps = payload(result, flow)
+    until = [max((value for at_s, value in steps if at_s <= edge + 1e-6), default=0.0) for edge in edges_s]
+    spans = zip(edges_s, edges_s[1:], until, until[1:], strict=False)
+    return [8 * (after - before) / (end - start) / 1e6 for start, end, before, after in spans]
 
 
 def rate_mbps(result: RunResult, flow: str, start_s: float, end_s: float) -> float:
     """Mean rate of a flow within a part of the test [Mbit/s of payload]."""
-    frame = arrivals(result, flow)
-    sent = frame.filter((pl.col("at_s") >= start_s) & (pl.col("at_s") < end_s))["payload"].sum()
-    return float(8 * sent / (end_s - start_s) / 1e6)
+    return rates_mbps(result, flow, (start_s, end_s))[0]
 
 
 def per_second_mbps(result: RunResult, flow: str) -> list[float]:
     """Rate of a flow in each second of the test [Mbit/s of payload]."""
-    frame = arrivals(result, flow).with_columns(second=pl.col("at_s").floor().cast(pl.Int64))
-    sums = dict(frame.group_by("second").agg(pl.col("payload").sum()).iter_rows())
-    return [8 * sums.get(second, 0.0) / 1e6 for second in range(int(LENGTH_S))]
+    return rates_mbps(result, flow, [float(second) for second in range(int(LENGTH_S) + 1)])
 
 
 def flows_of(result: RunResult, kind: str) -> list[str]:
@@ -147,12 +184,6 @@ def jain(values: Sequence[float]) -> float:
 def mean(values: Sequence[float]) -> float:
     """Arithmetic mean; NaN of nothing."""
     return math.fsum(values) / len(values) if values else math.nan
-
-
-def series(result: RunResult, element: str, metric: str) -> list[tuple[float, float]]:
-    """Return a time series: seconds since the start of the test, and the value."""
-    frame = result.series.filter((pl.col("element") == element) & (pl.col("metric") == metric))
-    return [(time - START_S, value) for time, value in frame.select("time_s", "value").iter_rows()]
 
 
 def rtts_ms(result: RunResult) -> list[float]:
@@ -191,7 +222,12 @@ def largest_in_flight(result: RunResult) -> float:
 
 RTT = Metric("rtt_ms", "Round trip time of the ping", "ms", lambda result: mean(rtts_ms(result)))
 FURTHER = (
-    Metric("rtt_p95_ms", "95th percentile of the ping", "ms", lambda result: float(result.flows["ping"].receiver["rtt_ms_p95"])),
+    Metric(
+        "rtt_p95_ms",
+        "95th percentile of the ping",
+        "ms",
+        lambda result: float(result.flows["ping"].receiver["rtt_ms_p95"]),
+    ),
     Metric("goodput_mbps", "Goodput of the downloads together", "Mbit/s", lambda result: math.fsum(goodputs(result))),
     Metric("jfi", "Jain's index of the downloads", "", lambda result: jain(goodputs(result))),
     Metric("share_a", "Part of path A", "", share_a),
@@ -247,12 +283,18 @@ LEAVES_FULL = {"tunnels.vpn.pipeline": {"kind": "pquic", "leaves": "full"}}
 LEAVES_AT_ONCE = {"tunnels.vpn.pipeline": {"kind": "pquic", "leaves": "at_once"}}
 
 
+def table(value: object) -> dict[str, Any]:
+    """Return a value of a change that is a table."""
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is no table")
+    return value
+
+
 def published_only(changes: Changes) -> Callable[[Changes], Changes]:
     """Change the published pipeline only: where there is another one, the setting stays as it is."""
 
     def apply(given: Changes) -> Changes:
-        pipeline = given.get("tunnels.vpn.pipeline", {"kind": "pquic"})
-        assert isinstance(pipeline, dict)
+        pipeline = table(given.get("tunnels.vpn.pipeline", {"kind": "pquic"}))
         return {**given, **changes} if pipeline["kind"] == "pquic" else given
 
     return apply
@@ -262,8 +304,7 @@ def fifo_of(size: str) -> Callable[[Changes], Changes]:
     """Change the limit of the FIFO, where there is one."""
 
     def apply(given: Changes) -> Changes:
-        queue = given.get("tunnels.vpn.queue", FIFO)
-        assert isinstance(queue, dict)
+        queue = table(given.get("tunnels.vpn.queue", FIFO))
         return {**given, "tunnels.vpn.queue": {**queue, "bytes": size}} if queue["kind"] == "head_drop" else given
 
     return apply
@@ -320,5 +361,3 @@ VARIANTS = (
         runs=5,
     ),
 )
-
-

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from quiclab.libraries import pl
+
+if TYPE_CHECKING:
+    from quiclab.result import RunResult
 
 
 def summary(series: pl.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
@@ -53,4 +57,55 @@ def rates(series: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(pl.col("rate_mbps").is_not_null())
         .select("time_s", "element", "direction", "rate_mbps")
+    )
+
+
+def by_flow(result: RunResult) -> pl.DataFrame:
+    """Return time series of what taps and sojourn times say of each flow, at the steps of the run's other series.
+
+    Columns `time_s`, `element`, `metric`, `value`. The element is `<tap>:<flow>` with `passed_bytes` and
+    `passed_packets`, counted from the start; and `<end of a tunnel>:<flow>` with `sojourn_least_ms` and
+    `sojourn_longest_ms` of the packets sent in the step before. Steps without packets have no row.
+    """
+    step_s = _step_s(result)
+    tables = [_passed(name, frame, step_s) for name, frame in result.taps.items() if not frame.is_empty()]
+    if not result.sojourns.is_empty():
+        tables.append(_sojourns(result.sojourns, step_s))
+    return pl.concat(tables) if step_s and tables else pl.DataFrame()
+
+
+def _step_s(result: RunResult) -> float:
+    times = [] if result.series.is_empty() else result.series["time_s"].unique().sort().to_list()
+    return times[1] - times[0] if len(times) > 1 else 0.0
+
+
+def _steps(step_s: float) -> pl.Expr:
+    return ((pl.col("time_ns") / 1e9 / step_s).floor() + 1) * step_s
+
+
+def _passed(tap: str, frame: pl.DataFrame, step_s: float) -> pl.DataFrame:
+    counted = (
+        frame.with_columns(pl.col("flow").cast(pl.String), time_s=_steps(step_s))
+        .group_by("flow", "time_s")
+        .agg(passed_bytes=pl.col("size_bytes").sum().cast(pl.Float64), passed_packets=pl.len().cast(pl.Float64))
+        .sort("flow", "time_s")
+        .with_columns(pl.col("passed_bytes", "passed_packets").cum_sum().over("flow"))
+    )
+    return _long(counted, pl.lit(tap) + ":" + pl.col("flow"), ("passed_bytes", "passed_packets"))
+
+
+def _sojourns(frame: pl.DataFrame, step_s: float) -> pl.DataFrame:
+    sent = (
+        frame.filter(pl.col("outcome").cast(pl.String) == "sent")
+        .with_columns(pl.col("element", "flow").cast(pl.String), time_s=_steps(step_s))
+        .group_by("element", "flow", "time_s")
+        .agg(sojourn_least_ms=pl.col("sojourn_ms").min(), sojourn_longest_ms=pl.col("sojourn_ms").max())
+        .sort("element", "flow", "time_s")
+    )
+    return _long(sent, pl.col("element") + ":" + pl.col("flow"), ("sojourn_least_ms", "sojourn_longest_ms"))
+
+
+def _long(frame: pl.DataFrame, element: pl.Expr, metrics: tuple[str, ...]) -> pl.DataFrame:
+    return frame.select("time_s", *metrics, element=element).unpivot(
+        metrics, index=["time_s", "element"], variable_name="metric", value_name="value"
     )

@@ -92,7 +92,7 @@ class Study:
         Name of the metric whose fidelity is reported; the main one by default.
     kept_series
         Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
-        the scenario samples them.
+        the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
     describe
         Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
     model

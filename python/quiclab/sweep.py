@@ -31,6 +31,7 @@ from quiclab.native import build_id
 from quiclab.progress import SweepProgress
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
+from quiclab.series import by_flow
 from quiclab.store import Row, Store
 
 if TYPE_CHECKING:
@@ -249,7 +250,9 @@ def _kept(result: RunResult, metrics: tuple[str, ...]) -> bytes | None:
         return None
     buffer = BytesIO()
     names = pl.col(pl.Categorical).cast(pl.String)
-    result.series.with_columns(names).filter(pl.col("metric").is_in(metrics)).write_ipc(buffer, compression="zstd")
+    tables = [result.series.with_columns(names), by_flow(result)]
+    kept = pl.concat([table.filter(pl.col("metric").is_in(metrics)) for table in tables if not table.is_empty()])
+    kept.write_ipc(buffer, compression="zstd")
     return buffer.getvalue()
 
 

@@ -136,6 +136,7 @@ pub(super) fn check_stacks(
     Ok(())
 }
 
-/// Most bytes around an IP packet in a datagram: short header with an ID of 20 B and 4 B of packet number, tag,
-/// frame type and length (RFC 9000 section 17.3, RFC 9221 section 4), kind and number of the tunnel.
-const HEADERS: u64 = 1 + 20 + 4 + 16 + 1 + 2 + 1 + 3;
+/// Bytes around an IP packet in a datagram: short header with an ID of 8 B and 4 B of packet number, tag, frame type and
+/// length (RFC 9000 section 17.3, RFC 9221 section 4), kind and number of the tunnel. With longer IDs packets of this
+/// size are refused in the run.
+const HEADERS: u64 = 1 + 8 + 4 + 16 + 1 + 2 + 1 + 3;

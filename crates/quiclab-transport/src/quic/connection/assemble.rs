@@ -202,15 +202,18 @@ impl Connection {
         let ride = !self.config.fixed.acks_only_when_due;
         // RFC 9000 section 12.4; in gQUIC all packets have them
         let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.version == QuicVersion::V1;
+        // one that is due goes first, alone if need be; one that only rides along must not push a datagram out
+        let reserved = if must { 0 } else { self.reserved_for_datagram(id) };
         let Some(space) = self.space(id) else { return false };
         if forbidden || !(must || ride && space.received.is_pending()) {
             return false;
         }
-        let Some(mut ack) = space.received.ack_frame(now, frames.left) else { return false };
+        let Some(room) = frames.left.checked_sub(reserved) else { return false };
+        let Some(mut ack) = space.received.ack_frame(now, room) else { return false };
         ack.path = id.path() as u8;
         if frames.wire == Wire::Gquic37 || ack.path > 0 {
             // blocks of gQUIC are not as long as ranges of version 1, PATH_ACK is longer than ACK
-            ack.ranges.truncate(ack.fit(frames.wire, frames.left));
+            ack.ranges.truncate(ack.fit(frames.wire, room));
             if ack.ranges.is_empty() {
                 return false;
             }
@@ -395,4 +398,4 @@ impl Connection {
 }
 
 /// Header with the longest connection ID and number, and the tag of a 1-RTT packet.
-pub(super) const LARGEST_OVERHEAD: usize = 1 + 20 + 4 + 16;
+const LARGEST_OVERHEAD: usize = 1 + 20 + 4 + 16;

@@ -1,7 +1,6 @@
 //! What the carrier of a tunnel asks a connection, and does to it: the tunnel chooses the path of each datagram and
 //! keeps what waits, so a datagram is given only when it leaves at once.
 
-use super::assemble::LARGEST_OVERHEAD;
 use super::{Connection, QueuedDatagram, SpaceId, State};
 use crate::congestion::fixed::Fixed;
 use quiclab_core::{ByteCount, Time};
@@ -43,12 +42,26 @@ impl Connection {
 
     /// Longest payload of a datagram on `path`; `None` while it carries none.
     pub(in crate::quic) fn largest_datagram(&self, path: usize) -> Option<u16> {
-        let room = self.config.datagram_size.bytes() - LARGEST_OVERHEAD as u64 - FRAME_HEADER;
+        let room = self.config.datagram_size.bytes() - self.short_overhead() - FRAME_HEADER;
         self.path_timeouts(path).map(|_| room as u16)
     }
 
-    /// A datagram for `path`, which leaves with the next packet there; `false`: another path has one that has
-    /// not left, or the connection is over.
+    /// Bytes that an acknowledgement on `path` must leave free for the datagram that waits for it.
+    pub(super) fn reserved_for_datagram(&self, id: SpaceId) -> usize {
+        match (self.datagram_path, self.datagrams.front()) {
+            (Some(path), Some(first)) if id == SpaceId::Path(path) => {
+                usize::from(first.length) + FRAME_HEADER as usize
+            }
+            _ => 0,
+        }
+    }
+
+    /// Short header with the longest packet number, and tag (RFC 9000 section 17.3.1).
+    fn short_overhead(&self) -> u64 {
+        1 + u64::from(self.peer.connection_id_length) + 4 + 16
+    }
+
+    /// A datagram for `path`, which leaves with the next packet there; `false`: the connection is over.
     pub(in crate::quic) fn send_datagram_on(
         &mut self,
         now: Time,
@@ -56,8 +69,13 @@ impl Connection {
         length: u16,
         number: u64,
     ) -> bool {
-        if self.state != State::Open || (!self.datagrams.is_empty() && self.datagram_path != Some(path)) {
+        if self.state != State::Open {
             return false;
+        }
+        if self.datagram_path != Some(path) {
+            // what has not left by now was for a path that has failed meanwhile
+            self.dropped_datagrams += self.datagrams.len() as u64;
+            self.datagrams.clear();
         }
         self.datagram_path = Some(path);
         self.datagrams.push_back(QueuedDatagram { length, number, sent: now, echo: false });

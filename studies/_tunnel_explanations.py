@@ -1,0 +1,3 @@
+"""Why findings of the tunnel thesis are refuted here: the mechanism, and the run that shows it."""
+
+EXPLANATIONS: dict[str, str] = {}

@@ -1,0 +1,373 @@
+"""FQ-CoDel in a multipath QUIC tunnel (Andersson Johansson, thesis, Karlstad University, 2020).
+
+A VPN over one multipath QUIC connection carries IP packets of any application in DATAGRAM frames, so queues further
+down cannot tell the flows apart any more. The tunnel gets per-flow queues with CoDel itself, and a scheduler spreads
+the packets over two paths. What becomes of latency and fairness; and what if nothing may wait behind the queue?
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from _tunnel import (
+    ASSUMPTIONS,
+    CONFIGURATIONS,
+    ENGINES,
+    FURTHER,
+    KEPT_SERIES,
+    LENGTH_S,
+    NO_TABLE,
+    PUBLISHED_FQ_CODEL,
+    RTT,
+    RUNS,
+    SCENARIO,
+    SOURCE,
+    START_S,
+    VARIANTS,
+    downloads,
+    goodputs,
+    jain,
+    mean,
+    networks,
+    per_second_mbps,
+    rate_mbps,
+    rtts_ms,
+    schedulers,
+    series,
+    table,
+    tcp,
+)
+from _tunnel_claims import claims_of
+from _tunnel_views import views_of
+from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study, Variant
+
+if TYPE_CHECKING:
+    from quiclab.result import RunResult
+    from quiclab.study import Changes, Value
+
+SECOND_START_S = 5.0
+INTERVALS_S = 0.2
+TARGET_MS = 5.0
+FIGURE_RTT = "The round trip time of the ping beside the load."
+
+
+def study(name: str, title: str, abstract: str, *, changes: Changes | None = None, **parts: object) -> Study:
+    """Return a study of the tunnel, with what all of them have."""
+    traffic = dict(changes or {})
+    values: dict[str, object] = {
+        "configurations": CONFIGURATIONS,
+        "metric": RTT,
+        "further": FURTHER,
+        "figures": (),
+        "variants": VARIANTS,
+        "assumptions": ASSUMPTIONS,
+        **parts,
+    }
+    return Study(
+        name=f"tunnel/{name}",
+        title=title,
+        abstract=abstract,
+        source=SOURCE,
+        scenario=SCENARIO,
+        engines=ENGINES,
+        engine_changes=lambda _: traffic,
+        runs=RUNS,
+        kept_series=KEPT_SERIES,
+        table=NO_TABLE,
+        claims=claims_of(name),
+        views=views_of(name),
+        limits=(
+            "The thesis shows its results in figures and says numbers in its text only; there is no published table.",
+            "Its machine, its kernel and the cost of its VPN are not known.",
+        ),
+        **values,  # type: ignore[arg-type]
+    )
+
+
+def bar(title: str, source: str, x: str, caption: str, metric: str = "") -> Figure:
+    """Return a figure of a metric over a factor."""
+    return Figure(title, source, x, caption, metric=metric)
+
+
+# --- Y01: where the queue is
+
+
+PLACES = ("datagram_cc", "datagram_other", "reserved", "link", "sockets")
+
+
+def queue_bytes(result: RunResult, place: Value) -> float:
+    """Mean of the bytes in a place where packets can wait at the proxy or behind it, seconds 5 to 30."""
+    where = {
+        "datagram_cc": ("vpn.server", "queue_bytes"),
+        "reserved": ("vpn.server", "reserved_bytes"),
+        "link": ("down1", "queue_bytes"),
+        "sockets": ("vpn.server", "receive_buffer_bytes"),
+    }.get(str(place))
+    if where is None:
+        return 0.0  # the VPN reserves no frames that are not congestion-controlled
+    return mean([value for at_s, value in series(result, *where) if 5 <= at_s <= LENGTH_S])
+
+
+def first(result: RunResult) -> float:
+    """Mean of the first twenty pings."""
+    return mean(rtts_ms(result)[:20])
+
+
+def last(result: RunResult) -> float:
+    """Mean of the last twenty pings."""
+    return mean(rtts_ms(result)[-20:])
+
+
+BOTTLENECK = study(
+    "bottleneck",
+    "Where the queue of a tunnel is",
+    "One download through a tunnel over one path: in which of the places where packets can wait do they?",
+    factors=(
+        networks("single"),
+        schedulers("rr"),
+        Factor("place", "queue", "Place", "", PLACES, None),
+    ),
+    metric=Metric("queue_bytes", "Bytes that wait", "B", queue_bytes, of="place"),
+    further=(
+        *(metric for metric in FURTHER if metric.name != "share_a"),
+        RTT,
+        Metric("rate_5_10_mbps", "Rate in seconds 5 to 10", "Mbit/s", lambda run: rate_mbps(run, "down1", 5, 10)),
+        Metric("rate_25_30_mbps", "Rate in seconds 25 to 30", "Mbit/s", lambda run: rate_mbps(run, "down1", 25, 30)),
+        Metric("rtt_first_ms", "Ping, first 20", "ms", first),
+        Metric("rtt_last_ms", "Ping, last 20", "ms", last),
+    ),
+    figures=(bar("Bytes in each place", "Figure 4.1", "place", "Mean over seconds 5 to 30, at the proxy."),),
+)
+
+# --- Y02 to Y05: downloads
+
+SINGLE = study(
+    "single",
+    "One download through the tunnel",
+    "One TCP download and a ping over two equal paths, with one queue for all or one for each flow.",
+    factors=(networks("homo"), schedulers("rr", "lowrtt")),
+    figures=(
+        bar("Ping beside one download", "Figures 6.1a, B.1", "sched", FIGURE_RTT),
+        bar("Goodput of one download", "Figure 6.1a", "sched", "Both paths together.", "goodput_mbps"),
+    ),
+)
+
+
+def second_share(result: RunResult) -> float:
+    """Share of the second download in seconds 6 to 8: it starts at 5."""
+    one, two = (rate_mbps(result, flow, SECOND_START_S + 1, SECOND_START_S + 3) for flow in ("down1", "down2"))
+    return two / (one + two) if one + two else math.nan
+
+
+def late_jain(result: RunResult) -> float:
+    """Mean of Jain's index of the seconds from 12 on."""
+    pairs = zip(*(per_second_mbps(result, flow)[12:] for flow in ("down1", "down2")), strict=True)
+    return mean([jain(pair) for pair in pairs])
+
+
+def sojourn_after(result: RunResult) -> float:
+    """Least sojourn time in the last step within two intervals after the target was exceeded; the worse flow [ms]."""
+    worst = 0.0
+    for flow in ("down1", "down2"):
+        longest = series(result, f"vpn.server:{flow}", "sojourn_longest_ms")
+        exceeded = next((at_s for at_s, value in longest if value > TARGET_MS), None)
+        if exceeded is None:
+            continue
+        least = series(result, f"vpn.server:{flow}", "sojourn_least_ms")
+        worst = max(worst, *[value for at_s, value in least if at_s <= exceeded + INTERVALS_S + 1e-6][-1:])
+    return worst
+
+
+DELAYED = study(
+    "delayed",
+    "A second download five seconds later",
+    "Two TCP downloads over two equal paths; the second starts when the first has filled the tunnel.",
+    changes={"flows.down2": tcp(start_s=START_S + SECOND_START_S)},
+    factors=(networks("homo"), schedulers("rr", "lowrtt")),
+    further=(
+        *FURTHER,
+        Metric("second_share_6_8", "Share of the second download in seconds 6 to 8", "", second_share),
+        Metric("jfi_12_30", "Jain's index of a second, from 12 s on", "", late_jain),
+        Metric(
+            "sojourn_after_two_intervals_ms",
+            "Least sojourn time two intervals after the target was exceeded",
+            "ms",
+            sojourn_after,
+        ),
+    ),
+    figures=(
+        bar("Share of the second download", "Figure 6.2a", "sched", "Seconds 6 to 8.", "second_share_6_8"),
+        bar("Fairness of the seconds from 12 on", "Figure 6.2a", "sched", "Jain's index.", "jfi_12_30"),
+    ),
+)
+
+FOUR = study(
+    "four",
+    "Four downloads through the tunnel",
+    "Four TCP downloads and a ping over equal and over unequal paths, with round robin and lowest RTT.",
+    changes=downloads(4),
+    factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+    figures=(
+        bar("Ping beside four downloads", "Figures 6.3, 6.4, B.2, B.3", "net", FIGURE_RTT),
+        bar("Goodput of four downloads", "Figures 6.3, 6.4", "net", "All together.", "goodput_mbps"),
+        bar("Part of path A", "Figures 6.3, 6.4", "net", "Of the bytes that the proxy sends.", "share_a"),
+        bar("Packets out of order", "Section 6.3", "net", "At the client.", "reordered"),
+    ),
+)
+
+# --- Y06: response under load
+
+RRUL = study(
+    "rrul",
+    "Response under load",
+    "Four downloads, four uploads and a ping: Flent's test of realtime response under load, without its markings.",
+    changes=downloads(4, uploads=4),
+    factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+    further=(
+        *FURTHER,
+        Metric(
+            "goodput_up_mbps", "Goodput of the uploads together", "Mbit/s", lambda run: math.fsum(goodputs(run, "up"))
+        ),
+        Metric("jfi_up", "Jain's index of the uploads", "", lambda run: jain(goodputs(run, "up"))),
+    ),
+    figures=(
+        bar("Ping beside four downloads and four uploads", "Figures 6.5, B.4 to B.6", "net", FIGURE_RTT),
+        bar("Fairness of the downloads", "Figure 6.5", "net", "Jain's index.", "jfi"),
+        bar("Goodput of the downloads", "Figure 6.5", "net", "All together.", "goodput_mbps"),
+    ),
+)
+
+# --- Y07: windows
+
+
+def controlled(control: str) -> Changes:
+    """Return the congestion control of both ends, with windows of its own."""
+    return {
+        "tunnels.vpn.queue": PUBLISHED_FQ_CODEL,
+        "tunnels.vpn.windows": None,
+        "tunnels.vpn.server.congestion_control": control,
+        "tunnels.vpn.client.congestion_control": control,
+    }
+
+
+WINDOW = study(
+    "window",
+    "Windows that never change against congestion control",
+    "PQUIC did not reduce windows for lost datagrams, so the thesis uses windows of one bandwidth-delay product. Here "
+    "congestion control also works for datagrams: what do CUBIC, NewReno and BBR do with the paths' queues?",
+    changes=downloads(4),
+    configurations=(
+        Configuration("static", "window of one bandwidth-delay product", {"tunnels.vpn.queue": PUBLISHED_FQ_CODEL}),
+        *(
+            Configuration(control, label, lambda given, c=control: {**given, **controlled(c)})
+            for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-linux", "BBR"))
+        ),
+    ),
+    factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+    variants=(),
+    figures=(
+        bar("Ping by congestion control of the paths", "Section 4.5", "net", FIGURE_RTT),
+        bar("Goodput by congestion control of the paths", "Section 4.5", "net", "All together.", "goodput_mbps"),
+    ),
+)
+
+# --- Y08: media
+
+MEDIA_RATE = "40 Mbit/s"
+OUTSIDE = {"down": ["down1", "out"], "up": ["up1"]}
+
+
+def traffic(kind: Value) -> Changes:
+    """Return a media flow, or one of constant rate, in place of the download."""
+    workload = (
+        {
+            "kind": "media",
+            "max_rate": MEDIA_RATE,
+            "start_rate": "1 Mbit/s",
+            "ramp_up_speed": "2 Mbit/s",
+            "duration": f"{LENGTH_S} s",
+        }
+        if kind == "media"
+        else {"kind": "datagrams", "rate": MEDIA_RATE, "size": "1200 B", "duration": f"{LENGTH_S} s"}
+    )
+    return {
+        "flows.down1": {
+            "stack": "lab-udp",
+            "down": ["vpn", "out"],
+            "up": ["vpn"],
+            "workload": workload,
+            "start": f"{START_S} s",
+        },
+        "flows.ping": None,
+        "flows.side": {  # keeps the tunnel in use where the flow is outside of it
+            "stack": "lab-udp",
+            "down": ["vpn"],
+            "up": ["vpn"],
+            "workload": {"kind": "ping", "count": 1, "size": "1372 B", "protocol": "icmp"},
+        },
+    }
+
+
+def highest_second(result: RunResult) -> float:
+    """Rate of the flow in its best second [Mbit/s]."""
+    return max(per_second_mbps(result, "down1"))
+
+
+def outside(given: Changes) -> Changes:
+    """Lead the flow over path A alone, without the tunnel."""
+    flow = table(given["flows.down1"])
+    return {**given, "flows.down1": {**flow, **OUTSIDE}}
+
+
+MEDIA = study(
+    "media",
+    "A media flow through the tunnel",
+    "One flow of real-time media under SCReAM, or one of datagrams at 40 Mbit/s, over two equal paths. The thesis "
+    "finds that media reach only a small part of the capacity.",
+    configurations=(*CONFIGURATIONS, Configuration("outside", "path A without a tunnel", outside)),
+    factors=(
+        networks("homo"),
+        schedulers("rr"),
+        Factor("traffic", "traffic", "Traffic", "", ("media", "udp"), traffic),
+    ),
+    metric=Metric("goodput_mbps", "Goodput", "Mbit/s", lambda run: rate_mbps(run, "down1", 0, LENGTH_S)),
+    further=(
+        Metric("highest_second_mbps", "Rate in the best second", "Mbit/s", highest_second),
+        Metric("late_mbps", "Rate in seconds 20 to 30", "Mbit/s", lambda run: rate_mbps(run, "down1", 20, LENGTH_S)),
+    ),
+    assumptions=(
+        *ASSUMPTIONS,
+        Assumption(
+            "SCReAM starts at 1 Mbit/s, ramps up by 2 Mbit/s each second, up to 40 Mbit/s; datagrams have 1200 B.",
+            "The thesis gives no settings. With the 200 kbit/s per second of RFC 8298 no flow would reach "
+            "the rate of a path in 30 s.",
+        ),
+    ),
+    variants=(
+        *(variant for variant in VARIANTS if variant.name in ("full_packets", "at_once", "no_cost", "window_162500")),
+        Variant(
+            "ramp_rfc",
+            "ramp-up of 200 kbit/s per second",
+            "The value of RFC 8298: then 30 s are too short.",
+            lambda given: {**given, **slow_ramp(given)},
+            runs=5,
+        ),
+    ),
+    figures=(
+        bar("Goodput of one flow", "Figures 6.6, B.7", "traffic", "Mean over the test."),
+        bar("Best second of one flow", "Figure 6.6", "traffic", "Highest rate.", "highest_second_mbps"),
+    ),
+)
+
+
+def slow_ramp(given: Changes) -> Changes:
+    """Ramp media up as RFC 8298 does by default."""
+    flow = table(given["flows.down1"])
+    workload = flow["workload"]
+    if workload["kind"] != "media":
+        return {}
+    return {"flows.down1": {**flow, "workload": {**workload, "ramp_up_speed": "200 kbit/s"}}}
+
+
+STUDIES = (BOTTLENECK, SINGLE, DELAYED, FOUR, RRUL, WINDOW, MEDIA)
