@@ -1,0 +1,276 @@
+//! The configuration of one end of a tunnel, checked before anything is changed on the machine.
+//!
+//! docs/tunnel.md describes each field; [`load`] reads, decodes and checks it.
+
+mod document;
+mod load;
+#[cfg(test)]
+mod tests;
+
+pub use document::ConfigError;
+pub use load::{Settings, load, parse};
+
+use quiclab_core::ip::IpPrefix;
+use quiclab_core::{ByteCount, Duration};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// Version of this format.
+pub const VERSION: u32 = 1;
+
+/// The file as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// [`VERSION`].
+    pub version: u32,
+    /// File with this end's private key; a relative path is relative to the configuration.
+    pub key_file: PathBuf,
+    /// Name of the TUN device.
+    #[serde(default = "default_interface")]
+    pub interface: String,
+    /// Largest packet inside the tunnel.
+    #[serde(default = "default_mtu")]
+    pub mtu: u16,
+    /// How paths are made into one session.
+    #[serde(default)]
+    pub carrier: Carrier,
+    /// Queue in front of the paths.
+    #[serde(default)]
+    pub discipline: Discipline,
+    /// Which path a packet takes.
+    #[serde(default)]
+    pub scheduler: Scheduler,
+    /// Longest wait of a packet for earlier ones from another path; without it packets leave as they come.
+    pub resequencing: Option<Duration>,
+    /// A session without any packet for so long is over.
+    #[serde(default = "default_idle_timeout")]
+    pub idle_timeout: Duration,
+    /// A path without any packet for so long is probed.
+    #[serde(default = "default_keep_alive")]
+    pub keep_alive: Duration,
+    /// Where Prometheus text metrics are served over HTTP; without it nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Socket of `status` and `down`; by default in /run/quiclab-tunnel, by the name of the device.
+    pub control_socket: Option<PathBuf>,
+    /// User that the program becomes after set-up; by default it stays who it is.
+    pub user: Option<String>,
+    /// Group of that user; by default its login group.
+    pub group: Option<String>,
+    /// This end waits for clients.
+    pub server: Option<Server>,
+    /// This end connects to a server.
+    pub client: Option<Client>,
+}
+
+/// What only a server has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// UDP addresses at which clients reach it.
+    pub listen: Vec<SocketAddr>,
+    /// Addresses inside the tunnel; the first host's is the server's own.
+    pub pool_ipv4: Option<IpPrefix>,
+    /// The same for IPv6.
+    pub pool_ipv6: Option<IpPrefix>,
+    /// Packets between the device and other interfaces are forwarded (sysctl, restored at the end).
+    #[serde(default)]
+    pub forward: bool,
+    /// Congestion control towards the clients.
+    #[serde(default, flatten)]
+    pub congestion: Congestion,
+    /// Routes that clients are told.
+    #[serde(default)]
+    pub announce: Vec<IpPrefix>,
+    /// Who may connect.
+    #[serde(default)]
+    pub peers: Vec<Peer>,
+}
+
+/// A client as its server knows it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// Name in log and status.
+    pub name: String,
+    /// As `keygen` prints it.
+    pub public_key: PublicKey,
+    /// Its address; by default the next free one of the pool.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its address; by default the next free one of the pool.
+    pub ipv6: Option<Ipv6Addr>,
+    /// Networks behind it, whose packets it may send.
+    #[serde(default)]
+    pub networks: Vec<IpPrefix>,
+}
+
+/// What only a client has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// The server's key.
+    pub server_key: PublicKey,
+    /// Destinations that go through the tunnel.
+    #[serde(default)]
+    pub routes: Vec<IpPrefix>,
+    /// Whether routes that the server announces are set, too.
+    #[serde(default)]
+    pub accept_routes: bool,
+    /// Ways to the server, in the order of the status.
+    pub paths: Vec<Path>,
+}
+
+/// A way to the server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    /// Name in log and status.
+    pub name: String,
+    /// Local interface; the path is there while that is up.
+    pub interface: Option<String>,
+    /// Local address; by default the one that the kernel takes.
+    pub local: Option<IpAddr>,
+    /// Address and port of the server as seen on this path.
+    pub server: SocketAddr,
+    /// Largest IP packet that the network carries.
+    #[serde(default = "default_path_mtu")]
+    pub mtu: u16,
+    /// Congestion control of what this end sends.
+    #[serde(default, flatten)]
+    pub congestion: Congestion,
+}
+
+/// Congestion control of a path.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+pub struct Congestion {
+    /// Which one.
+    #[serde(default)]
+    pub congestion_control: CongestionControl,
+    /// Window of `fixed`.
+    pub window: Option<ByteCount>,
+}
+
+/// Kinds of congestion control.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum CongestionControl {
+    /// CUBIC, RFC 9438.
+    #[default]
+    Cubic,
+    /// NewReno, RFC 9002.
+    NewReno,
+    /// BBR.
+    Bbr,
+    /// A window that does not change.
+    Fixed,
+}
+
+/// How paths become one session.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Carrier {
+    /// One QUIC connection per path.
+    #[default]
+    Connections,
+    /// One connection of IETF Multipath QUIC.
+    Multipath,
+}
+
+/// Queue in front of the paths.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Discipline {
+    /// RFC 8290.
+    FqCodel {
+        /// Queues.
+        #[serde(default = "default_queues")]
+        queues: u32,
+        /// Sojourn that is accepted.
+        #[serde(default = "default_target")]
+        target: Duration,
+        /// Time in which it must be reached.
+        #[serde(default = "default_interval")]
+        interval: Duration,
+        /// Packets in all queues.
+        #[serde(default = "default_limit")]
+        limit_packets: u32,
+        /// Bytes in all queues.
+        #[serde(default = "default_memory")]
+        memory_limit: ByteCount,
+        /// Packets are marked rather than dropped where they allow it.
+        #[serde(default = "default_true")]
+        ecn: bool,
+    },
+    /// First in, first out.
+    Fifo {
+        /// Bytes in the queue.
+        #[serde(default = "default_fifo")]
+        limit: ByteCount,
+    },
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::FqCodel {
+            queues: default_queues(),
+            target: default_target(),
+            interval: default_interval(),
+            limit_packets: default_limit(),
+            memory_limit: default_memory(),
+            ecn: true,
+        }
+    }
+}
+
+/// Which path a packet takes.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheduler {
+    /// The path with the lowest RTT that has room.
+    #[default]
+    LowestRtt,
+    /// One after the other.
+    RoundRobin,
+}
+
+/// The public part of an Ed25519 key: 32 bytes, in base64 where it is text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublicKey(pub [u8; 32]);
+
+fn default_interface() -> String {
+    "qlt0".to_owned()
+}
+fn default_mtu() -> u16 {
+    1400
+}
+fn default_path_mtu() -> u16 {
+    1500
+}
+fn default_idle_timeout() -> Duration {
+    Duration::from_secs(10)
+}
+fn default_keep_alive() -> Duration {
+    Duration::from_secs(1)
+}
+fn default_queues() -> u32 {
+    1024
+}
+fn default_target() -> Duration {
+    Duration::from_millis(5)
+}
+fn default_interval() -> Duration {
+    Duration::from_millis(100)
+}
+fn default_limit() -> u32 {
+    10_240
+}
+fn default_memory() -> ByteCount {
+    ByteCount::from_bytes(32 << 20)
+}
+fn default_fifo() -> ByteCount {
+    ByteCount::from_bytes(1 << 20)
+}
+fn default_true() -> bool {
+    true
+}
