@@ -23,6 +23,7 @@ mod stack;
 mod tap;
 mod time;
 mod topology;
+pub mod tunnel;
 mod units;
 
 pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};

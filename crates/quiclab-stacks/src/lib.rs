@@ -13,6 +13,7 @@
 //! Everything that a stack would draw from the operating system is seeded, and it takes time as an
 //! argument: the same seed gives the same bytes on the wire.
 
+pub mod carrier;
 mod catalogue;
 mod controller;
 mod crypto_observer;

@@ -1,0 +1,109 @@
+//! What a [`Hub`](super::Hub) is made from.
+
+use super::keys::{PublicKey, SecretKey};
+use quiclab_core::{ByteCount, Duration, Role};
+
+/// Which QUIC carries the tunnel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CarrierKind {
+    /// One connection per path, bound into one session.
+    #[default]
+    PerPath,
+    /// One connection with several paths (draft-ietf-quic-multipath-21).
+    Multipath,
+}
+
+/// Congestion control of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathControl {
+    /// A window that never changes.
+    Static(ByteCount),
+    /// NewReno (RFC 9002 section 7), quiclab's.
+    NewReno,
+    /// CUBIC (RFC 9438), quiclab's.
+    Cubic,
+    /// BBR as Linux has it, quiclab's.
+    Bbr,
+    /// Linked increases over the paths of a session (LIA, RFC 6356), quiclab's.
+    Coupled,
+}
+
+/// A path, as far as it is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathConfig {
+    /// Congestion control of what this end sends.
+    pub control: PathControl,
+    /// Largest IP packet of the path, header included, in bytes. It is neither probed nor lowered.
+    pub mtu: u16,
+}
+
+impl Default for PathConfig {
+    fn default() -> Self {
+        Self { control: PathControl::Cubic, mtu: 1500 }
+    }
+}
+
+/// Where random numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Randomness {
+    /// The operating system's: for a tunnel between real hosts.
+    System,
+    /// A stream of the run with this seed: the same bytes each time. **Its keys are no secrets.**
+    Seeded(u64),
+}
+
+/// What a [`Hub`](super::Hub) is made from.
+#[derive(Clone, Debug)]
+pub struct HubConfig {
+    /// A client connects, a server waits.
+    pub role: Role,
+    /// Identity of this end.
+    pub secret_key: SecretKey,
+    /// Identities of the ends that may connect (server) or be connected to (client).
+    pub peers: Vec<PublicKey>,
+    /// Which QUIC; both ends must agree.
+    pub kind: CarrierKind,
+    /// Path 0, 1, ...; the last entry is also that of all further paths. A server keeps to the smaller of
+    /// its largest MTU and the client's.
+    pub paths: Vec<PathConfig>,
+    /// A session ends when nothing was heard on any path for that long.
+    pub idle_timeout: Duration,
+    /// Each path is asked for a sign of life that often while it is silent.
+    pub keep_alive: Duration,
+    /// Most connections of a server that are not bound to a session yet.
+    pub max_half_open: usize,
+    /// Most sessions of a server.
+    pub max_sessions: usize,
+    /// Most UDP datagrams in one [`Outgoing`](super::Outgoing); 1 without segmentation offload.
+    pub segments: usize,
+    /// Where random numbers come from.
+    pub randomness: Randomness,
+}
+
+impl HubConfig {
+    /// A configuration with the usual values: one connection per path, CUBIC, paths of 1500 bytes, idle after
+    /// 30 s, a sign of life each second, no segmentation offload.
+    #[must_use]
+    pub fn new(role: Role, secret_key: SecretKey, peers: Vec<PublicKey>, randomness: Randomness) -> Self {
+        Self {
+            role,
+            secret_key,
+            peers,
+            kind: CarrierKind::PerPath,
+            paths: vec![PathConfig::default()],
+            idle_timeout: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(1),
+            max_half_open: 64,
+            max_sessions: 1024,
+            segments: 1,
+            randomness,
+        }
+    }
+
+    /// The configuration of path `index`.
+    #[must_use]
+    pub fn path(&self, index: usize) -> PathConfig {
+        let last = self.paths.len().saturating_sub(1);
+        self.paths.get(index.min(last)).copied().unwrap_or_default()
+    }
+}

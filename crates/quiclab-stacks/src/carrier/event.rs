@@ -1,0 +1,138 @@
+//! What a [`Hub`](super::Hub) tells and sends.
+
+use super::keys::PublicKey;
+use bytes::Bytes;
+use quiclab_core::Packet;
+use std::net::SocketAddr;
+
+/// A session of a hub; never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub u64);
+
+/// What happened. Bounded: an application that does not ask loses the oldest `Refused` first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HubEvent {
+    /// Datagrams and control messages can be sent. A client's session opens again, with the same number, when
+    /// it was connected again; a server's has a new number each time.
+    SessionOpened {
+        /// Which.
+        session: SessionId,
+        /// Who is at the other end.
+        peer: PublicKey,
+    },
+    /// A control message has arrived.
+    Control {
+        /// On which session.
+        session: SessionId,
+        /// The message.
+        message: Bytes,
+    },
+    /// A path carries data.
+    PathUp {
+        /// Of which session.
+        session: SessionId,
+        /// Its number.
+        path: usize,
+    },
+    /// A path carries nothing: it does not answer, or was removed. It is tried until it does.
+    PathDown {
+        /// Of which session.
+        session: SessionId,
+        /// Its number.
+        path: usize,
+    },
+    /// The session is over.
+    SessionClosed {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// Somebody was not let in; at most a few per second are told.
+    Refused {
+        /// From where.
+        from: SocketAddr,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Why a session is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// This end closed it. A client does not connect again.
+    Local,
+    /// The other end closed it. A client connects again, after a while.
+    Remote(String),
+    /// Nothing was heard on any path for the idle timeout. A client connects again.
+    Idle,
+    /// The other end does not know it any more: it was restarted. A client connects again.
+    Reset,
+    /// The other end connected anew. Only at a server.
+    Replaced,
+}
+
+/// What is to be sent.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// One UDP datagram, or several for segmentation offload, one after the other in the payload. The tuple
+    /// says from where to where; the source address is unspecified where the system may choose.
+    pub packet: Packet,
+    /// Bytes of each UDP datagram in the payload (UDP_SEGMENT), of which the last may be shorter; `None` if
+    /// there is one.
+    pub segment: Option<u16>,
+}
+
+/// What a hub refuses.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HubError {
+    /// A value of the configuration.
+    #[error("{field} is {value}; allowed: {allowed}")]
+    Config {
+        /// Name of the field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Only clients connect.
+    #[error("a server does not connect")]
+    NotAClient,
+    /// A path cannot be used.
+    #[error("path from {local} to {remote}: {reason}")]
+    Path {
+        /// Its local address.
+        local: SocketAddr,
+        /// Its remote address.
+        remote: SocketAddr,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// There is no such session.
+    #[error("no session {}", .0.0)]
+    NoSession(SessionId),
+    /// There is no such path.
+    #[error("session {} has no path {path}", .session.0)]
+    NoPath {
+        /// The session.
+        session: SessionId,
+        /// The path.
+        path: usize,
+    },
+    /// The session is not open.
+    #[error("session {} is not open", .0.0)]
+    NotOpen(SessionId),
+    /// A control message is too long.
+    #[error("control message of {length} bytes; allowed: up to {}", super::wire::LONGEST_CONTROL)]
+    TooLong {
+        /// Its bytes.
+        length: usize,
+    },
+    /// Too much waits to be sent; the other end does not read.
+    #[error("{waiting} bytes of control messages wait; allowed: up to {}", super::wire::CONTROL_BACKLOG)]
+    Backlog {
+        /// Bytes that wait.
+        waiting: usize,
+    },
+}
