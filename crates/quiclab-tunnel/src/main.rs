@@ -1,1 +1,2 @@
-fn main(){}
+//! `quiclab-tunnel`: see docs/tunnel.md.
+fn main() {}

@@ -8,10 +8,12 @@ mod load;
 mod tests;
 
 pub use document::ConfigError;
+pub(crate) use load::last;
 pub use load::{Settings, load, parse};
 
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::{ByteCount, Duration};
+use quiclab_stacks::carrier::PublicKey;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -78,8 +80,10 @@ pub struct Server {
     #[serde(default)]
     pub forward: bool,
     /// Congestion control towards the clients.
-    #[serde(default, flatten)]
-    pub congestion: Congestion,
+    #[serde(default)]
+    pub congestion_control: CongestionControl,
+    /// Window of `fixed`.
+    pub window: Option<ByteCount>,
     /// Routes that clients are told.
     #[serde(default)]
     pub announce: Vec<IpPrefix>,
@@ -95,6 +99,7 @@ pub struct Peer {
     /// Name in log and status.
     pub name: String,
     /// As `keygen` prints it.
+    #[serde(deserialize_with = "crate::keys::deserialize")]
     pub public_key: PublicKey,
     /// Its address; by default the next free one of the pool.
     pub ipv4: Option<Ipv4Addr>,
@@ -110,6 +115,7 @@ pub struct Peer {
 #[serde(deny_unknown_fields)]
 pub struct Client {
     /// The server's key.
+    #[serde(deserialize_with = "crate::keys::deserialize")]
     pub server_key: PublicKey,
     /// Destinations that go through the tunnel.
     #[serde(default)]
@@ -137,14 +143,6 @@ pub struct Path {
     #[serde(default = "default_path_mtu")]
     pub mtu: u16,
     /// Congestion control of what this end sends.
-    #[serde(default, flatten)]
-    pub congestion: Congestion,
-}
-
-/// Congestion control of a path.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
-pub struct Congestion {
-    /// Which one.
     #[serde(default)]
     pub congestion_control: CongestionControl,
     /// Window of `fixed`.
@@ -160,8 +158,10 @@ pub enum CongestionControl {
     Cubic,
     /// NewReno, RFC 9002.
     NewReno,
-    /// BBR.
+    /// BBR as Linux has it.
     Bbr,
+    /// LIA, RFC 6356: increases are linked over the paths of a session.
+    Coupled,
     /// A window that does not change.
     Fixed,
 }
@@ -233,10 +233,6 @@ pub enum Scheduler {
     /// One after the other.
     RoundRobin,
 }
-
-/// The public part of an Ed25519 key: 32 bytes, in base64 where it is text.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PublicKey(pub [u8; 32]);
 
 fn default_interface() -> String {
     "qlt0".to_owned()
