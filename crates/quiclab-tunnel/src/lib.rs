@@ -8,3 +8,6 @@ pub mod config;
 pub mod keys;
 pub mod pool;
 pub mod protocol;
+pub mod clock;
+pub mod privileges;
+pub mod system;

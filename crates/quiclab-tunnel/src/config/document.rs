@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 use thiserror::Error;
-use toml_edit::{Document, Item, TomlError, Value};
+use toml_edit::{Document, Item, Table, TomlError, Value};
 
 /// Separates problem and remedy in messages of types: see `QuantityError` of quiclab-core.
 const ALLOWED: &str = "; allowed is ";
@@ -123,40 +123,47 @@ impl Source {
         let mut path = Vec::new();
         let mut item = self.tree.as_item();
         'deeper: loop {
-            let tables: Vec<(String, &Item)> = match item {
-                Item::Table(table) => table.iter().map(|(key, item)| (key.to_owned(), item)).collect(),
-                Item::ArrayOfTables(array) => {
-                    // an entry has no item of its own; its fields have
-                    for (index, table) in array.iter().enumerate() {
-                        for (key, entry) in table.iter() {
-                            if entry.span().is_some_and(|place| holds(&place, span)) {
-                                path.extend([index.to_string(), key.to_owned()]);
-                                item = entry;
-                                continue 'deeper;
-                            }
+            match item {
+                Item::Table(table) => {
+                    for (key, entry) in table.iter() {
+                        if is_around(table, key, entry, span) {
+                            path.push(key.to_owned());
+                            item = entry;
+                            continue 'deeper;
                         }
                     }
-                    return path;
                 }
-                _ => return path,
-            };
-            let inner = tables.into_iter().find(|(_, item)| match item {
-                // the fields of a table may stand in several places
-                Item::Table(table) => table.iter().any(|(_, item)| item.span().is_some_and(|place| holds(&place, span))),
-                Item::ArrayOfTables(array) => array.iter().any(|table| {
-                    table.iter().any(|(_, item)| item.span().is_some_and(|place| holds(&place, span)))
-                }),
-                _ => item.span().is_some_and(|place| holds(&place, span)),
-            });
-            match inner {
-                Some((key, next)) => {
-                    path.push(key);
-                    item = next;
+                // an entry has no item of its own; its fields have
+                Item::ArrayOfTables(array) => {
+                    for (index, table) in array.iter().enumerate() {
+                        if let Some((key, entry)) =
+                            table.iter().find(|(key, entry)| is_around(table, key, entry, span))
+                        {
+                            path.extend([index.to_string(), key.to_owned()]);
+                            item = entry;
+                            continue 'deeper;
+                        }
+                    }
                 }
-                None => return path,
+                _ => {}
             }
+            return path;
         }
     }
+}
+
+/// Whether the text of a field, or of one below it, has `span` in it. The fields of a table may stand in several places.
+fn is_around(table: &Table, key: &str, item: &Item, span: &Range<usize>) -> bool {
+    let holds = |outer: Option<Range<usize>>| {
+        outer.is_some_and(|outer| outer.start <= span.start && span.end <= outer.end)
+    };
+    let below = |table: &Table| table.iter().any(|(key, item)| is_around(table, key, item, span));
+    holds(table.key(key).and_then(toml_edit::Key::span))
+        || match item {
+            Item::Table(table) => below(table),
+            Item::ArrayOfTables(array) => array.iter().any(below),
+            _ => holds(item.span()),
+        }
 }
 
 enum Below<'a> {
@@ -179,10 +186,6 @@ fn below<'a>(item: &'a Item, step: &str) -> Option<(Option<Range<usize>>, Below<
     let next = item.get(step)?;
     let key = item.as_table().and_then(|table| table.key(step)).and_then(toml_edit::Key::span);
     Some((key.or_else(|| next.span()), Below::Item(next)))
-}
-
-fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
 }
 
 fn shown(item: &Item) -> Option<String> {
