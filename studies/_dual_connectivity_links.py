@@ -14,8 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from scipy.special import log_ndtr
+from quiclab.libraries import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,6 +84,8 @@ def jitter_hold_s(deviation_s: float, rate_packets_per_s: float) -> float:
     float
         z sigma [s], at least 0.
     """
+    from scipy.special import log_ndtr  # noqa: PLC0415 - takes a third of a second to load
+
     if deviation_s <= 0.0:
         return 0.0
     reach = 6.0  # deviations: nothing is later

@@ -2,15 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from _dual_connectivity import CONFIGURATIONS, PAPER, THESIS
 from _dual_connectivity_alone import ALONE
 from _dual_connectivity_ngtcp2 import CONFIGURATIONS as NGTCP2
+from quiclab.errors import RequestError
 from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Table
 from quiclab.traces import installed
 
 NAMES = ("batch_size", "share", "delay_ratio_low", "delay_ratio_high", "loss", "loss_duplicated")
-INSTALLED = installed("lte")
+
+
+def trace_or_problem() -> tuple[Path | None, str]:
+    """Return the installed trace, and what is wrong with it: that must not keep the other studies from loading."""
+    try:
+        return installed("lte"), ""
+    except RequestError as error:
+        return None, error.sentence
+
+
+INSTALLED, PROBLEM = trace_or_problem()
 SYNTHETIC = INSTALLED is None
 FILE = "traces/synthetic_lte.csv" if INSTALLED is None else str(INSTALLED)
 """As the scenario names it: the synthetic one lies beside it."""
@@ -40,6 +52,7 @@ def over_lte(study: Study) -> Study:
         abstract="Both downlinks have the rate of "
         + (
             "a synthetic trace: the published one must not be passed on. Import it with `quiclab trace import`."
+            + (f" The one that is installed cannot be used: {PROBLEM}." if PROBLEM else "")
             if SYNTHETIC
             else "the published trace."
         ),

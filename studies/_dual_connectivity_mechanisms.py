@@ -343,7 +343,7 @@ def pair(first: str, second: str) -> Callable[[Changes], Changes]:
     """Run two flows of these transports over link 1."""
 
     def changed(given: Changes) -> Changes:
-        engine = str(given["engine"])
+        engine = str(given["flows.first.stack"])
         changes: dict[str, object] = {
             "links": one_link(proxies=True),
             "bearers": {},
@@ -409,7 +409,7 @@ PAIRS = Study(
         ),
     ),
     engines=(Engine("lab-quic"), Engine("quinn", runs=3)),
-    engine_changes=lambda engine: {"engine": engine},
+    engine_changes=lambda engine: {"flows.first.stack": engine},
     runs=10,
     table=Table("", f"{THESIS}, Fig. 5.14a to c; {PAPER}, Fig. 23"),
     figures=(

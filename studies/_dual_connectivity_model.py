@@ -14,8 +14,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from _dual_connectivity_links import (
     early_overflow,
     overflow_window_packets,
@@ -31,6 +29,7 @@ from _dual_connectivity_setting import (
     loss_probability,
     slow_start_exit_packets,
 )
+from quiclab.libraries import np
 
 if TYPE_CHECKING:
     from _dual_connectivity_links import Floats

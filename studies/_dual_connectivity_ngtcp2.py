@@ -1,5 +1,6 @@
 """Experiments N1 to N9: ngtcp2 with NewReno and CUBIC beside TCP CUBIC, alone and in three flows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from _dual_connectivity import (
@@ -72,8 +73,9 @@ def sized(control: str) -> Configuration:
     """Return ngtcp2 with a congestion control; what a factor changes in the file, it keeps."""
 
     def replaced(changes: Changes) -> Changes:
-        if changes.get("engine") == PROGRAMS.name:
-            others = {path: value for path, value in changes.items() if path != "engine"}
+        given = changes.get("flows.dc")
+        if isinstance(given, Mapping) and given["stack"] == PROGRAMS.name:
+            others = {path: value for path, value in changes.items() if path != "flows.dc"}
             return {**others, "flows.dc": kernel_flow(PROGRAMS.name, control)}
         size = str(changes.get("flows.dc.workload.size", "100 MB"))
         others = {path: value for path, value in changes.items() if not path.startswith("flows.dc.")}
@@ -128,9 +130,7 @@ DEFAULT = Study(
 
 def of_engine(engine: str) -> Changes:
     """Name the programs where they are the engine, and the kernel for TCP; configurations have the model otherwise."""
-    if engine == LINUX.name:
-        return {**DOWNLOAD, "flows.dc": {"stack": engine}}
-    return {**DOWNLOAD, "engine": engine} if engine == PROGRAMS.name else DOWNLOAD
+    return {**DOWNLOAD, "flows.dc": {"stack": engine}} if engine in (PROGRAMS.name, LINUX.name) else DOWNLOAD
 
 
 def of_ngtcp2(study: Study) -> Study:

@@ -9,13 +9,13 @@ from _dual_connectivity_alone import ALONE
 from _dual_connectivity_beyond import BEYOND
 from _dual_connectivity_claims import with_claims
 from _dual_connectivity_fairness import FAIRNESS
-from _dual_connectivity_lte import LTE, SYNTHETIC
+from _dual_connectivity_lte import LTE, PROBLEM, SYNTHETIC
 from _dual_connectivity_mechanisms import MECHANISMS, PACER_OFF, PAIRS
 from _dual_connectivity_ngtcp2 import NGTCP2
 from _dual_connectivity_views import with_views
 
 STUDIES = (
     *(with_views(with_claims(study)) for study in (*MECHANISMS, *ALONE, *FAIRNESS, PAIRS, PACER_OFF, *NGTCP2)),
-    *(with_claims(study, synthetic=SYNTHETIC) for study in LTE),
+    *(with_claims(study, synthetic=SYNTHETIC, problem=PROBLEM) for study in LTE),
     *BEYOND,
 )

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from quiclab.progress import SweepProgress
+from quiclab.progress import EvaluationProgress, SweepProgress
 
 
 class Terminal(io.StringIO):
@@ -49,3 +49,39 @@ def test_the_heart_beats_while_no_run_ends(monkeypatch: pytest.MonkeyPatch) -> N
             now += 0.25
             progress.beat()
     assert stream.getvalue().splitlines() == ["study: 2 of 2 runs to do", *["study: 0 of 2 runs, 0.0 runs/s"] * 2]
+
+
+def test_an_evaluation_is_shown_after_two_seconds_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr(EvaluationProgress, "BEAT_S", 1e9)  # the test beats itself
+    stream = io.StringIO()
+    with EvaluationProgress("verify a", total=4, stream=stream) as progress:
+        now += 1.9
+        progress.advance()
+        progress.beat()
+        assert stream.getvalue() == ""
+        now += 0.1
+        progress.beat()
+        now += 5.0
+        progress.beat()
+        progress.advance()
+    lines = stream.getvalue().splitlines()
+    assert lines == [
+        "verify a: 3 of 4 studies to do",
+        "verify a: 1 of 4 studies, 0.1 studies/s, 21 s left",  # one in 7 s
+        "verify a: 2 of 4 studies, 0.3 studies/s, 7 s left",
+    ]
+    with EvaluationProgress("verify a", total=1, stream=stream) as progress:
+        progress.advance()
+    assert stream.getvalue().splitlines() == lines
+
+
+def test_an_evaluation_has_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EvaluationProgress, "FIRST_LINE_S", 0.0)
+    monkeypatch.setattr(EvaluationProgress, "BEAT_S", 1e9)
+    stream = Terminal()
+    with EvaluationProgress("verify a", total=3, stream=stream) as progress:
+        progress.advance()
+        progress.beat()
+    assert "1/3" in stream.getvalue()

@@ -89,6 +89,14 @@ def quic_limits(name: str, taken: list[str], refused: list[str]) -> tuple[list[d
     return taking, refusing
 
 
+def scheduler_limits(
+    kind: str, taken: list[str], refused: list[str]
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return changes of a path scheduler, with one field as TOML, that are taken, and that are refused."""
+    tables = ([f'{{ kind = "{kind}", {field} }}' for field in fields] for fields in (taken, refused))
+    return quic_limits("path_scheduler", *tables)
+
+
 def acknowledgement(kind: str, field: str) -> dict[str, str]:
     """Return the changes that give the sender, on lab-quic, a policy of this kind with this field, as TOML."""
     return quic(quic=f'{{ acknowledgement = {{ kind = "{kind}", {field} }} }}')
@@ -434,6 +442,19 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         "max_connection_receive_window", ['"24 MiB"'], ['"24 MB"']
     ),
     "QuicOptions.idle_timeout": quic_limits("idle_timeout", ['"1 ms"', '"1440 min"'], ['"0 s"', '"1441 min"']),
+    "PathSchedulerKind.weights": scheduler_limits(
+        "weighted_round_robin", ["weights = [3]"], ["weights = []", "weights = [0]", "weights = [1, 1]"]
+    ),
+    "PathSchedulerKind.penalise_above": scheduler_limits(
+        "lowest_rtt", ['penalise_above = "1 B"'], ['penalise_above = "0 B"']
+    ),
+    "PathSchedulerKind.order": scheduler_limits("cheapest_first", ["order = [0]"], ["order = [0, 0]", "order = [1]"]),
+    "PathSchedulerKind.scaling": scheduler_limits("blest", ["scaling = 100"], ["scaling = 0", "scaling = 101"]),
+    "PathSchedulerKind.send_window": scheduler_limits("blest", ['send_window = "1 B"'], ['send_window = "0 B"']),
+    "PathSchedulerKind.hysteresis": scheduler_limits("ecf", ["hysteresis = 0", "hysteresis = 1"], ["hysteresis = 1.1"]),
+    "PathSchedulerKind.patience": scheduler_limits(
+        "earliest_arrival", ['patience = "1 s"'], ['patience = "1001 ms"']
+    ),
     "Acknowledgement.packets": (
         [acknowledgement("every", "packets = 1")],
         [acknowledgement(kind, "packets = 0") for kind in ("every", "rtt_fraction")],

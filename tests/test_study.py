@@ -6,11 +6,13 @@ import json
 import math
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from quiclab import registry
 from quiclab.cli_study import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import jobs_of, number, read_published
@@ -52,6 +54,31 @@ def test_names_are_the_agreed_ones() -> None:
         find("dual_connectivity")
     with pytest.raises(RequestError, match="there is no study `dual`; there are dual_connectivity/pdcp"):
         find_all("dual")
+
+
+def test_a_group_is_found_without_loading_the_others() -> None:
+    every = studies()
+    for group in {name.split("/")[0] for name in every}:
+        assert [study.name for study in find_all(group)] == [name for name in every if name.startswith(f"{group}/")]
+    assert [path.name for path in registry._files_with("dual_connectivity/share")] == ["dual_connectivity.py"]
+    assert registry._files_with("dual") == []
+
+
+def test_a_wrong_trace_where_the_published_one_belongs_leaves_the_studies_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    file = tmp_path / "quiclab" / "traces" / "lte.csv"
+    file.parent.mkdir(parents=True)
+    file.write_text("nothing\n")
+    registry._load.cache_clear()
+    try:
+        study = find("dual_connectivity/lte_loss")
+    finally:
+        registry._load.cache_clear()
+    assert "synthetic" in study.title
+    assert f"cannot be used: {file}, line 1" in study.abstract
+    assert f"cannot be used: {file}, line 1" in study.claims[0].reason
 
 
 @pytest.mark.parametrize("name", ["dual_connectivity/batch_size", "dual_connectivity/share"])

@@ -35,6 +35,9 @@ class RunOutput:
         """
 
     @property
+    def sojourns(self) -> Mapping[str, bytes | list[str]]:
+        """How packets left the queues of tunnels, as columns of equal length; empty columns without `sojourns`."""
+    @property
     def acks(self) -> Mapping[str, bytes | list[str]]:
         """Acknowledgements that arrived, as columns of equal length, little endian; empty columns without `acks`.
 

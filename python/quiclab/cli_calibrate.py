@@ -13,13 +13,13 @@ import typer
 from quiclab import show
 from quiclab.cli_lane import AdapterOption, ClockOption, EmulationOption, lane_of
 from quiclab.cli_values import integer
-from quiclab.compare import to_json
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.calibration.network import calibrate, verdict
 from quiclab.kernel.lane import Lane
 from quiclab.progress import SweepProgress
 from quiclab.scenario import load
 from quiclab.store import write_atomically
+from quiclab.tree import to_json
 
 MOST_RUNS = 1000
 

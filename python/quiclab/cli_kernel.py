@@ -14,13 +14,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from quiclab import show
 from quiclab.cli_calibrate import calibrate_command, host_command
 from quiclab.cli_values import integer
-from quiclab.compare import to_json
 from quiclab.errors import QuiclabError
 from quiclab.kernel import doctor
 from quiclab.kernel.build import NEEDED_BYTES, Plan, build, check_space, check_tools
 from quiclab.kernel.cache import cache_directory
 from quiclab.kernel.source import SUITES, Apt, find_source
 from quiclab.progress import LINE_INTERVAL_S
+from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from types import TracebackType

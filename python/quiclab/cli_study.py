@@ -12,15 +12,7 @@ import typer
 from quiclab import show, sweep
 from quiclab.cli_lane import LANES
 from quiclab.cli_values import integer
-from quiclab.compare import (
-    COMPARE_SCHEMA,
-    TABLE_SCHEMA,
-    compare_document,
-    multiverse_document,
-    table_rows,
-    to_csv,
-    to_json,
-)
+from quiclab.compare import COMPARE_SCHEMA, TABLE_SCHEMA, compare_document, multiverse_document, table_rows, to_csv
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import (
     MANIFEST,
@@ -30,9 +22,11 @@ from quiclab.evaluate import (
     results_directory,
     write_manifest,
 )
+from quiclab.progress import EvaluationProgress
 from quiclab.registry import find_all, find_parts
 from quiclab.store import Store, write_parquet
 from quiclab.study import Study
+from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from quiclab.report import Report
@@ -196,16 +190,22 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     from quiclab.report import write_report  # noqa: PLC0415 - as above
 
     def action(study: Study) -> None:
-        written.append(write_report(Evaluation(study, out), study.default_engine))
-        print(written[-1].path)
+        try:
+            written.append(write_report(Evaluation(study, out), study.default_engine))
+        finally:
+            progress.advance()
 
     studies = find_all(name)
     written: list[Report] = []
     problem = None
     try:
-        for_each(studies, action)
+        with EvaluationProgress(f"report {name}", len(studies)) as progress:
+            for_each(studies, action)
     except QuiclabError as error:  # the overview says what there is, and the error what is missing
         problem = error
+    finally:  # not in between: a bar may stand on the same terminal
+        for report in written:
+            print(report.path)
     if written and len(studies) > 1:
         print(write_overview(name.strip("/"), studies, written, out))
     if problem is not None:
@@ -250,13 +250,14 @@ def multiverse_command(
 
     found = []
     absent = []
-    for study in find_all(name):
-        if not study.claims:
-            continue
-        if (results_directory(study, out) / MANIFEST).is_file():
-            found += multiverse(Evaluation(study, out))
-        else:
-            absent.append(study.name)
+    studies = [study for study in find_all(name) if study.claims]
+    with EvaluationProgress(f"multiverse {name}", len(studies)) as progress:
+        for study in studies:
+            if (results_directory(study, out) / MANIFEST).is_file():
+                found += multiverse(Evaluation(study, out))
+            else:
+                absent.append(study.name)
+            progress.advance()
     if as_json:
         print(to_json(multiverse_document(name, found)))
     else:

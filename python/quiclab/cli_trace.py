@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiclab import figures, quantity, show
+from quiclab import quantity, show
 from quiclab.cli_values import integer
 from quiclab.errors import RequestError
 from quiclab.store import write_atomically
-from quiclab.traces import figure, library, model
+from quiclab.traces import library, model
 from quiclab.traces.dataset import read_dataset
 from quiclab.traces.statistics import statistics
 from quiclab.traces.trace import Trace, read, write
@@ -85,6 +85,9 @@ def show_command(
         raise RequestError(f"--figure {picture} has the ending `{picture.suffix}`; allowed are `.svg` and `.png`")
     trace = read(file)
     if picture is not None:
+        from quiclab import figures  # noqa: PLC0415 - loads the chart library
+        from quiclab.traces import figure  # noqa: PLC0415 - as above
+
         keep(picture, force)
         spec = figure.specification(trace)
         svg = picture.suffix == ".svg"

@@ -100,11 +100,6 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def to_json(value: object) -> str:
-    """Write JSON as the command line prints it."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-
-
 def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[dict[str, Any]]:
     """Return published and measured results side by side, series by series; of the study's metric by default."""
     study = evaluation.study

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from quiclab.claims import Claim, Key, Sample
+from quiclab.libraries import np
 from quiclab.stats import Statistic, Summary, difference_half_width, reduced, summarise
 
 if TYPE_CHECKING:

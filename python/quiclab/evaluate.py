@@ -12,13 +12,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from quiclab import sweep, tree
 from quiclab.claims import Claim, Grid, Judgement, Key, Printed, Resamples, judge
 from quiclab.criteria import Assessment, Criterion
 from quiclab.errors import QuiclabError
 from quiclab.fidelity import Fidelity, assess
+from quiclab.libraries import pl
 from quiclab.native import engine as native_engine
 from quiclab.registry import find, root
 from quiclab.scenario import load

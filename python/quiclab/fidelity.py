@@ -11,8 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from quiclab.libraries import np
 from quiclab.stats import Array, Summary, pooled_std
 
 if TYPE_CHECKING:

@@ -1,12 +1,11 @@
-"""Packed columns of the engine as tables. Loaded when a run needs it: the table library takes a while."""
+"""Packed columns of the engine as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import polars as pl
+from quiclab.libraries import np, pl
 
 EVENTS = ("arrival", "departure", "drop")
 DIRECTIONS = ("down", "up")
@@ -128,3 +127,24 @@ def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
         }
     )
     return frame.with_columns(gap_ms=pl.col("time_ns").diff().over("element") / 1e6)
+
+
+def sojourns(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return how packets left queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome`.
+
+    `outcome` is `sent`, or why the packet was dropped.
+    """
+    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
+    rows = len(time_ns)
+    if rows == 0:
+        return pl.DataFrame()
+    return pl.DataFrame(
+        {
+            "time_ns": time_ns,
+            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
+            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
+            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
+            "sojourn_ms": np.frombuffer(columns["sojourn_ns"], dtype="<i8") / 1e6,
+            "outcome": _named(_integers(columns, "outcome", rows), columns["outcome_names"]),
+        }
+    )

@@ -60,6 +60,11 @@ class Row:
     worlds: Mapping[str, World]
 
     @property
+    def base(self) -> World | None:
+        """What it comes to as published; `None` if that was not run."""
+        return self.worlds.get(LITERAL)
+
+    @property
     def outcomes(self) -> set[str]:
         """Outcomes that there are, but for open ones."""
         return {world.outcome for world in self.worlds.values()} - {OPEN}
@@ -67,7 +72,7 @@ class Row:
     @property
     def differing(self) -> tuple[str, ...]:
         """Readings whose outcome is not that of the base."""
-        base = self.worlds.get(LITERAL)
+        base = self.base
         return tuple(name for name, world in self.worlds.items() if base is None or world.outcome != base.outcome)
 
     @property

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from quiclab.compare import compare_document, judgement_row, table_rows, to_csv, to_json
+from quiclab.compare import compare_document, judgement_row, table_rows, to_csv
 from quiclab.inputs import code_of, files_of
+from quiclab.libraries import pl
 from quiclab.native import build_id, engine
 from quiclab.registry import file_of, find_all, part_files, root
 from quiclab.report import digest_of_digests
 from quiclab.store import parquet_bytes, write_atomically
 from quiclab.study import BASE
+from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from quiclab.evaluate import Evaluation
@@ -63,7 +64,17 @@ Everything that repeats the study `{name}`: `sh rerun.sh` runs it again and comp
 | `table.csv`, `compare.json`, `claims.json` | the table in the published columns, the comparison, the verdicts |
 | `uv.lock`, `Cargo.lock` | versions of everything it was built from{locks} |
 
-quiclab {version}, build {build}; digest of the digests: {digest}
+{lacking}quiclab {version}, build {build}; digest of the digests: {digest}
+"""
+
+LACKING = """\
+**Not in this archive**, because they lie outside of the study's directory, and may be somebody else's to pass on:
+
+{files}
+
+Whoever repeats it needs files with the same bytes; `quiclab trace import FILE --install NAME` installs a trace.
+The scenarios in `settings/` name them as they lay where the archive was made.
+
 """
 
 
@@ -86,12 +97,15 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     for sibling in _siblings(evaluation):
         for name in filter(None, (sibling.table.file, *sibling.table.further, sibling.scenario)):
             files[name] = (root() / name).read_bytes()
+    outside: dict[Path, str] = {}
     for job in {job.scenario: job for job in evaluation.jobs}.values():
         scenario = json.loads(job.scenario)
         for file in (*files_of(scenario), *code_of(scenario, Path(job.base_dir))):
             path = (Path(job.base_dir) / file).resolve()
             if path.is_relative_to(root().resolve()):
                 files[str(path.relative_to(root().resolve()))] = path.read_bytes()
+            elif path not in outside:
+                outside[path] = hashlib.sha256(path.read_bytes()).hexdigest()
     missing_locks = [name for name in LOCKS if not (root() / name).is_file()]
     for name in LOCKS:
         if name not in missing_locks:
@@ -117,6 +131,9 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         abstract=study.abstract,
         source=study.source,
         name=study.name,
+        lacking=LACKING.format(files="\n".join(f"- `{path}`, SHA-256 {digest}" for path, digest in outside.items()))
+        if outside
+        else "",
         locks=f" (not there: {', '.join(missing_locks)})" if missing_locks else "",
         version=engine().version(),
         build=build_id(),

@@ -1,16 +1,16 @@
-"""Progress of a sweep or a run on stderr: a bar on a terminal, plain lines every few seconds elsewhere."""
+"""Progress on stderr, of sweeps, runs and evaluations: a bar on a terminal, plain lines every few seconds elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from rich.progress import Progress
 
 LINE_INTERVAL_S = 5.0
 
@@ -30,6 +30,8 @@ class SweepProgress:
         Where it is written; stderr by default.
     """
 
+    unit = "runs"
+
     def __init__(self, title: str, total: int, done: int, stream: TextIO | None = None) -> None:
         self.title, self.total, self.before, self.done = title, total, done, done
         self.stream = stream or sys.stderr
@@ -37,12 +39,15 @@ class SweepProgress:
         self.last_line = self.started
         self.bar: Progress | None = None
         if self.stream.isatty():
-            self.bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
+            import rich.progress as parts  # noqa: PLC0415 - only here: it takes a tenth of a second
+            from rich.console import Console  # noqa: PLC0415 - as above
+
+            self.bar = parts.Progress(
+                parts.TextColumn("{task.description}"),
+                parts.BarColumn(),
+                parts.MofNCompleteColumn(),
+                parts.TextColumn("{task.fields[rate]}"),
+                parts.TimeRemainingColumn(),
                 console=Console(file=self.stream),
             )
 
@@ -52,7 +57,7 @@ class SweepProgress:
             self.bar.start()
             self.task = self.bar.add_task(self.title, total=self.total, completed=self.done, rate="")
         else:
-            self.line(f"{self.title}: {self.total - self.done} of {self.total} runs to do")
+            self.line(f"{self.title}: {self.total - self.done} of {self.total} {self.unit} to do")
         return self
 
     def __exit__(
@@ -68,7 +73,7 @@ class SweepProgress:
         """One more run is done."""
         self.done += 1
         if self.bar is not None:
-            self.bar.update(self.task, completed=self.done, rate=f"{self._rate():.1f} runs/s")
+            self.bar.update(self.task, completed=self.done, rate=f"{self._rate():.1f} {self.unit}/s")
         self.beat()
 
     def beat(self) -> None:
@@ -91,7 +96,65 @@ class SweepProgress:
     def _state(self) -> str:
         rate = self._rate()
         left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
-        return f"{self.title}: {self.done} of {self.total} runs, {rate:.1f} runs/s{left}"
+        return f"{self.title}: {self.done} of {self.total} {self.unit}, {rate:.1f} {self.unit}/s{left}"
+
+
+class EvaluationProgress(SweepProgress):
+    """Studies evaluated, shown once it takes longer than `FIRST_LINE_S`; a thread says so while one takes long.
+
+    Parameters
+    ----------
+    title
+        What is done with the studies.
+    total
+        Number of studies.
+    stream
+        Where it is written; stderr by default.
+    """
+
+    FIRST_LINE_S = 2.0
+    BEAT_S = 0.1
+    unit = "studies"
+
+    def __init__(self, title: str, total: int, stream: TextIO | None = None) -> None:
+        super().__init__(title, total, 0, stream)
+        self.shown = False
+        self._ended = threading.Event()
+        self._heart = threading.Thread(target=self._beats, daemon=True)
+
+    def __enter__(self) -> EvaluationProgress:
+        """Show nothing yet."""
+        self._heart.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Show where it ended, if it was shown at all."""
+        self._ended.set()
+        self._heart.join()
+        if self.shown:
+            super().__exit__(kind, error, trace)
+
+    def advance(self) -> None:
+        """One more study is done."""
+        self.done += 1
+
+    def beat(self) -> None:
+        """Say that it goes on, or that it has begun."""
+        if not self.shown:
+            if time.monotonic() - self.started < self.FIRST_LINE_S:
+                return
+            self.shown = True
+            super().__enter__()
+            self.last_line = time.monotonic()
+        if self.bar is not None:
+            self.bar.update(self.task, completed=self.done)
+        super().beat()
+
+    def _beats(self) -> None:
+        while not self._ended.wait(self.BEAT_S):
+            self.beat()
 
 
 class RunProgress:
@@ -125,8 +188,11 @@ class RunProgress:
             return
         self.next_line = now + 0.1
         if self.bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-            self.bar = Progress(*columns, console=Console(file=self.stream), transient=True)
+            import rich.progress as parts  # noqa: PLC0415 - as above
+            from rich.console import Console  # noqa: PLC0415 - as above
+
+            columns = (parts.TextColumn("{task.description}"), parts.BarColumn(), parts.TimeRemainingColumn())
+            self.bar = parts.Progress(*columns, console=Console(file=self.stream), transient=True)
             self.bar.start()
             self.task = self.bar.add_task(text, total=1.0)
         self.bar.update(self.task, completed=fraction, description=text)

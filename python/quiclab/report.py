@@ -9,7 +9,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import vl_convert
 
 from quiclab import fidelity, figures, stats, views
@@ -17,6 +16,7 @@ from quiclab.claims import CONFIRMED_SHARE, REFUTED_SHARE
 from quiclab.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row
 from quiclab.errors import QuiclabError
 from quiclab.evaluate import Evaluation
+from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.pages import VERDICT_WORDS, counts, environment, inline_json, responsive
 from quiclab.show import published_decimals

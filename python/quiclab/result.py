@@ -11,24 +11,38 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.libraries import pl
 from quiclab.native import build_id, engine, source_commit
 from quiclab.scenario import Scenario
 from quiclab.series import summary
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RUN_SCHEMA = "quiclab.run/1"
 MOST_SEED = 2**64 - 1
 
 
-def _no_rows() -> pl.DataFrame:
-    from polars import DataFrame  # noqa: PLC0415 - `import quiclab` does without the table library
+class _Rows:
+    """A table of a result; without one it is empty, and made when it is asked for: the table library takes a while."""
 
-    return DataFrame()
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"_{name}"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        if instance.__dict__.get(self.name) is None:
+            instance.__dict__[self.name] = pl.DataFrame()
+        return instance.__dict__[self.name]
+
+    def __set__(self, instance: object, value: object) -> None:
+        instance.__dict__[self.name] = None if isinstance(value, _Rows) else value
+
+
+def _rows() -> Any:
+    return _Rows()
 
 
 @dataclass(frozen=True)
@@ -81,13 +95,17 @@ class RunResult:
     acks
         Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`, `bytes`,
         `gap_ms`; empty if none were asked for.
+    sojourns
+        How packets left the queues of tunnels, with columns `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`,
+        `outcome`; empty if none were asked for.
     """
 
     data: Mapping[str, Any]
-    series: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
-    packets: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
+    series: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
+    packets: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
     taps: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False, compare=False)
-    acks: pl.DataFrame = field(default_factory=_no_rows, repr=False, compare=False)
+    acks: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
+    sojourns: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "the result") -> RunResult:
@@ -221,8 +239,6 @@ def run(
     QuiclabError
         If the run fails.
     """
-    from quiclab import frames  # noqa: PLC0415 - `import quiclab` does without the table library
-
     native = engine()
     try:
         with _recordings(record_dir) as directory:
@@ -239,12 +255,20 @@ def run(
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
     data["versions"]["build"] = build_id()
-    sampled = frames.series(output.series)
-    if not sampled.is_empty():
-        data["series"] = summary(sampled)
     taps = {name: frames.tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
-    packets, acks = frames.packets(output.packets), frames.acks(output.acks)
-    return RunResult(data, sampled, packets, taps, acks)
+    tables = {
+        name: read(columns)
+        for name, read, columns in (
+            ("series", frames.series, output.series),
+            ("packets", frames.packets, output.packets),
+            ("acks", frames.acks, output.acks),
+            ("sojourns", frames.sojourns, output.sojourns),
+        )
+        if columns.get("time_ns")
+    }
+    if "series" in tables:
+        data["series"] = summary(tables["series"])
+    return RunResult(data, taps=taps, **tables)
 
 
 def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:

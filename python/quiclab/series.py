@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+from quiclab.libraries import pl
 
 
 def summary(series: pl.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
@@ -43,8 +41,6 @@ def rates(series: pl.DataFrame) -> pl.DataFrame:
     series
         Columns `time_s`, `element`, `metric`, `value`.
     """
-    import polars as pl  # noqa: PLC0415 - `import quiclab` does without the table library
-
     if series.is_empty():
         return pl.DataFrame()
     by = ("element", "metric")

@@ -8,8 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from quiclab.multiverse import LITERAL
-from quiclab.study import with_unit
+from quiclab.study_parts import with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -338,7 +337,7 @@ def multiverse(found: Sequence[Row]) -> None:
         return
     shown = table("Claims over all readings", ["claim", "as published", "readings", "outcome"], left=4)
     for row in found:
-        base = row.worlds.get(LITERAL)
+        base = row.base
         differing = ", ".join(f"{name}: {row.worlds[name].outcome}" for name in row.differing)
         outcome = differing or row.summary
         shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.worlds)), outcome)

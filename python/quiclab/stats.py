@@ -7,15 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-from scipy.special import stdtrit  # scipy.stats takes a second to load
+from quiclab.libraries import np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 Statistic: TypeAlias = Literal["mean", "median", "std"]
 """What repeated runs of a setting are reduced to."""
 
@@ -72,11 +71,18 @@ def summarise(values: ArrayLike) -> Summary:
     return Summary(n, mean, std, mean - half, mean + half)
 
 
+def _t(freedom: float) -> float:
+    """Return the quantile of Student's t for the 95 % interval."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - takes a third of a second to load; scipy.stats a second
+
+    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
+
+
 def half_width(summary: Summary) -> float:
     """Return half of the 95 % interval of a mean by Student's t; NaN below two runs."""
     if summary.n < 2:
         return math.nan
-    return float(stdtrit(summary.n - 1, 0.5 + CONFIDENCE / 2)) * summary.standard_error
+    return _t(summary.n - 1) * summary.standard_error
 
 
 def difference_half_width(first: Summary, second: Summary) -> float:
@@ -99,7 +105,7 @@ def difference_half_width(first: Summary, second: Summary) -> float:
     if not errors or not variance:
         return 0.0 if errors else math.nan
     freedom = variance**2 / sum(error**2 / freedom for error, freedom in errors)
-    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2)) * math.sqrt(variance)
+    return _t(freedom) * math.sqrt(variance)
 
 
 def pooled_std(deviations: ArrayLike) -> float:

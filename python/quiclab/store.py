@@ -14,14 +14,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import polars as pl
-
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-SHARD_SCHEMA = {"identity": pl.String, "result": pl.String, "series": pl.Binary}
+SHARD_COLUMNS = ("identity", "result", "series")
 Row: TypeAlias = "tuple[str, str, bytes | None]"
 """Identity and result of a run, and the time series that are kept of it."""
 SHARD_NAMES = "[0-9]" * 6 + ".parquet"  # not what a user puts beside them, such as a copy
@@ -117,7 +116,7 @@ class Store:
         if rows:
             numbers = [int(path.stem) for path in self._files()]
             path = self.shards / f"{max(numbers, default=0) + 1:06}.parquet"
-            write_parquet(path, pl.DataFrame(rows, schema=SHARD_SCHEMA, orient="row"))
+            write_parquet(path, pl.DataFrame(rows, schema=_shard_schema(), orient="row"))
 
     def identities(self) -> set[str]:
         """Return the identity of every run that is stored."""
@@ -127,7 +126,7 @@ class Store:
         """Return result JSON and kept time series of the runs asked for, as far as they are stored."""
         found: dict[str, tuple[str, bytes | None]] = {}
         for path in self._files():
-            rows = self._read(path, list(SHARD_SCHEMA)).filter(pl.col("identity").is_in(list(identities)))
+            rows = self._read(path, list(SHARD_COLUMNS)).filter(pl.col("identity").is_in(list(identities)))
             found.update((identity, (result, series)) for identity, result, series in rows.iter_rows())
         return found
 
@@ -142,7 +141,12 @@ class Store:
         except (OSError, pl.exceptions.PolarsError) as error:
             raise QuiclabError(f"cannot read {path}: {error}; delete it to run its part again") from error
         # shards of before series were kept have no such column
-        return frame.with_columns(pl.lit(None, SHARD_SCHEMA[name]).alias(name) for name in columns if name not in there)
+        schema = _shard_schema()
+        return frame.with_columns(pl.lit(None, schema[name]).alias(name) for name in columns if name not in there)
+
+
+def _shard_schema() -> dict[str, type[pl.DataType]]:
+    return dict(zip(SHARD_COLUMNS, (pl.String, pl.String, pl.Binary), strict=True))
 
 
 def _sync_directory(directory: Path) -> None:

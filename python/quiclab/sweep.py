@@ -24,10 +24,9 @@ from multiprocessing import active_children, connection, get_context, parent_pro
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-import polars as pl
-
 from quiclab.errors import QuiclabError
 from quiclab.inputs import fingerprint
+from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.progress import SweepProgress
 from quiclab.result import RunResult, run

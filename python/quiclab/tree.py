@@ -156,3 +156,8 @@ def _is_plain(kind: Any, value: Any) -> bool:
 def _expect(fits: bool, path: str, value: Any, allowed: str) -> None:
     if not fits:
         raise RequestError(f"{path} is `{value}`; it must be {allowed}")
+
+
+def to_json(value: object) -> str:
+    """Write JSON as the command line prints it."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)

@@ -52,6 +52,8 @@ pub enum DropReason {
     LinkEnded,
     /// Larger than the token bucket of the link: it could never leave.
     TooLarge,
+    /// CoDel: the queue has been too long for too long.
+    Codel,
 }
 
 impl DropReason {
@@ -63,6 +65,7 @@ impl DropReason {
         Self::ReceiveBufferFull,
         Self::LinkEnded,
         Self::TooLarge,
+        Self::Codel,
     ];
 
     /// Name in results.
@@ -75,6 +78,7 @@ impl DropReason {
             Self::ReceiveBufferFull => "receive_buffer_full",
             Self::LinkEnded => "link_ended",
             Self::TooLarge => "too_large",
+            Self::Codel => "codel",
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct Host {
     work: Work,
     /// Datagrams of the receiving call in progress.
     reading: Vec<Packet>,
+    /// Inputs at which the datagrams in `reading` and `receive_buffer` arrived, in this order.
+    ports: VecDeque<Port>,
     /// Packets the endpoint has emitted and that have not left, oldest first.
     sending: VecDeque<(Port, Packet)>,
     /// The endpoint's deadline as last seen, and when it fires. Drawn for each new deadline.
@@ -87,6 +89,7 @@ impl Host {
             receive_buffer: ReceiveBuffer::new(config.receive_buffer, config.truesize, config.memory_return),
             work: Work::Idle,
             reading: Vec::new(),
+            ports: VecDeque::new(),
             sending: VecDeque::new(),
             deadline: None,
             fires: None,
@@ -106,6 +109,11 @@ impl Host {
     #[must_use]
     pub fn endpoint(&self) -> &dyn Endpoint {
         self.endpoint.as_ref()
+    }
+
+    /// The endpoint on this host, to take something out of it.
+    pub fn endpoint_mut(&mut self) -> &mut dyn Endpoint {
+        self.endpoint.as_mut()
     }
 
     /// Starts one piece of work after the other until the CPU is busy or nothing is left to do. The
@@ -145,7 +153,8 @@ impl Host {
     fn end_read(&mut self, now: Time, out: &mut Outputs) {
         for datagram in self.reading.drain(..) {
             self.held.remove(datagram.size);
-            self.endpoint.receive(now, Port(0), datagram, &mut self.emitted);
+            let port = self.ports.pop_front().expect("each datagram came at a port");
+            self.endpoint.receive(now, port, datagram, &mut self.emitted);
         }
         self.collect(out);
     }
@@ -214,6 +223,7 @@ impl Element for Host {
             return out.discard(DropReason::ReceiveBufferFull, packet);
         }
         self.held.add(size);
+        self.ports.push_back(port);
         self.receive_buffer.push(packet);
         if self.work == Work::Idle {
             self.emitted.record_drops = out.record_drops;

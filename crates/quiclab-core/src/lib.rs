@@ -13,6 +13,7 @@ mod link;
 mod operation;
 mod packet;
 mod quantity;
+pub mod queue;
 pub mod quic;
 mod random;
 mod recovery;

@@ -55,6 +55,8 @@ pub enum Protocol {
     Udp,
     /// TCP, 6.
     Tcp,
+    /// ICMP, 1, and ICMPv6, 58. Ports hold the identifier (source) and type x 256 + code (destination).
+    Icmp,
 }
 
 /// Source and destination of a packet, in 40 bytes (two `SocketAddr` take 64): packets are moved at

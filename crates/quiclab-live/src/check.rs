@@ -211,7 +211,8 @@ fn drain_rate(link: &Link) -> Option<DataRate> {
 }
 
 fn limit_packets(link: &Link) -> Option<u64> {
-    let Queue::DropTail { packets, bytes, time } = link.queue;
+    // other disciplines drop at other lengths, too
+    let Queue::DropTail { packets, bytes, time } = link.queue else { return None };
     // another limit may be reached before
     packets.filter(|_| bytes.is_none() && time.is_none())
 }

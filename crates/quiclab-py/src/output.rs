@@ -45,6 +45,12 @@ impl RunOutput {
         Ok(taps)
     }
 
+    /// How packets have left the queues of tunnels, as packed little-endian columns.
+    #[getter]
+    fn sojourns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        dictionary(py, self.output.sojourns_table())
+    }
+
     /// Acknowledgements that arrived, as packed little-endian columns.
     #[getter]
     fn acks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -1,5 +1,7 @@
 //! From a resolved scenario to a topology.
 
+pub(crate) mod tunnel;
+
 use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
 use quiclab_core::scenario::{Flow, Link as LinkConfig, Rate, Scenario, ShapedRate};
 use quiclab_core::{
@@ -45,6 +47,16 @@ pub enum BuildError {
         /// Name of the flow.
         flow: String,
         /// `sender` or `receiver`.
+        end: &'static str,
+        /// What is wrong.
+        reason: StackError,
+    },
+    /// An end of a tunnel cannot be made.
+    #[error("tunnels.{tunnel}.{end}.{reason}")]
+    Tunnel {
+        /// Name of the tunnel.
+        tunnel: String,
+        /// `server` or `client`.
         end: &'static str,
         /// What is wrong.
         reason: StackError,
@@ -112,6 +124,7 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
     for (name, config) in &scenario.taps {
         topology.add(name, Node::Element(Box::new(Tap::new(config))));
     }
+    tunnel::build(&mut topology, scenario, seed, options)?;
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for (index, (name, flow)) in scenario.flows.iter().enumerate() {
         for (role, end, ends) in

@@ -3,7 +3,8 @@
 
 use crate::packet_log::Record;
 use crate::run::RunOutput;
-use quiclab_core::TapRecords;
+use quiclab_core::tunnel::SojournRecord;
+use quiclab_core::{DropReason, TapRecords};
 
 /// A table: columns of equal length, and the names that numbers in them stand for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,13 +64,43 @@ impl RunOutput {
             .column("size_bytes", records, |r: Record| (r.size_bytes as u32).to_le_bytes())
             .column("packet_id", records, |r: Record| r.packet.to_le_bytes())
             .names("element_names", self.element_names.iter())
-            .names("flow_names", self.result.scenario.flows.keys())
+            .names("flow_names", self.result.scenario.flow_names())
     }
 
     /// Records of the taps by name: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
     #[must_use]
     pub fn tap_tables(&self) -> Vec<(&str, Table)> {
         self.taps.iter().map(|(name, records)| (name.as_str(), tap_table(records))).collect()
+    }
+
+    /// How packets have left the queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ns`,
+    /// `outcome` (0: sent, then one for each reason to drop).
+    #[must_use]
+    pub fn sojourns_table(&self) -> Table {
+        let element = |name: &String| self.element_names.iter().position(|known| known == name);
+        let records: Vec<(u32, SojournRecord)> = self
+            .sojourns
+            .iter()
+            .flat_map(|(name, records)| {
+                let element = element(name).expect("ends of tunnels are elements") as u32;
+                records.iter().map(move |record| (element, *record))
+            })
+            .collect();
+        let outcome = |dropped: Option<DropReason>| {
+            let number = |reason| DropReason::ALL.iter().position(|known| *known == reason);
+            dropped.and_then(number).map_or(0, |number| number as u8 + 1)
+        };
+        let outcomes = std::iter::once("sent").chain(DropReason::ALL.iter().map(|reason| reason.name()));
+        Table::default()
+            .column("time_ns", &records, |(_, r)| r.time.as_nanos().to_le_bytes())
+            .column("element", &records, |(element, _)| element.to_le_bytes())
+            .column("flow", &records, |(_, r)| r.flow.0.to_le_bytes())
+            .column("direction", &records, |(_, r)| [r.direction as u8])
+            .column("sojourn_ns", &records, |(_, r)| r.sojourn.as_nanos().to_le_bytes())
+            .column("outcome", &records, |(_, r)| [outcome(r.dropped)])
+            .names("element_names", self.element_names.iter())
+            .names("flow_names", self.result.scenario.flow_names())
+            .names("outcome_names", outcomes)
     }
 }
 

@@ -87,7 +87,7 @@ fn pass(side: &mut Side<'_>, window: std::ops::Range<u64>) -> Result<RunOutput, 
 
 fn describe(output: &RunOutput, record: &Record) -> PacketEvent {
     let dropped = record.event == Event::Drop;
-    let flows = &output.result.scenario.flows;
+    let scenario = &output.result.scenario;
     PacketEvent {
         time_ns: record.time.as_nanos(),
         element: output.element_names[record.element as usize].clone(),
@@ -95,7 +95,7 @@ fn describe(output: &RunOutput, record: &Record) -> PacketEvent {
         port: (!dropped).then_some(record.port),
         reason: dropped.then(|| DropReason::ALL[usize::from(record.port)].name()),
         direction: if record.direction == Direction::Down as u8 { "down" } else { "up" },
-        flow: flows.keys().nth(record.flow as usize).cloned().unwrap_or_default(),
+        flow: scenario.flow_names().nth(record.flow as usize).cloned().unwrap_or_default(),
         size_bytes: record.size_bytes,
     }
 }

@@ -1,12 +1,13 @@
 //! A run: from a resolved scenario and a seed to a result.
 
-use crate::build::{BuildError, BuildOptions, Built, Ends, build};
+use crate::build::{BuildError, BuildOptions, Built, Ends, build, tunnel};
 use crate::event_loop::{Simulation, SimulationError, Step};
 use crate::packet_log::{PacketLog, Record};
 use crate::recall;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
+use quiclab_core::tunnel::SojournRecord;
 use quiclab_core::{ByteCount, Duration, Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -76,6 +77,8 @@ pub struct RunOutput {
     pub packets: Vec<Record>,
     /// What the taps have recorded, by name.
     pub taps: Vec<(String, TapRecords)>,
+    /// How long packets have waited at the ends of tunnels, by name.
+    pub sojourns: Vec<(String, Vec<SojournRecord>)>,
     /// Names of the elements by index.
     pub element_names: Vec<String>,
     /// See [`PacketLog::into_checkpoints`].
@@ -95,7 +98,7 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
     if let Some(window) = &options.compared {
         let mut log = PacketLog::new(window.clone());
         let elements = (0..simulation.topology().len()).map(|index| simulation.topology().name(index));
-        log.compare(elements, scenario.flows.keys().map(String::as_str));
+        log.compare(elements, scenario.flow_names().map(String::as_str));
         simulation.keep_records(log);
     } else if scenario.record.packets {
         simulation.keep_all_records();
@@ -171,7 +174,8 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
         .map(|mut log| (std::mem::take(&mut log.records), log.into_checkpoints()))
         .unwrap_or_default();
     let taps = take_taps(simulation.topology_mut());
-    Ok(RunOutput { result, series, packets, taps, element_names, checkpoints })
+    let sojourns = take_sojourns(simulation.topology_mut());
+    Ok(RunOutput { result, series, packets, taps, sojourns, element_names, checkpoints })
 }
 
 /// Steps until the scenario's end; samples series on the way.
@@ -279,6 +283,14 @@ fn take_taps(topology: &mut Topology) -> Vec<(String, TapRecords)> {
             element.downcast_mut::<Tap>().map(|tap| (name, tap.take_records()))
         })
         .collect()
+}
+
+fn take_sojourns(topology: &mut Topology) -> Vec<(String, Vec<SojournRecord>)> {
+    let ends = (0..topology.len()).filter_map(|index| {
+        let records = tunnel::take_sojourns(topology.node_mut(index))?;
+        Some((topology.name(index).to_owned(), records))
+    });
+    ends.filter(|(_, records)| !records.is_empty()).collect()
 }
 
 fn check_balance(topology: &Topology) -> Result<(), RunError> {

@@ -1,10 +1,12 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
-use quiclab_core::scenario::{Computation, EndpointConfig, Workload};
+use quiclab_core::scenario::{Computation, EndpointConfig, Tunnel, Workload};
+use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
-    Endpoint, EndpointIdentity, StackAbilities, StackError, StackInfo, Time, TransportObserver,
+    Endpoint, EndpointIdentity, Role, StackAbilities, StackError, StackInfo, Time, TransportObserver,
 };
 use quiclab_transport::operations::{OperationFunction, Operations};
+use quiclab_transport::quic::{CarrierConfig, LabCarrier};
 use std::path::Path;
 
 /// An endpoint that a run needs.
@@ -25,6 +27,18 @@ pub struct EndpointRequest<'a> {
     pub operations: Operations,
 }
 
+/// The carrier that an end of a tunnel needs.
+pub struct CarrierRequest<'a> {
+    /// The tunnel.
+    pub tunnel: &'a Tunnel,
+    /// Which end.
+    pub role: Role,
+    /// Name of the end: `<tunnel>.server` or `<tunnel>.client`.
+    pub name: &'a str,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
 /// A function that a plugin names cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionProblem {
@@ -43,6 +57,15 @@ pub trait Stacks {
     /// # Errors
     /// When the stack does not know an option or its value.
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError>;
+
+    /// The carrier for `request`.
+    ///
+    /// # Errors
+    /// When the stack does not know an option or its value, or carries no tunnel: those that come with quiclab
+    /// do it in every program.
+    fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, StackError> {
+        native_carrier(request)
+    }
 
     /// The functions that the plugins of one endpoint name, in the same order, with a state of their own:
     /// nothing that another endpoint or an earlier run has left. Names of files start from `base_dir`.
@@ -95,6 +118,19 @@ pub(crate) fn find(config: &EndpointConfig) -> Result<&'static StackInfo, StackE
         let names: Vec<_> = stacks().iter().map(|info| format!("`{}`", info.name)).collect();
         StackError::UnknownStack { name: name.to_owned(), allowed: names.join(", ") }
     })
+}
+
+fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, StackError> {
+    let CarrierRequest { tunnel, role, name, seed } = *request;
+    let options = &tunnel.end(role);
+    if is_transport(find(options)?) {
+        let (kind, paths, windows) = (tunnel.carrier, tunnel.paths.len(), &tunnel.windows);
+        let config = CarrierConfig { role, kind, paths, windows, options, seed, name };
+        Ok(Box::new(LabCarrier::new(&config)?))
+    } else {
+        let known = "`lab-quic`".to_owned();
+        Err(StackError::UnknownStack { name: tunnel.stack.clone(), allowed: known })
+    }
 }
 
 fn is_transport(info: &StackInfo) -> bool {

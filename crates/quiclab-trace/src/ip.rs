@@ -163,6 +163,7 @@ const fn ecn_bits(ecn: Ecn) -> u8 {
 
 const fn protocol_number(protocol: Protocol) -> u8 {
     match protocol {
+        Protocol::Icmp => 1,
         Protocol::Tcp => 6,
         Protocol::Udp => 17,
     }

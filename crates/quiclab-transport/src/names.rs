@@ -1,9 +1,8 @@
 //! Names of values as they are written in scenarios.
 
 use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Pacing, PathSchedulerKind,
-    QuicVersion, RateReduction, RttVariation, SlowStartExit, StreamScheduler, TcpLossDetection, TcpMetrics,
-    TlsVersion,
+    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Pacing, QuicVersion,
+    RateReduction, RttVariation, SlowStartExit, StreamScheduler, TcpLossDetection, TcpMetrics, TlsVersion,
 };
 
 /// A value that scenarios name.
@@ -76,7 +75,6 @@ names! {
         Self::DoubleWithinTwoRtts => "double_within_two_rtts",
     }
     StreamScheduler { Self::Fifo => "fifo", Self::RoundRobin => "round_robin", Self::Priority => "priority" }
-    PathSchedulerKind { Self::RoundRobin => "round_robin", Self::LowestRtt => "lowest_rtt" }
     EarlyData { Self::Accepted => "accepted", Self::Rejected => "rejected" }
     TlsVersion { Self::Tls12 => "1.2", Self::Tls13 => "1.3" }
 }
@@ -100,7 +98,6 @@ mod tests {
         check(&[RttVariation::Rfc9002, RttVariation::FromMinimum]);
         check(&[FlowControl::Fixed, FlowControl::DoubleWhenHalfUsed, FlowControl::DoubleWithinTwoRtts]);
         check(&[StreamScheduler::Fifo, StreamScheduler::RoundRobin, StreamScheduler::Priority]);
-        check(&[PathSchedulerKind::RoundRobin, PathSchedulerKind::LowestRtt]);
         check(&[EarlyData::Accepted, EarlyData::Rejected]);
         check(&[TlsVersion::Tls12, TlsVersion::Tls13]);
         for policy in [

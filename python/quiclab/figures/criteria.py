@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
-import polars as pl
 
 from quiclab import stats
 from quiclab.figures.theme import (
@@ -22,6 +21,7 @@ from quiclab.figures.theme import (
     nothing_yet,
     of_rows,
 )
+from quiclab.libraries import pl
 from quiclab.study import with_unit
 
 if TYPE_CHECKING:

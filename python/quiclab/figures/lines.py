@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
-import polars as pl
 
 from quiclab.figures.points import figure_data, starts_at_zero
 from quiclab.figures.theme import (
@@ -26,6 +25,7 @@ from quiclab.figures.theme import (
     legend_of_symbols,
     nothing_yet,
 )
+from quiclab.libraries import pl
 from quiclab.study import with_unit
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import math
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from quiclab.figures.theme import MEASURED, MODEL, PUBLISHED
+from quiclab.libraries import pl
 from quiclab.stats import Summary
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
+from quiclab.libraries import np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Integers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Integers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
 def integers(values: Sequence[float | None] | Floats | Integers, scale: float = 1, missing: int = -1) -> Integers:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from quiclab.inspect.columns import Integers
+from quiclab.libraries import np
 
 Samples: TypeAlias = tuple[Integers, Integers]
 """Times [µs] and values of a metric, in the unit of `METRICS`."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from quiclab.inspect.columns import Integers, differences, integers
+from quiclab.libraries import np, pl
 
 if TYPE_CHECKING:
     from quiclab.inspect.source import Run

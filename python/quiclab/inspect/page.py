@@ -6,8 +6,6 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
 from quiclab.inspect.view import SCHEMA
 
 if TYPE_CHECKING:
@@ -40,6 +38,8 @@ def render(sides: Sequence[Side]) -> str:
     sides
         What is shown, from left to right.
     """
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape  # noqa: PLC0415 - only here
+
     environment = Environment(
         loader=PackageLoader("quiclab", "templates/inspect"),
         autoescape=select_autoescape(default=True, default_for_string=True),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from quiclab.inspect.columns import Integers, changes, counted, integers
 from quiclab.inspect.ends import METRICS, End, Packets
+from quiclab.libraries import np
 
 US_PER_MS = 1000
 ONE_RTT = 3

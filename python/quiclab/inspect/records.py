@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
 from quiclab.inspect.columns import Integers, changes, integers
 from quiclab.inspect.ends import METRICS, NO_SPACE, End, Packets
+from quiclab.libraries import np, pl
 
 if TYPE_CHECKING:
     from quiclab.inspect.source import Run

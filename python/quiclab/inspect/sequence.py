@@ -16,10 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from quiclab.inspect.columns import Integers, differences
 from quiclab.inspect.ends import End, Packets
+from quiclab.libraries import np
 
 ARRIVED, DROPPED, ONE_END, RECEIVED = range(4)
 ZERO_RTT, ONE_RTT = 2, 3

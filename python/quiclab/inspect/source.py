@@ -10,9 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import polars as pl
-
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.libraries import pl
 from quiclab.native import engine
 from quiclab.result import RUN_SCHEMA, RunResult
 from quiclab.result import run as run_scenario

@@ -9,11 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from quiclab.inspect import links, qlog, records, sequence
 from quiclab.inspect.columns import Integers, counted, differences, integers, thinned
 from quiclab.inspect.ends import End
+from quiclab.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.adapters import Adapter, load_adapters
 from quiclab.kernel.cache import newest_kernel
@@ -302,8 +303,6 @@ def _tell(line: str, progress: Progress | None) -> None:
 
 def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str]) -> RunResult:
     """Return the result of a job, with what its programs report."""
-    from quiclab import frames  # noqa: PLC0415 - `import quiclab` does without the table library
-
     try:
         data = json.loads((directory / RESULT_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -47,22 +47,33 @@ from quiclab.scenario.transport import (
     Acknowledgement,
     AckRttFraction,
     AckTimer,
+    Blest,
+    CheapestFirst,
     CongestionControl,
+    EarliestArrival,
+    Ecf,
     EndpointConfig,
     Even,
     FqPacing,
     Http2Options,
     LeakyBucket,
     LinuxPacing,
+    LowestRtt,
     NoPacing,
     Pacing,
+    PathScheduler,
     Quantum,
     QuicOptions,
+    Redundant,
+    RoundRobin,
     SlowStartExit,
+    StrictRoundRobin,
     TcpOptions,
     TimeBucket,
     Tls,
+    WeightedRoundRobin,
 )
+from quiclab.scenario.tunnel import DirectPipeline, PathRoutes, Pipeline, PquicPipeline, Tunnel
 from quiclab.scenario.workload import (
     Datagrams,
     Download,
@@ -86,12 +97,17 @@ __all__ = [
     "AdaptiveTimer",
     "Batches",
     "Bearer",
+    "Blest",
+    "CheapestFirst",
     "CongestionControl",
     "Datagrams",
     "Delay",
     "Delivered",
+    "DirectPipeline",
     "Download",
     "DropTail",
+    "EarliestArrival",
+    "Ecf",
     "EndpointConfig",
     "Even",
     "Exchange",
@@ -109,43 +125,44 @@ __all__ = [
     "LinuxPacing",
     "Listed",
     "Loss",
+    "LowestRtt",
     "NoPacing",
     "Pacing",
     "Page",
     "PageObjects",
     "PathRoutes",
+    "PathScheduler",
     "Ping",
+    "Pipeline",
     "Plugin",
+    "PquicPipeline",
     "Proportional",
     "Quantum",
     "Queue",
     "QuicOptions",
     "Rate",
     "Record",
+    "Redundant",
     "Reordering",
     "RequestResponse",
+    "RoundRobin",
     "Scenario",
     "SlowStartExit",
     "Splitter",
+    "StrictRoundRobin",
     "Tap",
     "TcpOptions",
     "TimeBucket",
     "Tls",
     "TokenBucket",
     "Trace",
+    "Tunnel",
     "Until",
+    "WeightedRoundRobin",
     "Wire",
     "Workload",
     "load",
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PathRoutes:
-    """Routes of a further path of a flow."""
-
-    down: tuple[str, ...]
-    up: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +227,7 @@ class Record:
     series_interval: str | None = None
     packets: bool | None = None
     acks: bool | None = None
+    sojourns: bool | None = None
     qlog: bool | None = None
     pcapng: bool | None = None
 
@@ -242,6 +260,7 @@ class Scenario:
     bearers: dict[str, Bearer] = field(default_factory=dict)
     hosts: dict[str, Host] = field(default_factory=dict)
     taps: dict[str, Tap] = field(default_factory=dict)
+    tunnels: dict[str, Tunnel] = field(default_factory=dict)
     plugins: dict[str, Plugin] = field(default_factory=dict)
     wires: tuple[Wire, ...] | None = None
     record: Record | None = None
@@ -286,7 +305,7 @@ class Scenario:
         """
         table, _, rest = path.partition(".")
         name, _, inside = rest.partition(".")
-        if table in ("links", "bearers", "hosts", "taps", "plugins", "flows") and inside:
+        if table in ("links", "bearers", "tunnels", "hosts", "taps", "plugins", "flows") and inside:
             present = getattr(self, table)
             if name not in present:
                 raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")

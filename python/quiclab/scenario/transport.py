@@ -160,6 +160,101 @@ Acknowledgement: TypeAlias = AckEvery | AckTimer | AckRttFraction | AckAsAsked
 
 
 @dataclass(frozen=True, kw_only=True)
+class RoundRobin:
+    """Each path in turn that has room."""
+
+    kind: Literal["round_robin"] = "round_robin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictRoundRobin:
+    """Each path in turn; one without room is waited for."""
+
+    kind: Literal["strict_round_robin"] = "strict_round_robin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedRoundRobin:
+    """Bytes in the ratio of given weights, by the paths that have room."""
+
+    weights: tuple[int, ...]
+    kind: Literal["weighted_round_robin"] = "weighted_round_robin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowestRtt:
+    """The path with the lowest smoothed RTT that has room; the slowest may be penalised."""
+
+    penalise_above: str | None = None
+    kind: Literal["lowest_rtt"] = "lowest_rtt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheapestFirst:
+    """The cheapest path that has room."""
+
+    order: tuple[int, ...] | None = None
+    kind: Literal["cheapest_first"] = "cheapest_first"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redundant:
+    """All paths that have room: the packet is sent several times."""
+
+    kind: Literal["redundant"] = "redundant"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blest:
+    """The fastest path, or a slower one if it is estimated not to block it."""
+
+    scaling: float | None = None
+    send_window: str | None = None
+    kind: Literal["blest"] = "blest"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ecf:
+    """The fastest path, or a slower one if everything that waits ends sooner with it."""
+
+    hysteresis: float | None = None
+    kind: Literal["ecf"] = "ecf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarliestArrival:
+    """The path on which the packet is expected to arrive first."""
+
+    hysteresis: float | None = None
+    patience: str | None = None
+    kind: Literal["earliest_arrival"] = "earliest_arrival"
+
+
+#: In full, or short: the kind alone.
+PathScheduler: TypeAlias = (
+    RoundRobin
+    | StrictRoundRobin
+    | WeightedRoundRobin
+    | LowestRtt
+    | CheapestFirst
+    | Redundant
+    | Blest
+    | Ecf
+    | EarliestArrival
+    | Literal[
+        "round_robin",
+        "strict_round_robin",
+        "lowest_rtt",
+        "cheapest_first",
+        "redundant",
+        "blest",
+        "ecf",
+        "earliest_arrival",
+    ]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class QuicOptions:
     """Options of QUIC; what is left out has the value of the profile."""
 
@@ -185,7 +280,7 @@ class QuicOptions:
     amplification_factor: int | None = None
     datagram_congestion_control: bool | None = None
     idle_timeout: str | None = None
-    path_scheduler: Literal["round_robin", "lowest_rtt"] | None = None
+    path_scheduler: PathScheduler | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

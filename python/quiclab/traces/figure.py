@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
-import numpy as np
 
 from quiclab.figures import COLOURS, NEUTRAL
+from quiclab.libraries import np
 from quiclab.traces.statistics import statistics
 
 if TYPE_CHECKING:

@@ -32,9 +32,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from quiclab.errors import RequestError
+from quiclab.libraries import np
 from quiclab.traces.trace import SYNTHETIC, Trace
 
 if TYPE_CHECKING:

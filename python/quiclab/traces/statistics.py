@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
+from quiclab.libraries import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -35,7 +35,8 @@ pub use feedback::LinkReport;
 pub use trace::{Trace, TraceError};
 
 use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
+use crate::queue::{Backlog, Discipline, FlowKey};
 use crate::random::RandomStream;
 use crate::scenario::{self, Rate, ShapedRate};
 use crate::time::{Duration, Time};
@@ -44,7 +45,7 @@ pub(crate) use delay::DelayModel;
 use feedback::Feedback;
 use flight::Flight;
 use loss::LossModel;
-use queue::{Backlog, Queue, Queued};
+use queue::Queued;
 use rate::Serialiser;
 use store::{Slot, Store};
 use thiserror::Error;
@@ -62,7 +63,7 @@ pub struct Link {
     store: Store,
     loss: LossModel,
     overhead: ByteCount,
-    queue: Queue,
+    queue: Discipline<Queued>,
     serialiser: Serialiser,
     /// `None` while the serialiser is idle.
     in_service: Option<InService>,
@@ -102,15 +103,12 @@ pub enum LinkError {
         /// Name of the link.
         link: String,
     },
-    /// The queue admits no packet.
-    #[error(
-        "links.{link}.queue.{field} is 0, which no packet fits; the limit includes the packet in service, so allowed is \
-         1 or more"
-    )]
+    /// No packet passes the queue.
+    #[error("links.{link}.queue.{field} is 0, with which no packet passes; allowed is 1 or more")]
     ZeroQueue {
         /// Name of the link.
         link: String,
-        /// Which limit.
+        /// Which field.
         field: &'static str,
     },
     /// The delay has a deviation but no distribution.
@@ -186,7 +184,7 @@ impl Link {
             store: Store::default(),
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
             overhead: config.overhead_per_packet,
-            queue: Queue::new(&config.queue),
+            queue: Discipline::new(&config.queue, &mut stream("queue")),
             serialiser,
             in_service: None,
             flight: Flight::new(config.delay.reorder && !delay.is_constant()),
@@ -225,10 +223,12 @@ impl Link {
     /// The serialiser is free at `now`: begins with the next packet, if there is one.
     fn serve_next(&mut self, now: Time, out: &mut Outputs) {
         let (store, totals) = (&mut self.store, &mut self.totals);
-        let discard = |packet| totals.discard(DropReason::QueueFull, store.take(packet), out);
-        let next = self.queue.dequeue(now, discard);
-        if let Some(Queued { packet, wire_size, arrived }) = next {
-            self.totals.service_began(now.since(arrived));
+        let mut discard = |item: Queued, reason| totals.discard(reason, store.take(item.packet), out);
+        let next = self.queue.dequeue(now, &mut discard);
+        if let Some(Queued { packet, wire_size, marked, .. }) = next {
+            if marked {
+                self.store.get_mut(&packet).ecn = Ecn::Ce;
+            }
             let end = self.serialiser.finish(now, wire_size);
             self.in_service = Some(InService { packet, wire_size, start: now, end });
         }
@@ -276,13 +276,17 @@ impl Element for Link {
             self.totals.discard(DropReason::TooLarge, packet, out);
         } else {
             let in_service = self.in_service.as_ref().map(|service| service.wire_size);
-            let item = Queued { packet: self.store.put(packet), wire_size, arrived: now };
+            let place = self.queue.classify(|| FlowKey::of_packet(&packet));
+            let ecn = packet.ecn;
+            let item = Queued::new(self.store.put(packet), wire_size, ecn);
             let (serialiser, store, totals) = (&mut self.serialiser, &mut self.store, &mut self.totals);
-            self.queue.enqueue(
+            self.queue.enqueue_at(
+                now,
                 item,
+                place,
                 in_service,
                 || serialiser.rate_at(now),
-                |packet| totals.discard(DropReason::QueueFull, store.take(packet), out),
+                &mut |item: Queued, reason| totals.discard(reason, store.take(item.packet), out),
             );
             let backlog = self.backlog();
             self.totals.queue_grew(backlog);
@@ -321,7 +325,8 @@ impl Element for Link {
     fn statistics(&mut self, now: Time, out: &mut Metrics) {
         self.settle(now);
         let serving = self.in_service.as_ref().map_or(Duration::ZERO, |service| now.since(service.start));
-        self.totals.statistics(now, serving, out);
+        self.totals.statistics(now, serving, self.queue.totals(), out);
+        self.queue.statistics(out);
     }
 
     fn sample(&mut self, now: Time, out: &mut Metrics) {
@@ -329,6 +334,7 @@ impl Element for Link {
         let backlog = self.backlog();
         out.count("queue_packets", backlog.packets);
         out.count("queue_bytes", backlog.bytes.bytes());
+        self.queue.sample(out);
         let reports = self.totals.feedback.as_ref().map_or(0, |feedback| feedback.sent().bytes);
         out.count("sent_bytes", self.totals.counters.sent.bytes - reports);
     }
@@ -348,13 +354,7 @@ fn check(config: &scenario::Link, name: &str) -> Result<(), LinkError> {
         }
         _ => {}
     }
-    let scenario::Queue::DropTail { packets, bytes, time } = &config.queue;
-    let zero = [
-        (*packets == Some(0), "packets"),
-        (*bytes == Some(ByteCount::ZERO), "bytes"),
-        (*time == Some(Duration::ZERO), "time"),
-    ];
-    if let Some((_, field)) = zero.into_iter().find(|(zero, _)| *zero) {
+    if let Some(field) = config.queue.zero() {
         return Err(LinkError::ZeroQueue { link: link(), field });
     }
     let scenario::Delay { deviation, distribution, .. } = config.delay;

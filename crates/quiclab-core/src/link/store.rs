@@ -31,6 +31,11 @@ impl Store {
         self.packets[slot.0].as_ref().expect("a slot is handed out for a packet only")
     }
 
+    /// The packet in a slot, to change it.
+    pub(super) fn get_mut(&mut self, slot: &Slot) -> &mut Packet {
+        self.packets[slot.0].as_mut().expect("a slot is handed out for a packet only")
+    }
+
     /// Takes the packet out and frees its slot.
     pub(super) fn take(&mut self, slot: Slot) -> Packet {
         let packet = self.packets[slot.0].take().expect("a slot is handed out for a packet only");

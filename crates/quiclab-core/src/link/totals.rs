@@ -1,9 +1,9 @@
 //! What a link counts over a run.
 
 use super::feedback::Feedback;
-use super::queue::Backlog;
 use crate::element::{Counters, DropReason, Metrics, Outputs};
 use crate::packet::Packet;
+use crate::queue::{Backlog, QueueStatistics};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
@@ -23,10 +23,6 @@ pub(super) struct Totals {
     drops: [u64; DROPS.len()],
     longest_queue_packets: u64,
     longest_queue_bytes: ByteCount,
-    /// Packets whose serialisation has begun, and how long they had waited for it, in ns.
-    served: u64,
-    waited_nanos: u128,
-    longest_wait: Duration,
     /// Time spent on serialisations that have ended.
     busy: Duration,
     /// What the link reports to a bearer; `None`: nothing.
@@ -76,27 +72,27 @@ impl Totals {
         self.longest_queue_bytes = self.longest_queue_bytes.max(backlog.bytes);
     }
 
-    /// A packet's serialisation begins after it has waited for `wait`.
-    pub(super) fn service_began(&mut self, wait: Duration) {
-        self.served += 1;
-        self.waited_nanos += u128::from(wait.as_nanos());
-        self.longest_wait = self.longest_wait.max(wait);
-    }
-
     /// A packet's serialisation has ended after `length`.
     pub(super) fn service_ended(&mut self, length: Duration) {
         self.busy += length;
     }
 
-    /// Adds the statistics up to `now`; `serving`: how long the packet in service has been so.
-    pub(super) fn statistics(&self, now: Time, serving: Duration, out: &mut Metrics) {
+    /// Adds the statistics up to `now`; `serving`: how long the packet in service has been so; `queue`: what it
+    /// had to wait for.
+    pub(super) fn statistics(
+        &self,
+        now: Time,
+        serving: Duration,
+        queue: &QueueStatistics,
+        out: &mut Metrics,
+    ) {
         for ((_, name), drops) in DROPS.iter().zip(self.drops) {
             out.count(name, drops);
         }
         out.count("queue_longest_packets", self.longest_queue_packets);
         out.count("queue_longest_bytes", self.longest_queue_bytes.bytes());
-        out.set("queueing_mean_ms", self.waited_nanos as f64 / 1e6 / self.served.max(1) as f64);
-        out.set("queueing_longest_ms", self.longest_wait.as_ms_f64());
+        out.set("queueing_mean_ms", queue.mean_sojourn_ms());
+        out.set("queueing_longest_ms", queue.longest_sojourn.as_ms_f64());
         let share = |busy: Duration| busy.as_nanos() as f64 / now.as_nanos().max(1) as f64;
         out.set("utilisation_share", share(self.busy + serving));
         if let Some(feedback) = &self.feedback {

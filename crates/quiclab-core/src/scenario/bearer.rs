@@ -37,6 +37,21 @@ fn default_batch() -> u32 {
     100
 }
 
+impl Bearer {
+    /// A bearer over `links` with the defaults of a scenario.
+    pub(crate) fn over(links: Vec<String>) -> Self {
+        Self {
+            links,
+            batch_packets: default_batch(),
+            shares: Vec::new(),
+            mode: BearerMode::default(),
+            splitter: Splitter::default(),
+            duplication: Probability::ZERO,
+            reordering: Reordering::default(),
+        }
+    }
+}
+
 /// What a bearer does with a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -10,8 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Elements and wires of a scenario, for many walks.
 pub(super) struct Graph {
     elements: BTreeMap<String, Ports>,
-    /// For each flow its sending and its receiving end.
+    /// For each flow its sending and its receiving end, for each tunnel its server and its client.
     ends: Vec<[String; 2]>,
+    /// For each end of a tunnel: number of its own packets, the other end, and the direction that enters here.
+    tunnels: BTreeMap<String, (FlowId, String, Direction)>,
     /// Bearer of each of its ends, and whether packets enter it there.
     bearers: BTreeMap<String, (String, bool)>,
     /// Element behind each output and index of the wire, for all packets (`None`) or some.
@@ -47,9 +49,23 @@ impl Graph {
         let wires = scenario.wiring().into_iter().enumerate();
         let ends =
             |flow: &String| [Role::Server, Role::Client].map(|role| scenario.endpoint_name(flow, role));
+        let tunnel_ends =
+            |tunnel: &String| [Role::Server, Role::Client].map(|role| Scenario::tunnel_end(tunnel, role));
         Self {
             elements: scenario.elements(),
-            ends: scenario.flows.keys().map(ends).collect(),
+            ends: scenario.flows.keys().map(ends).chain(scenario.tunnels.keys().map(tunnel_ends)).collect(),
+            tunnels: scenario
+                .tunnels
+                .keys()
+                .flat_map(|name| {
+                    let id = scenario.tunnel_id(name).expect("it is one of them");
+                    let [server, client] = tunnel_ends(name);
+                    [
+                        (server.clone(), (id, client.clone(), Direction::Down)),
+                        (client, (id, server, Direction::Up)),
+                    ]
+                })
+                .collect(),
             bearers: scenario
                 .bearers
                 .keys()
@@ -73,15 +89,24 @@ impl Graph {
             Direction::Up => (receiver, sender),
         };
         let mut passed = BTreeSet::from([first.clone()]);
-        let mut way = vec![Step { element: first.clone(), output: 0 }];
+        let mut way = vec![self.step(first, flow)];
         while let Some(step) = way.last_mut() {
-            if step.output >= self.elements.get(&step.element).map_or(0, |ports| ports.outputs) {
+            if step.output >= self.outputs(&step.element, flow) {
                 way.pop();
                 continue;
             }
             let port = Port(step.output as u16);
             step.output += 1;
             let from = step.element.clone();
+            if let Some((_, far, enters)) = self.tunnels.get(&from).filter(|(own, ..)| *own != flow)
+                && *enters == direction
+            {
+                // from one end of a tunnel to the other: its own packets have ways of their own
+                if passed.insert(far.clone()) {
+                    way.push(Step { element: far.clone(), output: 0 });
+                }
+                continue;
+            }
             let Some((element, wire)) = self.behind(&from, port, (flow, direction)) else {
                 return Err(Lost::Open { element: from, port });
             };
@@ -96,10 +121,24 @@ impl Graph {
             } else if self.ends.iter().flatten().any(|end| end == element) {
                 return Err(Lost::Stranger { element: element.clone(), wire: *wire });
             } else if passed.insert(element.clone()) {
-                way.push(Step { element: element.clone(), output: 0 });
+                way.push(self.step(element, flow));
             }
         }
         Ok(passed)
+    }
+
+    /// The first output of `element` that packets of `flow` take: a tunnel's own leave at those of its paths.
+    fn step(&self, element: &str, flow: FlowId) -> Step {
+        let own = self.tunnels.get(element).is_some_and(|(own, ..)| *own == flow);
+        Step { element: element.to_owned(), output: usize::from(own) }
+    }
+
+    /// Outputs that packets of `flow` may take.
+    fn outputs(&self, element: &str, flow: FlowId) -> usize {
+        match self.tunnels.get(element) {
+            Some((own, ..)) if *own != flow => 1,
+            _ => self.elements.get(element).map_or(0, |ports| ports.outputs),
+        }
     }
 
     /// Whether packets that have come along `way` may reach `element`: each bearer is left by its own

@@ -9,12 +9,15 @@ mod graph;
 mod host;
 mod load;
 mod network;
+mod path_scheduler;
 mod plugin;
+mod queue;
 mod quic;
 mod resolve;
 mod shorthand;
 mod transport;
 mod tree;
+mod tunnel;
 mod validate;
 mod wiring;
 
@@ -29,17 +32,16 @@ pub use flow::{
 };
 pub use host::{Host, MemoryReturn};
 pub use load::Document;
-pub use network::{
-    Delay, Distribution, Feedback, Link, Loss, Queue, Rate, ShapedRate, TraceEnd, TraceFormat,
-};
+pub use network::{Delay, Distribution, Feedback, Link, Loss, Rate, ShapedRate, TraceEnd, TraceFormat};
+pub use path_scheduler::PathSchedulerKind;
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
-pub use quic::{
-    Acknowledgement, FlowControl, PathSchedulerKind, QuicOptions, QuicVersion, RttVariation, StreamScheduler,
-};
+pub use queue::{CodelRestart, ControlLaw, FlowHash, Queue};
+pub use quic::{Acknowledgement, FlowControl, QuicOptions, QuicVersion, RttVariation, StreamScheduler};
 pub use transport::{
     CongestionControl, Controller, EarlyData, Pacing, RateReduction, SlowStartExit, TcpLossDetection,
     TcpMetrics, TcpOptions, Tls, TlsVersion,
 };
+pub use tunnel::{CarrierKind, LeaveRule, Pipeline, Tunnel};
 pub use validate::StackProblem;
 pub use wiring::{Ports, ResolvedWire};
 
@@ -81,6 +83,9 @@ pub struct Scenario {
     /// Taps by name: they record the packets that pass; name them in a route like a link.
     #[serde(default)]
     pub taps: BTreeMap<String, Tap>,
+    /// Tunnels by name; name them in a route like a bearer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tunnels: BTreeMap<String, Tunnel>,
     /// Plugins by name; flows name them, or built-in ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plugins: BTreeMap<String, Plugin>,
@@ -164,6 +169,9 @@ pub struct Record {
     /// Every acknowledgement that arrives at an endpoint: when, and how much it newly acknowledges.
     #[serde(default)]
     pub acks: bool,
+    /// How long each packet has waited in the queues of tunnels.
+    #[serde(default)]
+    pub sojourns: bool,
     /// qlog of each QUIC endpoint.
     #[serde(default)]
     pub qlog: bool,

@@ -1,5 +1,6 @@
 //! Links of a scenario.
 
+use super::queue::Queue;
 use super::shorthand::{or_short, string_or_table};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -17,7 +18,7 @@ pub struct Link {
     /// Bytes that serialisation adds to each packet (Ethernet header: 14 B).
     #[serde(default)]
     pub overhead_per_packet: ByteCount,
-    /// What waits for serialisation; its limits include the packet in service.
+    /// What waits for serialisation.
     #[serde(default)]
     pub queue: Queue,
     /// Loss before the queue.
@@ -107,30 +108,6 @@ pub enum TraceEnd {
     Hold,
     /// Nothing is delivered any more.
     Stop,
-}
-
-/// What waits for serialisation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out; a packet that would exceed a limit is dropped. All limits given hold.
-    DropTail {
-        /// Most packets, the one in service included.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        packets: Option<u64>,
-        /// Most bytes (with the link's overhead), the packet in service included.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        bytes: Option<ByteCount>,
-        /// Longest time the backlog (with the new packet) needs at the present rate.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        time: Option<Duration>,
-    },
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self::DropTail { packets: Some(1000), bytes: None, time: None }
-    }
 }
 
 /// Loss of a link.

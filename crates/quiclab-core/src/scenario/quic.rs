@@ -1,5 +1,6 @@
 //! Options of QUIC: the parts of lab-quic that a scenario can exchange.
 
+use super::path_scheduler::PathSchedulerKind;
 use crate::time::Duration;
 use crate::units::ByteCount;
 use schemars::JsonSchema;
@@ -200,14 +201,4 @@ pub enum StreamScheduler {
     /// The most urgent; among equals those that are incremental in turn, others one after the other
     /// (RFC 9218).
     Priority,
-}
-
-/// Which path the next packet takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PathSchedulerKind {
-    /// Each in turn that has room.
-    RoundRobin,
-    /// The one with the lowest smoothed RTT that has room.
-    LowestRtt,
 }

@@ -27,7 +27,7 @@ impl Scenario {
     /// bits, a path that is not Unicode.
     pub fn to_toml(&self) -> Result<String, toml_edit::ser::Error> {
         let mut document = toml_edit::ser::to_document(&self.resolved())?;
-        for group in ["links", "bearers", "hosts", "taps", "plugins", "flows"] {
+        for group in ["links", "bearers", "tunnels", "hosts", "taps", "plugins", "flows"] {
             spread(&mut document, group);
         }
         section(document.as_table_mut(), "record");
@@ -80,7 +80,7 @@ fn spread(document: &mut DocumentMut, group: &str) {
     let names: Vec<_> = members.iter().map(|(name, _)| name.to_owned()).collect();
     for name in names {
         let Some(member) = section(members, &name) else { continue };
-        for end in ["sender", "receiver"] {
+        for end in ["sender", "receiver", "server", "client"] {
             section(member, end);
         }
     }

@@ -13,7 +13,7 @@
 //! Where a flow and a bearer have one name, the ends of the flow are `flows.<flow>.sender` and
 //! `flows.<flow>.receiver`.
 
-use super::{Flow, Scenario, WireDirection};
+use super::{Flow, Scenario, Tunnel, WireDirection};
 use crate::element::Port;
 use crate::endpoint::Role;
 use crate::link::FEEDBACK_OUTPUT;
@@ -90,6 +90,12 @@ impl Scenario {
             elements.insert(Self::bearer_sender(name), Ports { inputs: 1, outputs: links });
             elements.insert(Self::bearer_receiver(name), Ports { inputs: links, outputs: 1 });
         }
+        for (name, tunnel) in &self.tunnels {
+            let ports = 1 + tunnel.paths.len();
+            for role in [Role::Server, Role::Client] {
+                elements.insert(Self::tunnel_end(name, role), Ports { inputs: ports, outputs: ports });
+            }
+        }
         for (name, flow) in &self.flows {
             let paths = 1 + flow.paths.len();
             for role in [Role::Server, Role::Client] {
@@ -123,6 +129,27 @@ impl Scenario {
         format!("{bearer}.receiver")
     }
 
+    /// Name of an end of a tunnel.
+    #[must_use]
+    pub fn tunnel_end(tunnel: &str, role: Role) -> String {
+        match role {
+            Role::Server => format!("{tunnel}.server"),
+            Role::Client => format!("{tunnel}.client"),
+        }
+    }
+
+    /// Names of all that has packets of its own, by [`FlowId`]: flows, then tunnels.
+    pub fn flow_names(&self) -> impl Iterator<Item = &String> {
+        self.flows.keys().chain(self.tunnels.keys())
+    }
+
+    /// Number of the packets of a tunnel itself: they follow those of the flows.
+    #[must_use]
+    pub fn tunnel_id(&self, tunnel: &str) -> Option<FlowId> {
+        let first = self.flows.len() as u32;
+        (first..).map(FlowId).zip(self.tunnels.keys()).find(|(_, name)| *name == tunnel).map(|(id, _)| id)
+    }
+
     /// Number of a flow: its position in the order of names.
     #[must_use]
     pub fn flow_id(&self, flow: &str) -> Option<FlowId> {
@@ -132,12 +159,23 @@ impl Scenario {
     fn derived_wires(&self) -> Vec<ResolvedWire> {
         let mut wires = Vec::new();
         for (name, bearer) in &self.bearers {
-            let used = |flow: &Flow| flow.routes().any(|(down, up)| down.contains(name) || up.contains(name));
-            if self.flows.values().any(used) {
+            let in_route = |down: &[String], up: &[String]| down.contains(name) || up.contains(name);
+            let used = |flow: &Flow| flow.routes().any(|(down, up)| in_route(down, up));
+            let by_tunnel = |tunnel: &Tunnel| tunnel.paths.iter().any(|path| in_route(&path.down, &path.up));
+            if self.flows.values().any(used) || self.tunnels.values().any(by_tunnel) {
                 for (port, link) in (0..).map(Port).zip(&bearer.links) {
                     let from = (Self::bearer_sender(name), port);
                     wires.push(ResolvedWire { from, to: (link.clone(), Port(0)), only: None });
                 }
+            }
+        }
+        for (name, tunnel) in &self.tunnels {
+            let id = self.tunnel_id(name).expect("it is one of them");
+            for (port, path) in (1..).map(Port).zip(&tunnel.paths) {
+                let [server, client] =
+                    [Role::Server, Role::Client].map(|role| (Self::tunnel_end(name, role), port));
+                self.lay_route(&mut wires, &server, &path.down, &client, (id, Direction::Down));
+                self.lay_route(&mut wires, &client, &path.up, &server, (id, Direction::Up));
             }
         }
         for (id, (name, flow)) in (0..).map(FlowId).zip(&self.flows) {
@@ -172,6 +210,13 @@ impl Scenario {
                     lay((link.clone(), Port(0)), (receiver.clone(), port));
                 }
                 at = (receiver, Port(0));
+            } else if self.tunnels.contains_key(name) {
+                let [near, far] = match only.1 {
+                    Direction::Down => [Role::Server, Role::Client],
+                    Direction::Up => [Role::Client, Role::Server],
+                };
+                lay(at, (Self::tunnel_end(name, near), Port(0)));
+                at = (Self::tunnel_end(name, far), Port(0));
             } else {
                 lay(at, (name.clone(), Port(0)));
                 at = (name.clone(), Port(0));

@@ -6,32 +6,44 @@
 //! | equal is | the same number | up to 9/8 of the lowest |
 //!
 //! A strict minimum makes a number out of noise: of two paths with the same delay one gets everything until
-//! its queue delays more than the other. 9/8 is the margin within which RFC 9002 section 6.1.2 takes a
-//! difference of times for reordering, not for another delay.
+//! its queue delays more than the other. Whether paths that block are penalised: see `penalty`.
 
-use super::{PathScheduler, PathState, next_in_turn};
-use crate::time::{Duration, Time};
+use super::penalty::Penalties;
+use super::{PathScheduler, PathState, longest_equal, next_in_turn};
+use crate::time::Time;
+use crate::units::ByteCount;
 
 /// The open path with the lowest smoothed RTT; in turn among those whose RTT is at most 9/8 of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LowestRtt {
     /// Path of the last packet; `None` before the first.
     previous: Option<usize>,
+    /// `None`: paths that block are not penalised.
+    penalties: Option<Penalties>,
 }
 
-/// The longest RTT that counts as equal to `lowest`.
-fn longest_equal(lowest: Duration) -> Duration {
-    lowest + lowest / 8
+impl LowestRtt {
+    /// Lowest RTT that penalises the slowest path whenever there are more than `above` bytes in flight on all
+    /// paths together.
+    #[must_use]
+    pub fn penalising(above: ByteCount) -> Self {
+        Self { previous: None, penalties: Some(Penalties::new(above)) }
+    }
 }
 
 impl PathScheduler for LowestRtt {
-    fn select(&self, _now: Time, paths: &[PathState]) -> Option<usize> {
-        let lowest = paths.iter().filter(|path| path.is_open()).map(|path| path.srtt).min()?;
+    fn select(&self, now: Time, backlog: ByteCount, paths: &[PathState]) -> Option<usize> {
+        if let Some(penalties) = self.penalties.as_ref().filter(|_| backlog > ByteCount::ZERO) {
+            penalties.penalise(now, paths);
+        }
+        let lets = |path: usize| self.penalties.as_ref().is_none_or(|it| it.lets(now, path, &paths[path]));
+        let may = |path: usize| paths[path].is_open() && lets(path);
+        let lowest = (0..paths.len()).filter(|path| may(*path)).map(|path| paths[path].srtt).min()?;
         let longest = longest_equal(lowest);
-        next_in_turn(self.previous, paths.len(), |path| paths[path].is_open() && paths[path].srtt <= longest)
+        next_in_turn(self.previous, paths.len(), |path| may(path) && paths[path].srtt <= longest)
     }
 
-    fn on_sent(&mut self, _now: Time, path: usize, _bytes: u64) {
+    fn on_sent(&mut self, _now: Time, path: usize, _bytes: ByteCount) {
         self.previous = Some(path);
     }
 }

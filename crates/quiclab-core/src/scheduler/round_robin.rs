@@ -2,6 +2,7 @@
 
 use super::{PathScheduler, PathState, next_in_turn};
 use crate::time::Time;
+use crate::units::ByteCount;
 
 /// Each path in turn; one without room is passed over and has no claim to what it missed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,11 +12,11 @@ pub struct RoundRobin {
 }
 
 impl PathScheduler for RoundRobin {
-    fn select(&self, _now: Time, paths: &[PathState]) -> Option<usize> {
+    fn select(&self, _now: Time, _backlog: ByteCount, paths: &[PathState]) -> Option<usize> {
         next_in_turn(self.previous, paths.len(), |path| paths[path].is_open())
     }
 
-    fn on_sent(&mut self, _now: Time, path: usize, _bytes: u64) {
+    fn on_sent(&mut self, _now: Time, path: usize, _bytes: ByteCount) {
         self.previous = Some(path);
     }
 }

@@ -43,6 +43,12 @@ pub trait Carrier: Send {
     /// What a scheduler may know of `path`: `usable`, and with `has_room` a full datagram leaves at once.
     fn state(&self, now: Time, path: usize) -> PathState;
 
+    /// Whether an acknowledgement leaves on `path` now, whatever else does. Only the published pipeline asks.
+    fn acknowledges(&self, now: Time, path: usize) -> bool {
+        let _ = (now, path);
+        false
+    }
+
     /// Bytes of cargo that fit a datagram on `path` now; `None` while it carries none.
     fn largest_datagram(&self, path: usize) -> Option<u16>;
 

@@ -1,5 +1,377 @@
-//! The tunnel: any IP packet in datagrams over several paths.
+//! The tunnel: any IP packet in datagrams over several paths, with a queue discipline of its own.
+//!
+//! ```text
+//! enqueue ─> queue discipline ─> pipeline ─> path scheduler ─> carrier ═══ paths ═══> carrier ─> resequencer ─> out
+//! ```
+//!
+//! A packet leaves the queue when a path can take it *now*: nothing waits behind the queue, so the queue sees all
+//! the delay there is and can act on it. That is the difference to the published pipeline (`pquic`), which is here
+//! as well. After Andersson Johansson, "Applying FQ-CoDel for Packet Schedulers in Tunneled Transport Layer Access
+//! Bundling" (Karlstad University, 2020).
+//!
+//! | file | |
+//! | --- | --- |
+//! | `carrier` | what takes datagrams over paths: the trait |
+//! | `parcels` | packets as cargo, by their bytes or by number |
+//! | `direct`, `pquic` | from the queue to the paths |
+//! | `resequencer` | order at the far end |
+//! | `element` | an end as an element of a topology |
+//!
+//! The same code runs in virtual time and between real interfaces.
 
 mod carrier;
+mod direct;
+mod element;
+mod parcels;
+mod pquic;
+mod resequencer;
+mod waiting;
 
 pub use carrier::{Cargo, Carrier};
+pub use element::TunnelEnd;
+pub use parcels::{Depot, Depots};
+pub use waiting::SojournRecord;
+
+use crate::element::{DropReason, Metrics};
+use crate::packet::{Direction, FlowId, Packet};
+use crate::queue::{Backlog, Discipline};
+use crate::random::RandomStream;
+use crate::scenario::{PathSchedulerKind, Pipeline, Queue};
+use crate::scheduler::{self, PathScheduler, PathState};
+use crate::time::{Duration, Time};
+use crate::units::ByteCount;
+use parcels::{Freight, NUMBER};
+use pquic::Pquic;
+use resequencer::Resequencer;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use waiting::{Sojourns, Waiting};
+
+/// What a tunnel is made of, at one end.
+#[derive(Clone, Debug)]
+pub struct TunnelConfig {
+    /// What waits for the paths.
+    pub queue: Queue,
+    /// Which path the next packet takes.
+    pub scheduler: PathSchedulerKind,
+    /// How packets go from the queue to the paths.
+    pub pipeline: Pipeline,
+    /// Longest IP packet that enters.
+    pub mtu: ByteCount,
+    /// Longest wait for order; `None`: packets leave as they come. The same at both ends: it adds a number.
+    pub resequencing: Option<Duration>,
+    /// Datagrams that may leave on a path before the next decision: with more than one a carrier can hand them to
+    /// the kernel together.
+    pub batch: usize,
+    /// Most records of sojourn times kept.
+    pub keep_sojourns: usize,
+}
+
+/// What a tunnel gives its driver.
+#[derive(Debug, Default)]
+pub struct Emitted {
+    /// Outer packets to send, with their path.
+    pub outer: Vec<(usize, Packet)>,
+    /// Inner packets that have arrived.
+    pub inner: Vec<Packet>,
+    /// Inner packets that were dropped, and why; those longer than a path can carry with
+    /// [`DropReason::TooLarge`].
+    pub dropped: Vec<(DropReason, Packet)>,
+}
+
+/// One end of a tunnel, over whatever carrier it is given.
+pub struct Tunnel {
+    config: TunnelConfig,
+    queue: Discipline<Waiting>,
+    scheduler: Box<dyn PathScheduler>,
+    freight: Freight,
+    /// The next packet, taken from the queue when no path took it in the end.
+    next: Option<Waiting>,
+    pquic: Option<Pquic>,
+    resequencer: Option<Resequencer>,
+    sojourns: Sojourns,
+    /// Packets sent so far: the number of the next one.
+    sent: u64,
+    sent_by_path: SmallVec<[u64; 8]>,
+    counts: Counts,
+    /// Highest number that has arrived of each flow, for what is out of order. Bounded: of the first flows.
+    highest: BTreeMap<(FlowId, Direction), u32>,
+}
+
+/// Numbers over the whole run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    entered: u64,
+    dropped: u64,
+    too_large: u64,
+    delivered: u64,
+    reordered: u64,
+    strange: u64,
+}
+
+/// Flows whose order is watched.
+const WATCHED_FLOWS: usize = 4096;
+
+impl Tunnel {
+    /// An end whose packets are bytes, for real interfaces.
+    #[must_use]
+    pub fn of_bytes(config: TunnelConfig, random: &mut RandomStream) -> Self {
+        Self::new(config, Freight::Bytes, random)
+    }
+
+    /// An end whose packets stay in `depots`, which it shares with the other end.
+    #[must_use]
+    pub fn of_parcels(config: TunnelConfig, depots: Depots, random: &mut RandomStream) -> Self {
+        Self::new(config, Freight::Parcels(depots), random)
+    }
+
+    fn new(config: TunnelConfig, freight: Freight, random: &mut RandomStream) -> Self {
+        Self {
+            queue: Discipline::new(&config.queue, random),
+            scheduler: scheduler::build(&config.scheduler),
+            freight,
+            next: None,
+            pquic: match config.pipeline {
+                Pipeline::Direct => None,
+                Pipeline::Pquic { leaves } => Some(Pquic::new(leaves)),
+            },
+            resequencer: config.resequencing.map(Resequencer::new),
+            sojourns: Sojourns { keep: config.keep_sojourns, records: Vec::new() },
+            sent: 0,
+            sent_by_path: SmallVec::new(),
+            counts: Counts::default(),
+            highest: BTreeMap::new(),
+            config,
+        }
+    }
+
+    /// An inner packet enters. It may be dropped at once; [`Tunnel::run`] sends what can be sent.
+    pub fn enqueue(&mut self, now: Time, packet: Packet, out: &mut Emitted) {
+        self.counts.entered += 1;
+        if packet.size > self.config.mtu {
+            return self.refuse(packet, out);
+        }
+        let Self { queue, sojourns, counts, .. } = self;
+        let mut dropped = |item: Waiting, reason| {
+            sojourns.note(now, &item, Some(reason));
+            counts.dropped += 1;
+            out.dropped.push((reason, item.packet));
+        };
+        queue.enqueue(now, Waiting { packet, entered: now }, &mut dropped);
+    }
+
+    /// Takes what the carrier has brought, and sends what it can take; after every event.
+    pub fn run(&mut self, now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
+        if let Some(resequencer) = &mut self.resequencer {
+            resequencer.wake(now, &mut out.inner);
+        }
+        while let Some((path, cargo)) = carrier.delivered() {
+            self.deliver(now, path, cargo, out);
+        }
+        match self.pquic.take() {
+            None => {
+                // acknowledgements first: they need no window
+                flush(now, carrier, out);
+                self.send_directly(now, carrier, out);
+            }
+            // there an acknowledgement that is due can carry what waits
+            Some(mut pquic) => {
+                pquic.send(self, now, carrier, out);
+                self.pquic = Some(pquic);
+            }
+        }
+        carrier.set_backlogged(!self.is_empty());
+        flush(now, carrier, out);
+    }
+
+    /// When [`Tunnel::run`] is wanted for the tunnel's own sake; the carrier has a deadline of its own.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Time> {
+        self.resequencer.as_ref().and_then(Resequencer::next_wake)
+    }
+
+    /// Packets and bytes that wait to be sent.
+    #[must_use]
+    pub fn backlog(&self) -> Backlog {
+        let next = self.next.iter().map(|item| item.packet.size);
+        let reserved = self.pquic.iter().flat_map(Pquic::sizes);
+        next.chain(reserved).fold(self.queue.waiting(), Backlog::with)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.next.is_none() && self.queue.is_empty() && self.pquic.as_ref().is_none_or(Pquic::is_empty)
+    }
+
+    /// Takes the records of sojourn times out.
+    pub fn take_sojourns(&mut self) -> Vec<SojournRecord> {
+        std::mem::take(&mut self.sojourns.records)
+    }
+
+    /// Whether cargo carries numbers.
+    fn numbered(&self) -> bool {
+        self.resequencer.is_some()
+    }
+
+    /// Length of the longest packet that `path` takes now, 0 if it takes none.
+    fn largest(&self, carrier: &dyn Carrier, path: usize) -> u64 {
+        let number = if self.numbered() { NUMBER as u64 } else { 0 };
+        carrier.largest_datagram(path).map_or(0, |largest| u64::from(largest).saturating_sub(number))
+    }
+
+    /// A packet too large for a path.
+    fn refuse(&mut self, packet: Packet, out: &mut Emitted) {
+        self.counts.too_large += 1;
+        out.dropped.push((DropReason::TooLarge, packet));
+    }
+
+    /// The next packet of the queue.
+    fn take_next(&mut self, now: Time, out: &mut Emitted) -> Option<Waiting> {
+        if let Some(item) = self.next.take() {
+            return Some(item);
+        }
+        let Self { queue, sojourns, counts, .. } = self;
+        let mut dropped = |item: Waiting, reason| {
+            sojourns.note(now, &item, Some(reason));
+            counts.dropped += 1;
+            out.dropped.push((reason, item.packet));
+        };
+        let item = queue.dequeue(now, &mut dropped)?;
+        self.sojourns.note(now, &item, None);
+        Some(item)
+    }
+
+    /// States of the paths, without those that are `closed` for the moment (a bit each).
+    fn states(now: Time, carrier: &dyn Carrier, closed: u64) -> SmallVec<[PathState; 8]> {
+        (0..carrier.paths())
+            .map(|path| {
+                let mut state = carrier.state(now, path);
+                state.has_room &= path < 64 && closed & (1 << path) == 0;
+                state
+            })
+            .collect()
+    }
+
+    /// Gives `item` to the carrier for `path`; gets it back if the path does not take it after all.
+    fn load(
+        &mut self,
+        now: Time,
+        carrier: &mut dyn Carrier,
+        path: usize,
+        item: Waiting,
+    ) -> Result<(), Waiting> {
+        let (numbered, entered, bytes) = (self.numbered(), item.entered, item.packet.size.bytes());
+        let loaded = self.freight.load(item.packet, self.sent, numbered);
+        match carrier.send(now, path, loaded) {
+            Ok(()) => {
+                self.sent += 1;
+                if self.sent_by_path.len() <= path {
+                    self.sent_by_path.resize(path + 1, 0);
+                }
+                self.sent_by_path[path] += bytes;
+                self.scheduler.on_sent(now, path, ByteCount::from_bytes(bytes));
+                Ok(())
+            }
+            Err(cargo) => {
+                let packet = self.freight.unload_own(cargo, numbered).expect("it was loaded just now");
+                Err(Waiting { packet, entered })
+            }
+        }
+    }
+
+    fn deliver(&mut self, now: Time, path: usize, cargo: Cargo, out: &mut Emitted) {
+        let copies = self.scheduler.copies();
+        let Some((packet, number)) = self.freight.unload(cargo, self.numbered(), copies) else {
+            self.counts.strange += 1;
+            return;
+        };
+        self.counts.delivered += 1;
+        self.watch_order(&packet, number);
+        match &mut self.resequencer {
+            Some(resequencer) => resequencer.receive(now, path, number, packet, &mut out.inner),
+            None => out.inner.push(packet),
+        }
+    }
+
+    /// Counts packets that a later one of their flow has overtaken. Where cargo is bytes without numbers,
+    /// nothing is known.
+    fn watch_order(&mut self, packet: &Packet, number: u32) {
+        if matches!(self.freight, Freight::Bytes) && !self.numbered() {
+            return;
+        }
+        let flow = (packet.flow, packet.direction);
+        if self.highest.len() >= WATCHED_FLOWS && !self.highest.contains_key(&flow) {
+            return;
+        }
+        let highest = self.highest.entry(flow).or_insert(number);
+        // serial number arithmetic (RFC 1982) with 18 bits
+        let ahead = number.wrapping_sub(*highest) & (u32::MAX >> (32 - parcels::NUMBER_BITS));
+        if ahead < 1 << (parcels::NUMBER_BITS - 1) {
+            *highest = number;
+        } else {
+            self.counts.reordered += 1;
+        }
+    }
+
+    /// Values over the whole run.
+    pub fn statistics(&mut self, now: Time, out: &mut Metrics) {
+        let Counts { entered, dropped, too_large, delivered, reordered, strange } = self.counts;
+        out.count("entered_packets", entered);
+        out.count("dropped_packets", dropped);
+        out.count("too_large_packets", too_large);
+        out.count("delivered_packets", delivered);
+        out.count("reordered_packets", reordered);
+        out.count("strange_datagrams", strange);
+        for (name, bytes) in SENT.into_iter().zip(&self.sent_by_path) {
+            out.count(name, *bytes);
+        }
+        self.queue.statistics(out);
+        if let Some(resequencer) = &mut self.resequencer {
+            resequencer.statistics(now, out);
+        }
+    }
+
+    /// Values at this moment: the bytes in each place where packets can wait, and the state of the paths.
+    pub fn sample(&mut self, now: Time, carrier: &dyn Carrier, out: &mut Metrics) {
+        let waiting = self.queue.waiting();
+        out.count("queue_packets", waiting.packets);
+        out.count("queue_bytes", waiting.bytes.bytes());
+        let reserved: u64 = self.pquic.iter().flat_map(Pquic::sizes).map(ByteCount::bytes).sum();
+        out.count("reserved_bytes", reserved);
+        for path in 0..carrier.paths().min(8) {
+            let state = carrier.state(now, path);
+            out.count(CWND[path], state.window.bytes());
+            out.count(IN_FLIGHT[path], state.in_flight.bytes());
+            out.set(SRTT[path], state.srtt.as_ms_f64());
+        }
+        for (name, bytes) in SENT.into_iter().zip(&self.sent_by_path) {
+            out.count(name, *bytes);
+        }
+    }
+}
+
+/// Everything that the carrier wants to send now.
+fn flush(now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
+    while let Some(packet) = carrier.transmit(now) {
+        out.outer.push(packet);
+    }
+}
+
+macro_rules! by_path {
+    ($name:ident, $suffix:literal) => {
+        const $name: [&str; 8] = [
+            concat!("path1_", $suffix),
+            concat!("path2_", $suffix),
+            concat!("path3_", $suffix),
+            concat!("path4_", $suffix),
+            concat!("path5_", $suffix),
+            concat!("path6_", $suffix),
+            concat!("path7_", $suffix),
+            concat!("path8_", $suffix),
+        ];
+    };
+}
+
+by_path!(SENT, "sent_bytes");
+by_path!(CWND, "cwnd_bytes");
+by_path!(IN_FLIGHT, "in_flight_bytes");
+by_path!(SRTT, "srtt_ms");

@@ -139,7 +139,10 @@ fn longest_passage(link: &Link) -> Duration {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => *rate,
         _ => DataRate::from_mbps(u64::MAX),
     };
-    let Queue::DropTail { packets, bytes, .. } = link.queue;
+    let (packets, bytes) = match link.queue {
+        Queue::DropTail { packets, bytes, .. } | Queue::HeadDrop { packets, bytes } => (packets, bytes),
+        Queue::Codel { packets, .. } | Queue::FqCodel { packets, .. } => (Some(packets), None),
+    };
     let large = LARGE_PACKET + link.overhead_per_packet;
     let bytes = bytes.map_or(packets.unwrap_or(1000).saturating_mul(large.bytes()), ByteCount::bytes);
     let queued = rate.time_for(ByteCount::from_bytes(bytes));

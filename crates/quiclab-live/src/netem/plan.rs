@@ -7,12 +7,15 @@
 //! | --- | --- | --- |
 //! | rate, queue in packets | `netem rate R limit Q` | end of serialisation fixed at enqueue, rounded down to 1 ns |
 //! | queue in bytes, token bucket | `tbf rate R burst B limit Q` | a full bucket passes a packet at once: no serialisation of the first one |
+//! | queue `head_drop` in packets, `codel`, `fq_codel` | `tbf` with `pfifo_head_drop`, `codel` or `fq_codel` as its child | MTU exception: `least_backlog` by the MTU of the device |
 //! | loss | `netem loss`, before the limit is looked at | |
 //! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
 //! | overhead | our packet is that much longer | a packet of less than 24 bytes becomes that long |
 
 use crate::job::DelayStage;
-use quiclab_core::scenario::{Delay, Distribution, Link, Loss, Queue, Rate, ShapedRate};
+use quiclab_core::scenario::{
+    CodelRestart, ControlLaw, Delay, Distribution, FlowHash, Link, Loss, Queue, Rate, ShapedRate,
+};
 use quiclab_core::{ByteCount, DataRate, Duration, Probability};
 use thiserror::Error;
 
@@ -91,14 +94,18 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     request.check()?;
     let delay = delay_words(&link.delay);
     let loss = link.loss.as_ref().map(loss_words).unwrap_or_default();
-    let Queue::DropTail { packets, bytes, .. } = link.queue;
+    let (packets, bytes) = match link.queue {
+        Queue::DropTail { packets, bytes, .. } => (packets, bytes),
+        _ => (None, None),
+    };
+    let managed = managed_words(&link.queue);
     let overhead = i64::try_from(link.overhead_per_packet.bytes()).unwrap_or(i64::MAX);
     let delayed = !delay.is_empty();
     // the stage of the rate is on Ethernet where a hop for the delay follows it
     let ethernet = delayed && stage == DelayStage::NextHop;
     let bucket = match (&link.rate, bytes) {
         (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), _) => Some((*rate, *burst)),
-        (Some(Rate::Constant(rate)), limit) if limit.is_some() || !request.netem => {
+        (Some(Rate::Constant(rate)), limit) if limit.is_some() || managed.is_some() || !request.netem => {
             let packet = ByteCount::from_bytes(ONE_PACKET_BYTES + link.overhead_per_packet.bytes());
             Some((*rate, packet.max(rate.bytes_in(LATE_TIMER))))
         }
@@ -112,7 +119,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
         }
         // the bucket knows no negative overhead: our packet is shorter by the header instead
         added_bytes -= if ethernet { ETHERNET_BYTES } else { 0 };
-        hops.push(bucket_words(rate, burst, packets, bytes));
+        hops.push(bucket_words(rate, burst, packets, bytes, managed));
     } else if let Some(Rate::Constant(rate)) = &link.rate {
         let mut words = words(["rate", &bits(*rate)]);
         words.push(if ethernet { (-ETHERNET_BYTES).to_string() } else { "0".to_owned() });
@@ -170,6 +177,28 @@ impl Request<'_> {
                 return refuse("queue.bytes", bytes.to_string(), "a limit in bytes needs a rate");
             }
             Queue::DropTail { .. } => {}
+            Queue::HeadDrop { bytes: Some(bytes), .. } => {
+                return refuse("queue.bytes", bytes.to_string(), "a head-drop queue is limited in packets");
+            }
+            Queue::Codel { control_law, restart, .. } | Queue::FqCodel { control_law, restart, .. } => {
+                if control_law != ControlLaw::default() {
+                    return refuse(
+                        "queue.control_law",
+                        "inverse_count".to_owned(),
+                        "the control law is Linux'",
+                    );
+                }
+                if restart != CodelRestart::default() {
+                    return refuse("queue.restart", "minus_two".to_owned(), "the restart rule is Linux'");
+                }
+            }
+            Queue::HeadDrop { .. } => {}
+        }
+        if let Queue::FqCodel { hash: FlowHash::FieldSum, .. } = self.link.queue {
+            return refuse("queue.hash", "field_sum".to_owned(), "the hash is Linux'");
+        }
+        if !matches!(self.link.queue, Queue::DropTail { .. }) && self.link.rate.is_none() {
+            return refuse("queue.kind", "with no rate".to_owned(), "such a queue needs a rate");
         }
         if let Some(Loss::Listed { packets }) = &self.link.loss {
             return refuse(
@@ -221,6 +250,7 @@ fn bucket_words(
     burst: ByteCount,
     packets: Option<u64>,
     bytes: Option<ByteCount>,
+    managed: Option<Vec<String>>,
 ) -> Vec<Qdisc> {
     // with a child of its own the limit of the bucket itself means nothing
     let limit = bytes.map_or(u64::from(u32::MAX), ByteCount::bytes);
@@ -234,8 +264,52 @@ fn bucket_words(
         &format!("{limit}b"),
     ]);
     let packets = packets.or(bytes.is_none().then_some(UNLIMITED_PACKETS));
-    let fifo = packets.map(|packets| child(words(["pfifo", "limit", &packets.to_string()])));
-    std::iter::once(root(bucket)).chain(fifo).collect()
+    let fifo = packets.map(|packets| words(["pfifo", "limit", &packets.to_string()]));
+    std::iter::once(root(bucket)).chain(managed.or(fifo).map(child)).collect()
+}
+
+/// The discipline of a queue that does more than drop-tail; `None` for that.
+fn managed_words(queue: &Queue) -> Option<Vec<String>> {
+    let codel = |target, interval, ecn, ce_threshold: Option<Duration>| {
+        let mut codel = words(["target", &whole_micros(target), "interval", &whole_micros(interval)]);
+        codel.push(if ecn { "ecn" } else { "noecn" }.to_owned());
+        codel.extend(ce_threshold.into_iter().flat_map(|most| words(["ce_threshold", &whole_micros(most)])));
+        codel
+    };
+    match *queue {
+        Queue::DropTail { .. } => None,
+        Queue::HeadDrop { packets, .. } => {
+            let packets = packets.unwrap_or(UNLIMITED_PACKETS);
+            Some(words(["pfifo_head_drop", "limit", &packets.to_string()]))
+        }
+        Queue::Codel { packets, target, interval, ecn, ce_threshold, .. } => {
+            let limit = words(["codel", "limit", &packets.to_string()]);
+            Some([limit, codel(target, interval, ecn, ce_threshold)].concat())
+        }
+        Queue::FqCodel {
+            packets,
+            memory,
+            drop_batch,
+            flows,
+            quantum,
+            target,
+            interval,
+            ecn,
+            ce_threshold,
+            ..
+        } => {
+            let numbers = [
+                ("limit", packets),
+                ("memory_limit", memory.bytes()),
+                ("drop_batch", u64::from(drop_batch)),
+                ("flows", u64::from(flows)),
+                ("quantum", quantum.bytes()),
+            ];
+            let numbers = numbers.iter().flat_map(|(name, number)| words([name, &number.to_string()]));
+            let codel = codel(target, interval, ecn, ce_threshold);
+            Some(words(["fq_codel"]).into_iter().chain(numbers).chain(codel).collect())
+        }
+    }
 }
 
 fn delay_words(delay: &Delay) -> Vec<String> {
@@ -276,6 +350,11 @@ fn bits(rate: DataRate) -> String {
 
 fn micros(time: Duration) -> String {
     format!("{}.{:03}us", time.as_nanos() / 1000, time.as_nanos() % 1000)
+}
+
+/// For words that take no parts of a microsecond.
+fn whole_micros(time: Duration) -> String {
+    format!("{}us", time.as_nanos() / 1000)
 }
 
 fn percent(probability: Probability) -> String {

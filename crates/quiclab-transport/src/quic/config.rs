@@ -221,7 +221,7 @@ pub(crate) fn test_config() -> Config {
         amplification_factor: 3,
         datagram_congestion_control: true,
         idle_timeout: Duration::from_secs(30),
-        path_scheduler: PathSchedulerKind::LowestRtt,
+        path_scheduler: PathSchedulerKind::LOWEST_RTT,
         tls: Tls {
             version: TlsVersion::Tls13,
             resumption: false,

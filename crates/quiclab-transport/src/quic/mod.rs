@@ -8,9 +8,11 @@
 //!   │     ├── path        RTT, congestion control, pacer of a path
 //!   │     └── stream      streams, flow control, which stream sends next
 //!   └── crate::workload, crate::http
+//! carrier ── connections without an application, for the datagrams of a tunnel
 //! profile ── values of published stacks; options ── with the overrides of a scenario
 //! ```
 
+mod carrier;
 mod config;
 mod connection;
 mod crypto;
@@ -24,6 +26,7 @@ mod sent;
 mod space;
 mod stream;
 
+pub use carrier::{CarrierConfig, LabCarrier};
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 

@@ -17,8 +17,8 @@ use crate::LAB_QUIC;
 use crate::error::{Error, ensure, refused, within};
 use crate::names::name;
 use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, EndpointConfig, Pacing, QuicOptions, QuicVersion, SlowStartExit, Tls,
-    TlsVersion,
+    Acknowledgement, CongestionControl, EndpointConfig, Pacing, PathSchedulerKind, QuicOptions, QuicVersion,
+    SlowStartExit, Tls, TlsVersion,
 };
 use quiclab_core::{ByteCount, DataRate, Duration};
 use std::ops::RangeInclusive;
@@ -119,7 +119,14 @@ fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
     }
     take!(version, ack_ranges, adaptive_packet_threshold, adaptive_time_threshold, rtt_variation);
     take!(persistent_congestion, probe_packets, window_validation, pacing_before_rtt, max_streams);
-    take!(stream_scheduler, amplification_factor, datagram_congestion_control, idle_timeout, path_scheduler);
+    take!(stream_scheduler, amplification_factor, datagram_congestion_control, idle_timeout);
+    if let Some(scheduler) = &options.path_scheduler {
+        ensure(*scheduler != PathSchedulerKind::Redundant, || {
+            let allowed = "a scheduler that takes one path: a connection sends each packet once";
+            refused("quic.path_scheduler", scheduler.name(), allowed)
+        })?;
+        config.path_scheduler = scheduler.clone();
+    }
     config.packet_number = options.packet_number.or(config.packet_number);
     let gquic = config.version == QuicVersion::Gquic37;
     ensure(!gquic || config.packet_number != Some(ByteCount::from_bytes(3)), || {

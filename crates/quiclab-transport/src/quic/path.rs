@@ -13,7 +13,8 @@ use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::pto::Pto;
 use crate::recovery::rtt::RttEstimator;
 use quiclab_core::scenario::Pacing;
-use quiclab_core::{DataRate, Duration, RandomStream, RecoveryState, Time};
+use quiclab_core::scheduler::PathState;
+use quiclab_core::{ByteCount, DataRate, Duration, Probability, RandomStream, RecoveryState, Time};
 
 /// What an acknowledgement has newly delivered, gathered packet by packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -289,6 +290,25 @@ impl Path {
         };
         let wanted = operations.run(Operation::PacingRate, inputs, || native);
         (wanted != native).then(|| DataRate::from_bits_per_second(wanted as u64))
+    }
+
+    /// The path as a scheduler sees it. Its loss is that since it exists, its rate that of a controller that
+    /// has one.
+    pub(super) fn state(&self, usable: bool, has_room: bool) -> PathState {
+        let srtt = self.rtt.smoothed_or_initial();
+        let loss = self.lost_packets as f64 / self.sent_packets.max(1) as f64;
+        PathState {
+            usable,
+            has_room,
+            srtt,
+            min_rtt: self.rtt.min().unwrap_or(srtt),
+            rtt_variation: self.rtt.variation(),
+            window: ByteCount::from_bytes(self.native_window()),
+            in_flight: ByteCount::from_bytes(self.in_flight),
+            rate: self.controller.pacing_rate(),
+            loss: Probability::new(loss).unwrap_or_default(),
+            largest: ByteCount::from_bytes(self.datagram),
+        }
     }
 
     /// The path as the controllers of the others see it.

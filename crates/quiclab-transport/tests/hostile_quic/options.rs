@@ -113,7 +113,17 @@ fn quic(random: &mut RandomStream, tiny: bool) -> QuicOptions {
         ),
         amplification_factor: maybe(random, &[0, 1, 3, 10]),
         datagram_congestion_control: flag(random),
-        path_scheduler: maybe(random, &[PathSchedulerKind::RoundRobin, PathSchedulerKind::LowestRtt]),
+        path_scheduler: maybe(
+            random,
+            &[
+                PathSchedulerKind::RoundRobin,
+                PathSchedulerKind::StrictRoundRobin,
+                PathSchedulerKind::LOWEST_RTT,
+                PathSchedulerKind::Blest { scaling: 1.2, send_window: None },
+                PathSchedulerKind::Ecf { hysteresis: 0.25 },
+                PathSchedulerKind::EarliestArrival { hysteresis: 0.125, patience: ms(2) },
+            ],
+        ),
         ..QuicOptions::default()
     }
 }

@@ -293,7 +293,7 @@ fn quic() -> BoxedStrategy<QuicOptions> {
             FlowControl::DoubleWithinTwoRtts,
         ])),
         of(select(vec![StreamScheduler::Fifo, StreamScheduler::RoundRobin, StreamScheduler::Priority])),
-        of(select(vec![PathSchedulerKind::RoundRobin, PathSchedulerKind::LowestRtt])),
+        of(path_scheduler()),
     );
     (sizes, switches, counts, others, choices)
         .prop_map(|(sizes, switches, counts, others, choices)| QuicOptions {
@@ -337,6 +337,27 @@ fn acknowledgement() -> impl Strategy<Value = Acknowledgement> {
             }
         ),
         time().prop_map(|delay| Acknowledgement::AsAsked { delay }),
+    ]
+}
+
+fn path_scheduler() -> impl Strategy<Value = PathSchedulerKind> {
+    let number = || prop::num::f64::NORMAL;
+    prop_oneof![
+        select(vec![
+            PathSchedulerKind::RoundRobin,
+            PathSchedulerKind::StrictRoundRobin,
+            PathSchedulerKind::Redundant,
+        ]),
+        prop::collection::vec(any::<u32>(), 0..4)
+            .prop_map(|weights| PathSchedulerKind::WeightedRoundRobin { weights }),
+        of(size()).prop_map(|penalise_above| PathSchedulerKind::LowestRtt { penalise_above }),
+        prop::collection::vec(any::<u32>(), 0..4)
+            .prop_map(|order| PathSchedulerKind::CheapestFirst { order }),
+        (number(), of(size()))
+            .prop_map(|(scaling, send_window)| PathSchedulerKind::Blest { scaling, send_window }),
+        number().prop_map(|hysteresis| PathSchedulerKind::Ecf { hysteresis }),
+        (number(), time())
+            .prop_map(|(hysteresis, patience)| PathSchedulerKind::EarliestArrival { hysteresis, patience }),
     ]
 }
 

@@ -82,6 +82,12 @@ fn the_schema_accepts_every_kind_of_pacing_and_workload() {
         ("/flows/main/sender/pacing", json!({ "kind": "linux" })),
         ("/links/down1/feedback", json!({ "interval": "10 ms" })),
         ("/flows/main/sender/pacing", json!({ "kind": "fq", "max_rate": "10 Mbit/s" })),
+        ("/flows/main/sender/quic", json!({ "path_scheduler": "earliest_arrival" })),
+        (
+            "/flows/main/sender/quic",
+            json!({ "path_scheduler": { "kind": "weighted_round_robin", "weights": [3] } }),
+        ),
+        ("/flows/main/sender/quic", json!({ "path_scheduler": { "kind": "ecf" } })),
         ("/flows/main/sender/tls", json!({ "version": "1.2", "resumption": true })),
         ("/flows/main/workload", json!({ "kind": "request_response", "count": 2, "response": "1 kB" })),
         ("/flows/main/workload", json!({ "kind": "ping", "count": 2 })),
@@ -128,6 +134,10 @@ fn the_schema_refuses_what_does_not_load() {
         ("/flows/main/sender/pacing", json!("none")),
         ("/flows/main/sender/pacing", json!({ "kind": "none", "factor": 2 })),
         ("/flows/main/sender/tcp", json!({ "mss": 1460 })),
+        ("/flows/main/sender/quic", json!({ "path_scheduler": "fastest" })),
+        ("/flows/main/sender/quic", json!({ "path_scheduler": "weighted_round_robin" })),
+        ("/flows/main/sender/quic", json!({ "path_scheduler": { "kind": "ecf", "weights": [3] } })),
+        ("/flows/main/sender/quic", json!({ "path_scheduler": { "kind": "redundant", "weights": [3] } })),
         ("/flows/main/sender/tls", json!({ "version": "1.1" })),
         ("/flows/main/sender/congestion_control", json!("bbr")),
     ] {

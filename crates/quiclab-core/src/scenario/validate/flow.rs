@@ -5,7 +5,8 @@ use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::{EndpointConfig, Flow, Workload};
 use super::super::plugin::{Applied, apply};
 use super::{
-    Check, StackProblem, endpoint, ensure, plugin, positive_rate, positive_size, positive_time, quoted,
+    Check, StackProblem, endpoint, ensure, path_scheduler, plugin, positive_rate, positive_size,
+    positive_time, quoted,
 };
 use crate::endpoint::Role;
 use crate::stack::{StackAbilities, StackProtocol};
@@ -27,6 +28,10 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
         let applied = apply(scenario, path, flow, role)?;
         endpoint::check(&path.child(name), &applied.config, scenario)
             .map_err(|error| applied.blame(path, error))?;
+        if let Some(kind) = applied.config.quic.as_ref().and_then(|quic| quic.path_scheduler.as_ref()) {
+            let path = path.child(name).child("quic").child("path_scheduler");
+            path_scheduler::check_paths(&path, kind, flow.paths.len() + 1)?;
+        }
     }
     check_workload(&path.child("workload"), &flow.workload)?;
     ensure(flow.start < scenario.duration, || {
@@ -46,27 +51,34 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
             check_route(&path.child(name), route, scenario)?;
         }
     }
-    check_disjoint(path, flow, scenario)
+    check_disjoint(
+        scenario,
+        || flow.routes(),
+        |index, direction| path.child("paths").child(index - 1).child(direction),
+    )
 }
 
 /// Paths share nothing: an element sends all packets of a flow and direction the same way.
-fn check_disjoint(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
+pub(super) fn check_disjoint<'a, R>(
+    scenario: &Scenario,
+    routes: impl Fn() -> R,
+    path: impl Fn(usize, &'static str) -> FieldPath,
+) -> Check
+where
+    R: Iterator<Item = (&'a [String], &'a [String])>,
+{
     for (direction, down) in [("down", true), ("up", false)] {
         let mut used: BTreeMap<&str, usize> = BTreeMap::new();
-        for (index, (downwards, upwards)) in flow.routes().enumerate() {
+        for (index, (downwards, upwards)) in routes().enumerate() {
             let route = if down { downwards } else { upwards };
             for name in route {
                 let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
                 for element in links.iter().chain([name]) {
                     if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
-                        let path = path.child("paths").child(index - 1).child(direction);
-                        let problem = format!("path {before} of the flow passes `{element}`, too");
-                        return Err(ScenarioError::refused(
-                            path,
-                            quoted(name),
-                            "elements of this path alone",
-                        )
-                        .because(problem));
+                        let problem = format!("path {before} passes `{element}`, too");
+                        let allowed = "elements of this path alone";
+                        return Err(ScenarioError::refused(path(index, direction), quoted(name), allowed)
+                            .because(problem));
                     }
                 }
             }
@@ -75,8 +87,8 @@ fn check_disjoint(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
     Ok(())
 }
 
-/// Paths of a flow. Beyond what anybody has measured; what is kept for each is kept without allocation.
-const MOST_PATHS: usize = 8;
+/// Paths of a flow or a tunnel. Beyond what anybody has measured; what is kept for each is kept without allocation.
+pub(super) const MOST_PATHS: usize = 8;
 
 /// How many paths a flow has besides the first, in words.
 fn further(flow: &Flow) -> String {
@@ -176,7 +188,7 @@ const ONE_OF_BOTH: &str = "either `size` or `duration`";
 
 /// A route is not empty, its names exist, and packets pass nothing twice: they would run in a
 /// circle, since an element sends all packets of a flow and direction the same way.
-fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check {
+pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check {
     if !scenario.wires.is_empty() {
         return ensure(route.is_empty(), || {
             ScenarioError::refused(path.clone(), format!("{route:?}"), "either routes or `[[wires]]`")
@@ -195,15 +207,16 @@ fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check
         let path = path.child(index);
         let known = scenario.links.contains_key(name)
             || scenario.bearers.contains_key(name)
-            || scenario.taps.contains_key(name);
+            || scenario.taps.contains_key(name)
+            || scenario.tunnels.contains_key(name);
         ensure(known, || {
             ScenarioError::refused(path.clone(), quoted(name), scenario.passable())
-                .because("no such link, bearer or tap")
+                .because("no such link, bearer, tap or tunnel")
         })?;
         let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
         for element in links.iter().chain([name]) {
             if let Some(before) = passed.insert(element, name) {
-                let allowed = "each link, bearer and tap once in a route";
+                let allowed = "each link, bearer, tap and tunnel once in a route";
                 return Err(ScenarioError::refused(path, quoted(name), allowed)
                     .because(format!("`{element}` is passed twice (`{before}`, `{name}`), a loop")));
             }

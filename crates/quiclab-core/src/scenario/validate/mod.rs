@@ -8,9 +8,12 @@ mod bearer;
 mod endpoint;
 mod flow;
 mod network;
+mod path_scheduler;
 mod plugin;
 mod quic;
+mod tunnel;
 mod wires;
+
 
 use super::error::{FieldPath, ScenarioError, alternatives, is_name};
 use super::{EndpointConfig, Scenario, Until, VERSION};
@@ -54,6 +57,9 @@ impl Scenario {
             bearer::check(&field(["bearers", name]), bearer, self)?;
         }
         bearer::check_feedback(self)?;
+        for (name, tunnel) in &self.tunnels {
+            tunnel::check(&field(["tunnels", name]), tunnel, self)?;
+        }
         for (name, host) in &self.hosts {
             network::check_host(&field(["hosts", name]), host)?;
         }
@@ -71,6 +77,9 @@ impl Scenario {
         let mut protocols = Vec::with_capacity(self.flows.len());
         for (name, flow) in &self.flows {
             protocols.push(flow::check_stacks(&field(["flows", name]), flow, self, stacks)?);
+        }
+        for (name, tunnel) in &self.tunnels {
+            tunnel::check_stacks(name, tunnel, stacks)?;
         }
         network::check_bursts(self, &protocols)
     }
@@ -101,12 +110,13 @@ impl Scenario {
         })
     }
 
-    /// Names are words; links, bearers and taps share one set of names, because routes do.
+    /// Names are words; links, bearers, taps and tunnels share one set of names, because routes do.
     fn check_names(&self) -> Check {
-        let groups: [(&str, Vec<&String>); 6] = [
+        let groups: [(&str, Vec<&String>); 7] = [
             ("links", self.links.keys().collect()),
             ("bearers", self.bearers.keys().collect()),
             ("taps", self.taps.keys().collect()),
+            ("tunnels", self.tunnels.keys().collect()),
             ("hosts", self.hosts.keys().collect()),
             ("plugins", self.plugins.keys().collect()),
             ("flows", self.flows.keys().collect()),
@@ -118,7 +128,7 @@ impl Scenario {
                 })?;
             }
         }
-        for (later, (group, names)) in groups[..3].iter().enumerate() {
+        for (later, (group, names)) in groups[..4].iter().enumerate() {
             for (earlier, others) in &groups[..later] {
                 if let Some(name) = names.iter().find(|name| others.contains(name)) {
                     let path = field([group, name.as_str()]);
@@ -132,12 +142,13 @@ impl Scenario {
 
     /// Names that a route may hold, for messages.
     fn passable(&self) -> String {
-        alternatives(self.links.keys().chain(self.bearers.keys()).chain(self.taps.keys()))
+        let network = self.links.keys().chain(self.bearers.keys());
+        alternatives(network.chain(self.taps.keys()).chain(self.tunnels.keys()))
     }
 }
 
 const NAME: &str = "a name of letters, digits, `_` and `-`";
-const UNIQUE: &str = "a name that no other link, bearer or tap has";
+const UNIQUE: &str = "a name that no other link, bearer, tap or tunnel has";
 
 fn field<const N: usize>(steps: [&str; N]) -> FieldPath {
     FieldPath::new(steps)

@@ -5,7 +5,7 @@ use super::super::graph::Graph;
 use super::super::network::ShapedRate;
 use super::super::{
     Bearer, Delay, Distribution, EndpointConfig, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd,
-    TraceFormat, Workload,
+    TraceFormat, Tunnel, Workload,
 };
 use super::{Check, ensure, field, integer_fits, positive_rate, positive_size, positive_time, quoted};
 use crate::endpoint::Role;
@@ -70,21 +70,75 @@ fn check_shaped(path: &FieldPath, rate: &ShapedRate) -> Check {
     }
 }
 
-fn check_queue(path: &FieldPath, queue: &Queue) -> Check {
-    let Queue::DropTail { packets, bytes, time } = queue;
-    ensure(packets.is_some() || bytes.is_some() || time.is_some(), || {
-        let value = "{ kind = \"drop_tail\" }";
-        ScenarioError::refused(path.clone(), value, "one or more of `packets`, `bytes` and `time`")
-            .because("no limit given")
-    })?;
-    if let Some(packets) = packets {
-        integer_fits(&path.child("packets"), *packets, 1)?;
+pub(super) fn check_queue(path: &FieldPath, queue: &Queue) -> Check {
+    let some_limit = |any: bool, kind: &str, limits: &str| {
+        ensure(any, || {
+            let value = format!("{{ kind = \"{kind}\" }}");
+            ScenarioError::refused(path.clone(), value, format!("one or more of {limits}"))
+                .because("no limit given")
+        })
+    };
+    let size = |name: &str, size: &Option<ByteCount>| {
+        size.map_or(Ok(()), |size| positive_size(&path.child(name), size))
+    };
+    let optional = |name: &str, packets: &Option<u64>| {
+        packets.map_or(Ok(()), |packets| integer_fits(&path.child(name), packets, 1))
+    };
+    match queue {
+        Queue::DropTail { packets, bytes, time } => {
+            let any = packets.is_some() || bytes.is_some() || time.is_some();
+            some_limit(any, "drop_tail", "`packets`, `bytes` and `time`")?;
+            optional("packets", packets)?;
+            size("bytes", bytes)?;
+            time.map_or(Ok(()), |time| positive_time(&path.child("time"), time))
+        }
+        Queue::HeadDrop { packets, bytes } => {
+            some_limit(packets.is_some() || bytes.is_some(), "head_drop", "`packets` and `bytes`")?;
+            optional("packets", packets)?;
+            size("bytes", bytes)
+        }
+        Queue::Codel { packets, target, interval, .. } => {
+            integer_fits(&path.child("packets"), *packets, 1)?;
+            check_codel(path, *target, *interval)
+        }
+        Queue::FqCodel { packets, memory, drop_batch, flows, quantum, target, interval, .. } => {
+            integer_fits(&path.child("packets"), *packets, 1)?;
+            positive_size(&path.child("memory"), *memory)?;
+            ensure(*drop_batch > 0, || {
+                ScenarioError::refused(
+                    path.child("drop_batch"),
+                    drop_batch,
+                    format!("1 to {} packets", u32::MAX),
+                )
+            })?;
+            // as Linux (`fq_codel_change`)
+            ensure((1..=MOST_FLOW_QUEUES).contains(flows), || {
+                ScenarioError::refused(path.child("flows"), flows, format!("1 to {MOST_FLOW_QUEUES} queues"))
+            })?;
+            // Linux raises it to this silently; below, a turn serves nothing for long
+            ensure(*quantum >= LEAST_QUANTUM && *quantum <= MOST_QUANTUM, || {
+                let allowed = format!("{} B to {} B", LEAST_QUANTUM.bytes(), MOST_QUANTUM.bytes());
+                ScenarioError::refused(path.child("quantum"), quoted(*quantum), allowed)
+            })?;
+            check_codel(path, *target, *interval)
+        }
     }
-    if let Some(bytes) = bytes {
-        positive_size(&path.child("bytes"), *bytes)?;
-    }
-    time.map_or(Ok(()), |time| positive_time(&path.child("time"), time))
 }
+
+fn check_codel(path: &FieldPath, target: Duration, interval: Duration) -> Check {
+    positive_time(&path.child("interval"), interval)?;
+    ensure(target < interval, || {
+        ScenarioError::refused(
+            path.child("target"),
+            quoted(target),
+            format!("less than `interval`, `{interval}`"),
+        )
+    })
+}
+
+const MOST_FLOW_QUEUES: u32 = 65_536;
+const LEAST_QUANTUM: ByteCount = ByteCount::from_bytes(256);
+const MOST_QUANTUM: ByteCount = ByteCount::from_bytes(1 << 20);
 
 fn check_loss(path: &FieldPath, loss: &Loss) -> Check {
     match loss {
@@ -140,7 +194,7 @@ pub(super) fn check_host(path: &FieldPath, host: &Host) -> Check {
 /// Refuses parts of the network that no packet can pass: most often the name is mistyped.
 pub(super) fn check_used(scenario: &Scenario) -> Check {
     let graph = Graph::new(scenario);
-    let ways = (0..scenario.flows.len() as u32)
+    let ways = (0..scenario.flow_names().count() as u32)
         .flat_map(|flow| [Direction::Down, Direction::Up].map(|direction| (FlowId(flow), direction)));
     let passed: BTreeSet<String> =
         ways.filter_map(|(flow, direction)| graph.passed(flow, direction).ok()).flatten().collect();
@@ -149,6 +203,11 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
         ("bearers", scenario.bearers.keys().map(|name| (name, Scenario::bearer_sender(name))).collect()),
         ("taps", scenario.taps.keys().map(|name| (name, name.clone())).collect()),
     ];
+    for name in scenario.tunnels.keys() {
+        ensure(scenario.flows.values().any(|flow| Tunnel::is_passed(name, flow)), || {
+            ScenarioError::about(field(["tunnels", name]), "no flow passes it", "a name in the route of a flow")
+        })?;
+    }
     for (group, members) in groups {
         if let Some((name, _)) = members.into_iter().find(|(_, element)| !passed.contains(element)) {
             let allowed = "a name in the route of a flow, in a bearer or in a wire";

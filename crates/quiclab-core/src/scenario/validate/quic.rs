@@ -4,7 +4,7 @@
 use super::super::error::{FieldPath, ScenarioError};
 use super::super::quic::{Acknowledgement, QuicOptions};
 use super::endpoint::{integer, ordered, size};
-use super::{Check, ensure, positive_time, quoted};
+use super::{Check, ensure, path_scheduler, positive_time, quoted};
 use crate::time::Duration;
 
 pub(super) fn check(path: &FieldPath, quic: &QuicOptions) -> Check {
@@ -45,7 +45,10 @@ pub(super) fn check(path: &FieldPath, quic: &QuicOptions) -> Check {
     if let Some(timeout) = quic.idle_timeout {
         positive_time(&path.child("idle_timeout"), timeout)?;
     }
-    Ok(())
+    match &quic.path_scheduler {
+        Some(kind) => path_scheduler::check(&path.child("path_scheduler"), kind),
+        None => Ok(()),
+    }
 }
 
 /// RFC 9000 section 16: the largest integer on the wire.

@@ -68,6 +68,7 @@ impl Connection {
         let application = self.can_send_application()
             && (self.streams.wants_to_send()
                 || !self.datagrams.is_empty()
+                || self.backlogged
                 || self.handshake_done_pending
                 || self.new_connection_ids > 0
                 || self.ack_frequency_pending.is_some());
@@ -299,6 +300,9 @@ impl Connection {
 
     /// The first one may leave, because of `permit` or because it is free; each further one must be free.
     fn put_datagrams(&mut self, now: Time, path: usize, permit: bool, frames: &mut Frames) {
+        if self.datagram_path.is_some_and(|chosen| chosen != path) {
+            return;
+        }
         let mut first = true;
         while let Some(&QueuedDatagram { length, number, sent, echo }) = self.datagrams.front() {
             let frame = QuicFrame::Datagram { length, number, sent, echo };
@@ -391,4 +395,4 @@ impl Connection {
 }
 
 /// Header with the longest connection ID and number, and the tag of a 1-RTT packet.
-const LARGEST_OVERHEAD: usize = 1 + 20 + 4 + 16;
+pub(super) const LARGEST_OVERHEAD: usize = 1 + 20 + 4 + 16;

@@ -6,6 +6,7 @@
 //! | `acknowledge` | ACK frames: RTT, losses, congestion |
 //! | `send` | what the next datagram is, and whether it may leave |
 //! | `assemble` | the frames of a packet |
+//! | `carry` | what the carrier of a tunnel asks and does |
 //! | `timers` | loss detection, probes, pacing, delayed acknowledgements, idling |
 //!
 //! | | RFC 9000, 9001, 9002 | here |
@@ -19,6 +20,7 @@
 
 mod acknowledge;
 mod assemble;
+mod carry;
 mod receive;
 mod send;
 mod timers;
@@ -32,8 +34,8 @@ use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::workload::{Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
-use quiclab_core::scenario::{PathSchedulerKind, QuicVersion};
-use quiclab_core::scheduler::{LowestRtt, PathScheduler, RoundRobin};
+use quiclab_core::scenario::QuicVersion;
+use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
     Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
 };
@@ -129,6 +131,10 @@ pub(super) struct Connection {
     path_responses: Vec<usize>,
     path_challenges: Vec<usize>,
     datagrams: VecDeque<QueuedDatagram>,
+    /// The only path that DATAGRAM frames take: that of the tunnel's choice; `None`: any.
+    datagram_path: Option<usize>,
+    /// More datagrams wait outside, for room on some path.
+    backlogged: bool,
     arrived_datagrams: VecDeque<QueuedDatagram>,
     dropped_datagrams: u64,
     /// A client's address is validated (RFC 9000 section 8.1); clients count servers as validated, gQUIC has no
@@ -205,6 +211,8 @@ impl Connection {
             path_responses: Vec::new(),
             path_challenges: Vec::new(),
             datagrams: VecDeque::new(),
+            datagram_path: None,
+            backlogged: false,
             arrived_datagrams: VecDeque::new(),
             dropped_datagrams: 0,
             // a server of gQUIC rejects with certificates only what is short enough
@@ -224,10 +232,7 @@ impl Connection {
             lost_numbers: Vec::new(),
             loss_timer: None,
             pacing_due: None,
-            scheduler: match config.path_scheduler {
-                PathSchedulerKind::RoundRobin => Box::new(RoundRobin::default()),
-                PathSchedulerKind::LowestRtt => Box::new(LowestRtt::default()),
-            },
+            scheduler: scheduler::build(&config.path_scheduler),
             last_path: 0,
             heard_path: 0,
             handshake_complete_at: None,

@@ -17,7 +17,7 @@ use crate::recovery::threshold::SentPacket;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
 use quiclab_core::scenario::QuicVersion;
 use quiclab_core::scheduler::PathState;
-use quiclab_core::{PacketSpace, Role, Time};
+use quiclab_core::{ByteCount, PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
 /// Smallest datagram that carries Initial packets (RFC 9000 section 14.1).
@@ -63,11 +63,12 @@ impl Connection {
                     }
                     return datagram.map(|(datagram, length)| (0, datagram, length));
                 }
-                for path in self.order_of_paths(now) {
-                    let permit = self.may_send(now, path);
+                let (order, waits) = self.order_of_paths(now);
+                for path in order {
+                    let permit = if waits { 0 } else { self.may_send(now, path) };
                     if let Some((datagram, length)) = self.assemble(now, path, permit, room) {
                         if permit > 0 {
-                            self.scheduler.on_sent(now, path, length);
+                            self.scheduler.on_sent(now, path, ByteCount::from_bytes(length));
                         }
                         return Some((path, datagram, length));
                     }
@@ -94,8 +95,9 @@ impl Connection {
     }
 
     /// The paths, that which sends next first: those that something waits for that only they can send, then
-    /// that of the scheduler, then the others.
-    fn order_of_paths(&mut self, now: Time) -> SmallVec<[usize; 4]> {
+    /// that of the scheduler, then the others. Whether the scheduler waits for a path without room: then none
+    /// takes anything that needs the window.
+    fn order_of_paths(&mut self, now: Time) -> (SmallVec<[usize; 4]>, bool) {
         let mut order: SmallVec<[usize; 4]> =
             (0..self.paths.len()).filter(|path| self.is_urgent(now, *path)).collect();
         let mut open: SmallVec<[(usize, usize); 4]> = SmallVec::new();
@@ -105,8 +107,8 @@ impl Connection {
                 open.push((path, permit));
             }
         }
-        if !open.is_empty() {
-            let native = self.scheduled(now, &open);
+        let native = self.scheduled(now, &open);
+        if let Some(native) = native {
             let asks = self.operations.has(Operation::Path) && self.wants_to_send();
             order.push(if asks { self.asked_path(now, &open, native).0 } else { native.0 });
         }
@@ -115,24 +117,29 @@ impl Connection {
                 order.push(path);
             }
         }
-        order
+        (order, native.is_none() && !open.is_empty())
     }
 
-    /// The path among those that are `open`, with its room, that the scheduler takes.
-    fn scheduled(&self, now: Time, open: &[(usize, usize)]) -> (usize, usize) {
-        let state = |(index, path): (usize, &Path)| PathState {
-            usable: true,
-            has_room: open.iter().any(|(open, _)| *open == index),
-            srtt: path.rtt.smoothed_or_initial(),
-            window: path.controller.window(),
-            in_flight: path.in_flight,
+    /// The path among those that are `open`, with its room, that the scheduler takes; `None`: it waits, or none
+    /// is open.
+    fn scheduled(&self, now: Time, open: &[(usize, usize)]) -> Option<(usize, usize)> {
+        if open.is_empty() {
+            return None;
+        }
+        let state = |(index, path): (usize, &Path)| {
+            path.state(self.carries_data(index), open.iter().any(|(open, _)| *open == index))
         };
         let states: SmallVec<[PathState; 4]> = self.paths.iter().enumerate().map(state).collect();
-        let chosen = self.scheduler.select(now, &states);
-        *open
-            .iter()
-            .find(|(path, _)| Some(*path) == chosen)
-            .expect("a path is open, and one of these is taken")
+        let chosen = self.scheduler.select(now, self.backlog(), &states)?;
+        let open = open.iter().find(|(path, _)| *path == chosen);
+        Some(*open.expect("a scheduler takes open paths only"))
+    }
+
+    /// Bytes that wait for a path.
+    fn backlog(&self) -> ByteCount {
+        let datagrams =
+            self.datagrams.iter().map(|datagram| datagram.length.into()).fold(0, u64::saturating_add);
+        ByteCount::from_bytes(self.streams.waiting().saturating_add(datagrams))
     }
 
     /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and

@@ -105,7 +105,7 @@ pub(super) const AIOQUIC: Profile = Profile {
             datagram_congestion_control = true,
             "quic/connection.py _write_application: max_flight_bytes, 0.9.25"
         ),
-        value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
+        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(355),

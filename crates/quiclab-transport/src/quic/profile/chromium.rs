@@ -142,7 +142,7 @@ pub(super) const QUIC1: Profile = Profile {
             "quic_write_blocked_list.cc: by urgency (assumed: 16 kB of one stream at a time are not modelled)"
         ),
         value!(datagram_congestion_control = true, "quic_datagram_queue.cc (assumed: not read)"),
-        value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
+        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(350),

@@ -165,7 +165,7 @@ pub(super) const FIELDS: &[Field] = &[
         |c| on(c.datagram_congestion_control)
     ),
     field!("quic.path_scheduler", path_scheduler, "which path the next packet takes", |c| {
-        named(&c.path_scheduler)
+        c.path_scheduler.name().to_owned()
     }),
     field!("tls", tls, "TLS or QUIC Crypto", |c| tls(&c.tls)),
     field!(fixed.client_hello, "length of the ClientHello", |c| c.fixed.client_hello.to_string()),

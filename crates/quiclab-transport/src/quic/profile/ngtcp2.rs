@@ -126,7 +126,7 @@ pub(super) const NGTCP2_2022: Profile = Profile {
             "nghttp3 0.5 and later: RFC 9218 (assumed: not read)"
         ),
         value!(datagram_congestion_control = true, "lib/ngtcp2_conn.c (assumed: not read)"),
-        value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
+        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(300),

@@ -145,7 +145,7 @@ pub(super) const PICOQUIC: Profile = Profile {
             "sender.c picoquic_find_ready_stream (assumed: not read at this commit)"
         ),
         value!(datagram_congestion_control = true, "sender.c (assumed)"),
-        value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
+        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(280),

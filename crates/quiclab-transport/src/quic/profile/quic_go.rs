@@ -129,7 +129,7 @@ pub(super) const QUIC_GO: Profile = Profile {
             "framer.go AppendStreamFrames: streamQueue, v0.18.0"
         ),
         value!(datagram_congestion_control = true, "no DATAGRAM frames in v0.18.0; RFC 9221 section 5.4"),
-        value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
+        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(280),

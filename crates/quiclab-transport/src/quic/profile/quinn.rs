@@ -93,7 +93,7 @@ pub(super) const QUINN: Profile = Profile {
             "config/transport.rs send_fairness true, 0.11.19"
         ),
         value!(datagram_congestion_control = true, "connection/mod.rs populate_packet, 0.11.19"),
-        value!(path_scheduler = PathSchedulerKind::LowestRtt, ONE_PATH),
+        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(281),

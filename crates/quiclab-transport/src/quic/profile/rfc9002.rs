@@ -83,7 +83,7 @@ pub(super) const RFC9002: Profile = Profile {
             "assumed: RFC 9000 section 2.3 leaves it to the application"
         ),
         value!(datagram_congestion_control = true, "RFC 9221 section 5.4"),
-        value!(path_scheduler = PathSchedulerKind::LowestRtt, "assumed: RFC 9000 has one path at a time"),
+        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, "assumed: RFC 9000 has one path at a time"),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(300),

@@ -139,6 +139,14 @@ impl SendHalf {
     fn has_unsent(&self) -> bool {
         self.reset.is_none() && self.written > self.credit.used()
     }
+    /// Bytes never sent that the peer's limit for the stream lets go.
+    pub(super) fn fresh(&self) -> u64 {
+        if self.has_unsent() { (self.written - self.credit.used()).min(self.credit.remaining()) } else { 0 }
+    }
+    /// Bytes that are to be sent again.
+    pub(super) fn resend(&self) -> u64 {
+        if self.reset.is_some() { 0 } else { self.lost.iter().map(|range| range.end - range.start).sum() }
+    }
     /// There are data that were never sent, and the peer's limit for the stream lets some go.
     pub(super) fn has_fresh(&self) -> bool {
         self.has_unsent() && self.credit.remaining() > 0

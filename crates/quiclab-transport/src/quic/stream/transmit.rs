@@ -5,6 +5,7 @@
 
 use super::flow_control::Credit;
 use super::scheduler::Scheduler;
+use super::send::SendHalf;
 use super::table::Handle;
 use super::{Stream, Streams, size};
 use crate::quic::sent::SentFrame;
@@ -35,6 +36,13 @@ impl Streams {
 
     fn has_data(&self) -> bool {
         !self.resend.is_empty() || (self.fresh > 0 && self.new_credit() > 0)
+    }
+
+    /// Bytes that wait and that limits let go.
+    pub(crate) fn waiting(&self) -> u64 {
+        let halves = || self.table.iter().filter_map(|(_, stream)| stream.send.as_ref());
+        let fresh = halves().map(SendHalf::fresh).fold(0, u64::saturating_add);
+        fresh.min(self.new_credit()).saturating_add(halves().map(SendHalf::resend).sum())
     }
 
     /// The next frame about limits, resets and the like that fits into `room` bytes.

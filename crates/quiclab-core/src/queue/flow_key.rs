@@ -1,0 +1,222 @@
+//! What makes packets one flow to FQ-CoDel: of a packet of the model, or of the bytes of an IP packet.
+//!
+//! | packet | key |
+//! | --- | --- |
+//! | TCP, UDP, UDP-Lite, SCTP, DCCP | protocol, addresses, ports (RFC 8290 section 4.2) |
+//! | ICMP, ICMPv6 | protocol, addresses, type and code; the identifier of echo messages |
+//! | fragment, the first one too | protocol, addresses, identification: all parts of a datagram are one flow |
+//! | any other | protocol and addresses |
+//! | cut short or no IP | what can be read of the above, else one key for all |
+//!
+//! Linux (`__skb_flow_dissect`) leaves type, code and identifier of ICMP and the identification of fragments
+//! out, looks into tunnels, and takes IPv6's flow label. IPv6 extension headers are skipped, at most
+//! [`MOST_EXTENSIONS`] of them (RFC 8200 section 4.1 allows fewer); beyond, protocol and addresses count.
+
+use crate::packet::{FiveTuple, Packet, Payload, Protocol};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Most extension headers of an IPv6 packet that are skipped.
+const MOST_EXTENSIONS: usize = 10;
+
+/// What packets of a flow have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey {
+    source: IpAddr,
+    destination: IpAddr,
+    /// IANA protocol number.
+    protocol: u8,
+    /// What tells flows between two addresses apart.
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Part {
+    #[default]
+    None,
+    /// Source, destination.
+    Ports(u16, u16),
+    /// Identifier, type x 256 + code.
+    Icmp(u16, u16),
+    /// Identification of a fragmented datagram.
+    Fragment(u32),
+}
+
+impl Default for FlowKey {
+    /// The key of what is no IP packet.
+    fn default() -> Self {
+        let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        Self { source: nowhere, destination: nowhere, protocol: 255, part: Part::None }
+    }
+}
+
+impl From<FiveTuple> for FlowKey {
+    fn from(tuple: FiveTuple) -> Self {
+        let (source, destination) = (tuple.source(), tuple.destination());
+        let ports = (source.port(), destination.port());
+        let (protocol, part) = match tuple.protocol() {
+            Protocol::Udp => (UDP, Part::Ports(ports.0, ports.1)),
+            Protocol::Tcp => (TCP, Part::Ports(ports.0, ports.1)),
+            Protocol::Icmp if source.is_ipv6() => (ICMPV6, Part::Icmp(ports.0, ports.1)),
+            Protocol::Icmp => (ICMP, Part::Icmp(ports.0, ports.1)),
+        };
+        Self { source: source.ip(), destination: destination.ip(), protocol, part }
+    }
+}
+
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const DCCP: u8 = 33;
+const ICMPV6: u8 = 58;
+const SCTP: u8 = 132;
+const UDP_LITE: u8 = 136;
+
+impl FlowKey {
+    /// The key of a packet of the model: of its bytes if it has an IP header, else of its tuple.
+    #[must_use]
+    pub fn of_packet(packet: &Packet) -> Self {
+        match &packet.payload {
+            Payload::Ip(bytes) => Self::of_ip(bytes),
+            _ => packet.tuple.into(),
+        }
+    }
+
+    /// The key of an IP packet, its header included. Any bytes have one.
+    #[must_use]
+    pub fn of_ip(packet: &[u8]) -> Self {
+        match packet.first().map(|first| first >> 4) {
+            Some(4) => Self::of_ipv4(packet),
+            Some(6) => Self::of_ipv6(packet),
+            _ => None,
+        }
+        .unwrap_or_default()
+    }
+
+    /// RFC 791 section 3.1; `None`: not even the addresses are there.
+    fn of_ipv4(packet: &[u8]) -> Option<Self> {
+        let address = |at| Some(IpAddr::from(Ipv4Addr::from(array::<4>(packet, at)?)));
+        let (source, destination, protocol) = (address(12)?, address(16)?, packet[9]);
+        // flag "more fragments", and the offset
+        let fragment = word(packet, 6)? & 0x3fff != 0;
+        let part = if fragment {
+            Part::Fragment(u32::from(word(packet, 4)?))
+        } else {
+            let header = usize::from(packet[0] & 0xf) * 4;
+            packet.get(header.max(20)..).map_or(Part::None, |inner| part(protocol, inner))
+        };
+        Some(Self { source, destination, protocol, part })
+    }
+
+    /// RFC 8200 section 3; `None`: not even the addresses are there.
+    fn of_ipv6(packet: &[u8]) -> Option<Self> {
+        let address = |at| Some(IpAddr::from(Ipv6Addr::from(array::<16>(packet, at)?)));
+        let (source, destination) = (address(8)?, address(24)?);
+        let (protocol, part) = after_extensions(packet[6], &packet[40..]);
+        Some(Self { source, destination, protocol, part })
+    }
+
+    /// A number with every bit depending on the seed and on all of the key: XXH3 in place of Linux' SipHash.
+    #[must_use]
+    pub fn hash(&self, seed: u64) -> u64 {
+        let mut bytes = [0; 16 + 16 + 1 + 1 + 4];
+        let octets = |address: IpAddr| match address {
+            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+            IpAddr::V6(address) => address.octets(),
+        };
+        bytes[..16].copy_from_slice(&octets(self.source));
+        bytes[16..32].copy_from_slice(&octets(self.destination));
+        bytes[32] = self.protocol;
+        let pair = |first: u16, second: u16| u32::from(first) << 16 | u32::from(second);
+        let (kind, value) = match self.part {
+            Part::None => (0, 0),
+            Part::Ports(source, destination) => (1, pair(source, destination)),
+            Part::Icmp(identifier, kind) => (2, pair(identifier, kind)),
+            Part::Fragment(identification) => (3, identification),
+        };
+        bytes[33] = kind;
+        bytes[34..].copy_from_slice(&value.to_be_bytes());
+        xxh3_64_with_seed(&bytes, seed)
+    }
+
+    /// The key of the published tunnel: the sum of protocol, addresses and ports, 0 for ICMP. Both directions
+    /// have the same, and so have flows whose ports differ by as much up as down. (Of IPv6 addresses,
+    /// which that tunnel did not know, the four words are added.)
+    #[must_use]
+    pub fn field_sum(&self) -> u32 {
+        if matches!(self.protocol, ICMP | ICMPV6) {
+            return 0;
+        }
+        let words = |address: IpAddr| match address {
+            IpAddr::V4(address) => u32::from(address),
+            IpAddr::V6(address) => {
+                let bits = u128::from(address);
+                (0..4).fold(0, |sum: u32, word| sum.wrapping_add((bits >> (32 * word)) as u32))
+            }
+        };
+        let ports = match self.part {
+            Part::Ports(source, destination) => u32::from(source) + u32::from(destination),
+            _ => 0,
+        };
+        [words(self.source), words(self.destination), ports]
+            .iter()
+            .fold(u32::from(self.protocol), |sum, part| sum.wrapping_add(*part))
+    }
+}
+
+/// What follows the extension headers, which begin with one of kind `next`.
+fn after_extensions(mut next: u8, mut rest: &[u8]) -> (u8, Part) {
+    for _ in 0..MOST_EXTENSIONS {
+        let length = match (next, rest.get(1)) {
+            // hop-by-hop, routing, destination, mobility, HIP, shim6: in 8 bytes, the first not counted
+            (0 | 43 | 60 | 135 | 139 | 140, Some(length)) => (usize::from(*length) + 1) * 8,
+            // authentication (RFC 4302 section 2.2): in 4 bytes, minus 2
+            (51, Some(length)) => (usize::from(*length) + 2) * 4,
+            (44, _) => {
+                let Some(identification) = array::<4>(rest, 4) else { return (next, Part::None) };
+                // an atomic fragment (RFC 6946) is a whole datagram
+                if word(rest, 2).is_some_and(|offset| offset & 0xfff9 != 0) {
+                    return (rest[0], Part::Fragment(u32::from_be_bytes(identification)));
+                }
+                8
+            }
+            (0 | 43 | 60 | 135 | 139 | 140 | 51, None) => return (next, Part::None),
+            _ => return (next, part(next, rest)),
+        };
+        let Some(inner) = rest.get(length..) else { return (next, Part::None) };
+        (next, rest) = (rest[0], inner);
+    }
+    (next, Part::None)
+}
+
+/// What tells flows of `protocol` apart; `inner` begins with its header.
+fn part(protocol: u8, inner: &[u8]) -> Part {
+    let part = match protocol {
+        TCP | UDP | DCCP | SCTP | UDP_LITE => {
+            word(inner, 0).zip(word(inner, 2)).map(|(source, destination)| Part::Ports(source, destination))
+        }
+        ICMP | ICMPV6 => word(inner, 0).map(|kind| {
+            // echo request and reply (RFC 792, RFC 4443 section 4), timestamp and its reply have an identifier
+            let has_identifier = match protocol {
+                ICMP => matches!(kind >> 8, 0 | 8 | 13 | 14),
+                _ => matches!(kind >> 8, 128 | 129),
+            };
+            let identifier = if has_identifier { word(inner, 4).unwrap_or(0) } else { 0 };
+            Part::Icmp(identifier, kind)
+        }),
+        _ => None,
+    };
+    part.unwrap_or_default()
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u16> {
+    array(bytes, at).map(u16::from_be_bytes)
+}
+
+#[cfg(test)]
+#[path = "flow_key_tests.rs"]
+mod tests;

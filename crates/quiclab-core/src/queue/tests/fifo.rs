@@ -1,0 +1,103 @@
+//! Drop-tail and head-drop by hand.
+
+use super::*;
+
+const RATE: DataRate = DataRate::from_mbps(8); // one byte per microsecond
+
+fn limits(packets: Option<u64>, bytes: Option<u64>, micros: Option<u64>) -> Queue {
+    let (bytes, time) = (bytes.map(ByteCount::from_bytes), micros.map(Duration::from_micros));
+    Queue::DropTail { packets, bytes, time }
+}
+
+/// How many of the arriving packets of `sizes` are taken while one of `in_service` is served.
+fn taken(config: &Queue, in_service: Option<u64>, sizes: &[u64]) -> (u64, usize) {
+    let mut queue = Discipline::new(config, &mut RandomStream::new(1, "queue"));
+    let mut dropped = 0;
+    for size in sizes {
+        let in_service = in_service.map(ByteCount::from_bytes);
+        queue.enqueue_at(Time::ZERO, piece(0, 0, *size), QueueIndex(0), in_service, || RATE, &mut |_, _| {
+            dropped += 1
+        });
+    }
+    (queue.waiting().packets, dropped)
+}
+
+#[test]
+fn a_limit_in_packets_includes_the_one_in_service() {
+    assert_eq!(taken(&limits(Some(3), None, None), Some(1), &[1; 5]), (2, 3));
+    assert_eq!(taken(&limits(Some(3), None, None), None, &[1; 5]), (3, 2));
+}
+
+#[test]
+fn a_limit_in_bytes_is_exact_and_smaller_packets_still_fit() {
+    assert_eq!(taken(&limits(None, Some(1000), None), Some(400), &[600]), (1, 0));
+    assert_eq!(taken(&limits(None, Some(1000), None), Some(400), &[601, 600, 1]), (1, 2));
+}
+
+#[test]
+fn a_limit_in_time_counts_the_new_packet() {
+    assert_eq!(taken(&limits(None, None, Some(1000)), Some(400), &[600]), (1, 0));
+    assert_eq!(taken(&limits(None, None, Some(1000)), Some(400), &[601]), (0, 1));
+    // 999.999 microseconds are not enough
+    let just_below =
+        Queue::DropTail { packets: None, bytes: None, time: Some(Duration::from_nanos(999_999)) };
+    assert_eq!(taken(&just_below, Some(400), &[600, 599]), (1, 1));
+}
+
+#[test]
+fn every_limit_given_holds_and_without_limits_everything_fits() {
+    assert_eq!(taken(&limits(Some(10), Some(300), None), None, &[100; 5]), (3, 2));
+    assert_eq!(taken(&limits(Some(2), Some(300), Some(10_000)), None, &[100; 5]), (2, 3));
+    assert_eq!(taken(&limits(None, None, None), None, &[100; 5000]), (5000, 0));
+}
+
+#[test]
+fn first_in_first_out_and_bytes_follow() {
+    let mut queue = queue("drop_tail", "");
+    add(&mut queue, Time::ZERO, (0..3).map(|number| piece(0, number, 100 + number)));
+    assert_eq!(queue.waiting(), Backlog { packets: 3, bytes: ByteCount::from_bytes(303) });
+    assert_eq!(numbers(&drain(&mut queue, at(5))), [0, 1, 2]);
+    assert_eq!(queue.waiting(), Backlog::default());
+    // three sojourns of 5 us
+    let totals = queue.totals();
+    assert_eq!(
+        (totals.served, totals.sojourn_nanos, totals.longest_sojourn),
+        (3, 15_000, Duration::from_micros(5))
+    );
+}
+
+#[test]
+fn head_drop_makes_room_for_the_newest() {
+    let mut by_packets = queue("head_drop", "packets = 3");
+    assert_eq!(add(&mut by_packets, Time::ZERO, (0..5).map(|number| piece(0, number, 100))), [0, 1]);
+    assert_eq!(numbers(&drain(&mut by_packets, at(1))), [2, 3, 4]);
+    assert_eq!(by_packets.totals().overflow_drops, 2);
+
+    // 400 + 400 + 300 are 1100: the first goes; one of 1000 sends all others away; one of 1001 itself, too
+    let mut by_bytes = queue("head_drop", "bytes = \"1000 B\"");
+    let sizes = [400, 400, 300, 1000, 1001];
+    let dropped =
+        add(&mut by_bytes, Time::ZERO, (0..).zip(sizes).map(|(number, size)| piece(0, number, size)));
+    assert_eq!(dropped, [0, 1, 2, 3, 4]);
+    assert!(by_bytes.is_empty());
+}
+
+#[test]
+fn records_are_bounded_and_tell_how_packets_left() {
+    let mut queue = queue("head_drop", "packets = 1");
+    queue.record(2);
+    add(&mut queue, at(0), [piece(0, 0, 1)]);
+    add(&mut queue, at(7), [piece(0, 1, 1)]); // 0 is dropped after 7 us
+    drain(&mut queue, at(10)); // 1 has waited for 3 us
+    add(&mut queue, at(10), [piece(0, 2, 1)]);
+    drain(&mut queue, at(10));
+    let record = |time, sojourn, outcome| QueueRecord {
+        time: at(time),
+        queue: QueueIndex(0),
+        sojourn: Duration::from_micros(sojourn),
+        outcome,
+    };
+    let full = Outcome::Dropped(DropReason::QueueFull);
+    assert_eq!(queue.take_records(), (vec![record(7, 7, full), record(10, 3, Outcome::Served)], 1));
+    assert_eq!(queue.take_records(), (vec![], 0));
+}

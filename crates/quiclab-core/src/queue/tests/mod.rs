@@ -1,0 +1,72 @@
+//! Disciplines as their users see them.
+
+mod fifo;
+mod fq_codel;
+mod properties;
+
+use super::*;
+use crate::scenario::Queue;
+use std::net::SocketAddr;
+
+/// An item of a flow, with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    flow: u16,
+    number: u64,
+    bytes: u64,
+    ecn_capable: bool,
+    marked: bool,
+}
+
+fn piece(flow: u16, number: u64, bytes: u64) -> Piece {
+    Piece { flow, number, bytes, ecn_capable: false, marked: false }
+}
+
+impl Item for Piece {
+    fn bytes(&self) -> ByteCount {
+        ByteCount::from_bytes(self.bytes)
+    }
+    fn key(&self) -> FlowKey {
+        let from = SocketAddr::from(([10, 0, 0, 1], self.flow));
+        crate::packet::FiveTuple::new(
+            crate::packet::Protocol::Udp,
+            from,
+            SocketAddr::from(([10, 0, 0, 2], 443)),
+        )
+        .into()
+    }
+    fn mark(&mut self) -> bool {
+        self.marked |= self.ecn_capable;
+        self.ecn_capable
+    }
+}
+
+fn queue(kind: &str, options: &str) -> Discipline<Piece> {
+    let config: Queue = toml::from_str(&format!("kind = \"{kind}\"\n{options}")).expect("a queue");
+    Discipline::new(&config, &mut RandomStream::new(1, "queue"))
+}
+
+fn at(micros: u64) -> Time {
+    Time::from_nanos(micros * 1000)
+}
+
+/// Adds pieces at one time; the numbers of those that are dropped.
+fn add(queue: &mut Discipline<Piece>, now: Time, pieces: impl IntoIterator<Item = Piece>) -> Vec<u64> {
+    let mut dropped = Vec::new();
+    for piece in pieces {
+        queue.enqueue(now, piece, &mut |piece: Piece, reason| {
+            assert_eq!(reason, DropReason::QueueFull);
+            dropped.push(piece.number);
+        });
+    }
+    dropped
+}
+
+/// Takes all pieces at one time, none of which is dropped.
+fn drain(queue: &mut Discipline<Piece>, now: Time) -> Vec<Piece> {
+    std::iter::from_fn(|| queue.dequeue(now, &mut |_, _| panic!("nothing has waited for long"))).collect()
+}
+
+fn numbers(pieces: &[Piece]) -> Vec<u64> {
+    pieces.iter().map(|piece| piece.number).collect()
+}

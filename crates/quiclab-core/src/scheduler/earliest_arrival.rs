@@ -1,0 +1,120 @@
+//! Earliest arrival: the path on which the packet is expected to arrive first. Our own, for tunnels that carry
+//! many flows over unequal paths.
+//!
+//! A packet that leaves on path p is expected after
+//!
+//!     queue / rate + size / rate + min RTT / 2 + loss / (1 - loss) x RTT
+//!
+//! - queue: the larger of what was handed to p and cannot have left its bottleneck yet (a bucket that drains
+//!   with the rate, so that a burst counts at once), and what is in flight beyond rate x min RTT (so that the
+//!   queue that others built counts as well);
+//! - the last term: who needs what was lost asks for it again, a round trip later, loss / (1 - loss) times.
+//!
+//! | question | answer | why |
+//! | --- | --- | --- |
+//! | several paths have room | the earliest, but the last one taken unless another is earlier by the hysteresis | packets of one flow keep their order, and noise in RTTs moves nothing |
+//! | a faster path has no room | wait, if the whole backlog would leave it within `patience` and arrive before one packet on the best open path | what is sent by the slow path arrives late; the wait is bounded |
+//! | the backlog is larger | never wait | the tunnel carries all that its paths do; below CoDel's target of 5 ms a patience of half of it causes no drop |
+//!
+//! The wait is that of ECF (its condition 1 with a rate for the window), bounded in time; what ECF and BLEST know
+//! of a path is its RTT, queue included, which is half an RTT old, and counts a delay twice that the packet pays once.
+
+use super::{PathScheduler, PathState};
+use crate::time::{Duration, Time};
+use crate::units::{ByteCount, DataRate};
+use std::cell::Cell;
+
+/// What was handed to a path and cannot have left its bottleneck yet.
+#[derive(Clone, Debug, Default)]
+struct Bucket {
+    /// Its level at a time, in [`PARTS`] of a byte: drained when somebody asks, since only then the rate is known.
+    level: Cell<(u128, Time)>,
+}
+
+/// Parts of a byte: what 1 bit/s drains in 1 ns is one, so that no rounding adds up.
+const PARTS: u128 = 8_000_000_000;
+
+impl Bucket {
+    /// Its level now.
+    fn drain(&self, now: Time, rate: DataRate) -> ByteCount {
+        let (level, at) = self.level.get();
+        let drained = u128::from(rate.bits_per_second()) * u128::from(now.since(at).as_nanos());
+        let level = level.saturating_sub(drained);
+        self.level.set((level, now));
+        ByteCount::from_bytes(u64::try_from(level.div_ceil(PARTS)).unwrap_or(u64::MAX))
+    }
+
+    fn add(&mut self, bytes: ByteCount) {
+        self.level.get_mut().0 += u128::from(bytes.bytes()) * PARTS;
+    }
+}
+
+/// The path on which the packet is expected to arrive first.
+#[derive(Clone, Debug)]
+pub struct EarliestArrival {
+    hysteresis: f64,
+    patience: Duration,
+    /// Path of the last packet; `None` before the first.
+    previous: Option<usize>,
+    /// By path; those beyond are empty.
+    buckets: Vec<Bucket>,
+}
+
+/// A loss rate above this counts as this: the next estimate would be endless.
+const MOST_LOSS: f64 = 0.9;
+
+impl EarliestArrival {
+    /// With the part of the delay by which another path must be earlier than the last one, and the longest time
+    /// that a backlog may need to leave a path that is waited for.
+    #[must_use]
+    pub const fn new(hysteresis: f64, patience: Duration) -> Self {
+        Self { hysteresis, patience, previous: None, buckets: Vec::new() }
+    }
+
+    /// How long after it has left a full datagram is expected to arrive on `path`, with `before` bytes ahead of
+    /// it that are not handed to it yet.
+    fn delay(&self, now: Time, path: usize, state: &PathState, before: ByteCount) -> Duration {
+        let rate = state.rate_or_window();
+        let handed = self.buckets.get(path).map_or(ByteCount::ZERO, |bucket| bucket.drain(now, rate));
+        let queue = handed.max(state.in_flight.saturating_sub(rate.bytes_in(state.min_rtt)));
+        let loss = state.loss.value().min(MOST_LOSS);
+        let repairs = state.srtt.as_nanos() as f64 * loss / (1.0 - loss);
+        let propagation = state.min_rtt / 2 + Duration::from_nanos(repairs as u64);
+        propagation + rate.time_for(queue + before + state.largest)
+    }
+
+    /// The open path with the earliest arrival, and this; the last one taken, if it is not much later.
+    fn best(&self, now: Time, paths: &[PathState]) -> Option<(usize, Duration)> {
+        let delay = |path: usize| (path, self.delay(now, path, &paths[path], ByteCount::ZERO));
+        let open = (0..paths.len()).filter(|path| paths[*path].is_open());
+        let (earliest, soonest) = open.map(delay).min_by_key(|(_, delay)| *delay)?;
+        let kept = self.previous.filter(|path| paths.get(*path).is_some_and(PathState::is_open)).map(delay);
+        let margin = Duration::from_nanos((soonest.as_nanos() as f64 * self.hysteresis) as u64);
+        let kept = kept.filter(|(_, delay)| *delay <= soonest + margin);
+        Some(kept.unwrap_or((earliest, soonest)))
+    }
+
+    /// Whether all that waits leaves a path without room within the patience, and arrives before `arrival`.
+    fn waits(&self, now: Time, backlog: ByteCount, paths: &[PathState], arrival: Duration) -> bool {
+        (0..paths.len()).filter(|path| paths[*path].frees_room()).any(|path| {
+            let state = &paths[path];
+            state.rate_or_window().time_for(backlog) <= self.patience
+                && self.delay(now, path, state, backlog.saturating_sub(state.largest)) < arrival
+        })
+    }
+}
+
+impl PathScheduler for EarliestArrival {
+    fn select(&self, now: Time, backlog: ByteCount, paths: &[PathState]) -> Option<usize> {
+        let (path, arrival) = self.best(now, paths)?;
+        (!self.waits(now, backlog, paths, arrival)).then_some(path)
+    }
+
+    fn on_sent(&mut self, _now: Time, path: usize, bytes: ByteCount) {
+        self.previous = Some(path);
+        if self.buckets.len() <= path {
+            self.buckets.resize(path + 1, Bucket::default());
+        }
+        self.buckets[path].add(bytes);
+    }
+}

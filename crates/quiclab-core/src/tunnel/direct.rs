@@ -1,0 +1,65 @@
+//! The send pass of the tunnel: a packet leaves the queue when a path can take it at once.
+
+use super::{Emitted, Tunnel, flush};
+use crate::element::DropReason;
+use crate::scheduler::PathState;
+use crate::time::Time;
+use crate::tunnel::Carrier;
+
+impl Tunnel {
+    /// Sends packets of the queue while there are any, and paths that take them.
+    pub(super) fn send_directly(&mut self, now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
+        // paths that have refused a packet although they had room: the pacer, or the kernel
+        let mut closed = 0;
+        let mut unsent = 0;
+        let mut last_path = usize::MAX;
+        while !self.is_empty() {
+            let states = Self::states(now, carrier, closed);
+            let backlog = self.backlog().bytes;
+            let Some(path) = self.scheduler.select(now, backlog, &states) else { break };
+            if path != last_path || unsent >= self.config.batch {
+                flush(now, carrier, out);
+                (last_path, unsent) = (path, 0);
+            }
+            let Some(item) = self.take_next(now, out) else { break };
+            if item.packet.size.bytes() > self.largest(carrier, path) {
+                self.counts.too_large += 1;
+                out.dropped.push((DropReason::TooLarge, item.packet));
+                continue;
+            }
+            if self.scheduler.copies() {
+                self.copy(now, carrier, path, &item, &states, out);
+            }
+            match self.load(now, carrier, path, item) {
+                Ok(()) => unsent += 1,
+                Err(item) => {
+                    self.next = Some(item);
+                    closed |= 1 << path;
+                }
+            }
+        }
+        flush(now, carrier, out);
+    }
+
+    /// Sends copies of `item` on all other open paths; one that is lost costs nothing.
+    fn copy(
+        &mut self,
+        now: Time,
+        carrier: &mut dyn Carrier,
+        first: usize,
+        item: &super::Waiting,
+        states: &[PathState],
+        out: &mut Emitted,
+    ) {
+        for (path, state) in states.iter().enumerate() {
+            if path != first && state.is_open() && item.packet.size.bytes() <= self.largest(carrier, path) {
+                let number = self.sent;
+                if let Some(cargo) = self.freight.copy(&item.packet, number, self.numbered())
+                    && carrier.send(now, path, cargo).is_ok()
+                {
+                    flush(now, carrier, out);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What datagrams carry: the bytes of IP packets, or numbers of packets that stay outside.
+//!
+//! In the sim lane most packets are models without bytes. The sending end keeps such a packet in a [`Depot`] and
+//! sends its number in a datagram of the right length; the receiving end fetches it there. Nothing else passes
+//! between the ends but through the paths.
+
+use super::Cargo;
+use crate::packet::{Packet, Payload};
+use bytes::{Bytes, BytesMut};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// Bytes of the number before the IP packet, where the receiving end puts packets in order: 18 bits, as of PDCP
+/// (TS 38.323 section 6.2.2).
+pub(super) const NUMBER: usize = 3;
+/// Number space of the resequencer.
+pub(super) const NUMBER_BITS: u8 = 18;
+const NUMBERS: u64 = 1 << NUMBER_BITS;
+/// Packets that a depot keeps: what is older was lost on the way. Two paths of 1 Gbit/s with 100 ms hold 20 000.
+const KEPT: usize = 1 << 17;
+
+/// Packets on their way through a tunnel, in one direction.
+#[derive(Debug, Default)]
+pub struct Depot {
+    /// Number of the first one kept.
+    first: u64,
+    packets: VecDeque<Option<Packet>>,
+}
+
+impl Depot {
+    fn put(&mut self, packet: Packet) -> u64 {
+        if self.packets.len() == KEPT {
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        self.packets.push_back(Some(packet));
+        self.first + self.packets.len() as u64 - 1
+    }
+
+    /// The packet of `number`; it stays if copies of it are under way.
+    fn get(&mut self, number: u64, stays: bool) -> Option<Packet> {
+        let slot = self.packets.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)?;
+        let packet = if stays { slot.clone() } else { slot.take() };
+        while let Some(None) = self.packets.front() {
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        packet
+    }
+}
+
+impl Depot {
+    /// The last packet that was put there: it has not left.
+    fn take_back(&mut self, number: u64) -> Option<Packet> {
+        let last = self.first + (self.packets.len() as u64).checked_sub(1)?;
+        if number == last { self.packets.pop_back().flatten() } else { None }
+    }
+}
+
+/// Depots of a tunnel, shared by its ends.
+#[derive(Clone, Debug, Default)]
+pub struct Depots {
+    /// Packets that entered here.
+    entered: Arc<Mutex<Depot>>,
+    /// Packets that entered at the other end.
+    arriving: Arc<Mutex<Depot>>,
+}
+
+impl Depots {
+    /// The same as the other end sees them.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        Self { entered: Arc::clone(&self.arriving), arriving: Arc::clone(&self.entered) }
+    }
+}
+
+/// How packets become cargo and back.
+#[derive(Debug)]
+pub(super) enum Freight {
+    /// Their bytes.
+    Bytes,
+    /// Their numbers.
+    Parcels(Depots),
+}
+
+const HEALTHY: &str = "no end of a tunnel panics while it holds the depot";
+
+impl Freight {
+    /// Takes `packet`, number `next` of those that leave; with `numbered` the cargo says so.
+    pub(super) fn load(&self, packet: Packet, next: u64, numbered: bool) -> Cargo {
+        let header = if numbered { NUMBER } else { 0 };
+        match self {
+            Self::Parcels(depots) => {
+                let length = (packet.size.bytes() as usize + header) as u16;
+                let number = depots.entered.lock().expect(HEALTHY).put(packet);
+                Cargo::Parcel { number, length }
+            }
+            Self::Bytes => {
+                let Payload::Ip(bytes) = packet.payload else {
+                    panic!("a tunnel of bytes takes IP packets, not {:?}", packet.payload)
+                };
+                let cargo = if numbered {
+                    let mut with_number = BytesMut::with_capacity(bytes.len() + header);
+                    with_number.extend_from_slice(&((next % NUMBERS) as u32).to_be_bytes()[1..]);
+                    with_number.extend_from_slice(&bytes);
+                    with_number.freeze()
+                } else {
+                    bytes.freeze()
+                };
+                Cargo::Bytes(cargo)
+            }
+        }
+    }
+
+    /// A copy of `packet`, which stays where it is and gets number `next` when it is loaded itself.
+    pub(super) fn copy(&self, packet: &Packet, next: u64, numbered: bool) -> Option<Cargo> {
+        match self {
+            Self::Parcels(depots) => {
+                let depot = depots.entered.lock().expect(HEALTHY);
+                let number = depot.first + depot.packets.len() as u64;
+                let header = if numbered { NUMBER } else { 0 };
+                Some(Cargo::Parcel { number, length: (packet.size.bytes() as usize + header) as u16 })
+            }
+            Self::Bytes => Some(self.load(packet.clone(), next, numbered)),
+        }
+    }
+
+    /// Takes back what was loaded and not sent.
+    pub(super) fn unload_own(&self, cargo: Cargo, numbered: bool) -> Option<Packet> {
+        match (self, cargo) {
+            (Self::Parcels(depots), Cargo::Parcel { number, .. }) => {
+                depots.entered.lock().expect(HEALTHY).take_back(number)
+            }
+            (_, cargo) => self.unload(cargo, numbered, false).map(|(packet, _)| packet),
+        }
+    }
+
+    /// What has arrived: the packet, and its number where packets have one. `None`: nothing that this end
+    /// could have been sent. `copies`: the same may come again.
+    pub(super) fn unload(&self, cargo: Cargo, numbered: bool, copies: bool) -> Option<(Packet, u32)> {
+        match (self, cargo) {
+            (Self::Parcels(depots), Cargo::Parcel { number, .. }) => {
+                let packet = depots.arriving.lock().expect(HEALTHY).get(number, copies)?;
+                Some((packet, (number % NUMBERS) as u32))
+            }
+            (Self::Bytes, Cargo::Bytes(bytes)) => {
+                let (number, bytes) = if numbered { split_number(bytes)? } else { (0, bytes) };
+                let size = crate::ByteCount::from_bytes(bytes.len() as u64);
+                let payload = Payload::Ip(BytesMut::from(bytes));
+                Some((Packet { size, payload, ..Packet::default() }, number))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The number in front of a packet, below 2^18.
+fn split_number(mut bytes: Bytes) -> Option<(u32, Bytes)> {
+    if bytes.len() < NUMBER {
+        return None;
+    }
+    let header = bytes.split_to(NUMBER);
+    let number = u32::from_be_bytes([0, header[0], header[1], header[2]]);
+    (u64::from(number) < NUMBERS).then_some((number, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ByteCount;
+
+    fn model(id: u64) -> Packet {
+        Packet { id, size: ByteCount::from_bytes(1400), ..Packet::default() }
+    }
+
+    #[test]
+    fn a_parcel_is_fetched_once_at_the_other_end_and_only_there() {
+        let near = Depots::default();
+        let (near, far) = (Freight::Parcels(near.clone()), Freight::Parcels(near.reversed()));
+        let loaded: Vec<_> = (0..3).map(|id| near.load(model(id), id, true)).collect();
+        assert_eq!(loaded[2], Cargo::Parcel { number: 2, length: 1403 });
+        assert!(near.unload(loaded[1].clone(), true, false).is_none(), "it did not enter at the other end");
+        let (packet, number) = far.unload(loaded[1].clone(), true, false).unwrap();
+        assert_eq!((packet.id, number), (1, 1));
+        assert!(far.unload(loaded[1].clone(), true, false).is_none(), "it is gone");
+        assert_eq!(far.unload(loaded[0].clone(), true, true).unwrap().0.id, 0);
+        assert_eq!(far.unload(loaded[0].clone(), true, true).unwrap().0.id, 0, "a copy");
+    }
+
+    #[test]
+    fn a_depot_forgets_what_was_lost() {
+        let mut depot = Depot::default();
+        for id in 0..KEPT as u64 + 10 {
+            assert_eq!(depot.put(model(id)), id);
+        }
+        assert_eq!(depot.packets.len(), KEPT);
+        assert!(depot.get(9, false).is_none());
+        assert_eq!(depot.get(10, false).unwrap().id, 10);
+        assert_eq!(depot.first, 11, "what is in front and gone takes no place");
+    }
+
+    #[test]
+    fn bytes_carry_their_number_and_garbage_is_nothing() {
+        let payload = Payload::Ip(BytesMut::from(&[0x45, 0, 0, 20][..]));
+        let size = ByteCount::from_bytes(4);
+        let packet = Packet { size, payload, ..Packet::default() };
+        let loaded = Freight::Bytes.load(packet, NUMBERS + 5, true);
+        assert_eq!(loaded, Cargo::Bytes(Bytes::from_static(&[0, 0, 5, 0x45, 0, 0, 20])));
+        let (packet, number) = Freight::Bytes.unload(loaded, true, false).unwrap();
+        assert_eq!((packet.size, number), (size, 5));
+        for garbage in [&[][..], &[1, 2], &[0xff, 0xff, 0xff, 1]] {
+            let cargo = Cargo::Bytes(Bytes::copy_from_slice(garbage));
+            assert!(Freight::Bytes.unload(cargo, true, false).is_none(), "{garbage:?}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Order of what leaves a tunnel: the resequencer of split bearers, with a bounded wait.
+
+use super::parcels::{NUMBER, NUMBER_BITS};
+use crate::bearer::{BearerReceiver, MAX_LINKS};
+use crate::element::{Element, Metrics, Outputs, Port};
+use crate::packet::Packet;
+use crate::scenario::{Bearer, Reordering, ReorderingTimer};
+use crate::time::{Duration, Time};
+use crate::units::ByteCount;
+
+/// Puts packets in the order of their numbers; a missing one is waited for no longer than a bound, counted as
+/// t-Reordering is.
+pub(super) struct Resequencer {
+    receiver: BearerReceiver,
+    outputs: Outputs,
+}
+
+impl Resequencer {
+    pub(super) fn new(bound: Duration) -> Self {
+        let reordering = Reordering {
+            timer: ReorderingTimer::Fixed(bound),
+            sequence_bits: NUMBER_BITS,
+            ..Reordering::default()
+        };
+        let links = (0..MAX_LINKS).map(|link| link.to_string()).collect();
+        let receiver = BearerReceiver::new(&Bearer { reordering, ..Bearer::over(links) })
+            .expect("a bearer over the most links with numbers of 18 bits is one");
+        Self { receiver, outputs: Outputs::default() }
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        now: Time,
+        path: usize,
+        number: u32,
+        mut packet: Packet,
+        delivered: &mut Vec<Packet>,
+    ) {
+        packet.sequence = number;
+        packet.encapsulation += ByteCount::from_bytes(NUMBER as u64);
+        self.receiver.receive(now, Port((path % MAX_LINKS) as u16), packet, &mut self.outputs);
+        self.deliver(delivered);
+    }
+
+    pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Packet>) {
+        if self.next_wake().is_some_and(|due| due <= now) {
+            self.receiver.wake(now, &mut self.outputs);
+            self.deliver(delivered);
+        }
+    }
+
+    fn deliver(&mut self, delivered: &mut Vec<Packet>) {
+        delivered.extend(self.outputs.packets.drain(..).map(|(_, packet)| packet));
+        self.outputs.drops.clear();
+    }
+
+    pub(super) fn next_wake(&self) -> Option<Time> {
+        self.receiver.next_wake()
+    }
+
+    pub(super) fn statistics(&mut self, now: Time, out: &mut Metrics) {
+        self.receiver.statistics(now, out);
+    }
+}

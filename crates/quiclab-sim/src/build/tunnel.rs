@@ -1,0 +1,73 @@
+//! The ends of tunnels, each on its host.
+
+use super::{BuildError, BuildOptions};
+use crate::stacks::CarrierRequest;
+use quiclab_core::scenario::{Scenario, Tunnel as TunnelScenario};
+use quiclab_core::tunnel::{Depots, SojournRecord, Tunnel, TunnelConfig, TunnelEnd};
+use quiclab_core::{EndpointIdentity, FiveTuple, Host, Node, RandomStream, Role, Topology};
+use std::any::Any;
+
+/// Most records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a minute at 200 Mbit/s
+/// does.
+const MOST_SOJOURNS: usize = 1_000_000;
+
+/// Adds both ends of each tunnel.
+pub(super) fn build(
+    topology: &mut Topology,
+    scenario: &Scenario,
+    seed: u64,
+    options: &BuildOptions<'_>,
+) -> Result<(), BuildError> {
+    for (name, tunnel) in &scenario.tunnels {
+        let flow = scenario.tunnel_id(name).expect("it is one of them");
+        let depots = Depots::default();
+        for (role, depots) in [(Role::Server, depots.clone()), (Role::Client, depots.reversed())] {
+            let end = match role {
+                Role::Server => "server",
+                Role::Client => "client",
+            };
+            let element = Scenario::tunnel_end(name, role);
+            let request = CarrierRequest { tunnel, role, name: &element, seed };
+            let carrier = options
+                .stacks
+                .carrier(&request)
+                .map_err(|reason| BuildError::Tunnel { tunnel: name.clone(), end, reason })?;
+            let config = config(tunnel, scenario.record.sojourns);
+            let mut random = RandomStream::new(seed, &format!("{element}.queue"));
+            let core = Tunnel::of_parcels(config, depots, &mut random);
+            let tuple = FiveTuple::default();
+            let identity =
+                EndpointIdentity { name: element.clone(), flow, role, tuple, paths: tunnel.paths.len() };
+            let end = TunnelEnd::new(core, carrier, flow, role, identity.first_packet_id());
+            let node: Node = match tunnel.end(role).host.map(|host| &scenario.hosts[&host]) {
+                Some(host) => Node::Element(Box::new(Host::new(host, seed, &element, Box::new(end)))),
+                None => Node::Element(Box::new(end)),
+            };
+            topology.add(element, node);
+        }
+    }
+    Ok(())
+}
+
+fn config(tunnel: &TunnelScenario, sojourns: bool) -> TunnelConfig {
+    TunnelConfig {
+        queue: tunnel.queue.clone(),
+        scheduler: tunnel.scheduler.clone(),
+        pipeline: tunnel.pipeline,
+        mtu: tunnel.mtu,
+        resequencing: tunnel.resequencing,
+        // each packet a decision of its own: virtual time needs no batches
+        batch: 1,
+        keep_sojourns: if sojourns { MOST_SOJOURNS } else { 0 },
+    }
+}
+
+/// Takes the records of sojourn times out of a node, if it is the end of a tunnel.
+pub(crate) fn take_sojourns(node: &mut Node) -> Option<Vec<SojournRecord>> {
+    let element: &mut dyn Any = node.element();
+    if element.is::<TunnelEnd>() {
+        return element.downcast_mut::<TunnelEnd>().map(TunnelEnd::take_sojourns);
+    }
+    let inside: &mut dyn Any = element.downcast_mut::<Host>()?.endpoint_mut();
+    inside.downcast_mut::<TunnelEnd>().map(TunnelEnd::take_sojourns)
+}

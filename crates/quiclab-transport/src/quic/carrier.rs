@@ -1,0 +1,234 @@
+//! lab-quic as the carrier of a tunnel: one connection with several paths, or one for each path.
+//!
+//! | | |
+//! | --- | --- |
+//! | a datagram leaves | on the path that the tunnel has chosen, with the next packet there |
+//! | acknowledgements, probes, handshake | as in any other connection; they do not wait for the tunnel |
+//! | a path that does not answer | carries nothing while probe timeouts have expired on it since its last acknowledgement, and on another path not as many ("potentially failed", De Coninck and Bonaventure, CoNEXT 2017) |
+//! | idling | connections stay open |
+
+use super::connection::{Connection, Event};
+use super::options;
+use crate::error::Error;
+use crate::operations::Operations;
+use quiclab_core::scenario::{CarrierKind, EndpointConfig};
+use quiclab_core::scheduler::PathState;
+use quiclab_core::tunnel::{Cargo, Carrier};
+use quiclab_core::{
+    ByteCount, Duration, Ecn, FiveTuple, Metrics, Packet, Payload, Protocol, RandomStream, Role, Time,
+};
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// IPv4 and UDP header in bytes.
+const HEADERS: u64 = 28;
+
+/// What a carrier is made of.
+#[derive(Clone, Debug)]
+pub struct CarrierConfig<'a> {
+    /// Which end.
+    pub role: Role,
+    /// One connection, or one for each path.
+    pub kind: CarrierKind,
+    /// Number of paths.
+    pub paths: usize,
+    /// Windows of the paths that never change; none: those of the congestion control.
+    pub windows: &'a [ByteCount],
+    /// Options of the transport.
+    pub options: &'a EndpointConfig,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Name of the end, also of its random streams.
+    pub name: &'a str,
+}
+
+/// lab-quic behind the [`Carrier`] trait.
+pub struct LabCarrier {
+    kind: CarrierKind,
+    role: Role,
+    paths: usize,
+    /// One, or one for each path.
+    connections: Vec<Connection>,
+    /// The client connects at the first opportunity.
+    started: bool,
+    delivered: VecDeque<(usize, Cargo)>,
+    /// Connection that transmits next.
+    turn: usize,
+    wake: Option<Time>,
+}
+
+impl LabCarrier {
+    /// An end of a tunnel.
+    ///
+    /// # Errors
+    /// When lab-quic does not take an option.
+    pub fn new(config: &CarrierConfig<'_>) -> Result<Self, Error> {
+        let mut resolved = options::resolve(config.options)?;
+        resolved.idle_timeout = Duration::from_secs(1 << 20);
+        let connections = match config.kind {
+            CarrierKind::Connections => config.paths,
+            CarrierKind::Multipath => 1,
+        };
+        let each = config.paths / connections;
+        let make = |connection: usize| {
+            let stream = |path: usize| format!("{}.{}", config.name, connection * each + path);
+            let random = |path: usize| RandomStream::new(config.seed, &stream(path));
+            let mut made =
+                Connection::new(resolved.clone(), config.role, each, random, Operations::default(), None);
+            for path in 0..each {
+                if let Some(window) = config.windows.get(connection * each + path) {
+                    made.set_fixed_window(path, window.bytes());
+                }
+            }
+            made
+        };
+        Ok(Self {
+            kind: config.kind,
+            role: config.role,
+            paths: config.paths,
+            connections: (0..connections).map(make).collect(),
+            started: false,
+            delivered: VecDeque::new(),
+            turn: 0,
+            // the client connects when it is woken for the first time
+            wake: (config.role == Role::Client).then_some(Time::ZERO),
+        })
+    }
+
+    /// Connection of a path, and its path there.
+    fn place(&self, path: usize) -> (usize, usize) {
+        match self.kind {
+            CarrierKind::Connections => (path, 0),
+            CarrierKind::Multipath => (0, path),
+        }
+    }
+
+    fn path_of(&self, connection: usize, path: usize) -> usize {
+        match self.kind {
+            CarrierKind::Connections => connection,
+            CarrierKind::Multipath => path,
+        }
+    }
+
+    /// Fewest probe timeouts in a row on any path that is there.
+    fn least_timeouts(&self) -> Option<u32> {
+        (0..self.paths)
+            .map(|path| self.place(path))
+            .filter_map(|(connection, path)| self.connections[connection].path_timeouts(path))
+            .min()
+    }
+
+    /// Addresses of a path: those of the tunnel's ends, in a network of its own.
+    fn tuple(&self, path: usize) -> FiveTuple {
+        let address = |host: u8, port: u16| {
+            SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 3, path as u8, host)), port)
+        };
+        let tuple = FiveTuple::new(Protocol::Udp, address(1, 443), address(2, 50_000));
+        if self.role == Role::Server { tuple } else { tuple.reverse() }
+    }
+
+    fn note_deadline(&mut self, now: Time) {
+        self.wake = self.connections.iter_mut().filter_map(|connection| connection.next_timer(now)).min();
+    }
+}
+
+impl Carrier for LabCarrier {
+    fn paths(&self) -> usize {
+        self.paths
+    }
+
+    fn state(&self, now: Time, path: usize) -> PathState {
+        let least = self.least_timeouts();
+        let (connection, path) = self.place(path);
+        self.connections[connection].path_state(now, path, least)
+    }
+
+    fn acknowledges(&self, now: Time, path: usize) -> bool {
+        let (connection, path) = self.place(path);
+        self.connections[connection].acknowledges(now, path)
+    }
+
+    fn largest_datagram(&self, path: usize) -> Option<u16> {
+        let (connection, path) = self.place(path);
+        self.connections[connection].largest_datagram(path)
+    }
+
+    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
+        let Cargo::Parcel { number, length } = cargo else { return Err(cargo) };
+        let (connection, path) = self.place(path);
+        let connection = &mut self.connections[connection];
+        if !connection.send_datagram_on(now, path, length, number) {
+            return Err(cargo);
+        }
+        Ok(())
+    }
+
+    fn set_backlogged(&mut self, backlogged: bool) {
+        for connection in &mut self.connections {
+            connection.set_backlogged(backlogged);
+        }
+    }
+
+    fn receive(&mut self, now: Time, path: usize, packet: Packet) {
+        let Payload::Quic(datagram) = packet.payload else { return };
+        let (connection, _) = self.place(path);
+        let size = packet.size.bytes().saturating_sub(HEADERS);
+        let connection = &mut self.connections[connection];
+        connection.receive(now, *datagram, size, packet.ecn == Ecn::Ce);
+        while let Some(event) = connection.next_event() {
+            if let Event::Datagram { length, number, .. } = event {
+                self.delivered.push_back((path, Cargo::Parcel { number, length }));
+            }
+        }
+    }
+
+    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+        self.delivered.pop_front()
+    }
+
+    fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
+        if self.role == Role::Client && !self.started {
+            self.started = true;
+            self.connections.iter_mut().for_each(|connection| connection.connect(now));
+        }
+        for _ in 0..self.connections.len() {
+            let turn = self.turn;
+            if let Some((path, datagram, length)) = self.connections[turn].next_datagram(now) {
+                let path = self.path_of(turn, path);
+                let size = ByteCount::from_bytes(HEADERS + length);
+                let (tuple, payload) = (self.tuple(path), Payload::Quic(datagram));
+                return Some((path, Packet { size, tuple, payload, ..Packet::default() }));
+            }
+            self.turn = (turn + 1) % self.connections.len();
+        }
+        self.note_deadline(now);
+        None
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.connections.iter_mut().for_each(|connection| connection.on_timer(now));
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.wake
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.connections.iter().find_map(Connection::failure)
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        let (mut lost, mut spurious, mut timeouts, mut acks) = (0, 0, 0, 0);
+        for connection in &self.connections {
+            let state = connection.recovery_state();
+            lost += state.lost_packets;
+            spurious += state.spurious_losses.unwrap_or(0);
+            timeouts += connection.timeouts();
+            acks += connection.counts().1;
+        }
+        out.count("lost_packets", lost);
+        out.count("spurious_losses", spurious);
+        out.count("timeouts", timeouts);
+        out.count("acks_received", acks);
+    }
+}

@@ -1,0 +1,71 @@
+//! What the carrier of a tunnel asks a connection, and does to it: the tunnel chooses the path of each datagram and
+//! keeps what waits, so a datagram is given only when it leaves at once.
+
+use super::assemble::LARGEST_OVERHEAD;
+use super::{Connection, QueuedDatagram, SpaceId, State};
+use crate::congestion::fixed::Fixed;
+use quiclab_core::{ByteCount, Time};
+use quiclab_core::scheduler::PathState;
+
+/// Frame type and length of a DATAGRAM frame with up to 16 383 bytes.
+const FRAME_HEADER: u64 = 3;
+
+impl Connection {
+    /// The window of `path` is `bytes` and stays so.
+    pub(in crate::quic) fn set_fixed_window(&mut self, path: usize, bytes: u64) {
+        self.paths[path].controller = Box::new(Fixed::new(bytes));
+    }
+
+    /// Probe timeouts in a row on `path`; `None` while it carries nothing anyway.
+    pub(in crate::quic) fn path_timeouts(&self, path: usize) -> Option<u32> {
+        let path = &self.paths[path];
+        (self.is_ready() && path.usable).then(|| path.pto.count())
+    }
+
+    /// What a scheduler may know of `path`, where the best of all paths has had `least` probe timeouts in a row.
+    pub(in crate::quic) fn path_state(&self, now: Time, path: usize, least: Option<u32>) -> PathState {
+        let this = &self.paths[path];
+        let pending: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();
+        let in_flight = this.in_flight + pending;
+        let full = self.config.datagram_size.bytes();
+        let fits = in_flight + full <= this.native_window() || in_flight == 0;
+        let usable = self.path_timeouts(path).is_some_and(|count| least.is_none_or(|least| count <= least));
+        PathState {
+            in_flight: ByteCount::from_bytes(in_flight),
+            ..this.state(usable, fits && this.release(now) <= now)
+        }
+    }
+
+    /// Whether an acknowledgement leaves on `path` now.
+    pub(in crate::quic) fn acknowledges(&self, now: Time, path: usize) -> bool {
+        self.space_ref(SpaceId::Path(path)).is_some_and(|space| space.must_acknowledge(now))
+    }
+
+    /// Longest payload of a datagram on `path`; `None` while it carries none.
+    pub(in crate::quic) fn largest_datagram(&self, path: usize) -> Option<u16> {
+        let room = self.config.datagram_size.bytes() - LARGEST_OVERHEAD as u64 - FRAME_HEADER;
+        self.path_timeouts(path).map(|_| room as u16)
+    }
+
+    /// A datagram for `path`, which leaves with the next packet there; `false`: another path has one that has
+    /// not left, or the connection is over.
+    pub(in crate::quic) fn send_datagram_on(
+        &mut self,
+        now: Time,
+        path: usize,
+        length: u16,
+        number: u64,
+    ) -> bool {
+        if self.state != State::Open || (!self.datagrams.is_empty() && self.datagram_path != Some(path)) {
+            return false;
+        }
+        self.datagram_path = Some(path);
+        self.datagrams.push_back(QueuedDatagram { length, number, sent: now, echo: false });
+        true
+    }
+
+    /// Whether more datagrams wait outside.
+    pub(in crate::quic) fn set_backlogged(&mut self, backlogged: bool) {
+        self.backlogged = backlogged;
+    }
+}
