@@ -261,7 +261,17 @@ impl LabController {
             paced: true,
             flavour: Flavour::Quic,
         };
-        Some(Self(Arc::new(Mutex::new(Lab::new(build(&settings, random))))))
+        Some(Self::of(build(&settings, random)))
+    }
+
+    /// Any controller.
+    pub(crate) fn of(controller: Box<dyn Controller>) -> Self {
+        Self(Arc::new(Mutex::new(Lab::new(controller))))
+    }
+
+    /// Congestion window in bytes.
+    pub(crate) fn window(&self) -> u64 {
+        self.lab().controller.window()
     }
 
     fn lab(&self) -> MutexGuard<'_, Lab> {

@@ -1,16 +1,75 @@
-//! The QUIC endpoint of the tunnel.
+//! The hub: the QUIC endpoint of a tunnel's process, with all its sessions. Sans-IO: it takes and gives UDP
+//! datagrams as packets, and `now` as an argument.
+//!
+//! ```text
+//! hub ── receive, transmit, wake; what is due
+//!   ├── service ── events of a connection, frames of the control stream, binding to a session
+//!   ├── per_path, multipath ── how a client connects and opens paths
+//!   ├── session ── paths, control messages        line ── a connection, the send pass
+//!   │                                               └── gate, pacer, liveness (per path)
+//!   └── endpoint, tls, control ── configurations of noq, keys, congestion control
+//! ```
 
-use super::config::HubConfig;
-use super::event::{HubError, HubEvent, Outgoing, SessionId};
+use super::config::{CarrierKind, HubConfig};
+use super::endpoint::{Maker, payload};
+use super::event::{CloseReason, HubError, HubEvent, Outgoing, SessionId};
 use super::keys::PublicKey;
+use super::line::{Line, LineKey, packet};
+use super::session::{Session, Slot};
+use super::wire::{self, LONGEST_CONTROL, MOST_PATHS, Token};
+use crate::time::Clock;
 use bytes::Bytes;
-use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::{Cargo, Carrier};
-use quiclab_core::{Metrics, Packet, Time};
+use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
+use quiclab_core::{Duration, Ecn, Packet, Payload, RandomStream, Role, Time};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
+/// A client's attempt to connect ends without an answer after that long, and a connection at a server that is not
+/// bound to a session.
+pub(super) const ATTEMPT: Duration = Duration::from_secs(3);
+/// From so many events on, no control message is read.
+pub(super) const MOST_EVENTS: usize = 1024;
+/// Most stateless answers that wait to be sent.
+const MOST_ANSWERS: usize = 256;
+/// Refusals told per second.
+const MOST_REFUSALS: u32 = 10;
+/// A deadline that is due again at once is put off by that much: virtual time does not stop.
+const SMALLEST_STEP: Duration = Duration::from_micros(1);
+/// Smallest UDP payload of QUIC (RFC 9000 section 14).
+const SMALLEST_PAYLOAD: u16 = 1200;
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    Line(LineKey),
+    Session(SessionId),
+}
+
 /// All sessions of a process.
-pub struct Hub {}
+pub struct Hub {
+    pub(super) maker: Maker,
+    pub(super) clock: Clock,
+    /// What TLS draws from in a simulation; `None` only while it is lent, and with the system's randomness.
+    pub(super) tls: Option<RandomStream>,
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) lines: BTreeMap<LineKey, Line>,
+    pub(super) sessions: BTreeMap<SessionId, Session>,
+    pub(super) tokens: BTreeMap<Token, SessionId>,
+    pub(super) events: VecDeque<HubEvent>,
+    pub(super) timers: BTreeSet<(Time, Due)>,
+    /// Lines that may have something to send.
+    pub(super) active: BTreeSet<LineKey>,
+    /// Connections of a server that are not bound.
+    pub(super) unbound: usize,
+    pub(super) next_session: u64,
+    /// Time of the last call that had one.
+    pub(super) now: Time,
+    answers: VecDeque<Outgoing>,
+    answer: Vec<u8>,
+    /// Start of the current second of refusals, and how many it had.
+    refusals: (Time, u32),
+    next_packet: u64,
+}
 
 impl Hub {
     /// A hub; it does nothing before [`Hub::connect`] or [`Hub::receive`].
@@ -18,16 +77,89 @@ impl Hub {
     /// # Errors
     /// If a value of the configuration is not allowed.
     pub fn new(config: HubConfig) -> Result<Self, HubError> {
-        todo!("{config:?}")
+        check(&config)?;
+        let mut maker = Maker::new(config);
+        let tls = matches!(maker.config.randomness, super::config::Randomness::Seeded(_))
+            .then(|| maker.source.stream("tls"));
+        let mut endpoints = Vec::new();
+        if maker.config.role == Role::Server {
+            endpoints.push(maker.endpoint(crate::stack::LARGEST_DATAGRAM));
+        }
+        Ok(Self {
+            maker,
+            clock: Clock::new(),
+            tls,
+            endpoints,
+            lines: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            events: VecDeque::new(),
+            timers: BTreeSet::new(),
+            active: BTreeSet::new(),
+            unbound: 0,
+            next_session: 0,
+            now: Time::ZERO,
+            answers: VecDeque::new(),
+            answer: Vec::new(),
+            refusals: (Time::ZERO, 0),
+            next_packet: 0,
+        })
     }
 
-    /// Opens a session over `paths` (local and remote address); path `i` is `paths[i]`. [`HubEvent::SessionOpened`]
-    /// follows, once and again after each loss of the session: the hub tries until [`Hub::close`].
+    pub(super) fn config(&self) -> &HubConfig {
+        &self.maker.config
+    }
+
+    pub(super) fn is_multipath(&self) -> bool {
+        self.config().kind == CarrierKind::Multipath
+    }
+
+    pub(super) fn set_now(&mut self, now: Time) {
+        self.now = now;
+        self.maker.time.set(now);
+    }
+
+    /// Opens a session over `paths` (local and remote address); path `i` is `paths[i]`.
+    /// [`HubEvent::SessionOpened`] follows, once and again after each loss of the session: the hub tries until
+    /// [`Hub::close`].
     ///
     /// # Errors
     /// If this is a server or an address cannot be used.
     pub fn connect(&mut self, now: Time, paths: &[(SocketAddr, SocketAddr)]) -> Result<SessionId, HubError> {
-        todo!("{now} {paths:?}")
+        self.set_now(now);
+        if self.config().role != Role::Client {
+            return Err(HubError::NotAClient);
+        }
+        if paths.len() > MOST_PATHS {
+            let (value, allowed) = (paths.len().to_string(), format!("up to {MOST_PATHS}"));
+            return Err(HubError::Config { field: "paths", value, allowed });
+        }
+        let mut session = Session::new();
+        for &(local, remote) in paths {
+            let slot = self.slot(now, session.slots.len(), local, remote)?;
+            session.slots.push(slot);
+        }
+        let id = SessionId(self.next_session);
+        self.next_session += 1;
+        self.sessions.insert(id, session);
+        self.maintain(now, id);
+        Ok(id)
+    }
+
+    fn slot(&self, now: Time, index: usize, local: SocketAddr, remote: SocketAddr) -> Result<Slot, HubError> {
+        let config = self.config().path(index);
+        let reason = if local.is_ipv4() != remote.is_ipv4() {
+            "the addresses are of different families"
+        } else if remote.ip().is_unspecified() || remote.port() == 0 {
+            "the remote address or port is 0"
+        } else if payload(config.mtu, &remote) < SMALLEST_PAYLOAD {
+            "its MTU leaves less than the 1200 bytes that QUIC needs"
+        } else if index >= MOST_PATHS {
+            "there are too many paths"
+        } else {
+            return Ok(Slot::new(now, config, local, remote));
+        };
+        Err(HubError::Path { local, remote, reason })
     }
 
     /// Adds a path to a client's session, and returns its number.
@@ -41,142 +173,303 @@ impl Hub {
         local: SocketAddr,
         remote: SocketAddr,
     ) -> Result<usize, HubError> {
-        todo!("{now} {session:?} {local} {remote}")
+        self.set_now(now);
+        if self.config().role != Role::Client {
+            return Err(HubError::NotAClient);
+        }
+        let index = self.sessions.get(&session).ok_or(HubError::NoSession(session))?.slots.len();
+        let slot = self.slot(now, index, local, remote)?;
+        self.sessions.get_mut(&session).expect("it was found").slots.push(slot);
+        self.maintain(now, session);
+        Ok(index)
     }
 
-    /// Removes a path of a client's session for good.
-    ///
-    /// # Errors
-    /// If there is no such session or path.
-    pub fn remove_path(&mut self, now: Time, session: SessionId, path: usize) -> Result<(), HubError> {
-        todo!("{now} {session:?} {path}")
+    /// The slot of a path that was not removed.
+    pub(super) fn slot_mut(&mut self, session: SessionId, path: usize) -> Result<&mut Slot, HubError> {
+        let found = self.sessions.get_mut(&session).ok_or(HubError::NoSession(session))?;
+        let slot = found.slots.get_mut(path).filter(|slot| !slot.removed);
+        slot.ok_or(HubError::NoPath { session, path })
     }
 
-    /// The local address of a client's path has changed.
-    ///
-    /// # Errors
-    /// If there is no such session or path.
-    pub fn rebind_path(
-        &mut self,
-        now: Time,
-        session: SessionId,
-        path: usize,
-        local: SocketAddr,
-    ) -> Result<(), HubError> {
-        todo!("{now} {session:?} {path} {local}")
-    }
-
-    /// A UDP datagram arrives: `packet.tuple` is from the remote to the local address.
+    /// A UDP datagram arrives: `packet.tuple` is from the remote to the local address. The payload must be bytes.
     pub fn receive(&mut self, now: Time, packet: Packet) {
-        todo!("{now} {packet:?}")
+        self.set_now(now);
+        let (remote, local) = (packet.tuple.source(), packet.tuple.destination());
+        let Payload::Bytes(data) = packet.payload else { return };
+        let Some(index) = self.endpoint_between(local, remote) else { return };
+        let plain = self.config().role == Role::Client && !self.is_multipath();
+        let local_ip = Some(local.ip()).filter(|ip| !plain && !ip.is_unspecified());
+        let ecn = match packet.ecn {
+            Ecn::NotEct => None,
+            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+            Ecn::Ce => Some(EcnCodepoint::Ce),
+        };
+        let mut answer = std::mem::take(&mut self.answer);
+        answer.clear();
+        let (instant, tuple) = (self.clock.instant(now), FourTuple::new(remote, local_ip));
+        match self.endpoints[index].handle(instant, tuple, ecn, data, &mut answer) {
+            Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
+                let key = LineKey { endpoint: index, handle };
+                if let Some(line) = self.lines.get_mut(&key) {
+                    line.flush(now);
+                    line.call(&mut self.tls, |connection| connection.handle_event(event));
+                    line.dirty = true;
+                    self.fetch(key, local, remote);
+                    self.service(now, key);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                let sent = self.incoming(now, index, incoming, local, &mut answer);
+                self.respond(now, local, sent, &answer);
+            }
+            Some(DatagramEvent::Response(sent)) => self.respond(now, local, Some(sent), &answer),
+            None => {}
+        }
+        self.answer = answer;
+    }
+
+    /// The endpoint that a datagram is for.
+    fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<usize> {
+        if self.config().role == Role::Server {
+            return Some(0);
+        }
+        let slots = self.sessions.values().flat_map(|session| &session.slots);
+        let from = slots.filter(|slot| slot.remote == remote && slot.local.port() == local.port());
+        from.filter(|slot| slot.local.ip() == local.ip() || slot.local.ip().is_unspecified())
+            .find_map(|slot| slot.endpoint)
+    }
+
+    /// Hands what has arrived on a connection to its session.
+    fn fetch(&mut self, key: LineKey, local: SocketAddr, remote: SocketAddr) {
+        let Some(line) = self.lines.get_mut(&key) else { return };
+        let mut slot = None;
+        while let Some(data) = line.connection.datagrams().recv() {
+            let slot = *slot.get_or_insert_with(|| line.between(local, remote).and_then(|track| track.slot));
+            let session = line.session.filter(|_| line.bound).and_then(|id| self.sessions.get_mut(&id));
+            if let (Some(session), Some(slot), Some(cargo)) = (session, slot, wire::datagram(&data)) {
+                session.deliver(slot, cargo);
+            }
+        }
+    }
+
+    /// Sends an answer that belongs to no connection.
+    fn respond(&mut self, now: Time, local: SocketAddr, sent: Option<Transmit>, answer: &[u8]) {
+        let Some(sent) = sent.filter(|_| self.answers.len() < MOST_ANSWERS) else { return };
+        let packet = packet(now, local, sent.destination, Ecn::NotEct, &answer[..sent.size]);
+        self.answers.push_back(Outgoing { packet, segment: None });
+    }
+
+    /// What is left of a connection that is gone.
+    pub(super) fn send_rest(&mut self, out: VecDeque<(Option<usize>, Outgoing)>) {
+        self.answers.extend(out.into_iter().map(|(_, outgoing)| outgoing));
     }
 
     /// What is to be sent now; ask until `None`.
     pub fn transmit(&mut self, now: Time) -> Option<Outgoing> {
-        todo!("{now}")
+        self.set_now(now);
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(self.number(answer));
+        }
+        while let Some(&key) = self.active.first() {
+            if let Some((_, outgoing)) = self.next_of(now, key) {
+                return Some(outgoing);
+            }
+        }
+        self.answers.pop_front().map(|answer| self.number(answer))
+    }
+
+    /// The next packet of a line; its last gone, it is no longer active.
+    pub(super) fn next_of(&mut self, now: Time, key: LineKey) -> Option<(Option<usize>, Outgoing)> {
+        let line = self.lines.get_mut(&key);
+        let next = line.and_then(|line| {
+            if line.out.is_empty() {
+                line.settle(now, &mut self.tls);
+            }
+            line.out.pop_front()
+        });
+        if let Some((slot, outgoing)) = next {
+            return Some((slot, self.number(outgoing)));
+        }
+        self.active.remove(&key);
+        self.service(now, key);
+        None
+    }
+
+    fn number(&mut self, mut outgoing: Outgoing) -> Outgoing {
+        outgoing.packet.id = self.next_packet;
+        self.next_packet += 1;
+        outgoing
     }
 
     /// Handles the timers that are due.
     pub fn wake(&mut self, now: Time) {
-        todo!("{now}")
+        self.set_now(now);
+        while let Some((_, due)) = self.timers.first().copied().filter(|(time, _)| *time <= now) {
+            self.timers.pop_first();
+            match due {
+                Due::Session(id) => {
+                    if let Some(session) = self.sessions.get_mut(&id) {
+                        session.timer = None;
+                    }
+                    self.maintain(now, id);
+                }
+                Due::Line(key) => {
+                    let Some(line) = self.lines.get_mut(&key) else { continue };
+                    line.timer = None;
+                    line.flush(now);
+                    line.timeout(now, &mut self.tls);
+                    if !line.bound && !line.over && line.opened + ATTEMPT <= now {
+                        self.give_up(now, key);
+                    }
+                    self.service(now, key);
+                }
+            }
+        }
     }
 
     /// When [`Hub::wake`] wants to be called.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
-        todo!()
+        self.timers.first().map(|(time, _)| *time)
+    }
+
+    /// Sets the timer of a line.
+    pub(super) fn schedule(&mut self, now: Time, key: LineKey) {
+        let Some(line) = self.lines.get_mut(&key) else { return };
+        let session = line.session.and_then(|id| self.sessions.get(&id));
+        let backlogged = session.is_some_and(|session| session.backlogged);
+        let limit = (!line.bound && !line.over).then(|| line.opened + ATTEMPT);
+        let deadline = line.deadline(now, backlogged, limit).map(|time| time.max(now + SMALLEST_STEP));
+        if line.timer != deadline {
+            if let Some(time) = line.timer {
+                self.timers.remove(&(time, Due::Line(key)));
+            }
+            if let Some(time) = deadline {
+                self.timers.insert((time, Due::Line(key)));
+            }
+            line.timer = deadline;
+        }
+    }
+
+    /// Sets the timer of a client's session.
+    pub(super) fn schedule_session(&mut self, now: Time, id: SessionId, deadline: Option<Time>) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let deadline = deadline.map(|time| time.max(now + SMALLEST_STEP));
+        if session.timer != deadline {
+            if let Some(time) = session.timer {
+                self.timers.remove(&(time, Due::Session(id)));
+            }
+            if let Some(time) = deadline {
+                self.timers.insert((time, Due::Session(id)));
+            }
+            session.timer = deadline;
+        }
     }
 
     /// What happened.
     pub fn poll_event(&mut self) -> Option<HubEvent> {
-        todo!()
+        let event = self.events.pop_front();
+        if self.events.len() + 1 == MOST_EVENTS && event.is_some() {
+            // there is room again: what was not read waits in QUIC
+            let keys: Vec<_> = self.lines.keys().copied().collect();
+            keys.into_iter().for_each(|key| self.service(self.now, key));
+        }
+        event
+    }
+
+    /// Tells that somebody was not let in, unless many were just now.
+    pub(super) fn refused(&mut self, now: Time, from: SocketAddr, reason: String) {
+        if now.since(self.refusals.0) >= Duration::from_secs(1) {
+            self.refusals = (now, 0);
+        }
+        if self.refusals.1 < MOST_REFUSALS && self.events.len() < MOST_EVENTS {
+            self.refusals.1 += 1;
+            self.events.push_back(HubEvent::Refused { from, reason });
+        }
     }
 
     /// The sessions, by number.
     #[must_use]
     pub fn sessions(&self) -> Vec<SessionId> {
-        todo!()
+        self.sessions.keys().copied().collect()
     }
 
     /// Who is at the other end of an open session.
     #[must_use]
     pub fn peer(&self, session: SessionId) -> Option<PublicKey> {
-        todo!("{session:?}")
+        self.sessions.get(&session).filter(|session| session.open)?.peer
     }
 
     /// Local and remote address of a path; `None` while there is no connection.
     #[must_use]
     pub fn addresses(&self, session: SessionId, path: usize) -> Option<(SocketAddr, SocketAddr)> {
-        todo!("{session:?} {path}")
+        let slot = self.sessions.get(&session)?.slots.get(path)?;
+        let track = self.lines.get(&slot.line?)?.of_slot(path)?;
+        Some((track.local, track.remote))
     }
 
-    /// The session as what carries datagrams.
-    pub fn carrier(&mut self, session: SessionId) -> Option<HubCarrier<'_>> {
-        todo!("{session:?}")
+    /// Connections, bound or not: all that this hub keeps of its peers.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.lines.len()
     }
 
     /// Sends a control message: reliably and in order, to the same session of the other end.
     ///
     /// # Errors
     /// If the session is not open, the message is too long or too much waits.
-    pub fn send_control(&mut self, session: SessionId, message: Bytes) -> Result<(), HubError> {
-        todo!("{session:?} {message:?}")
+    pub fn send_control(&mut self, id: SessionId, message: Bytes) -> Result<(), HubError> {
+        let session = self.sessions.get_mut(&id).ok_or(HubError::NoSession(id))?;
+        if !session.open {
+            return Err(HubError::NotOpen(id));
+        }
+        if message.len() > LONGEST_CONTROL {
+            return Err(HubError::TooLong { length: message.len() });
+        }
+        session.control.push(message).map_err(|waiting| HubError::Backlog { waiting })?;
+        self.pump(id);
+        Ok(())
     }
 
     /// Ends a session and tells the other end; what that takes comes with the next [`Hub::transmit`]s.
-    pub fn close(&mut self, now: Time, session: SessionId) {
-        todo!("{now} {session:?}")
+    pub fn close(&mut self, now: Time, id: SessionId) {
+        self.set_now(now);
+        self.end(now, id, CloseReason::Local);
     }
 
     /// Ends all sessions.
     pub fn close_all(&mut self, now: Time) {
-        todo!("{now}")
+        for id in self.sessions() {
+            self.close(now, id);
+        }
     }
 }
 
-/// A session of a hub as [`Carrier`]. Its `receive` is [`Hub::receive`], its `wake` [`Hub::wake`]; its `transmit`
-/// gives the packets of this session only, one datagram each.
-pub struct HubCarrier<'a> {
-    hub: &'a mut Hub,
-    session: SessionId,
-}
-
-impl Carrier for HubCarrier<'_> {
-    fn paths(&self) -> usize {
-        let _ = (&self.hub, self.session);
-        todo!()
+fn check(config: &HubConfig) -> Result<(), HubError> {
+    let wrong = |field, value: String, allowed: &str| {
+        Err(HubError::Config { field, value, allowed: allowed.to_owned() })
+    };
+    if config.paths.is_empty() {
+        return wrong("paths", "empty".into(), "one entry or more");
     }
-    fn state(&self, _now: Time, _path: usize) -> PathState {
-        todo!()
+    let smallest = SMALLEST_PAYLOAD + 28;
+    if let Some(path) = config.paths.iter().find(|path| path.mtu < smallest) {
+        let allowed = format!("{smallest} (IPv4) or {} (IPv6) to {}", smallest + 20, u16::MAX);
+        return wrong("mtu", path.mtu.to_string(), &allowed);
     }
-    fn largest_datagram(&self, _path: usize) -> Option<u16> {
-        todo!()
+    let second = Duration::from_secs(1);
+    if !(second..=second * 600).contains(&config.idle_timeout) {
+        return wrong("idle_timeout", config.idle_timeout.to_string(), "1 s to 10 min");
     }
-    fn send(&mut self, _now: Time, _path: usize, _cargo: Cargo) -> Result<(), Cargo> {
-        todo!()
+    if !(Duration::from_millis(10)..=config.idle_timeout).contains(&config.keep_alive) {
+        return wrong("keep_alive", config.keep_alive.to_string(), "10 ms to the idle timeout");
     }
-    fn set_backlogged(&mut self, _backlogged: bool) {
-        todo!()
+    if !(1..=64).contains(&config.segments) {
+        return wrong("segments", config.segments.to_string(), "1 to 64 (UDP_MAX_SEGMENTS of Linux)");
     }
-    fn receive(&mut self, _now: Time, _path: usize, _packet: Packet) {
-        todo!()
+    if config.max_half_open == 0 {
+        return wrong("max_half_open", "0".into(), "1 or more");
     }
-    fn delivered(&mut self) -> Option<(usize, Cargo)> {
-        todo!()
-    }
-    fn transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
-        todo!()
-    }
-    fn wake(&mut self, _now: Time) {
-        todo!()
-    }
-    fn next_wake(&self) -> Option<Time> {
-        todo!()
-    }
-    fn failure(&self) -> Option<&str> {
-        todo!()
-    }
-    fn statistics(&self, _out: &mut Metrics) {
-        todo!()
-    }
+    Ok(())
 }

@@ -1,10 +1,18 @@
 //! A hub with one session between fixed addresses: the noq carriers in a simulation.
+//!
+//! Both ends have fixed keys; all random numbers come from streams named after the end.
 
-use super::config::{CarrierKind, PathConfig};
+use super::config::{CarrierKind, HubConfig, PathConfig, Randomness};
+use super::event::{HubEvent, SessionId};
 use super::hub::Hub;
+use super::keys::SecretKey;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Cargo, Carrier};
-use quiclab_core::{Duration, Metrics, Packet, Role, Time};
+use quiclab_core::{Duration, FiveTuple, Metrics, Packet, Protocol, RandomStream, Role, Time};
+use std::net::SocketAddr;
+
+/// Port of both ends.
+const PORT: u16 = 4433;
 
 /// What a [`NoqCarrier`] is made from.
 #[derive(Clone, Debug)]
@@ -30,55 +38,138 @@ pub struct CarrierSetup {
 /// One end of a tunnel with fixed addresses: path `i` is from 10.3.`i`.1 (client) to 10.4.`i`.1 (server).
 pub struct NoqCarrier {
     hub: Hub,
+    role: Role,
+    count: usize,
+    /// When the client connects; `None` once it has, and for servers.
+    start: Option<Time>,
+    session: Option<SessionId>,
+    failure: Option<String>,
+}
+
+/// Client's and server's address of path `index`.
+fn addresses(index: usize) -> (SocketAddr, SocketAddr) {
+    let octet = u8::try_from(index).expect("paths are at most 64");
+    (([10, 3, octet, 1], PORT).into(), ([10, 4, octet, 1], PORT).into())
 }
 
 impl NoqCarrier {
     /// One end.
     ///
     /// # Panics
-    /// If there is no path or an MTU is too small.
+    /// If there is no path, or more than 64, or a value is not allowed ([`Hub::new`]).
     #[must_use]
     pub fn new(setup: CarrierSetup) -> Self {
-        todo!("{setup:?}")
+        let (client, server) = (SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32]));
+        let (own, peer) = match setup.role {
+            Role::Client => (client, server),
+            Role::Server => (server, client),
+        };
+        let count = setup.paths.len();
+        let _ = addresses(count);
+        let seed = RandomStream::new(setup.seed, &setup.name).bits();
+        let config = HubConfig {
+            kind: setup.kind,
+            paths: setup.paths,
+            idle_timeout: setup.idle_timeout,
+            keep_alive: setup.keep_alive,
+            ..HubConfig::new(setup.role, own, vec![peer.public()], Randomness::Seeded(seed))
+        };
+        let hub = Hub::new(config).unwrap_or_else(|error| panic!("{error}"));
+        let start = (setup.role == Role::Client).then_some(setup.start);
+        Self { hub, role: setup.role, count, start, session: None, failure: None }
+    }
+
+    /// Reads what happened.
+    fn follow(&mut self) {
+        while let Some(event) = self.hub.poll_event() {
+            match event {
+                HubEvent::SessionOpened { session, .. } => self.session = Some(session),
+                HubEvent::SessionClosed { session, .. }
+                    if self.role == Role::Server && self.session == Some(session) =>
+                {
+                    self.session = None; // the client comes back
+                }
+                HubEvent::Refused { from, reason } => self.failure = Some(format!("{from}: {reason}")),
+                _ => {}
+            }
+        }
+    }
+
+    /// The packet with the addresses of its path.
+    fn addressed(&self, path: usize, mut packet: Packet) -> Packet {
+        let (client, server) = addresses(path);
+        let (source, destination) = match self.role {
+            Role::Client => (server, client),
+            Role::Server => (client, server),
+        };
+        packet.tuple = FiveTuple::new(Protocol::Udp, source, destination);
+        packet
+    }
+
+    /// Path of a packet, by the other end's address.
+    fn path_of(&self, packet: &Packet) -> usize {
+        let destination = packet.tuple.destination();
+        let found = (0..self.count).find(|&index| {
+            let (client, server) = addresses(index);
+            destination == client || destination == server
+        });
+        found.unwrap_or(0)
     }
 }
 
 impl Carrier for NoqCarrier {
     fn paths(&self) -> usize {
-        let _ = &self.hub;
-        todo!()
+        self.count
     }
-    fn state(&self, _now: Time, _path: usize) -> PathState {
-        todo!()
+    fn state(&self, now: Time, path: usize) -> PathState {
+        self.hub.path_state(now, self.session.unwrap_or(SessionId(u64::MAX)), path)
     }
-    fn largest_datagram(&self, _path: usize) -> Option<u16> {
-        todo!()
+    fn largest_datagram(&self, path: usize) -> Option<u16> {
+        self.hub.largest_cargo(self.session?, path)
     }
-    fn send(&mut self, _now: Time, _path: usize, _cargo: Cargo) -> Result<(), Cargo> {
-        todo!()
+    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
+        match self.session {
+            Some(session) => self.hub.send_cargo(now, session, path, cargo),
+            None => Err(cargo),
+        }
     }
-    fn set_backlogged(&mut self, _backlogged: bool) {
-        todo!()
+    fn set_backlogged(&mut self, backlogged: bool) {
+        if let Some(session) = self.session {
+            self.hub.backlog(session, backlogged);
+        }
     }
-    fn receive(&mut self, _now: Time, _path: usize, _packet: Packet) {
-        todo!()
+    fn receive(&mut self, now: Time, path: usize, packet: Packet) {
+        let packet = self.addressed(path, packet);
+        self.hub.receive(now, packet);
+        self.follow();
     }
     fn delivered(&mut self) -> Option<(usize, Cargo)> {
-        todo!()
+        self.hub.sessions.get_mut(&self.session?)?.delivered()
     }
-    fn transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
-        todo!()
+    fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
+        let outgoing = self.hub.transmit(now);
+        self.follow();
+        let packet = outgoing?.packet; // segments is 1
+        Some((self.path_of(&packet), packet))
     }
-    fn wake(&mut self, _now: Time) {
-        todo!()
+    fn wake(&mut self, now: Time) {
+        if self.start.is_some_and(|start| start <= now) {
+            self.start = None;
+            let paths: Vec<_> = (0..self.count).map(addresses).collect();
+            self.session = Some(self.hub.connect(now, &paths).unwrap_or_else(|error| panic!("{error}")));
+        }
+        self.hub.wake(now);
+        self.follow();
     }
     fn next_wake(&self) -> Option<Time> {
-        todo!()
+        self.start.into_iter().chain(self.hub.next_wake()).min()
     }
     fn failure(&self) -> Option<&str> {
-        todo!()
+        self.failure.as_deref()
     }
-    fn statistics(&self, _out: &mut Metrics) {
-        todo!()
+    fn statistics(&self, out: &mut Metrics) {
+        if let Some(session) = self.session {
+            self.hub.report(session, out);
+        }
     }
 }

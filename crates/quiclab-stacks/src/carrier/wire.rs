@@ -1,6 +1,221 @@
-//! What the ends of a session say to each other inside QUIC.
+//! What the ends of a session say to each other inside QUIC, and its parsers: pure, bounded, failing closed.
+//!
+//! **Datagrams** (RFC 9221) carry one IP packet, or stand for one:
+//!
+//! | first byte | then |
+//! | --- | --- |
+//! | 0 | the bytes of the packet |
+//! | 1 | number of the packet (8 bytes), zeros up to its length: both ends in one process |
+//!
+//! **Frames** on the first bidirectional stream of each connection, all numbers big-endian: length of what
+//! follows (4 bytes), kind (1 byte), content.
+//!
+//! | kind | content | sent |
+//! | --- | --- | --- |
+//! | 1 Hello | "QLT1", token (16 bytes; zeros for a new session), path (1 byte), largest UDP payload (2 bytes) | by the client, first on each connection |
+//! | 2 Welcome | token (16 bytes) | by the server, as the answer |
+//! | 3 Message | number (8 bytes), up to 64 KiB | both, any connection: again on another one if its own fails |
+//! | 4 Received | number of the next message expected (8 bytes) | both |
+//! | 5 Path | path identifier of QUIC (4 bytes), path (1 byte) | by a multipath client |
+
+use bytes::{BufMut, Bytes, BytesMut};
+use quiclab_core::tunnel::Cargo;
 
 /// Longest control message in bytes.
 pub const LONGEST_CONTROL: usize = 65_536;
-/// Most bytes of control messages that wait to be sent.
+/// Most bytes of control messages that wait to be sent or acknowledged.
 pub const CONTROL_BACKLOG: usize = 1 << 20;
+/// Most paths of a session.
+pub const MOST_PATHS: usize = 64;
+/// Bytes of a datagram beside its cargo.
+pub const DATAGRAM_OVERHEAD: usize = 1;
+
+/// Identifies a session between both ends.
+pub type Token = [u8; 16];
+/// Asks for a new session.
+pub const NO_TOKEN: Token = [0; 16];
+
+const MAGIC: &[u8; 4] = b"QLT1";
+/// Kind and content of the longest frame.
+const LONGEST_FRAME: usize = 1 + 8 + LONGEST_CONTROL;
+
+const BYTES: u8 = 0;
+const PARCEL: u8 = 1;
+
+/// A frame on the control stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// A connection introduces itself.
+    Hello {
+        /// Session that it belongs to; [`NO_TOKEN`] for a new one.
+        token: Token,
+        /// Number of its path.
+        path: u8,
+        /// Largest UDP payload of the path in bytes.
+        payload: u16,
+    },
+    /// The connection belongs to the session of this token.
+    Welcome {
+        /// Of the session.
+        token: Token,
+    },
+    /// A control message.
+    Message {
+        /// Position in the order of all messages of the session, from 0.
+        number: u64,
+        /// The message.
+        message: Bytes,
+    },
+    /// All messages below `next` have arrived.
+    Received {
+        /// Number of the next message expected.
+        next: u64,
+    },
+    /// What QUIC calls `id` is path `path`.
+    Path {
+        /// Path identifier of QUIC.
+        id: u32,
+        /// Number of the path.
+        path: u8,
+    },
+}
+
+/// What is wrong with received bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// The length of a frame.
+    #[error("frame of {0} bytes; allowed: 1 to {LONGEST_FRAME}")]
+    Length(usize),
+    /// The kind of a frame.
+    #[error("frame of kind {0}; allowed: 1 to 5")]
+    Kind(u8),
+    /// The content of a frame.
+    #[error("malformed content of a frame of kind {0}")]
+    Content(u8),
+}
+
+fn split<const N: usize>(bytes: &[u8]) -> Option<([u8; N], &[u8])> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    Some((*first, rest))
+}
+
+fn content(kind: u8, bytes: &[u8]) -> Option<Frame> {
+    let (frame, rest) = match kind {
+        1 => {
+            let (token, rest) = split(bytes.strip_prefix(MAGIC)?)?;
+            let ([path], rest) = split(rest)?;
+            let (payload, rest) = split(rest)?;
+            (Frame::Hello { token, path, payload: u16::from_be_bytes(payload) }, rest)
+        }
+        2 => split(bytes).map(|(token, rest)| (Frame::Welcome { token }, rest))?,
+        3 => {
+            let (number, message) = split(bytes)?;
+            let (number, message) = (u64::from_be_bytes(number), Bytes::copy_from_slice(message));
+            (Frame::Message { number, message }, &[][..])
+        }
+        4 => split(bytes).map(|(next, rest)| (Frame::Received { next: u64::from_be_bytes(next) }, rest))?,
+        _ => {
+            let (id, rest) = split(bytes)?;
+            let ([path], rest) = split(rest)?;
+            (Frame::Path { id: u32::from_be_bytes(id), path }, rest)
+        }
+    };
+    rest.is_empty().then_some(frame)
+}
+
+/// The first frame in `bytes` and how many bytes it takes; `None` if more must arrive first.
+///
+/// # Errors
+/// If no bytes that may follow make it a frame.
+pub fn frame(bytes: &[u8]) -> Result<Option<(Frame, usize)>, WireError> {
+    let Some((length, rest)) = split(bytes) else { return Ok(None) };
+    let length = u32::from_be_bytes(length) as usize;
+    if !(1..=LONGEST_FRAME).contains(&length) {
+        return Err(WireError::Length(length));
+    }
+    let Some(&kind) = rest.first() else { return Ok(None) };
+    // an unknown kind, or a short one that claims to be long, is not waited for
+    match kind {
+        3 => {}
+        1 | 2 | 4 | 5 if length > 32 => return Err(WireError::Content(kind)),
+        1 | 2 | 4 | 5 => {}
+        _ => return Err(WireError::Kind(kind)),
+    }
+    let Some(body) = rest.get(1..length) else { return Ok(None) };
+    let frame = content(kind, body).ok_or(WireError::Content(kind))?;
+    Ok(Some((frame, 4 + length)))
+}
+
+impl Frame {
+    /// Appends the frame to `out`.
+    pub fn encode(&self, out: &mut BytesMut) {
+        let start = out.len();
+        out.put_u32(0);
+        match self {
+            Self::Hello { token, path, payload } => {
+                out.put_u8(1);
+                out.put_slice(MAGIC);
+                out.put_slice(token);
+                out.put_u8(*path);
+                out.put_u16(*payload);
+            }
+            Self::Welcome { token } => {
+                out.put_u8(2);
+                out.put_slice(token);
+            }
+            Self::Message { number, message } => {
+                out.put_u8(3);
+                out.put_u64(*number);
+                out.put_slice(message);
+            }
+            Self::Received { next } => {
+                out.put_u8(4);
+                out.put_u64(*next);
+            }
+            Self::Path { id, path } => {
+                out.put_u8(5);
+                out.put_u32(*id);
+                out.put_u8(*path);
+            }
+        }
+        let length = u32::try_from(out.len() - start - 4).expect("messages are checked to be short");
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// What a datagram carries; `None` if it is malformed.
+#[must_use]
+pub fn datagram(bytes: &Bytes) -> Option<Cargo> {
+    let (&kind, rest) = bytes.split_first()?;
+    match kind {
+        BYTES => Some(Cargo::Bytes(bytes.slice(1..))),
+        PARCEL => {
+            let (number, padding) = split(rest)?;
+            let zeros = padding.iter().all(|&byte| byte == 0);
+            let length = u16::try_from(rest.len()).ok().filter(|_| zeros)?;
+            Some(Cargo::Parcel { number: u64::from_be_bytes(number), length })
+        }
+        _ => None,
+    }
+}
+
+/// The datagram that carries `cargo`.
+#[must_use]
+pub fn encode_datagram(cargo: &Cargo) -> Bytes {
+    let mut out = BytesMut::with_capacity(DATAGRAM_OVERHEAD + cargo.length().max(8));
+    match cargo {
+        Cargo::Bytes(bytes) => {
+            out.put_u8(BYTES);
+            out.put_slice(bytes);
+        }
+        Cargo::Parcel { number, length } => {
+            out.put_u8(PARCEL);
+            out.put_u64(*number);
+            out.resize(DATAGRAM_OVERHEAD + usize::from(*length).max(8), 0);
+        }
+    }
+    out.freeze()
+}
+
+#[cfg(test)]
+mod tests;

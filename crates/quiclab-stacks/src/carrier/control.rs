@@ -1,0 +1,106 @@
+//! Congestion control of a path: quiclab's controllers, from one small enumeration.
+
+use super::config::PathControl;
+use crate::lab_controller::LabController;
+use quiclab_core::scenario::{CongestionControl, SlowStartExit};
+use quiclab_core::{RandomStream, Time};
+use quiclab_transport::congestion::build::{Flavour, Settings, build};
+use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, PathView, Phase};
+use std::sync::{Arc, Mutex};
+
+/// Initial window in packets (RFC 9002 section 7.2).
+const INITIAL_PACKETS: u64 = 10;
+
+/// The paths of a session, as their coupled controllers see each other.
+pub(crate) type Group = Arc<Mutex<Vec<PathView>>>;
+
+/// The controller of path `own` of the session with `group`, for datagrams of `mtu` bytes.
+pub(crate) fn controller(
+    control: PathControl,
+    mtu: u16,
+    random: RandomStream,
+    group: &Group,
+    own: usize,
+) -> LabController {
+    let mss = u64::from(mtu);
+    let (named, initial_window) = match control {
+        // a window below a datagram would never send
+        PathControl::Static(window) => (CongestionControl::Fixed, window.bytes().max(mss)),
+        PathControl::NewReno => (CongestionControl::Newreno, INITIAL_PACKETS * mss),
+        PathControl::Cubic => (CongestionControl::Cubic, INITIAL_PACKETS * mss),
+        PathControl::Bbr => (CongestionControl::BbrLinux, INITIAL_PACKETS * mss),
+        PathControl::Coupled => (CongestionControl::Lia, INITIAL_PACKETS * mss),
+    };
+    let settings = Settings {
+        control: named,
+        initial_window,
+        mss,
+        emulated_connections: 1,
+        newreno_keeps: 0.5,
+        slow_start_exit: SlowStartExit::None,
+        paced: true,
+        flavour: Flavour::Quic,
+    };
+    let inner = build(&settings, random);
+    LabController::of(match control {
+        PathControl::Coupled => Box::new(Member { inner, group: group.clone(), own }),
+        _ => inner,
+    })
+}
+
+/// A coupled controller that tells its group of itself, and its inner one of the group.
+struct Member {
+    inner: Box<dyn Controller>,
+    group: Group,
+    own: usize,
+}
+
+impl Member {
+    fn meet(&mut self, srtt: Option<quiclab_core::Duration>) {
+        let mut views = self.group.lock().expect("no holder panics");
+        if views.len() <= self.own {
+            views.resize(self.own + 1, PathView::default());
+        }
+        let view = &mut views[self.own];
+        view.window = self.inner.window();
+        view.srtt = srtt.or(view.srtt);
+        view.losses_apart = self.inner.losses_apart();
+        self.inner.on_paths(&views, self.own);
+    }
+}
+
+impl Controller for Member {
+    fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
+        self.inner.on_sent(now, bytes, in_flight);
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        self.meet(ack.srtt);
+        self.inner.on_ack(ack);
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.meet(None);
+        self.inner.on_congestion(event);
+    }
+    fn on_recovery_end(&mut self, now: Time) {
+        self.inner.on_recovery_end(now);
+    }
+    fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
+        self.meet(None);
+        self.inner.on_timeout(event, cut);
+    }
+    fn on_spurious(&mut self, now: Time) {
+        self.inner.on_spurious(now);
+    }
+    fn window(&self) -> u64 {
+        self.inner.window()
+    }
+    fn ssthresh(&self) -> Option<u64> {
+        self.inner.ssthresh()
+    }
+    fn losses_apart(&self) -> u64 {
+        self.inner.losses_apart()
+    }
+    fn phase(&self) -> Phase {
+        self.inner.phase()
+    }
+}

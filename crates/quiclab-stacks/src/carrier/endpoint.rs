@@ -1,0 +1,238 @@
+//! Endpoints of noq: what they are configured with.
+//!
+//! | setting | value | why |
+//! | --- | --- | --- |
+//! | initial and smallest MTU | that of the path | a burst of losses is otherwise taken for a black hole, and datagrams become too large |
+//! | `max_udp_payload_size` (transport parameter) | that of the client's path | the server keeps to the smaller of both MTUs |
+//! | `default_path_max_idle_timeout` | none | noq abandons a loaded path under load in one direction |
+//! | streams | one bidirectional | the control stream |
+//! | key of stateless resets | from the identity | a restarted server is recognised at once |
+//! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
+
+use super::config::{CarrierKind, HubConfig, PathConfig, Randomness};
+use super::control::{self, Group};
+use super::gate::GateFactory;
+use super::line::{SEND_BUFFER, std_time};
+use super::tls;
+use crate::stack::SeededIds;
+use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
+use noq_proto::{
+    ClientConfig, ConnectionId, Endpoint, EndpointConfig, NoneTokenLog, RandomConnectionIdGenerator,
+    ServerConfig, TimeSource, TransportConfig,
+};
+use quiclab_core::{Duration, RandomStream, Role, Time};
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::{aead, hkdf, hmac};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::SystemTime;
+
+/// RTT before there is a sample; RFC 9002 section 6.2.2 recommends 333 ms, and a lost first packet waits three
+/// times as long.
+pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(100);
+/// Most paths of a multipath connection.
+const MULTIPATH_PATHS: u32 = 8;
+
+/// Where random numbers come from.
+pub(crate) enum Source {
+    System,
+    Stream(RandomStream),
+}
+
+impl Source {
+    pub(crate) fn new(randomness: Randomness, name: &str) -> Self {
+        match randomness {
+            Randomness::System => Self::System,
+            Randomness::Seeded(seed) => Self::Stream(RandomStream::new(seed, name)),
+        }
+    }
+
+    pub(crate) fn draw<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        match self {
+            Self::System => SystemRandom::new().fill(&mut bytes).expect("the system has random numbers"),
+            Self::Stream(stream) => stream.fill(&mut bytes),
+        }
+        bytes
+    }
+
+    /// A stream for what needs no secrets.
+    pub(crate) fn stream(&mut self, name: &str) -> RandomStream {
+        RandomStream::new(u64::from_le_bytes(self.draw()), name)
+    }
+}
+
+/// Time for address-validation tokens: that of the hub.
+pub(crate) struct HubTime(AtomicU64);
+
+impl HubTime {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicU64::new(0)))
+    }
+    pub(crate) fn set(&self, now: Time) {
+        self.0.store(now.as_nanos(), Relaxed);
+    }
+}
+
+impl TimeSource for HubTime {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(self.0.load(Relaxed))
+    }
+}
+
+/// Seals address-validation tokens: AES-256-GCM under a key derived from a nonce by HKDF, as noq's own.
+struct TokenKey(hkdf::Prk);
+
+impl TokenKey {
+    fn key(&self, nonce: u128) -> Result<aead::LessSafeKey, CryptoError> {
+        let mut key = [0; 32];
+        let info = nonce.to_le_bytes();
+        let info = [&info[..]];
+        let expanded = self.0.expand(&info, hkdf::HKDF_SHA256).map_err(|_| CryptoError)?;
+        expanded.fill(&mut key).map_err(|_| CryptoError)?;
+        Ok(aead::LessSafeKey::new(aead::UnboundKey::new(&aead::AES_256_GCM, &key).map_err(|_| CryptoError)?))
+    }
+}
+
+impl HandshakeTokenKey for TokenKey {
+    fn seal(&self, nonce: u128, data: &mut Vec<u8>) -> Result<(), CryptoError> {
+        let once = aead::Nonce::assume_unique_for_key([0; 12]); // each key is used once
+        self.key(nonce)?.seal_in_place_append_tag(once, aead::Aad::empty(), data).map_err(|_| CryptoError)
+    }
+    fn open<'a>(&self, nonce: u128, data: &'a mut [u8]) -> Result<&'a [u8], CryptoError> {
+        let once = aead::Nonce::assume_unique_for_key([0; 12]);
+        let opened = self.key(nonce)?.open_in_place(once, aead::Aad::empty(), data);
+        opened.map(|data| &*data).map_err(|_| CryptoError)
+    }
+}
+
+/// Largest UDP payload of a path to `remote`.
+pub(crate) fn payload(mtu: u16, remote: &SocketAddr) -> u16 {
+    mtu.saturating_sub(super::line::headers(remote) as u16) // at most 48
+}
+
+/// What makes endpoints and configurations.
+pub(crate) struct Maker {
+    pub(crate) config: HubConfig,
+    pub(crate) source: Source,
+    client: Arc<QuicClientConfig>,
+    server: Arc<QuicServerConfig>,
+    pub(crate) time: Arc<HubTime>,
+    /// Of address-validation tokens, for all server configurations of this hub.
+    token_secret: [u8; 32],
+}
+
+impl Maker {
+    pub(crate) fn new(config: HubConfig) -> Self {
+        let role = match config.role {
+            Role::Client => "tunnel.client",
+            Role::Server => "tunnel.server",
+        };
+        let (key, peers, randomness) = (&config.secret_key, &config.peers, config.randomness);
+        let suite = "the provider has TLS_AES_128_GCM_SHA256";
+        let client = QuicClientConfig::try_from(tls::client(key, peers, randomness)).expect(suite);
+        let server = QuicServerConfig::try_from(tls::server(key, peers, randomness)).expect(suite);
+        let mut source = Source::new(config.randomness, role);
+        Self {
+            token_secret: source.draw(),
+            source,
+            client: Arc::new(client),
+            server: Arc::new(server),
+            time: HubTime::new(),
+            config,
+        }
+    }
+
+    /// An endpoint that receives UDP payloads of up to `payload` bytes.
+    pub(crate) fn endpoint(&mut self, payload: u16) -> Endpoint {
+        let identity = hmac::Key::new(hmac::HMAC_SHA256, self.config.secret_key.as_bytes());
+        let reset_key = hmac::sign(&identity, b"quiclab tunnel: stateless reset");
+        let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, reset_key.as_ref())));
+        config.max_udp_payload_size(payload).expect("path MTUs are checked");
+        match self.config.randomness {
+            // not noq's default, which would drop the packets of before a restart instead of resetting them
+            Randomness::System => {
+                config.cid_generator(Arc::new(|| {
+                    Box::new(RandomConnectionIdGenerator::new(crate::stack::ID_LENGTH))
+                }));
+            }
+            Randomness::Seeded(_) => {
+                let ids = SeededIds(self.source.stream("ids"));
+                config.cid_generator(Arc::new(move || Box::new(ids.clone())));
+                config.rng_seed(Some(self.source.draw()));
+            }
+        }
+        let server = (self.config.role == Role::Server).then(|| {
+            let any: SocketAddr = ([0, 0, 0, 0], 0).into();
+            Arc::new(self.server(&any))
+        });
+        Endpoint::new(Arc::new(config), server, false)
+    }
+
+    /// What a server accepts a connection from `remote` with.
+    pub(crate) fn server(&mut self, remote: &SocketAddr) -> ServerConfig {
+        let master = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&self.token_secret);
+        let mut config = ServerConfig::new(self.server.clone(), Arc::new(TokenKey(master)));
+        let path = PathConfig { mtu: self.largest_mtu(), ..self.config.path(0) };
+        let transport = self.transport(path, payload(path.mtu, remote), &Group::default(), 0);
+        config
+            .transport_config(Arc::new(transport))
+            .migration(true)
+            .max_incoming(self.config.max_half_open)
+            .incoming_buffer_size(8 << 10)
+            .incoming_buffer_size_total(256 << 10)
+            .time_source(self.time.clone());
+        config.validation_token.log(Arc::new(NoneTokenLog)).sent(0);
+        config
+    }
+
+    pub(crate) fn largest_mtu(&self) -> u16 {
+        self.config.paths.iter().map(|path| path.mtu).max().unwrap_or(PathConfig::default().mtu)
+    }
+
+    /// What a client connects with on path `own`.
+    pub(crate) fn client(
+        &mut self,
+        path: PathConfig,
+        payload: u16,
+        group: &Group,
+        own: usize,
+    ) -> ClientConfig {
+        let mut config = ClientConfig::new(self.client.clone());
+        let first: [u8; crate::stack::FIRST_DESTINATION_LENGTH] = self.source.draw();
+        let first = ConnectionId::new(&first);
+        let transport = self.transport(path, payload, group, own);
+        config.transport_config(Arc::new(transport)).initial_dst_cid_provider(Arc::new(move || first));
+        config
+    }
+
+    fn transport(&mut self, path: PathConfig, payload: u16, group: &Group, own: usize) -> TransportConfig {
+        let (group, random) = (group.clone(), self.source.stream("congestion"));
+        let make = move || control::controller(path.control, payload, random.clone(), &group, own);
+        let factory = GateFactory { make: Box::new(make), mtu: payload, initial_rtt: INITIAL_RTT };
+        let mut config = TransportConfig::default();
+        let idle = std_time(self.config.idle_timeout).try_into().expect("the idle timeout is checked");
+        config
+            .initial_mtu(payload)
+            .min_mtu(payload)
+            .mtu_discovery_config(None)
+            .enable_segmentation_offload(self.config.segments > 1)
+            .max_idle_timeout(Some(idle))
+            .keep_alive_interval(None)
+            .initial_rtt(std_time(INITIAL_RTT))
+            .datagram_receive_buffer_size(Some(SEND_BUFFER))
+            .datagram_send_buffer_size(SEND_BUFFER)
+            .max_concurrent_bidi_streams(1_u8.into())
+            .max_concurrent_uni_streams(0_u8.into())
+            .stream_receive_window((128_u32 << 10).into())
+            .receive_window((128_u32 << 10).into())
+            .send_window(256 << 10)
+            .congestion_controller_factory(Arc::new(factory));
+        if self.config.kind == CarrierKind::Multipath {
+            config.max_concurrent_multipath_paths(MULTIPATH_PATHS);
+        }
+        config
+    }
+}

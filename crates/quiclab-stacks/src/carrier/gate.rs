@@ -1,0 +1,273 @@
+//! The gate: a congestion controller that says whether QUIC may use a path at this moment.
+//!
+//! noq sends on a path while what is in flight and one more datagram fit the `window()` of its controller
+//! (`Connection::path_congestion_check`, noq-proto 1.4), and takes the first such path. A window of 0 keeps it off
+//! a path. [`Gate`] wraps the controller of a path; the carrier holds another one of the same path and moves it.
+//!
+//! | call | what happens |
+//! | --- | --- |
+//! | `window` | open: the controller's; closed: 0; granted: without limit, for what has been admitted by [`Gate::has_room`], and for signs of life on a path that does not answer |
+//! | `metrics` | never gated; a window without limit and no rate switch noq's pacer off: [`Pacer`] is asked before a datagram is given to QUIC |
+//! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` sets it right |
+//! | `app_limited` | replaced by our own view (a backlog, and no room): QUIC never has a backlog, as nothing waits inside it |
+//! | `on_cwnd_limited` | forwarded only while open: closed, it is we who limit |
+//! | `clone_box` | shares everything: noq clones when the peer's port changes |
+
+use super::pacer::Pacer;
+use crate::lab_controller::LabController;
+use crate::time::Clock;
+use noq_proto::RttEstimator;
+use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use quiclab_core::{Duration, Time};
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+/// What QUIC may do on the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// As the controller says.
+    Open,
+    /// Nothing that is congestion controlled.
+    Closed,
+    /// Anything.
+    Granted,
+}
+
+struct Shared {
+    inner: LabController,
+    mode: Mode,
+    clock: Clock,
+    in_flight: u64,
+    /// There is a backlog that this path cannot take: what `app_limited` denies.
+    limited: bool,
+    pacer: Pacer,
+    mtu: u16,
+    srtt: Duration,
+    /// Since when something is unanswered; `None` if nothing is.
+    waiting_since: Option<Time>,
+    /// When an acknowledgement came last.
+    answered: Option<Time>,
+}
+
+/// A controller of noq, and the carrier's handle to it. The lock is never waited for: one thread uses it.
+#[derive(Clone)]
+pub(crate) struct Gate(Arc<Mutex<Shared>>);
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shared = self.lock();
+        write!(f, "Gate {{ {:?}, {} B in flight, {:?} }}", shared.mode, shared.in_flight, shared.inner)
+    }
+}
+
+impl Gate {
+    /// An open gate on a path with datagrams of `mtu` bytes and an RTT of `srtt` until there is a sample.
+    pub(crate) fn new(now: Time, inner: LabController, mtu: u16, srtt: Duration) -> Self {
+        let mut pacer = Pacer::new(now);
+        pacer.set_rate(now, rate(&inner, srtt), mtu);
+        Self(Arc::new(Mutex::new(Shared {
+            inner,
+            mode: Mode::Open,
+            clock: Clock::new(),
+            in_flight: 0,
+            limited: false,
+            pacer,
+            mtu,
+            srtt,
+            waiting_since: None,
+            answered: None,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().expect("no holder panics")
+    }
+
+    pub(crate) fn set(&self, mode: Mode) {
+        self.lock().mode = mode;
+    }
+
+    /// Replaces the congestion control; what is in flight stays.
+    pub(crate) fn replace(&self, now: Time, inner: LabController) {
+        let mut shared = self.lock();
+        shared.inner = inner;
+        shared.follow(now);
+    }
+
+    /// The path has moved to another address: `other` is its gate from now on, with this one's congestion control.
+    /// What was in flight to the old address no longer counts.
+    pub(crate) fn hand_over(&self, now: Time, other: &Self) {
+        if !Arc::ptr_eq(&self.0, &other.0) {
+            let inner = self.lock().inner.clone();
+            other.replace(now, inner);
+        } else {
+            self.lock().in_flight = 0;
+        }
+    }
+
+    /// When a full datagram may leave beside `granted` ones that will: not after `now` if at once, `None` while the
+    /// window is full.
+    pub(crate) fn room(&self, now: Time, granted: u64) -> Option<Time> {
+        let shared = self.lock();
+        let mtu = u64::from(shared.mtu);
+        let bytes = (granted + 1) * mtu;
+        let fits = shared.in_flight + bytes <= shared.inner.window();
+        fits.then(|| shared.pacer.when(now, bytes))
+    }
+
+    /// Whether a full datagram may leave now beside `granted` ones that will.
+    pub(crate) fn has_room(&self, now: Time, granted: u64) -> bool {
+        self.room(now, granted).is_some_and(|time| time <= now)
+    }
+
+    /// Whether a backlog waits that this path cannot take.
+    pub(crate) fn set_limited(&self, limited: bool) {
+        self.lock().limited = limited;
+    }
+
+    pub(crate) fn window(&self) -> u64 {
+        self.lock().inner.window()
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.lock().in_flight
+    }
+
+    pub(crate) fn waiting_since(&self) -> Option<Time> {
+        self.lock().waiting_since
+    }
+
+    pub(crate) fn answered(&self) -> Option<Time> {
+        self.lock().answered
+    }
+}
+
+/// Bytes/s to pace at.
+fn rate(inner: &LabController, srtt: Duration) -> u64 {
+    let metrics = Controller::metrics(inner);
+    metrics.pacing_rate.unwrap_or_else(|| {
+        let per_second = u128::from(inner.window()) * 1_250_000_000 / u128::from(srtt.as_nanos().max(1));
+        u64::try_from(per_second).unwrap_or(u64::MAX)
+    })
+}
+
+impl Shared {
+    /// The pacer follows window, rate and RTT.
+    fn follow(&mut self, now: Time) {
+        let rate = rate(&self.inner, self.srtt);
+        self.pacer.set_rate(now, rate, self.mtu);
+    }
+}
+
+impl Controller for Gate {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last: u64) {
+        self.lock().inner.on_sent(now, bytes, last);
+    }
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
+        let mut shared = self.lock();
+        let time = shared.clock.deadline(now);
+        shared.in_flight += u64::from(bytes);
+        shared.pacer.spend(time, u64::from(bytes));
+        shared.waiting_since.get_or_insert(time);
+        shared.inner.on_packet_sent(now, bytes, number);
+    }
+    fn on_cwnd_limited(&mut self) {
+        let mut shared = self.lock();
+        if shared.mode == Mode::Open {
+            shared.inner.on_cwnd_limited();
+        }
+    }
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, number: u64, _: bool, rtt: &RttEstimator) {
+        let mut shared = self.lock();
+        shared.in_flight = shared.in_flight.saturating_sub(bytes);
+        shared.srtt = Duration::from_nanos(rtt.get().as_nanos() as u64);
+        let app_limited = !shared.limited;
+        shared.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
+    }
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, largest: Option<u64>) {
+        let mut shared = self.lock();
+        let time = shared.clock.deadline(now);
+        shared.in_flight = in_flight;
+        shared.answered = Some(time);
+        shared.waiting_since = (in_flight > 0).then_some(time);
+        let app_limited = !shared.limited;
+        Controller::on_end_acks(&mut shared.inner, now, in_flight, app_limited, largest);
+        shared.follow(time);
+    }
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        persistent: bool,
+        ecn: bool,
+        lost_bytes: u64,
+        largest_lost: u64,
+    ) {
+        let mut shared = self.lock();
+        shared.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
+        let time = shared.clock.deadline(now);
+        shared.follow(time);
+    }
+    fn on_packet_lost(&mut self, bytes: u16, number: u64, now: Instant) {
+        let mut shared = self.lock();
+        shared.in_flight = shared.in_flight.saturating_sub(u64::from(bytes));
+        shared.inner.on_packet_lost(bytes, number, now);
+    }
+    fn on_spurious_congestion_event(&mut self) {
+        Controller::on_spurious_congestion_event(&mut self.lock().inner);
+    }
+    fn on_mtu_update(&mut self, mtu: u16) {
+        let mut shared = self.lock();
+        shared.mtu = mtu;
+        Controller::on_mtu_update(&mut shared.inner, mtu);
+    }
+    fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: std::time::Duration) {
+        self.lock().inner.on_ack_frequency_update(threshold, max_ack_delay);
+    }
+    fn window(&self) -> u64 {
+        let shared = self.lock();
+        match shared.mode {
+            Mode::Open => shared.inner.window(),
+            Mode::Closed => 0,
+            Mode::Granted => u64::MAX,
+        }
+    }
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = u64::MAX;
+        metrics.ssthresh = Controller::metrics(&self.lock().inner).ssthresh;
+        metrics
+    }
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+    fn initial_window(&self) -> u64 {
+        Controller::initial_window(&self.lock().inner)
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// The gate that noq uses on a path: the factory that noq calls is not told which path it is for.
+pub(crate) fn of_path(connection: &noq_proto::Connection, path: noq_proto::PathId) -> Option<Gate> {
+    let controller = connection.congestion_state(path)?.clone_box().into_any();
+    controller.downcast::<Gate>().ok().map(|gate| *gate)
+}
+
+/// Makes gates with the congestion control of one path, until [`Gate::replace`].
+pub(crate) struct GateFactory {
+    pub(crate) make: Box<dyn Fn() -> LabController + Send + Sync>,
+    pub(crate) mtu: u16,
+    pub(crate) initial_rtt: Duration,
+}
+
+impl ControllerFactory for GateFactory {
+    fn build(self: Arc<Self>, now: Instant, _: u16) -> Box<dyn Controller> {
+        Box::new(Gate::new(Clock::new().deadline(now), (self.make)(), self.mtu, self.initial_rtt))
+    }
+}
+
+#[cfg(test)]
+mod tests;

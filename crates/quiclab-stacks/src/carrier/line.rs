@@ -1,0 +1,430 @@
+//! A line: one QUIC connection under the path scheduler of the tunnel.
+//!
+//! **The send pass.** With nothing of ours inside QUIC, [`Line::settle`] opens all gates and lets QUIC send what it
+//! has of its own: acknowledgements, control frames, probes. Only then a datagram is admitted, on a path whose
+//! window and pacer let it leave at once; its gate is opened alone, and [`Line::flush`] polls until it has left.
+//!
+//! | trap | here |
+//! | --- | --- |
+//! | a datagram that stays inside holds back the acknowledgements of its path; with both directions saturated the throughput collapses | one is admitted only if it leaves at once; should one stay (the peer's address is being validated), nothing more is admitted until it has left |
+//! | a probe of another path passes its gate and would carry the datagram | probes leave in `settle`, before; timers and packets are handled with nothing inside |
+//! | a batch of datagrams (segmentation offload) waits inside for its last one | it is flushed when another path is chosen, when it is full, with the next `transmit`, and before any packet or timer is handled; what waits counts as in flight |
+
+use super::event::{Outgoing, SessionId};
+use super::gate::{self, Gate, Mode};
+use super::liveness::Liveness;
+use crate::options::std_duration;
+use crate::seeded;
+use crate::time::Clock;
+use bytes::{Bytes, BytesMut};
+use noq_proto::{Connection, EcnCodepoint, PathId, StreamId, Transmit};
+use quiclab_core::{
+    ByteCount, Direction, Duration, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol, RandomStream, Time,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+
+/// Endpoint and handle of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LineKey {
+    pub(crate) endpoint: usize,
+    pub(crate) handle: usize,
+}
+
+/// A path of a line.
+pub(crate) struct Track {
+    pub(crate) id: PathId,
+    /// Its number in the session; `None` before it is known (servers).
+    pub(crate) slot: Option<usize>,
+    pub(crate) gate: Gate,
+    pub(crate) liveness: Liveness,
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    /// It may carry data.
+    pub(crate) established: bool,
+    pub(crate) opened: Time,
+}
+
+/// How often something happened on a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LineCounts {
+    /// Datagrams admitted.
+    pub(crate) sent: u64,
+    /// Datagrams that did not leave at once.
+    pub(crate) stuck: u64,
+    /// Packets of a grant that left on another path.
+    pub(crate) misplaced: u64,
+}
+
+impl std::ops::AddAssign for LineCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.stuck += other.stuck;
+        self.misplaced += other.misplaced;
+    }
+}
+
+/// One connection.
+pub(crate) struct Line {
+    pub(crate) connection: Connection,
+    pub(crate) tracks: Vec<Track>,
+    pub(crate) session: Option<SessionId>,
+    /// It belongs to its session, as both ends know.
+    pub(crate) bound: bool,
+    /// It was, at some time.
+    pub(crate) was_bound: bool,
+    /// It was introduced to the server (clients).
+    pub(crate) greeted: bool,
+    /// It was closed here, or is lost.
+    pub(crate) over: bool,
+    /// Numbers of paths that the peer has told (servers): identifier of QUIC, number.
+    pub(crate) names: BTreeMap<u32, usize>,
+    /// Largest UDP payload that the peer asked for, if it did.
+    pub(crate) payload_limit: Option<u16>,
+    /// Bytes of a datagram that leaves now; `None` while datagrams cannot.
+    pub(crate) largest: Option<u16>,
+    /// What is to be sent, with its path.
+    pub(crate) out: VecDeque<(Option<usize>, Outgoing)>,
+    /// QUIC may have something of its own to send.
+    pub(crate) dirty: bool,
+    pub(crate) stream: Option<StreamId>,
+    /// What was read of the stream, and what is to be written.
+    pub(crate) inbox: BytesMut,
+    pub(crate) outbox: BytesMut,
+    pub(crate) opened: Time,
+    pub(crate) connected: bool,
+    pub(crate) counts: LineCounts,
+    /// The timer that is set.
+    pub(crate) timer: Option<Time>,
+    /// Datagrams of ours inside QUIC, and the path that they were admitted on.
+    inside: usize,
+    granted: PathId,
+    /// One of them did not leave when it should have.
+    stuck: bool,
+    segments: NonZeroUsize,
+    clock: Clock,
+    buffer: Vec<u8>,
+}
+
+const UDP_HEADER: u64 = 8;
+
+/// Bytes of IP and UDP headers towards `remote` (RFC 768, RFC 791, RFC 8200).
+pub(crate) const fn headers(remote: &SocketAddr) -> u64 {
+    UDP_HEADER + if remote.is_ipv4() { 20 } else { 40 }
+}
+
+/// The packet that carries a UDP datagram.
+pub(crate) fn packet(now: Time, local: SocketAddr, remote: SocketAddr, ecn: Ecn, payload: &[u8]) -> Packet {
+    Packet {
+        id: 0, // given when it leaves
+        flow: FlowId::default(),
+        direction: Direction::default(),
+        size: ByteCount::from_bytes(payload.len() as u64 + headers(&remote)),
+        encapsulation: ByteCount::ZERO,
+        sequence: 0,
+        tuple: FiveTuple::new(Protocol::Udp, local, remote),
+        ecn,
+        created: now,
+        payload: Payload::Bytes(BytesMut::from(payload)),
+    }
+}
+
+impl Line {
+    pub(crate) fn new(now: Time, connection: Connection, segments: usize) -> Self {
+        Self {
+            connection,
+            tracks: Vec::new(),
+            session: None,
+            bound: false,
+            was_bound: false,
+            greeted: false,
+            over: false,
+            names: BTreeMap::new(),
+            payload_limit: None,
+            largest: None,
+            out: VecDeque::new(),
+            dirty: true,
+            stream: None,
+            inbox: BytesMut::new(),
+            outbox: BytesMut::new(),
+            opened: now,
+            connected: false,
+            counts: LineCounts::default(),
+            timer: None,
+            inside: 0,
+            granted: PathId::ZERO,
+            stuck: false,
+            segments: NonZeroUsize::new(segments).unwrap_or(NonZeroUsize::MIN),
+            clock: Clock::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Adds a path, if QUIC knows it.
+    pub(crate) fn track(
+        &mut self,
+        now: Time,
+        id: PathId,
+        slot: Option<usize>,
+        addresses: (SocketAddr, SocketAddr),
+        keep_alive: Duration,
+    ) -> Option<&mut Track> {
+        let gate = gate::of_path(&self.connection, id)?;
+        let (local, remote) = addresses;
+        let liveness = Liveness::new(now, keep_alive);
+        self.tracks.push(Track { id, slot, gate, liveness, local, remote, established: false, opened: now });
+        self.tracks.last_mut()
+    }
+
+    pub(crate) fn of_id(&mut self, id: PathId) -> Option<&mut Track> {
+        self.tracks.iter_mut().find(|track| track.id == id)
+    }
+
+    pub(crate) fn of_slot(&self, slot: usize) -> Option<&Track> {
+        self.tracks.iter().find(|track| track.slot == Some(slot))
+    }
+
+    /// The path between these addresses, or the first.
+    pub(crate) fn between(&self, local: SocketAddr, remote: SocketAddr) -> Option<&Track> {
+        let same = |track: &&Track| {
+            track.remote == remote && (track.local.ip() == local.ip() || track.local.ip().is_unspecified())
+        };
+        self.tracks.iter().find(same).or_else(|| self.tracks.first())
+    }
+
+    /// Smoothed RTT of a path; the assumed one before there is a sample.
+    pub(crate) fn srtt(&self, id: PathId) -> Duration {
+        let rtt = self.connection.rtt(id).unwrap_or_default();
+        Duration::from_nanos(u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Datagrams that wait inside QUIC to leave on `id`.
+    pub(crate) fn granted(&self, id: PathId) -> u64 {
+        if self.granted == id { self.inside as u64 } else { 0 }
+    }
+
+    /// Whether a datagram may leave on `track` now.
+    pub(crate) fn has_room(&self, now: Time, track: &Track) -> bool {
+        // another path's batch is flushed first, and may not leave
+        track.gate.has_room(now, self.granted(track.id)) && !self.stuck
+    }
+
+    /// Calls QUIC, with random numbers for TLS as long as it may need them.
+    pub(crate) fn call<R>(
+        &mut self,
+        random: &mut Option<RandomStream>,
+        call: impl FnOnce(&mut Connection) -> R,
+    ) -> R {
+        if self.connection.is_handshaking() {
+            seeded::with_stream(random, || call(&mut self.connection))
+        } else {
+            call(&mut self.connection)
+        }
+    }
+
+    /// Admits a datagram that [`Line::has_room`] has let pass. Returns whether QUIC took it.
+    pub(crate) fn admit(&mut self, now: Time, id: PathId, data: Bytes) -> bool {
+        if self.inside > 0 && self.granted != id {
+            self.flush(now);
+        }
+        if self.stuck {
+            return false;
+        }
+        if self.connection.datagrams().send(data, false).is_err() {
+            return false;
+        }
+        self.granted = id;
+        self.inside += 1;
+        self.counts.sent += 1;
+        if self.inside >= self.segments.get() {
+            self.flush(now);
+        }
+        true
+    }
+
+    /// Lets what was admitted leave on its path.
+    pub(crate) fn flush(&mut self, now: Time) {
+        if self.inside == 0 || self.stuck {
+            return;
+        }
+        for track in &self.tracks {
+            track.gate.set(if track.id == self.granted { Mode::Granted } else { Mode::Closed });
+        }
+        let wanted = self.of_id(self.granted).map(|track| track.slot);
+        while !self.is_empty() {
+            // datagrams leave after the handshake only: no random numbers for TLS
+            if !self.poll(now, &mut None) {
+                break;
+            }
+            if self.out.back().map(|(slot, _)| *slot) != wanted {
+                self.counts.misplaced += 1;
+            }
+        }
+        self.open_gates();
+        if self.is_empty() {
+            self.inside = 0;
+        } else {
+            self.counts.stuck += 1;
+            self.stuck = true;
+        }
+    }
+
+    /// Lets QUIC send what it has of its own.
+    pub(crate) fn settle(&mut self, now: Time, random: &mut Option<RandomStream>) {
+        self.flush(now);
+        if !self.dirty {
+            return;
+        }
+        self.dirty = false;
+        self.open_gates();
+        while self.poll(now, random) {}
+        if self.stuck && self.is_empty() {
+            (self.inside, self.stuck) = (0, false);
+        }
+        self.measure();
+    }
+
+    /// A path that does not answer may always be asked: its window is full of what was lost.
+    fn open_gates(&self) {
+        for track in &self.tracks {
+            track.gate.set(if track.liveness.is_alive() { Mode::Open } else { Mode::Granted });
+        }
+    }
+
+    /// No datagram is inside.
+    fn is_empty(&mut self) -> bool {
+        // one more byte is refused only if the rest is used
+        self.connection.datagrams().send_buffer_space() >= EMPTY_SPACE
+    }
+
+    fn poll(&mut self, now: Time, random: &mut Option<RandomStream>) -> bool {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        let (instant, segments) = (self.clock.instant(now), self.segments);
+        let transmit =
+            self.call(random, |connection| connection.poll_transmit(instant, segments, &mut buffer));
+        if let Some(transmit) = &transmit {
+            self.push(now, transmit, &buffer);
+        }
+        self.buffer = buffer;
+        transmit.is_some()
+    }
+
+    fn push(&mut self, now: Time, transmit: &Transmit, buffer: &[u8]) {
+        let source = transmit.src_ip.unwrap_or_else(|| match transmit.destination {
+            SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+        });
+        let found = self
+            .tracks
+            .iter()
+            .find(|track| {
+                track.remote == transmit.destination
+                    && (source.is_unspecified()
+                        || track.local.ip() == source
+                        || track.local.ip().is_unspecified())
+            })
+            .or_else(|| self.tracks.first());
+        let Some(track) = found else { return };
+        let mut local = track.local;
+        if !source.is_unspecified() {
+            local.set_ip(source);
+        }
+        let ecn = match transmit.ecn {
+            None => Ecn::NotEct,
+            Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+            Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+            Some(EcnCodepoint::Ce) => Ecn::Ce,
+        };
+        let slot = track.slot;
+        let packet = packet(now, local, transmit.destination, ecn, &buffer[..transmit.size]);
+        let segment = transmit.segment_size.and_then(|size| u16::try_from(size).ok());
+        self.out.push_back((slot, Outgoing { packet, segment }));
+    }
+
+    /// The largest datagram, as far as it can be known.
+    pub(crate) fn measure(&mut self) {
+        let size = self.connection.datagrams().max_size().filter(|_| self.connected);
+        let mtu = self.connection.current_mtu();
+        let beyond = self.payload_limit.map_or(0, |limit| mtu.saturating_sub(limit));
+        self.largest = size.and_then(|size| u16::try_from(size).ok()).map(|size| size.saturating_sub(beyond));
+    }
+
+    /// When QUIC, or one of the paths, wants to be woken.
+    pub(crate) fn deadline(&self, now: Time, backlogged: bool, limit: Option<Time>) -> Option<Time> {
+        let quic = self.connection.poll_timeout().map(|deadline| self.clock.deadline(deadline));
+        let mut first = quic.into_iter().chain(limit).min();
+        let mut earlier = |time: Time| first = Some(first.map_or(time, |first| first.min(time)));
+        for track in self.tracks.iter().filter(|track| track.established) {
+            earlier(track.liveness.deadline(&track.gate, self.srtt(track.id)));
+            if backlogged && track.liveness.is_alive() {
+                let room = track.gate.room(now, self.granted(track.id));
+                room.filter(|room| *room > now).map(&mut earlier);
+            }
+        }
+        first
+    }
+
+    /// Handles the timers of QUIC.
+    pub(crate) fn timeout(&mut self, now: Time, random: &mut Option<RandomStream>) {
+        let instant = self.clock.instant(now);
+        if self.connection.poll_timeout().is_some_and(|deadline| deadline <= instant) {
+            self.call(random, |connection| connection.handle_timeout(instant));
+            self.dirty = true;
+        }
+    }
+
+    /// Writes what waits for the stream.
+    pub(crate) fn write(&mut self) {
+        let Some(stream) = self.stream else { return };
+        while !self.outbox.is_empty() {
+            match self.connection.send_stream(stream).write(&self.outbox) {
+                Ok(0) | Err(_) => break,
+                Ok(written) => {
+                    let _ = self.outbox.split_to(written);
+                    self.dirty = true;
+                }
+            }
+        }
+    }
+
+    /// Reads the stream into the inbox, as far as `room` bytes go. Returns false if the peer has ended it.
+    pub(crate) fn read(&mut self, room: usize) -> bool {
+        let Some(stream) = self.stream else { return true };
+        let mut receive = self.connection.recv_stream(stream);
+        let Ok(mut chunks) = receive.read(true) else { return false };
+        let mut open = true;
+        while self.inbox.len() < room {
+            match chunks.next(room - self.inbox.len()) {
+                Ok(Some(chunk)) => self.inbox.extend_from_slice(&chunk.bytes),
+                Ok(None) | Err(noq_proto::ReadError::Reset(_)) => {
+                    open = false;
+                    break;
+                }
+                Err(noq_proto::ReadError::Blocked) => break,
+            }
+        }
+        if chunks.finalize().should_transmit() {
+            self.dirty = true;
+        }
+        open
+    }
+
+    /// Ends the connection and tells the peer.
+    pub(crate) fn close(&mut self, now: Time, code: u32, reason: &'static str) {
+        let instant = self.clock.instant(now);
+        self.connection.close(instant, code.into(), Bytes::from_static(reason.as_bytes()));
+        self.dirty = true;
+    }
+}
+
+/// Size of noq's buffer of datagrams.
+pub(crate) const SEND_BUFFER: usize = 1 << 20;
+/// noq reserves room for the description of one datagram.
+const EMPTY_SPACE: usize = SEND_BUFFER - size_of::<noq_proto::Datagram>();
+
+/// What noq takes as a length of time.
+pub(crate) fn std_time(duration: Duration) -> std::time::Duration {
+    std_duration(duration)
+}

@@ -1,0 +1,89 @@
+//! Whether a path answers: our own view, faster than QUIC's idle timeout and for each path alone.
+//!
+//! | | |
+//! | --- | --- |
+//! | dead | something has been unanswered for the longer of 3 PTO and 500 ms |
+//! | asked | while silent, by a PING each keep-alive interval; while dead, four times a second |
+//! | alive again | with the first acknowledgement |
+//!
+//! PTO without the peer's delay of acknowledgements is smoothed RTT + 4 · its variation (RFC 9002 section 6.2.1);
+//! noq does not tell the variation, so half the RTT is taken, as for a first sample, and 25 ms are added.
+
+use super::gate::Gate;
+use quiclab_core::{Duration, Time};
+
+const SHORTEST_SILENCE: Duration = Duration::from_millis(500);
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
+/// What a look at the clock says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// It has died or come back: whether it is alive now.
+    pub(crate) changed: Option<bool>,
+    /// A PING is due.
+    pub(crate) ask: bool,
+}
+
+/// The state of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct Liveness {
+    keep_alive: Duration,
+    /// `None` while alive.
+    dead_since: Option<Time>,
+    asked: Time,
+}
+
+impl Liveness {
+    pub(crate) fn new(now: Time, keep_alive: Duration) -> Self {
+        Self { keep_alive, dead_since: None, asked: now }
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.dead_since.is_none()
+    }
+
+    /// The peer says that it does not answer: it must prove itself.
+    pub(crate) fn doubt(&mut self, now: Time) {
+        if self.is_alive() {
+            self.dead_since = Some(now);
+            self.asked = Time::ZERO;
+        }
+    }
+
+    fn patience(srtt: Duration) -> Duration {
+        let pto = srtt * 3 + MAX_ACK_DELAY;
+        SHORTEST_SILENCE.max(pto * 3)
+    }
+
+    /// When to look again.
+    pub(crate) fn deadline(&self, gate: &Gate, srtt: Duration) -> Time {
+        if self.dead_since.is_some() {
+            return self.asked + PROBE_INTERVAL;
+        }
+        match gate.waiting_since() {
+            Some(since) => since + Self::patience(srtt),
+            None => self.asked.max(gate.answered().unwrap_or_default()) + self.keep_alive,
+        }
+    }
+
+    pub(crate) fn look(&mut self, now: Time, gate: &Gate, srtt: Duration) -> Verdict {
+        let mut changed = None;
+        if let Some(since) = self.dead_since {
+            if gate.answered().is_some_and(|answered| answered > since) {
+                self.dead_since = None;
+                changed = Some(true);
+            }
+        } else if gate.waiting_since().is_some_and(|since| since + Self::patience(srtt) <= now) {
+            self.dead_since = Some(now);
+            self.asked = Time::ZERO;
+            changed = Some(false);
+        }
+        let silent = self.dead_since.is_some() || gate.waiting_since().is_none();
+        let ask = silent && self.deadline(gate, srtt) <= now;
+        if ask {
+            self.asked = now;
+        }
+        Verdict { changed, ask }
+    }
+}

@@ -1,0 +1,213 @@
+//! One connection with several paths (draft-ietf-quic-multipath-21): how a client opens them, and what is moved
+//! at run time.
+//!
+//! | | |
+//! | --- | --- |
+//! | first path | each in turn until one connects; the others are opened when the session is |
+//! | largest datagram | that of the smallest path: noq knows one limit for all |
+//! | a dead path | status Backup on both ends: noq acknowledges all paths on the first one that is Available |
+//! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server does not send on it |
+
+use super::event::{CloseReason, HubError, SessionId};
+use super::hub::Hub;
+use super::line::LineKey;
+use super::service::CLOSED;
+use super::wire::Frame;
+use noq_proto::{FourTuple, PathError, PathId, PathStatus};
+use quiclab_core::{Duration, Role, Time};
+use std::net::SocketAddr;
+
+/// A path that is not established by then is given up.
+const OPENING: Duration = Duration::from_secs(5);
+/// The next attempt while the peer has given no connection identifiers for another path.
+const WITHOUT_IDS: Duration = Duration::from_millis(50);
+
+impl Hub {
+    pub(super) fn maintain_multipath(&mut self, now: Time, id: SessionId) -> Option<Time> {
+        let session = self.sessions.get_mut(&id)?;
+        let Some(&key) = session.lines().first() else {
+            let count = session.slots.len();
+            let turns = (0..count).map(|step| (session.turn + step) % count);
+            let mut free = turns.filter(|&index| !session.slots[index].removed);
+            let due = free.clone().find(|&index| session.slots[index].retry_at <= now);
+            if let Some(index) = due {
+                session.turn = index + 1;
+                self.dial(now, id, index);
+                return None;
+            }
+            return free
+                .clone()
+                .map(|index| session.slots[index].retry_at)
+                .min()
+                .or_else(|| free.next().map(|_| now));
+        };
+        let line = self.lines.get_mut(&key).filter(|line| line.bound && !line.over)?;
+        let mut next: Option<Time> = None;
+        let mut later = |time: Time| next = Some(next.map_or(time, |next| next.min(time)));
+        for (index, slot) in session.slots.iter_mut().enumerate() {
+            if slot.removed {
+                continue;
+            }
+            let opening = line.of_slot(index).filter(|track| !track.established);
+            if let Some((path, opened)) = opening.map(|track| (track.id, track.opened)) {
+                if opened + OPENING > now {
+                    later(opened + OPENING);
+                    continue;
+                }
+                let _ = line.connection.close_path(self.clock.instant(now), path, 0_u8.into());
+                line.tracks.retain(|track| track.id != path);
+                line.dirty = true;
+                slot.back_off(now);
+            }
+            if slot.line.is_some() {
+                continue;
+            }
+            if slot.retry_at <= now {
+                let local_ip = Some(slot.local.ip()).filter(|ip| !ip.is_unspecified());
+                let tuple = FourTuple::new(slot.remote, local_ip);
+                let instant = self.clock.instant(now);
+                match line.connection.open_path(tuple, PathStatus::Available, instant) {
+                    Ok(path) => {
+                        slot.line = Some(key);
+                        let keep_alive = self.maker.config.keep_alive;
+                        line.track(now, path, Some(index), (slot.local, slot.remote), keep_alive);
+                        later(now + OPENING);
+                    }
+                    Err(PathError::RemoteCidsExhausted) => slot.retry_at = now + WITHOUT_IDS,
+                    Err(_) => slot.back_off(now),
+                }
+                line.dirty = true;
+                self.active.insert(key);
+            }
+            if slot.line.is_none() {
+                later(slot.retry_at);
+            }
+        }
+        next
+    }
+
+    /// A path has proved to reach the peer.
+    pub(super) fn path_established(&mut self, now: Time, key: LineKey, path: PathId) {
+        let Some(line) = self.lines.get_mut(&key) else { return };
+        let Some(id) = line.session else { return };
+        if self.maker.config.role == Role::Server {
+            return self.path_named(now, key, path);
+        }
+        let Some(slot) = line.of_id(path).filter(|track| !track.established).and_then(|track| track.slot)
+        else {
+            return;
+        };
+        let name = path.to_string().parse().expect("a path identifier is a number");
+        let number = u8::try_from(slot).expect("slots are at most 64");
+        Frame::Path { id: name, path: number }.encode(&mut line.outbox);
+        self.bind(now, id, key, slot, path);
+    }
+
+    /// The server knows that a path exists, or its number; with both, it is used.
+    pub(super) fn path_named(&mut self, now: Time, key: LineKey, path: PathId) {
+        let keep_alive = self.config().keep_alive;
+        let Some(line) = self.lines.get_mut(&key) else { return };
+        let name: u32 = path.to_string().parse().expect("a path identifier is a number");
+        let (Some(id), Some(&slot)) = (line.session, line.names.get(&name)) else { return };
+        let Ok(tuple) = line.connection.network_path(path) else { return };
+        if line.of_id(path).is_some_and(|track| track.established) {
+            return;
+        }
+        let mut local =
+            line.tracks.first().map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), |track| track.local);
+        if let Some(ip) = tuple.local_ip() {
+            local.set_ip(ip);
+        }
+        line.tracks.retain(|track| track.slot != Some(slot) || track.id == PathId::ZERO);
+        if line.of_id(path).is_none() {
+            line.track(now, path, None, (local, tuple.remote()), keep_alive);
+        }
+        self.bind(now, id, key, slot, path);
+    }
+
+    /// QUIC has given a path up, or the peer has.
+    pub(super) fn path_abandoned(&mut self, now: Time, key: LineKey, path: PathId) {
+        let Some(line) = self.lines.get_mut(&key) else { return };
+        let slot = line.of_id(path).and_then(|track| track.slot);
+        line.tracks.retain(|track| track.id != path);
+        let (Some(id), Some(slot)) = (line.session, slot) else { return };
+        if let Ok(found) = self.slot_mut(id, slot) {
+            found.back_off(now);
+        }
+        self.set_up(id, slot, false);
+        self.maintain(now, id);
+    }
+
+    /// Removes a path of a client's session for good.
+    ///
+    /// # Errors
+    /// If there is no such session or path.
+    pub fn remove_path(&mut self, now: Time, session: SessionId, path: usize) -> Result<(), HubError> {
+        self.set_now(now);
+        let slot = self.slot_mut(session, path)?;
+        slot.removed = true;
+        let line = slot.line.take();
+        self.set_up(session, path, false);
+        if let Some(key) = line {
+            self.leave(now, session, key, path);
+        }
+        self.maintain(now, session);
+        Ok(())
+    }
+
+    /// The local address of a client's path has changed. A connection of its own migrates (RFC 9000 section 9);
+    /// in a multipath connection another path is opened instead.
+    ///
+    /// # Errors
+    /// If there is no such session or path.
+    pub fn rebind_path(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        path: usize,
+        local: SocketAddr,
+    ) -> Result<(), HubError> {
+        self.set_now(now);
+        let multipath = self.is_multipath();
+        let slot = self.slot_mut(session, path)?;
+        slot.local = local;
+        slot.retry_at = now;
+        let line = if multipath { slot.line.take() } else { slot.line };
+        let Some(key) = line else {
+            self.maintain(now, session);
+            return Ok(());
+        };
+        if multipath {
+            self.set_up(session, path, false);
+            self.leave(now, session, key, path);
+            self.maintain(now, session);
+        } else if let Some(line) = self.lines.get_mut(&key) {
+            line.flush(now);
+            line.tracks.iter_mut().for_each(|track| track.local = local);
+            let instant = self.clock.instant(now);
+            line.connection.handle_network_change(None, instant);
+            line.dirty = true;
+            self.active.insert(key);
+            self.service(now, key);
+        }
+        Ok(())
+    }
+
+    /// A path leaves its connection, which is closed if it was the only one.
+    fn leave(&mut self, now: Time, session: SessionId, key: LineKey, path: usize) {
+        let Some(line) = self.lines.get_mut(&key) else { return };
+        let id = line.of_slot(path).map(|track| track.id);
+        let others = line.tracks.iter().any(|track| track.established && track.slot != Some(path));
+        if let (true, Some(id)) = (others, id) {
+            line.flush(now);
+            let _ = line.connection.close_path(self.clock.instant(now), id, 0_u8.into());
+            line.tracks.retain(|track| track.id != id);
+            line.dirty = true;
+            self.active.insert(key);
+            self.service(now, key);
+        } else {
+            self.shut(now, key, CLOSED);
+            self.detach(now, session, key, CloseReason::Idle);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! One connection per path: how a client connects, and again. Acknowledgements, RTT, idle timeout and failure are
+//! those of each path alone; a session lives as long as one of its connections.
+
+use super::config::CarrierKind;
+use super::endpoint::payload;
+use super::event::SessionId;
+use super::hub::Hub;
+use super::line::{Line, LineKey};
+use super::tls::SERVER_NAME;
+use crate::seeded;
+use noq_proto::{ConnectionHandle, PathId};
+use quiclab_core::{Role, Time};
+
+impl Hub {
+    /// Does what is due for a client's session, and asks to be woken again.
+    pub(super) fn maintain(&mut self, now: Time, id: SessionId) {
+        if self.config().role != Role::Client || !self.sessions.contains_key(&id) {
+            return;
+        }
+        let next = match self.config().kind {
+            CarrierKind::PerPath => self.maintain_per_path(now, id),
+            CarrierKind::Multipath => self.maintain_multipath(now, id),
+        };
+        self.schedule_session(now, id, next);
+    }
+
+    /// Connects where there is no connection; returns when to try next.
+    fn maintain_per_path(&mut self, now: Time, id: SessionId) -> Option<Time> {
+        for index in 0..self.sessions[&id].slots.len() {
+            let slot = &self.sessions[&id].slots[index];
+            if !slot.removed && slot.line.is_none() && slot.retry_at <= now {
+                self.dial(now, id, index);
+            }
+        }
+        let session = self.sessions.get(&id)?;
+        let waiting = session.slots.iter().filter(|slot| !slot.removed && slot.line.is_none());
+        waiting.map(|slot| slot.retry_at).min()
+    }
+
+    /// Opens a connection over a path.
+    pub(super) fn dial(&mut self, now: Time, id: SessionId, index: usize) {
+        let multipath = self.is_multipath();
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let group = session.group.clone();
+        // with several paths in one connection, what is sent must fit each of them
+        let sizes = session.slots.iter().map(|slot| payload(slot.config.mtu, &slot.remote));
+        let smallest = sizes.min().unwrap_or_default();
+        let slot = &session.slots[index];
+        let (config, remote) = (slot.config, slot.remote);
+        let own = payload(config.mtu, &remote);
+        let size = if multipath { smallest } else { own };
+        let shared = session.slots.iter().find_map(|slot| slot.endpoint).filter(|_| multipath);
+        let endpoint = match slot.endpoint.or(shared) {
+            Some(endpoint) => endpoint,
+            None => {
+                self.endpoints.push(self.maker.endpoint(size));
+                self.endpoints.len() - 1
+            }
+        };
+        let client = self.maker.client(config, size, &group, index);
+        let instant = self.clock.instant(now);
+        let connected = seeded::with_stream(&mut self.tls, || {
+            self.endpoints[endpoint].connect(instant, client, remote, SERVER_NAME)
+        });
+        let segments = self.config().segments;
+        let keep_alive = self.config().keep_alive;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        for slot in session.slots.iter_mut().filter(|_| multipath) {
+            slot.endpoint = Some(endpoint);
+        }
+        let slot = &mut session.slots[index];
+        slot.endpoint = Some(endpoint);
+        let Ok((ConnectionHandle(handle), connection)) = connected else {
+            return slot.back_off(now);
+        };
+        let key = LineKey { endpoint, handle };
+        let addresses = (slot.local, slot.remote);
+        slot.line = Some(key);
+        let mut line = Line::new(now, connection, segments);
+        line.session = Some(id);
+        line.track(now, PathId::ZERO, Some(index), addresses, keep_alive);
+        self.lines.insert(key, line);
+        self.active.insert(key);
+        self.service(now, key);
+    }
+}

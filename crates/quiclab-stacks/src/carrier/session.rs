@@ -1,0 +1,246 @@
+//! A session: the paths and connections that belong together, and the control messages between its ends.
+
+use super::config::PathConfig;
+use super::control::Group;
+use super::keys::PublicKey;
+use super::line::LineKey;
+use super::wire::{CONTROL_BACKLOG, Token};
+use bytes::Bytes;
+use quiclab_core::tunnel::Cargo;
+use quiclab_core::{Duration, Time};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// First wait before a client connects again, and the longest: it doubles with each attempt.
+pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
+/// Most datagrams that wait to be fetched; those beyond are dropped, as by a full socket.
+const MOST_DELIVERED: usize = 8192;
+
+/// A path of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) config: PathConfig,
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    /// Endpoint of a client's connections on this path.
+    pub(crate) endpoint: Option<usize>,
+    /// The connection that serves it, or tries to.
+    pub(crate) line: Option<LineKey>,
+    /// It carries data, as far as the application was told.
+    pub(crate) up: bool,
+    pub(crate) removed: bool,
+    /// When a client tries again, and how long it waits after that.
+    pub(crate) retry_at: Time,
+    pub(crate) backoff: Duration,
+}
+
+impl Slot {
+    pub(crate) fn new(now: Time, config: PathConfig, local: SocketAddr, remote: SocketAddr) -> Self {
+        Self {
+            config,
+            local,
+            remote,
+            endpoint: None,
+            line: None,
+            up: false,
+            removed: false,
+            retry_at: now,
+            backoff: FIRST_BACKOFF,
+        }
+    }
+
+    /// The next attempt comes after a wait, and the one after that later.
+    pub(crate) fn back_off(&mut self, now: Time) {
+        self.line = None;
+        self.retry_at = now + self.backoff;
+        self.backoff = (self.backoff * 2).min(LONGEST_BACKOFF);
+    }
+}
+
+/// Control messages: numbered, sent on one connection, again on another one if that one fails.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    /// Not yet received by the peer, in order; the first has number `first`.
+    waiting: VecDeque<Bytes>,
+    waiting_bytes: usize,
+    first: u64,
+    /// Number of the next message to write on `line`.
+    pub(crate) written: u64,
+    pub(crate) line: Option<LineKey>,
+    /// Number of the next message expected.
+    expected: u64,
+}
+
+impl Control {
+    /// Bytes that wait if `message` does, too; an error if they are too many.
+    pub(crate) fn push(&mut self, message: Bytes) -> Result<(), usize> {
+        let waiting = self.waiting_bytes + message.len();
+        // empty messages take room, too
+        if waiting > CONTROL_BACKLOG || self.waiting.len() >= CONTROL_BACKLOG / 64 {
+            return Err(self.waiting_bytes);
+        }
+        self.waiting_bytes = waiting;
+        self.waiting.push_back(message);
+        Ok(())
+    }
+
+    /// From now on `line` is used: all that is not known to have arrived is written again.
+    pub(crate) fn move_to(&mut self, line: Option<LineKey>) {
+        if self.line != line {
+            self.line = line;
+            self.written = self.first;
+        }
+    }
+
+    /// The next message to write, with its number.
+    pub(crate) fn next(&mut self) -> Option<(u64, Bytes)> {
+        let number = self.written;
+        let index = usize::try_from(number - self.first).ok()?;
+        let message = self.waiting.get(index)?.clone();
+        self.written += 1;
+        Some((number, message))
+    }
+
+    /// The peer has all messages below `next`. False if it cannot.
+    pub(crate) fn received(&mut self, next: u64) -> bool {
+        if next > self.first + self.waiting.len() as u64 {
+            return false;
+        }
+        while self.first < next {
+            let message = self.waiting.pop_front().expect("next is not beyond the messages");
+            self.waiting_bytes -= message.len();
+            self.first += 1;
+        }
+        self.written = self.written.max(self.first);
+        true
+    }
+
+    /// A message arrives: whether it is new; `None` if one before it is missing.
+    pub(crate) fn arrive(&mut self, number: u64) -> Option<bool> {
+        if number > self.expected {
+            return None;
+        }
+        let new = number == self.expected;
+        self.expected += u64::from(new);
+        Some(new)
+    }
+
+    pub(crate) fn expected(&self) -> u64 {
+        self.expected
+    }
+}
+
+/// Paths and connections between two ends.
+pub(crate) struct Session {
+    pub(crate) peer: Option<PublicKey>,
+    /// `None` until the server has given one.
+    pub(crate) token: Option<Token>,
+    pub(crate) open: bool,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) group: Group,
+    pub(crate) control: Control,
+    pub(crate) backlogged: bool,
+    /// The connection of a client that has asked for a new session.
+    pub(crate) asking: Option<LineKey>,
+    /// The path that a multipath client tries next.
+    pub(crate) turn: usize,
+    /// When a client tries something again.
+    pub(crate) timer: Option<Time>,
+    /// Datagrams dropped as they were not fetched.
+    pub(crate) overrun: u64,
+    /// Sums over connections that are gone.
+    pub(crate) past: super::line::LineCounts,
+    delivered: VecDeque<(usize, Cargo)>,
+}
+
+impl Session {
+    pub(crate) fn new() -> Self {
+        Self {
+            peer: None,
+            token: None,
+            open: false,
+            slots: Vec::new(),
+            group: Group::default(),
+            control: Control::default(),
+            backlogged: false,
+            asking: None,
+            turn: 0,
+            timer: None,
+            overrun: 0,
+            past: super::line::LineCounts::default(),
+            delivered: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn deliver(&mut self, slot: usize, cargo: Cargo) {
+        if self.delivered.len() < MOST_DELIVERED {
+            self.delivered.push_back((slot, cargo));
+        } else {
+            self.overrun += 1;
+        }
+    }
+
+    pub(crate) fn delivered(&mut self) -> Option<(usize, Cargo)> {
+        self.delivered.pop_front()
+    }
+
+    /// Connections of the session.
+    pub(crate) fn lines(&self) -> Vec<LineKey> {
+        let mut lines: Vec<_> = self.slots.iter().filter_map(|slot| slot.line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &'static str) -> Bytes {
+        Bytes::from_static(text.as_bytes())
+    }
+
+    #[test]
+    fn messages_are_written_again_on_another_connection() {
+        let line = |handle| Some(LineKey { endpoint: 0, handle });
+        let mut control = Control::default();
+        for text in ["a", "b", "c"] {
+            control.push(message(text)).unwrap();
+        }
+        control.move_to(line(1));
+        assert_eq!(control.next(), Some((0, message("a"))));
+        assert_eq!(control.next(), Some((1, message("b"))));
+        assert!(control.received(1));
+        control.move_to(line(2));
+        assert_eq!(control.next(), Some((1, message("b"))), "it is not known to have arrived");
+        assert!(control.received(2), "and has, on the first");
+        assert_eq!(control.next(), Some((2, message("c"))));
+        assert_eq!(control.next(), None);
+        assert!(!control.received(4), "there is no message 3");
+        assert!(control.received(3));
+        assert_eq!(control.waiting_bytes, 0);
+    }
+
+    #[test]
+    fn copies_are_dropped_and_gaps_refused() {
+        let mut control = Control::default();
+        let arrivals = [0, 1, 1, 0, 2, 4].map(|number| control.arrive(number));
+        assert_eq!(arrivals, [Some(true), Some(true), Some(false), Some(false), Some(true), None]);
+        assert_eq!(control.expected(), 3);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut control = Control::default();
+        let large = Bytes::from(vec![0; 65_536]);
+        for _ in 0..16 {
+            control.push(large.clone()).unwrap(); // 16 · 64 KiB = 1 MiB
+        }
+        assert_eq!(control.push(message("x")), Err(CONTROL_BACKLOG));
+        let mut empty = Control::default();
+        let pushed = (0..100_000).take_while(|_| empty.push(Bytes::new()).is_ok()).count();
+        assert_eq!(pushed, CONTROL_BACKLOG / 64);
+    }
+}

@@ -1,0 +1,200 @@
+//! A session of a hub as a carrier.
+
+use super::event::{Outgoing, SessionId};
+use super::hub::Hub;
+use super::line::{Line, LineCounts, Track};
+use super::wire::{self, DATAGRAM_OVERHEAD};
+use bytes::{Bytes, BytesMut};
+use quiclab_core::scheduler::PathState;
+use quiclab_core::tunnel::{Cargo, Carrier};
+use quiclab_core::{ByteCount, Metrics, Packet, Payload, Time};
+
+/// A session of a hub as [`Carrier`]. Its `receive` is [`Hub::receive`] and its `wake` [`Hub::wake`]: both concern
+/// all sessions. Its `transmit` gives the packets of this session only, one UDP datagram each.
+pub struct HubCarrier<'a> {
+    hub: &'a mut Hub,
+    session: SessionId,
+}
+
+impl Hub {
+    /// The session as what carries datagrams; `None` if there is no such session (any more).
+    pub fn carrier(&mut self, session: SessionId) -> Option<HubCarrier<'_>> {
+        self.sessions.contains_key(&session).then_some(HubCarrier { hub: self, session })
+    }
+
+    /// Path slots of a session.
+    pub(super) fn paths(&self, id: SessionId) -> usize {
+        self.sessions.get(&id).map_or(0, |session| session.slots.len())
+    }
+
+    fn path_of(&self, id: SessionId, path: usize) -> Option<(&Line, &Track)> {
+        let slot = self.sessions.get(&id)?.slots.get(path)?;
+        let line = self.lines.get(&slot.line?).filter(|line| line.bound && !line.over)?;
+        Some((line, line.of_slot(path).filter(|track| track.established)?))
+    }
+
+    pub(super) fn path_state(&self, now: Time, id: SessionId, path: usize) -> PathState {
+        let Some((line, track)) = self.path_of(id, path) else {
+            let srtt = super::endpoint::INITIAL_RTT;
+            return PathState { usable: false, has_room: false, srtt, window: 0, in_flight: 0 };
+        };
+        PathState {
+            usable: track.liveness.is_alive() && line.largest.is_some(),
+            has_room: line.has_room(now, track),
+            srtt: line.srtt(track.id),
+            window: track.gate.window(),
+            in_flight: track.gate.in_flight(),
+        }
+    }
+
+    pub(super) fn largest_cargo(&self, id: SessionId, path: usize) -> Option<u16> {
+        let (line, _) = self.path_of(id, path)?;
+        line.largest.map(|largest| largest.saturating_sub(DATAGRAM_OVERHEAD as u16))
+    }
+
+    pub(super) fn send_cargo(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        path: usize,
+        cargo: Cargo,
+    ) -> Result<(), Cargo> {
+        let slot = self.sessions.get(&id).and_then(|session| session.slots.get(path));
+        let Some(key) = slot.and_then(|slot| slot.line) else { return Err(cargo) };
+        let Some(line) = self.lines.get_mut(&key).filter(|line| line.bound && !line.over) else {
+            return Err(cargo);
+        };
+        if line.dirty {
+            // first what QUIC has of its own, with nothing of ours inside
+            line.settle(now, &mut self.tls);
+        }
+        let Some(track) = line.of_slot(path).filter(|track| track.established && track.liveness.is_alive())
+        else {
+            return Err(cargo);
+        };
+        if !line.has_room(now, track) {
+            track.gate.set_limited(true);
+            return Err(cargo);
+        }
+        let track = track.id;
+        let data: Bytes = wire::encode_datagram(&cargo);
+        if line.largest.is_none_or(|largest| data.len() > usize::from(largest)) {
+            return Err(cargo);
+        }
+        let taken = line.admit(now, track, data);
+        self.active.insert(key);
+        if taken { Ok(()) } else { Err(cargo) }
+    }
+
+    pub(super) fn backlog(&mut self, id: SessionId, backlogged: bool) {
+        let now = self.now;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let changed = session.backlogged != backlogged;
+        session.backlogged = backlogged;
+        for key in session.lines() {
+            let Some(line) = self.lines.get(&key) else { continue };
+            for track in &line.tracks {
+                track.gate.set_limited(backlogged && !line.has_room(now, track));
+            }
+            if backlogged || changed {
+                self.schedule(now, key);
+            }
+        }
+    }
+
+    pub(super) fn transmit_of(&mut self, now: Time, id: SessionId) -> Option<(usize, Packet)> {
+        self.set_now(now);
+        // connections of the session that are bound, and those that a client is opening
+        let keys: Vec<_> = self.active.iter().copied().collect();
+        for key in keys {
+            let Some(line) = self.lines.get_mut(&key) else { continue };
+            if line.session != Some(id) {
+                continue;
+            }
+            while let Some((slot, outgoing)) = self.next_of(now, key) {
+                let (packet, rest) = split_first(outgoing);
+                if let (Some(rest), Some(line)) = (rest, self.lines.get_mut(&key)) {
+                    line.out.push_front((slot, rest));
+                }
+                if let Some(slot) = slot {
+                    return Some((slot, packet));
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn report(&self, id: SessionId, out: &mut Metrics) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        let mut counts: LineCounts = session.past;
+        for key in session.lines() {
+            if let Some(line) = self.lines.get(&key) {
+                counts += line.counts;
+            }
+        }
+        out.count("datagrams_sent", counts.sent);
+        out.count("datagrams_stuck", counts.stuck);
+        out.count("datagrams_misplaced", counts.misplaced);
+        out.count("datagrams_overrun", session.overrun);
+    }
+}
+
+/// The first UDP datagram of several, and the others.
+fn split_first(mut outgoing: Outgoing) -> (Packet, Option<Outgoing>) {
+    let headers = super::line::headers(&outgoing.packet.tuple.destination());
+    let resize = |packet: &mut Packet, payload: BytesMut| {
+        packet.size = ByteCount::from_bytes(payload.len() as u64 + headers);
+        packet.payload = Payload::Bytes(payload);
+    };
+    let Payload::Bytes(mut first) = std::mem::take(&mut outgoing.packet.payload) else {
+        return (outgoing.packet, None);
+    };
+    let size = outgoing.segment.map_or(first.len(), usize::from).min(first.len());
+    let others = first.split_off(size);
+    let mut packet = outgoing.packet.clone();
+    resize(&mut packet, first);
+    if others.is_empty() {
+        return (packet, None);
+    }
+    resize(&mut outgoing.packet, others);
+    (packet, Some(outgoing))
+}
+
+impl Carrier for HubCarrier<'_> {
+    fn paths(&self) -> usize {
+        self.hub.paths(self.session)
+    }
+    fn state(&self, now: Time, path: usize) -> PathState {
+        self.hub.path_state(now, self.session, path)
+    }
+    fn largest_datagram(&self, path: usize) -> Option<u16> {
+        self.hub.largest_cargo(self.session, path)
+    }
+    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
+        self.hub.send_cargo(now, self.session, path, cargo)
+    }
+    fn set_backlogged(&mut self, backlogged: bool) {
+        self.hub.backlog(self.session, backlogged);
+    }
+    fn receive(&mut self, now: Time, _path: usize, packet: Packet) {
+        self.hub.receive(now, packet); // the tuple says the path
+    }
+    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+        self.hub.sessions.get_mut(&self.session)?.delivered()
+    }
+    fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
+        self.hub.transmit_of(now, self.session)
+    }
+    fn wake(&mut self, now: Time) {
+        self.hub.wake(now);
+    }
+    fn next_wake(&self) -> Option<Time> {
+        self.hub.next_wake()
+    }
+    fn failure(&self) -> Option<&str> {
+        None // a client tries for ever; a server's session that is over is no carrier any more
+    }
+    fn statistics(&self, out: &mut Metrics) {
+        self.hub.report(self.session, out);
+    }
+}
