@@ -114,6 +114,7 @@ mod tests {
             pool_ipv4: Some("10.77.0.0/29".parse().unwrap()),
             pool_ipv6: Some("fd77::/64".parse().unwrap()),
             forward: false,
+            mtu: 1500,
             congestion_control: Default::default(),
             window: None,
             announce: Vec::new(),

@@ -1,9 +1,10 @@
 //! From file to settings: everything that can be wrong is found before anything is changed on the machine.
 
 use super::document::{ConfigError, Source};
-use super::{Client, Config, CongestionControl, Discipline, Path, Server, VERSION};
+use super::{Client, Config, CongestionControl, Path, Server, VERSION};
 use crate::keys;
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
+use quiclab_core::scenario::Queue;
 use quiclab_core::{ByteCount, Duration};
 use quiclab_stacks::carrier::SecretKey;
 use std::collections::BTreeSet;
@@ -17,6 +18,9 @@ const SMALLEST_MTU: u16 = 576;
 const LARGEST_MTU: u16 = 9000;
 /// Name of a network device: IFNAMSIZ less the final zero.
 const LONGEST_INTERFACE: usize = 15;
+/// Memory that a queue may take, so that no client can take more.
+const MOST_MEMORY: u64 = 1 << 30;
+const MOST_PACKETS: u64 = 1_000_000;
 
 /// A configuration without errors, with its key.
 pub struct Settings {
@@ -120,19 +124,36 @@ impl Check<'_> {
     }
 
     fn discipline(&self) -> Result<(), ConfigError> {
-        match self.config.discipline {
-            Discipline::FqCodel { queues, target, interval, limit_packets, memory_limit, .. } => {
-                if !(1..=65_536).contains(&queues) {
-                    return self.fail("discipline.queues", "out of range", "1 to 65536");
+        let queue = &self.config.discipline;
+        if let Some(field) = queue.zero() {
+            return self.fail(&format!("discipline.{field}"), "nothing would pass", "more than 0");
+        }
+        match queue {
+            Queue::FqCodel { flows, packets, memory, target, interval, .. } => {
+                if *flows > 65_536 {
+                    return self.fail("discipline.flows", "out of range", "1 to 65536");
                 }
-                self.time("discipline.interval", interval, Duration::from_millis(1), Duration::from_secs(10))?;
-                self.time("discipline.target", target, Duration::from_micros(1), interval)?;
-                if !(1..=1_000_000).contains(&limit_packets) {
-                    return self.fail("discipline.limit_packets", "out of range", "1 to 1000000");
+                if *packets > MOST_PACKETS {
+                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
                 }
-                self.size("discipline.memory_limit", memory_limit, 64 << 10, 1 << 30)
+                self.time("discipline.target", *target, Duration::ZERO, *interval)?;
+                self.size("discipline.memory", *memory, 10_000, MOST_MEMORY)
             }
-            Discipline::Fifo { limit } => self.size("discipline.limit", limit, 10_000, 1 << 30),
+            Queue::Codel { packets, target, interval, .. } => {
+                if *packets > MOST_PACKETS {
+                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
+                }
+                self.time("discipline.target", *target, Duration::ZERO, *interval)
+            }
+            Queue::HeadDrop { packets, bytes } | Queue::DropTail { packets, bytes, .. } => {
+                if packets.is_none() && bytes.is_none() {
+                    return self.fail("discipline", "it has no limit", "`packets`, `bytes` or both");
+                }
+                if packets.is_some_and(|packets| packets > MOST_PACKETS) {
+                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
+                }
+                bytes.map_or(Ok(()), |bytes| self.size("discipline.bytes", bytes, 10_000, MOST_MEMORY))
+            }
         }
     }
 
@@ -140,6 +161,7 @@ impl Check<'_> {
         if server.listen.is_empty() {
             return self.fail("server.listen", "empty", "at least one address with port");
         }
+        self.outer_mtu("server.mtu", server.mtu)?;
         self.congestion("server", server.congestion_control, server.window)?;
         for (index, address) in server.listen.iter().enumerate() {
             let path = format!("server.listen.{index}");
@@ -254,14 +276,20 @@ impl Check<'_> {
         if path.local.is_some_and(|local| local.is_ipv4() != path.server.is_ipv4()) {
             return self.fail(&field("local"), "another family than the server's address", "an address of the same family");
         }
-        if !(1280..=LARGEST_MTU).contains(&path.mtu) {
-            return self.fail(&field("mtu"), "out of range", format!("1280 to {LARGEST_MTU} (RFC 9000 section 14)"));
-        }
-        if path.mtu < self.config.mtu + OVERHEAD {
-            let allowed = format!("at least {}, the tunnel's mtu and {OVERHEAD} bytes of headers; or a smaller `mtu`", self.config.mtu + OVERHEAD);
-            return self.fail(&field("mtu"), "a packet of the tunnel does not fit", allowed);
-        }
+        self.outer_mtu(&field("mtu"), path.mtu)?;
         self.congestion(&field("").trim_end_matches('.').to_owned(), path.congestion_control, path.window)
+    }
+
+    fn outer_mtu(&self, path: &str, mtu: u16) -> Result<(), ConfigError> {
+        if !(1280..=LARGEST_MTU).contains(&mtu) {
+            return self.fail(path, "out of range", format!("1280 to {LARGEST_MTU} (RFC 9000 section 14)"));
+        }
+        let least = self.config.mtu + OVERHEAD;
+        if mtu < least {
+            let allowed = format!("at least {least}, the tunnel's mtu and {OVERHEAD} bytes of headers; or a smaller `mtu`");
+            return self.fail(path, "a packet of the tunnel does not fit", allowed);
+        }
+        Ok(())
     }
 
     fn congestion(&self, path: &str, control: CongestionControl, window: Option<ByteCount>) -> Result<(), ConfigError> {

@@ -12,6 +12,7 @@ pub(crate) use load::last;
 pub use load::{Settings, load, parse};
 
 use quiclab_core::ip::IpPrefix;
+use quiclab_core::scenario::{CarrierKind, PathSchedulerKind, Queue};
 use quiclab_core::{ByteCount, Duration};
 use quiclab_stacks::carrier::PublicKey;
 use serde::{Deserialize, Serialize};
@@ -37,13 +38,13 @@ pub struct Config {
     pub mtu: u16,
     /// How paths are made into one session.
     #[serde(default)]
-    pub carrier: Carrier,
+    pub carrier: CarrierKind,
     /// Queue in front of the paths.
-    #[serde(default)]
-    pub discipline: Discipline,
+    #[serde(default = "default_discipline")]
+    pub discipline: Queue,
     /// Which path a packet takes.
-    #[serde(default)]
-    pub scheduler: Scheduler,
+    #[serde(default = "default_scheduler")]
+    pub scheduler: PathSchedulerKind,
     /// Longest wait of a packet for earlier ones from another path; without it packets leave as they come.
     pub resequencing: Option<Duration>,
     /// A session without any packet for so long is over.
@@ -79,6 +80,9 @@ pub struct Server {
     /// Packets between the device and other interfaces are forwarded (sysctl, restored at the end).
     #[serde(default)]
     pub forward: bool,
+    /// Largest IP packet that the network outside carries.
+    #[serde(default = "default_path_mtu")]
+    pub mtu: u16,
     /// Congestion control towards the clients.
     #[serde(default)]
     pub congestion_control: CongestionControl,
@@ -166,74 +170,6 @@ pub enum CongestionControl {
     Fixed,
 }
 
-/// How paths become one session.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Carrier {
-    /// One QUIC connection per path.
-    #[default]
-    Connections,
-    /// One connection of IETF Multipath QUIC.
-    Multipath,
-}
-
-/// Queue in front of the paths.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Discipline {
-    /// RFC 8290.
-    FqCodel {
-        /// Queues.
-        #[serde(default = "default_queues")]
-        queues: u32,
-        /// Sojourn that is accepted.
-        #[serde(default = "default_target")]
-        target: Duration,
-        /// Time in which it must be reached.
-        #[serde(default = "default_interval")]
-        interval: Duration,
-        /// Packets in all queues.
-        #[serde(default = "default_limit")]
-        limit_packets: u32,
-        /// Bytes in all queues.
-        #[serde(default = "default_memory")]
-        memory_limit: ByteCount,
-        /// Packets are marked rather than dropped where they allow it.
-        #[serde(default = "default_true")]
-        ecn: bool,
-    },
-    /// First in, first out.
-    Fifo {
-        /// Bytes in the queue.
-        #[serde(default = "default_fifo")]
-        limit: ByteCount,
-    },
-}
-
-impl Default for Discipline {
-    fn default() -> Self {
-        Self::FqCodel {
-            queues: default_queues(),
-            target: default_target(),
-            interval: default_interval(),
-            limit_packets: default_limit(),
-            memory_limit: default_memory(),
-            ecn: true,
-        }
-    }
-}
-
-/// Which path a packet takes.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Scheduler {
-    /// The path with the lowest RTT that has room.
-    #[default]
-    LowestRtt,
-    /// One after the other.
-    RoundRobin,
-}
-
 fn default_interface() -> String {
     "qlt0".to_owned()
 }
@@ -244,29 +180,19 @@ fn default_path_mtu() -> u16 {
     1500
 }
 fn default_idle_timeout() -> Duration {
-    Duration::from_secs(10)
+    Duration::from_secs(30)
 }
 fn default_keep_alive() -> Duration {
     Duration::from_secs(1)
 }
-fn default_queues() -> u32 {
-    1024
+fn default_discipline() -> Queue {
+    #[derive(Deserialize)]
+    struct Only {
+        queue: Queue,
+    }
+    let only: Only = toml::from_str("queue = { kind = \"fq_codel\" }").expect("FQ-CoDel has defaults for everything");
+    only.queue
 }
-fn default_target() -> Duration {
-    Duration::from_millis(5)
-}
-fn default_interval() -> Duration {
-    Duration::from_millis(100)
-}
-fn default_limit() -> u32 {
-    10_240
-}
-fn default_memory() -> ByteCount {
-    ByteCount::from_bytes(32 << 20)
-}
-fn default_fifo() -> ByteCount {
-    ByteCount::from_bytes(1 << 20)
-}
-fn default_true() -> bool {
-    true
+fn default_scheduler() -> PathSchedulerKind {
+    PathSchedulerKind::LowestRtt { penalise_above: None }
 }

@@ -54,15 +54,15 @@ fn complaint(text: &str, from: &str, to: &str) -> String {
 fn both_ends_are_read_with_defaults() {
     let server = parse(&server(), "t.toml").unwrap();
     assert_eq!((server.mtu, server.interface.as_str()), (1400, "qlt0"));
-    assert_eq!(server.carrier, Carrier::Connections);
-    assert_eq!(server.discipline, Discipline::default());
+    assert_eq!(server.carrier, CarrierKind::Connections);
+    assert!(matches!(server.discipline, Queue::FqCodel { flows: 1024, ecn: true, .. }));
     let client = parse(&client(), "t.toml").unwrap().client.unwrap();
     assert_eq!(client.paths[0].congestion_control, CongestionControl::Cubic);
     assert_eq!(client.paths[1].window, Some(ByteCount::from_bytes(65_536)));
     let part = r#"version = 1
 discipline = { kind = "fq_codel", target = "7 ms" }"#;
     let with = self::server().replacen("version = 1", part, 1);
-    let Discipline::FqCodel { target, interval, .. } = parse(&with, "t.toml").unwrap().discipline else {
+    let Queue::FqCodel { target, interval, .. } = parse(&with, "t.toml").unwrap().discipline else {
         panic!("it is FQ-CoDel")
     };
     assert_eq!((target, interval), (Duration::from_millis(7), Duration::from_millis(100)));
@@ -91,6 +91,9 @@ fn errors_name_line_field_value_and_what_is_allowed() {
         (&client, "congestion_control = \"fixed\"", "", "only `fixed` has a window"),
         (&client, "\"64 KiB\"", "64", "t.toml:15: client.paths.1.window = 64: invalid type"),
         (&client, "wwan0", "eth0", "t.toml:10: client.paths.1: the same way as an earlier path"),
+        (&server, "version = 1", "discipline = { kind = \"fq_codel\", flows = 0 }\nversion = 1", "t.toml:1: discipline.flows: nothing would pass, allowed is more than 0"),
+        (&server, "version = 1", "discipline = { kind = \"fq_codell\" }\nversion = 1", "t.toml:1: discipline"),
+        (&server, "version = 1", "scheduler = \"fastest\"\nversion = 1", "t.toml:1: scheduler"),
         (&client, "wwan0", "qlt0", "it is the tunnel itself"),
         (&client, "\"::/0\"", "\"10.77.0.0/24\"", "t.toml:5: client.routes.1: 10.77.0.0/24 is listed twice, allowed is each range once"),
         (&client, "[client]", "[server]\nlisten = [\"0.0.0.0:1\"]\n[client]", "there is `server`, too"),

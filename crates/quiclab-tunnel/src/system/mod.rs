@@ -8,7 +8,7 @@ mod journal;
 mod netlink;
 mod watch;
 
-pub use journal::{Journal, JournalError};
+pub use journal::{Journal, JournalError, recover};
 pub use netlink::{Interface, Netlink};
 pub use watch::Watch;
 
