@@ -249,8 +249,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_anything_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            parse_control(&bytes);
-            parse_http(&bytes);
+            let _ = parse_control(&bytes);
+            let _ = parse_http(&bytes);
         }
     }
 }

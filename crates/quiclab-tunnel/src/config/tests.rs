@@ -91,7 +91,7 @@ fn errors_name_line_field_value_and_what_is_allowed() {
         (&client, "congestion_control = \"fixed\"", "", "only `fixed` has a window"),
         (&client, "\"64 KiB\"", "64", "t.toml:15: client.paths.1.window = 64: invalid type"),
         (&client, "wwan0", "eth0", "t.toml:10: client.paths.1: the same way as an earlier path"),
-        (&server, "version = 1", "discipline = { kind = \"fq_codel\", flows = 0 }\nversion = 1", "t.toml:1: discipline.flows: nothing would pass, allowed is more than 0"),
+        (&server, "version = 1", "discipline = { kind = \"fq_codel\", flows = 0 }\nversion = 1", "t.toml:1: discipline.flows = 0: nothing would pass, allowed is more than 0"),
         (&server, "version = 1", "discipline = { kind = \"fq_codell\" }\nversion = 1", "t.toml:1: discipline"),
         (&server, "version = 1", "scheduler = \"fastest\"\nversion = 1", "t.toml:1: scheduler"),
         (&client, "wwan0", "qlt0", "it is the tunnel itself"),
