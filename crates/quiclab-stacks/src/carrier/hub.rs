@@ -215,6 +215,7 @@ impl Hub {
                     line.flush(now);
                     line.call(&mut self.tls, |connection| connection.handle_event(event));
                     line.dirty = true;
+                    line.hear(now, local, remote);
                     self.fetch(key, local, remote);
                     self.service(now, key);
                 }

@@ -17,11 +17,11 @@ use crate::options::std_duration;
 use crate::seeded;
 use crate::time::Clock;
 use bytes::{Bytes, BytesMut};
-use noq_proto::{Connection, EcnCodepoint, PathId, StreamId, Transmit};
+use noq_proto::{Connection, EcnCodepoint, PathId, PathStatus, StreamId, Transmit};
 use quiclab_core::{
     ByteCount, Direction, Duration, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol, RandomStream, Time,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
@@ -44,6 +44,8 @@ pub(crate) struct Track {
     /// It may carry data.
     pub(crate) established: bool,
     pub(crate) opened: Time,
+    /// When a packet arrived on it last.
+    pub(crate) heard: Time,
 }
 
 /// How often something happened on a line.
@@ -80,6 +82,8 @@ pub(crate) struct Line {
     pub(crate) over: bool,
     /// Numbers of paths that the peer has told (servers): identifier of QUIC, number.
     pub(crate) names: BTreeMap<u32, usize>,
+    /// Paths that have proved to reach the peer (servers).
+    pub(crate) validated: BTreeSet<PathId>,
     /// Largest UDP payload that the peer asked for, if it did.
     pub(crate) payload_limit: Option<u16>,
     /// Bytes of a datagram that leaves now; `None` while datagrams cannot.
@@ -108,6 +112,8 @@ pub(crate) struct Line {
 }
 
 const UDP_HEADER: u64 = 8;
+/// A path of several that is silent for that long, while another is not, is asked.
+const SILENCE: Duration = Duration::from_millis(150);
 
 /// Bytes of IP and UDP headers towards `remote` (RFC 768, RFC 791, RFC 8200).
 pub(crate) const fn headers(remote: &SocketAddr) -> u64 {
@@ -141,6 +147,7 @@ impl Line {
             greeted: false,
             over: false,
             names: BTreeMap::new(),
+            validated: BTreeSet::new(),
             payload_limit: None,
             largest: None,
             out: VecDeque::new(),
@@ -173,7 +180,17 @@ impl Line {
         let gate = gate::of_path(&self.connection, id)?;
         let (local, remote) = addresses;
         let liveness = Liveness::new(now, keep_alive);
-        self.tracks.push(Track { id, slot, gate, liveness, local, remote, established: false, opened: now });
+        self.tracks.push(Track {
+            id,
+            slot,
+            gate,
+            liveness,
+            local,
+            remote,
+            established: false,
+            opened: now,
+            heard: now,
+        });
         self.tracks.last_mut()
     }
 
@@ -191,6 +208,56 @@ impl Line {
             track.remote == remote && (track.local.ip() == local.ip() || track.local.ip().is_unspecified())
         };
         self.tracks.iter().find(same).or_else(|| self.tracks.first())
+    }
+
+    /// Something has arrived between these addresses.
+    pub(crate) fn hear(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
+        let Some(id) = self.between(local, remote).map(|track| track.id) else { return };
+        if let Some(track) = self.of_id(id) {
+            track.heard = now;
+        }
+    }
+
+    /// Paths that are silent while others are not are asked, and doubted if they do not answer. A sender cannot
+    /// tell which of its paths is dead when all are acknowledged on a dead one: the receiver must notice.
+    pub(crate) fn compare(&mut self, now: Time) -> Vec<usize> {
+        let mut doubted = Vec::new();
+        for index in 0..self.tracks.len() {
+            let others = self.tracks.iter().enumerate().filter(|(other, _)| *other != index);
+            let Some(newest) = others.map(|(_, track)| track.heard).max() else { continue };
+            let srtt = self.srtt(self.tracks[index].id);
+            let track = &mut self.tracks[index];
+            let answered = track.heard.max(track.gate.answered().unwrap_or_default());
+            if !track.established || !track.liveness.is_alive() || newest < answered + SILENCE {
+                continue;
+            }
+            if track.liveness.asked_since(answered) {
+                if track.liveness.asked_for(now) >= SILENCE + srtt {
+                    track.liveness.doubt(now);
+                    doubted.extend(track.slot);
+                }
+            } else {
+                track.liveness.ask(now);
+                let _ = self.connection.ping_path(track.id); // it exists
+                self.dirty = true;
+            }
+        }
+        doubted
+    }
+
+    /// Only paths that answer are used for what QUIC may send on any; without one, that which was heard last.
+    pub(crate) fn set_statuses(&mut self) {
+        let last = self.tracks.iter().filter(|track| track.established).max_by_key(|track| track.heard);
+        let last = last.map(|track| track.id);
+        let any = self.tracks.iter().any(|track| track.established && track.liveness.is_alive());
+        for track in self.tracks.iter().filter(|track| track.established) {
+            let available = if any { track.liveness.is_alive() } else { Some(track.id) == last };
+            let status = if available { PathStatus::Available } else { PathStatus::Backup };
+            if self.connection.path_status(track.id).is_ok_and(|before| before != status) {
+                let _ = self.connection.set_path_status(track.id, status); // it exists
+                self.dirty = true;
+            }
+        }
     }
 
     /// Smoothed RTT of a path; the assumed one before there is a sample.

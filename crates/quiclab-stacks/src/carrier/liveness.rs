@@ -51,6 +51,21 @@ impl Liveness {
         }
     }
 
+    /// It was asked after `time`.
+    pub(crate) fn asked_since(&self, time: Time) -> bool {
+        self.asked > time
+    }
+
+    /// How long ago it was asked.
+    pub(crate) fn asked_for(&self, now: Time) -> Duration {
+        now.since(self.asked)
+    }
+
+    /// It is asked now.
+    pub(crate) fn ask(&mut self, now: Time) {
+        self.asked = now;
+    }
+
     fn patience(srtt: Duration) -> Duration {
         let pto = srtt * 3 + MAX_ACK_DELAY;
         SHORTEST_SILENCE.max(pto * 3)

@@ -91,6 +91,7 @@ impl Hub {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let Some(id) = line.session else { return };
         if self.maker.config.role == Role::Server {
+            line.validated.insert(path);
             return self.path_named(now, key, path);
         }
         let Some(slot) = line.of_id(path).filter(|track| !track.established).and_then(|track| track.slot)
@@ -109,7 +110,9 @@ impl Hub {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let name: u32 = path.to_string().parse().expect("a path identifier is a number");
         let (Some(id), Some(&slot)) = (line.session, line.names.get(&name)) else { return };
-        let Ok(tuple) = line.connection.network_path(path) else { return };
+        // before the peer's address is validated, nothing of ours would leave on it
+        let validated = line.validated.contains(&path);
+        let Some(tuple) = line.connection.network_path(path).ok().filter(|_| validated) else { return };
         if line.of_id(path).is_some_and(|track| track.established) {
             return;
         }
@@ -130,6 +133,7 @@ impl Hub {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let slot = line.of_id(path).and_then(|track| track.slot);
         line.tracks.retain(|track| track.id != path);
+        line.validated.remove(&path);
         let (Some(id), Some(slot)) = (line.session, slot) else { return };
         if let Ok(found) = self.slot_mut(id, slot) {
             found.back_off(now);

@@ -136,7 +136,7 @@ impl Hub {
                 if let Some(track) = line.of_id(id).filter(|_| status == PathStatus::Backup) {
                     track.liveness.doubt(now);
                     let slot = track.slot;
-                    let _ = line.connection.set_path_status(id, PathStatus::Backup);
+                    line.set_statuses();
                     if let (Some(session), Some(slot)) = (line.session, slot) {
                         self.set_up(session, slot, false);
                     }
@@ -530,6 +530,9 @@ impl Hub {
         let Some(line) = self.lines.get_mut(&key).filter(|line| line.bound && !line.over) else { return };
         let Some(id) = line.session else { return };
         let mut changes = Vec::new();
+        if multipath {
+            changes.extend(line.compare(now).into_iter().map(|slot| (slot, false)));
+        }
         for index in 0..line.tracks.len() {
             let path = line.tracks[index].id;
             let srtt = line.srtt(path);
@@ -559,12 +562,10 @@ impl Hub {
             let track = &line.tracks[index];
             if let (Some(alive), Some(slot)) = (verdict.changed, track.slot) {
                 changes.push((slot, alive));
-                if multipath {
-                    let status = if alive { PathStatus::Available } else { PathStatus::Backup };
-                    let _ = line.connection.set_path_status(path, status); // it exists
-                    line.dirty = true;
-                }
             }
+        }
+        if multipath && !changes.is_empty() {
+            line.set_statuses();
         }
         for (slot, alive) in &changes {
             self.set_up(id, *slot, *alive);

@@ -1,1 +1,85 @@
+use super::*;
+use crate::carrier::config::PathControl;
+use crate::carrier::control::{Group, controller};
+use quiclab_core::{ByteCount, RandomStream};
 
+fn gate(control: PathControl) -> Gate {
+    let lab = controller(control, 1000, RandomStream::new(1, "gate"), &Group::default(), 0);
+    Gate::new(Time::ZERO, lab, 1000, Duration::from_millis(100))
+}
+
+fn fixed(window: u64) -> Gate {
+    gate(PathControl::Static(ByteCount::from_bytes(window)))
+}
+
+fn instant(millis: u64) -> Instant {
+    Clock::new().instant(Time::ZERO + Duration::from_millis(millis))
+}
+
+#[test]
+fn the_window_is_gated_and_metrics_are_not() {
+    let gate = fixed(5000);
+    for (mode, window) in [(Mode::Open, 5000), (Mode::Closed, 0), (Mode::Granted, u64::MAX)] {
+        gate.set(mode);
+        assert_eq!(Controller::window(&gate), window);
+        assert_eq!(Controller::metrics(&gate).congestion_window, u64::MAX, "noq's pacer stays off");
+        assert_eq!(Controller::metrics(&gate).pacing_rate, None);
+        assert_eq!((gate.window(), Controller::initial_window(&gate)), (5000, 5000));
+    }
+}
+
+#[test]
+fn bytes_in_flight_are_mirrored_and_set_right() {
+    let mut gate = fixed(5000);
+    for number in 0..4 {
+        assert!(gate.has_room(Time::ZERO, 0));
+        gate.on_packet_sent(instant(0), 1000, number);
+    }
+    // 4000 in flight: one more fits, two do not
+    assert_eq!((gate.has_room(Time::ZERO, 0), gate.has_room(Time::ZERO, 1)), (true, false));
+    gate.on_packet_sent(instant(0), 1000, 4);
+    assert_eq!((gate.in_flight(), gate.room(Time::ZERO, 0)), (5000, None));
+    gate.on_packet_lost(1000, 0, instant(10));
+    assert_eq!(gate.in_flight(), 4000);
+    gate.on_end_acks(instant(20), 2500, true, Some(1));
+    assert_eq!(gate.in_flight(), 2500);
+}
+
+#[test]
+fn unanswered_since_the_first_packet_after_the_last_answer() {
+    let mut gate = fixed(5000);
+    let time = |millis| Some(Time::ZERO + Duration::from_millis(millis));
+    assert_eq!(gate.waiting_since(), None);
+    gate.on_packet_sent(instant(3), 1000, 0);
+    gate.on_packet_sent(instant(5), 1000, 1);
+    assert_eq!(gate.waiting_since(), time(3));
+    gate.on_end_acks(instant(8), 1000, true, Some(0));
+    assert_eq!((gate.waiting_since(), gate.answered()), (time(8), time(8)));
+    gate.on_packet_lost(1000, 1, instant(30));
+    assert_eq!(gate.waiting_since(), time(8), "lost is not answered");
+    gate.on_end_acks(instant(40), 0, true, Some(2));
+    assert_eq!(gate.waiting_since(), None);
+}
+
+#[test]
+fn the_pacer_lets_a_datagram_leave_when_it_is_due() {
+    // 10 000 bytes per 100 ms, and a quarter more: 125 000 bytes/s; 10 ms of it are 1250 bytes
+    let mut gate = fixed(10_000);
+    assert!(gate.has_room(Time::ZERO, 0));
+    gate.on_packet_sent(instant(0), 1000, 0);
+    // 250 left, 750 missing: 6 ms
+    assert_eq!(gate.room(Time::ZERO, 0), Some(Time::ZERO + Duration::from_millis(6)));
+    assert!(!gate.has_room(Time::ZERO + Duration::from_micros(5999), 0));
+    assert!(gate.has_room(Time::ZERO + Duration::from_millis(6), 0));
+}
+
+#[test]
+fn clones_share_everything() {
+    let gate = fixed(5000);
+    let mut clone = gate.clone_box();
+    clone.on_packet_sent(instant(0), 700, 0);
+    gate.set(Mode::Closed);
+    assert_eq!((gate.in_flight(), clone.window()), (700, 0));
+    let found = clone.into_any().downcast::<Gate>().unwrap();
+    assert_eq!(found.in_flight(), 700);
+}

@@ -1,0 +1,70 @@
+//! Control messages: complete and in order, whatever happens to the paths.
+
+use crate::KINDS;
+use crate::network::*;
+use crate::throughput::window;
+use bytes::Bytes;
+use quiclab_stacks::carrier::{HubError, HubEvent};
+
+fn messages(end: &End) -> Vec<Bytes> {
+    let message = |event: &HubEvent| match event {
+        HubEvent::Control { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    end.events.iter().filter_map(|(_, event)| message(event)).collect()
+}
+
+#[test]
+fn messages_survive_a_path_that_dies() {
+    for kind in KINDS {
+        for path in [0, 1] {
+            let link = Link { loss: 0.03, ..Link::mbps(20, 10, 50) };
+            let mut network = Setup::new(kind, window(62_500), &[link, link]).network();
+            network.establish();
+            let mut sent = Vec::new();
+            for number in 0..60_u32 {
+                if number == 30 {
+                    network.switch(path, false);
+                }
+                let length = [0, 10, 3000, 20_000][number as usize % 4];
+                let message = Bytes::from(vec![number as u8; length]);
+                for who in [CLIENT, SERVER] {
+                    let end = &mut network.ends[who];
+                    if end.hub.send_control(end.session.unwrap(), message.clone()).is_ok() {
+                        if who == CLIENT {
+                            sent.push(message.clone());
+                        }
+                    } else {
+                        panic!("message {number} is refused");
+                    }
+                    network.pump(who);
+                }
+                network.run_until(network.now + ms(50));
+            }
+            network.run_until(network.now + ms(3000));
+            for who in [CLIENT, SERVER] {
+                let arrived = messages(&network.ends[who]);
+                assert_eq!(arrived.len(), 60, "{kind:?}, path {path}, at {who}");
+                assert!(arrived == sent, "{kind:?}, path {path}, at {who}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_too_much_is_refused() {
+    let mut network = Setup::new(KINDS[0], window(62_500), &[Link::mbps(20, 10, 50)]).network();
+    let session = network.ends[CLIENT].session.unwrap();
+    let hub = &mut network.ends[CLIENT].hub;
+    assert_eq!(hub.send_control(session, Bytes::new()), Err(HubError::NotOpen(session)));
+    network.establish();
+    let hub = &mut network.ends[CLIENT].hub;
+    let long = Bytes::from(vec![0; 65_537]);
+    assert_eq!(hub.send_control(session, long.clone()), Err(HubError::TooLong { length: 65_537 }));
+    let taken = (0..100).take_while(|_| hub.send_control(session, long.slice(1..)).is_ok()).count();
+    assert_eq!(taken, 16, "1 MiB");
+    network.pump(CLIENT);
+    network.run_until(network.now + ms(5000));
+    assert_eq!(messages(&network.ends[SERVER]).len(), 16);
+    assert!(network.ends[CLIENT].hub.send_control(session, Bytes::new()).is_ok());
+}

@@ -1,0 +1,218 @@
+//! Paths that fail and come back, servers that are restarted, clients that move.
+
+use crate::KINDS;
+use crate::network::*;
+use crate::throughput::window;
+use quiclab_core::{Role, Time};
+use quiclab_stacks::carrier::{CarrierKind, CloseReason, Hub, HubConfig, HubEvent, PathControl, Randomness};
+
+fn two(kind: CarrierKind, control: PathControl) -> Network {
+    let link = Link::mbps(20, 10, 50);
+    let mut network = Setup::new(kind, control, &[link, link]).network();
+    network.establish();
+    network
+}
+
+/// First time after `from` by which `who` gets at least `wanted` Mbit/s on `path`, over 200 ms.
+fn when(network: &Network, who: usize, path: usize, from: Time, wanted: f64) -> Option<Time> {
+    (2..500).map(|step| from + ms(100) * step).filter(|time| *time <= network.now).find(|time| {
+        let start = Time::from_nanos(time.as_nanos() - ms(200).as_nanos());
+        network.goodput(who, start, *time)[path] >= wanted
+    })
+}
+
+#[test]
+fn a_path_is_cut_and_comes_back() {
+    for kind in KINDS {
+        for path in [0, 1] {
+            for who in [SERVER, CLIENT] {
+                let mut network = two(kind, window(62_500));
+                network.ends[who].backlog = u64::MAX;
+                network.pump(who);
+                network.run_until(at(3000));
+                network.switch(path, false);
+                network.run_until(at(8000));
+                network.switch(path, true);
+                network.run_until(at(12_000));
+                network.assert_exact();
+                // the other path goes on: not a second below nine tenths; with one connection, from the next
+                // second on, as what acknowledges it must leave the dead path first
+                let first = if kind == CarrierKind::PerPath { 3 } else { 4 };
+                for second in first..12 {
+                    let rate =
+                        network.goodput(1 - who, at(second * 1000), at(second * 1000 + 1000))[1 - path];
+                    assert!(
+                        rate > 17.0,
+                        "{kind:?}, path {path} cut, sender {who}: {rate} in second {second}"
+                    );
+                }
+                let back = when(&network, 1 - who, path, at(8000), 17.0).expect("it never comes back");
+                println!(
+                    "{kind:?}, path {path}, sender {who}: back after {} ms",
+                    back.since(at(8000)).as_ms_f64()
+                );
+                assert!(back <= at(9000), "{kind:?}, path {path}, sender {who}: {back}");
+                // nothing of the other path is lost
+                let end = &network.ends[1 - who];
+                let arrived = end.arrived.iter().filter(|(_, on, _)| *on != path).count();
+                let left = network.ends[who].left.iter().filter(|on| **on != path).count();
+                assert!(left - arrived < 60, "{left} left, {arrived} arrived"); // a window is under way
+            }
+        }
+    }
+}
+
+#[test]
+fn both_paths_are_cut_for_ten_seconds() {
+    for kind in KINDS {
+        for control in [window(62_500), PathControl::Cubic] {
+            let mut network = two(kind, control);
+            network.ends[SERVER].backlog = u64::MAX;
+            network.pump(SERVER);
+            network.run_until(at(2000));
+            [0, 1].map(|path| network.switch(path, false));
+            network.run_until(at(12_000));
+            [0, 1].map(|path| network.switch(path, true));
+            network.run_until(at(18_000));
+            network.assert_exact();
+            for path in [0, 1] {
+                let back = when(&network, CLIENT, path, at(12_000), 10.0).expect("it never comes back");
+                let after = back.since(at(12_000)).as_ms_f64();
+                println!("{kind:?} {control:?}, path {path}: back after {after} ms");
+                assert!(back <= at(14_000), "{kind:?} {control:?}: {back}");
+            }
+            let closed = |event: &HubEvent| matches!(event, HubEvent::SessionClosed { .. });
+            assert!(!network.ends[SERVER].events.iter().any(|(_, event)| closed(event)), "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn after_the_idle_timeout_the_session_ends_and_another_begins() {
+    for kind in KINDS {
+        let mut network = two(kind, window(62_500));
+        [0, 1].map(|path| network.switch(path, false));
+        network.run_until(at(40_000));
+        for end in &network.ends {
+            let reason = end.events.iter().find_map(|(_, event)| match event {
+                HubEvent::SessionClosed { reason, .. } => Some(reason.clone()),
+                _ => None,
+            });
+            assert_eq!(reason, Some(CloseReason::Idle), "{kind:?}");
+        }
+        [0, 1].map(|path| network.switch(path, true));
+        network.ends.iter_mut().for_each(|end| end.events.clear());
+        network.establish();
+        let opened = network.now.since(at(40_000)).as_ms_f64();
+        println!("{kind:?}: open again after {opened} ms");
+        // attempts begin at most 5 s apart, and end after 3 s
+        assert!(opened < 8200.0, "{kind:?}: {opened} ms");
+    }
+}
+
+#[test]
+fn a_restarted_server_is_found_again() {
+    for kind in KINDS {
+        for loaded in [false, true] {
+            let mut network = two(kind, window(62_500));
+            if loaded {
+                network.ends[CLIENT].backlog = u64::MAX;
+                network.pump(CLIENT);
+            }
+            network.run_until(at(3000));
+            let peers = vec![key(1).public()];
+            let config = HubConfig {
+                kind,
+                paths: vec![quiclab_stacks::carrier::PathConfig { control: window(62_500), mtu: 1500 }],
+                ..HubConfig::new(Role::Server, key(2), peers, Randomness::Seeded(99))
+            };
+            network.ends[SERVER].hub = Hub::new(config).unwrap();
+            network.ends.iter_mut().for_each(|end| end.events.clear());
+            network.ends[SERVER].session = None;
+            network.run_until(at(7000));
+            let events = &network.ends[CLIENT].events;
+            let find = |wanted: fn(&HubEvent) -> bool| {
+                events.iter().find(|(_, event)| wanted(event)).map(|(time, _)| *time)
+            };
+            let closed =
+                find(|event| matches!(event, HubEvent::SessionClosed { reason: CloseReason::Reset, .. }));
+            let opened =
+                find(|event| matches!(event, HubEvent::SessionOpened { .. })).expect("it never opens");
+            println!("{kind:?}, loaded {loaded}: closed {closed:?}, open {opened}");
+            assert!(closed.is_some(), "{kind:?}: {events:?}");
+            // loaded: at once; idle: with the next sign of life, a second apart
+            assert!(opened <= at(if loaded { 4000 } else { 5000 }), "{kind:?}: {opened}");
+            if loaded {
+                assert!(network.ends[SERVER].arrived.iter().any(|(time, ..)| *time > at(6000)));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_whose_address_changes_keeps_its_session() {
+    for kind in KINDS {
+        let mut network = two(kind, window(62_500));
+        network.ends.iter_mut().for_each(|end| end.backlog = u64::MAX);
+        [CLIENT, SERVER].map(|who| network.pump(who));
+        network.run_until(at(3000));
+        let session = network.ends[SERVER].session;
+        // another address and port in the middle of the network: NAT
+        let new = "192.0.2.7:50000".parse().unwrap();
+        network.translation.insert(client_address(1), new);
+        network.run_until(at(6000));
+        assert_eq!(network.ends[SERVER].session, session, "{kind:?}");
+        let addresses = network.ends[SERVER].hub.addresses(session.unwrap(), 1).unwrap();
+        assert_eq!(addresses, (server_address(1), new), "{kind:?}");
+        for who in [CLIENT, SERVER] {
+            let rates = network.goodput(who, at(4500), at(6000));
+            println!("{kind:?}, to {who}: {rates:.2?}");
+            assert!(rates.iter().all(|rate| *rate > 15.0), "{kind:?}, to {who}: {rates:?}");
+        }
+        for who in [CLIENT, SERVER] {
+            assert_eq!(network.statistic(who, "datagrams_misplaced"), 0.0);
+        }
+    }
+}
+
+#[test]
+fn paths_are_added_moved_and_removed() {
+    for kind in KINDS {
+        let link = Link::mbps(20, 10, 50);
+        let mut network = Setup::new(kind, window(62_500), &[link]).network();
+        network.establish();
+        network.links.push([link, link]);
+        let session = network.ends[CLIENT].session.unwrap();
+        let now = network.now;
+        let added = network.ends[CLIENT].hub.add_path(now, session, client_address(1), server_address(1));
+        assert_eq!(added, Ok(1));
+        network.pump(CLIENT);
+        network.ends[SERVER].backlog = u64::MAX;
+        network.run_until(at(3000));
+        let rates = network.goodput(CLIENT, at(1500), at(3000));
+        assert!(
+            rates.iter().all(|rate| *rate > 18.0),
+            "{kind:?}: {rates:?}, {:?}",
+            network.ends[SERVER].events
+        );
+        // the client moves to another address of its own
+        let moved = "10.3.1.77:4433".parse().unwrap();
+        network.ends[CLIENT].hub.rebind_path(at(3000), session, 1, moved).unwrap();
+        network.pump(CLIENT);
+        network.run_until(at(6000));
+        let rates = network.goodput(CLIENT, at(4500), at(6000));
+        assert!(rates.iter().all(|rate| *rate > 18.0), "{kind:?}: {rates:?}");
+        network.ends[CLIENT].hub.remove_path(at(6000), session, 1).unwrap();
+        network.pump(CLIENT);
+        network.run_until(at(9000));
+        let rates = network.goodput(CLIENT, at(7000), at(9000));
+        assert!(rates[0] > 18.0 && rates[1] == 0.0, "{kind:?}: {rates:?}");
+        assert!(network.ends[CLIENT].hub.remove_path(at(9000), session, 1).is_err(), "it is gone");
+        // the last one
+        network.ends[CLIENT].hub.close(at(9000), session);
+        network.pump(CLIENT);
+        network.run_until(at(11_000));
+        assert_eq!(network.ends[SERVER].session, None);
+        assert_eq!(network.ends.each_ref().map(|end| end.hub.connections()), [0, 0], "{kind:?}");
+    }
+}

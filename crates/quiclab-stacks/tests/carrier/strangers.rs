@@ -1,0 +1,122 @@
+//! Datagrams of strangers: random, replayed, changed, and handshakes that are never completed.
+
+use crate::KINDS;
+use crate::network::*;
+use crate::throughput::window;
+use bytes::BytesMut;
+use quiclab_core::{FiveTuple, Packet, Payload, Protocol, RandomStream, Role};
+use quiclab_stacks::carrier::{CarrierKind, Hub, HubConfig, HubEvent, Randomness};
+
+fn packet(from: &str, bytes: &[u8]) -> Packet {
+    Packet {
+        tuple: FiveTuple::new(Protocol::Udp, from.parse().unwrap(), server_address(0)),
+        payload: Payload::Bytes(BytesMut::from(bytes)),
+        ..Packet::default()
+    }
+}
+
+#[test]
+fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
+    for kind in KINDS {
+        let link = Link::mbps(20, 10, 50);
+        let mut network = Setup::new(kind, window(62_500), &[link, link]).network();
+        network.log = Some(Vec::new());
+        network.establish();
+        network.ends[SERVER].backlog = u64::MAX;
+        network.ends[CLIENT].backlog = u64::MAX;
+        network.run_until(at(1500));
+        let recorded = network.log.take().unwrap();
+        let mut random = RandomStream::new(1, "flood");
+        let start = network.now;
+        // 100 000 in a second
+        for step in 0..1000 {
+            for _ in 0..100 {
+                let mut bytes = match random.bits() % 4 {
+                    0 => {
+                        let mut bytes = vec![0; 1 + random.bits() as usize % 1400];
+                        random.fill(&mut bytes);
+                        bytes
+                    }
+                    _ => recorded[random.bits() as usize % recorded.len()].2.clone(),
+                };
+                if random.bits() % 3 == 0 {
+                    let index = random.bits() as usize % bytes.len();
+                    bytes[index] ^= 1 << (random.bits() % 8);
+                }
+                let from =
+                    ["198.51.100.9:1000", "10.3.0.1:4433", "10.3.1.1:4433"][random.bits() as usize % 3];
+                let now = network.now;
+                network.ends[SERVER].hub.receive(now, packet(from, &bytes));
+            }
+            // answers to strangers are on no path: they are not sent on
+            let now = network.now;
+            let mut answers = Vec::new();
+            while let Some(outgoing) = network.ends[SERVER].hub.transmit(now) {
+                answers.push(outgoing);
+            }
+            assert!(answers.len() < 400, "{}", answers.len());
+            network.run_until(start + ms(step + 1));
+            let connections = network.ends[SERVER].hub.connections();
+            assert!(connections <= 2 + 64, "{kind:?}: {connections} connections");
+        }
+        let flooded = network.now;
+        network.run_until(flooded + ms(6000));
+        for who in [CLIENT, SERVER] {
+            let rates = network.goodput(who, flooded + ms(2000), flooded + ms(6000));
+            println!("{kind:?}, to {who}: {rates:.2?}");
+            assert!(rates.iter().all(|rate| *rate > 15.0), "{kind:?}, to {who}: {rates:?}");
+            let closed = |event: &HubEvent| matches!(event, HubEvent::SessionClosed { .. });
+            assert!(!network.ends[who].events.iter().any(|(_, event)| closed(event)), "{kind:?}");
+        }
+        // the half-open ones are forgotten
+        network.run_until(flooded + ms(12_000));
+        let kept = if kind == CarrierKind::PerPath { 2 } else { 1 };
+        assert_eq!(network.ends[SERVER].hub.connections(), kept, "{kind:?}");
+        let refused =
+            network.ends[SERVER].events.iter().filter(|(_, event)| matches!(event, HubEvent::Refused { .. }));
+        assert!(refused.count() <= 10 * 13, "at most ten per second");
+    }
+}
+
+#[test]
+fn handshakes_that_are_never_completed_do_not_shut_others_out() {
+    let link = Link::mbps(20, 10, 50);
+    let mut network = Setup::new(CarrierKind::PerPath, window(62_500), &[link, link]).network();
+    network.establish();
+    let mut most = 0;
+    let mut retries = 0;
+    for number in 0..2000_u64 {
+        // a stranger with a key that is not known sends its first packet from a forged address
+        let config = HubConfig::new(Role::Client, key(9), vec![key(2).public()], Randomness::Seeded(number));
+        let mut stranger = Hub::new(config).unwrap();
+        let now = network.now;
+        let from = format!("198.51.{}.{}:999", number / 250, number % 250);
+        stranger.connect(now, &[(from.parse().unwrap(), server_address(0))]).unwrap();
+        let first = stranger.transmit(now).unwrap().packet;
+        network.ends[SERVER].hub.receive(now, first);
+        while let Some(outgoing) = network.ends[SERVER].hub.transmit(now) {
+            let Payload::Bytes(bytes) = &outgoing.packet.payload else { panic!() };
+            retries += usize::from(bytes[0] & 0xF0 == 0xF0); // RFC 9000 section 17.2.5, the fixed bit set
+        }
+        most = most.max(network.ends[SERVER].hub.connections());
+        if number == 1000 {
+            // somebody who is known still comes in: a new session replaces the old one
+            let mut client = Setup::new(CarrierKind::PerPath, window(62_500), &[link, link]).network();
+            std::mem::swap(&mut client.ends[SERVER], &mut network.ends[SERVER]);
+            client.forget_flying(network.now);
+            client.ends[CLIENT].hub.wake(network.now);
+            client.pump(CLIENT);
+            client.run_until(network.now + ms(2000));
+            let opened = |event: &HubEvent| matches!(event, HubEvent::SessionOpened { .. });
+            assert!(
+                client.ends[CLIENT].events.iter().any(|(_, event)| opened(event)),
+                "{:?}",
+                client.ends[CLIENT].events
+            );
+            std::mem::swap(&mut client.ends[SERVER], &mut network.ends[SERVER]);
+        }
+    }
+    println!("at most {most} connections, {retries} retries");
+    assert!(most <= 2 + 17, "{most} connections"); // a quarter of 64 and one
+    assert!(retries > 1900, "{retries}");
+}
