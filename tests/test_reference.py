@@ -58,6 +58,7 @@ workload = { kind = "download", size = "1 kB" }
 TRACE = str(ROOT / "scenarios/traces/cellular.mahimahi")
 NORMAL = '{ mean = "1 ms", deviation = "1 us", distribution = "normal"'
 NINE = str([f"l{index}" for index in range(9)])
+QUEUES = ("head_drop", "codel", "fq_codel")
 DATAGRAMS = {"rate": "1 Mbit/s", "size": "1 kB", "duration": "100 ms"}
 
 
@@ -125,6 +126,23 @@ def transfer(stack: str, kind: str, **fields: str | int) -> dict[str, str]:
     return {"flows.main.stack": stack, "flows.main.workload": f'{{ kind = "{kind}", {", ".join(items)} }}'}
 
 
+def queue(kind: str, **fields: str | int) -> dict[str, str]:
+    """Return the changes that give the first link another queue, for a short run."""
+    items = "".join(f", {name} = {json.dumps(value)}" for name, value in fields.items())
+    return {"links.a.queue": f'{{ kind = "{kind}"{items} }}', "duration": "1 s"}
+
+
+def media_limits(
+    name: str, taken: list[str | int], refused: list[str | int]
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return changes that send media, with one field that is taken, and that is refused."""
+    given: dict[str, str | int] = {"max_rate": "2 Mbit/s", "duration": "100 ms"}
+    taking, refusing = (
+        [transfer("lab-udp", "media", **{**given, name: value}) for value in values] for values in (taken, refused)
+    )
+    return taking, refusing
+
+
 def adaptive(kind: str, **fields: str | int) -> dict[str, str]:
     """Return the changes that give the bearer a splitter with feedback of both links."""
     items = "".join(f", {name} = {json.dumps(value)}" for name, value in fields.items())
@@ -155,9 +173,30 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [{"links.a.feedback.desired_buffer": "1 ms"}],
         [{"links.a.feedback.desired_buffer": "0 ms"}],
     ),
-    "Queue.packets": ([{"links.a.queue.packets": "1"}], [{"links.a.queue.packets": "0"}]),
+    "Queue.packets": (
+        [{"links.a.queue.packets": "1"}, *(queue(kind, packets=1) for kind in QUEUES)],
+        [{"links.a.queue.packets": "0"}, *(queue(kind, packets=0) for kind in QUEUES)],
+    ),
     "Queue.bytes": ([{"links.a.queue.bytes": "1 B", "duration": "1 s"}], [{"links.a.queue.bytes": "0 B"}]),
     "Queue.time": ([{"links.a.queue.time": "1 ns", "duration": "1 s"}], [{"links.a.queue.time": "0 s"}]),
+    "Queue.memory": ([queue("fq_codel", memory="1 B")], [queue("fq_codel", memory="0 B")]),
+    "Queue.drop_batch": ([queue("fq_codel", drop_batch=1)], [queue("fq_codel", drop_batch=0)]),
+    "Queue.flows": (
+        [queue("fq_codel", flows=1), queue("fq_codel", flows=65536)],
+        [queue("fq_codel", flows=0), queue("fq_codel", flows=65537)],
+    ),
+    "Queue.quantum": (
+        [queue("fq_codel", quantum="256 B"), queue("fq_codel", quantum="1 MiB")],
+        [queue("fq_codel", quantum="255 B"), queue("fq_codel", quantum="1048577 B")],
+    ),
+    "Queue.target": (
+        [queue("codel", target="99.9 ms"), queue("fq_codel", target="0 ms")],
+        [queue("codel", target="100 ms"), queue("fq_codel", target="1 s")],
+    ),
+    "Queue.interval": (
+        [queue("codel", interval="5.1 ms")],
+        [queue("codel", interval="0 s", target="0 s"), queue("fq_codel", interval="0 s")],
+    ),
     "Loss.good_to_bad": (
         [{"links.a.loss": '{ kind = "gilbert_elliott", good_to_bad = 0, bad_to_good = 1, loss_in_bad = 1 }'}],
         [{"links.a.loss": '{ kind = "gilbert_elliott", good_to_bad = 0, bad_to_good = 0, loss_in_bad = 1 }'}],
@@ -533,6 +572,13 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [transfer("lab-udp", "ping", count=2, interval="1 ms")],
         [transfer("lab-udp", "ping", count=2, interval="0 s")],
     ),
+    "Workload.media.start_rate": media_limits("start_rate", ["100 kbit/s", "2 Mbit/s"], ["99 kbit/s", "2001 kbit/s"]),
+    "Workload.media.min_rate": media_limits("min_rate", ["1 bit/s"], ["0 bit/s"]),
+    "Workload.media.frame_rate": media_limits("frame_rate", [1, 1000], [0, 1001]),
+    "Workload.media.packet_size": media_limits("packet_size", ["100 B", "1472 B"], ["99 B", "1473 B"]),
+    "Workload.media.target_delay": media_limits("target_delay", ["1 ms"], ["0 s"]),
+    "Workload.media.ramp_up_speed": media_limits("ramp_up_speed", ["1 bit/s"], ["0 bit/s"]),
+    "Workload.media.duration": media_limits("duration", ["1 ms"], ["0 s"]),
     "Workload.download.size": ([{"flows.main.workload.size": "1 B"}], [{"flows.main.workload.size": "0 B"}]),
     "Workload.download.duration": (
         [{"flows.main.workload": '{ kind = "download", duration = "100 ms" }'}],

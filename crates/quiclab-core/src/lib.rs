@@ -10,6 +10,7 @@ mod host;
 mod http2;
 pub mod ip;
 mod link;
+mod media;
 mod operation;
 mod packet;
 mod quantity;
@@ -36,6 +37,7 @@ pub use endpoint::{
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
 pub use link::{Link, LinkError, LinkReport, Trace, TraceError};
+pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;

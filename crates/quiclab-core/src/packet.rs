@@ -1,6 +1,7 @@
 //! What travels: a packet with its identity, its size on the wire and its payload.
 
 use crate::link::LinkReport;
+use crate::media::{MediaFeedback, RtpPacket};
 use crate::quic::QuicDatagram;
 use crate::segment::Segment;
 use crate::time::Time;
@@ -55,7 +56,8 @@ pub enum Protocol {
     Udp,
     /// TCP, 6.
     Tcp,
-    /// ICMP, 1, and ICMPv6, 58. Ports hold the identifier (source) and type x 256 + code (destination).
+    /// ICMP, 1, and ICMPv6, 58. It has no ports: that of the source is the identifier of an echo, that of the
+    /// destination holds type << 8 | code.
     Icmp,
 }
 
@@ -127,6 +129,10 @@ pub enum Payload {
         /// It answers the datagram of this number.
         echo: bool,
     },
+    /// An RTP packet of `lab-udp`: the rest of the payload is media.
+    Rtp(RtpPacket),
+    /// What the receiver of media reports (RFC 8888).
+    MediaFeedback(Box<MediaFeedback>),
     /// What a link reports to the bearer that sends over it.
     Report(Box<LinkReport>),
 }

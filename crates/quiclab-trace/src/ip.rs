@@ -20,6 +20,7 @@ use std::net::{IpAddr, Ipv6Addr};
 const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const UDP_HEADER_BYTES: usize = 8;
+const ICMP_HEADER_BYTES: usize = 8;
 
 /// What follows the UDP header.
 #[derive(Clone, Copy)]
@@ -68,9 +69,12 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         Payload::Bytes(bytes) if packet.tuple.protocol() == Protocol::Udp => {
             (Protocol::Udp, Some(Content::Bytes(bytes)), None)
         }
-        Payload::Bytes(_) | Payload::Empty | Payload::Datagram { .. } | Payload::Report(_) => {
-            (packet.tuple.protocol(), None, None)
-        }
+        Payload::Bytes(_)
+        | Payload::Empty
+        | Payload::Datagram { .. }
+        | Payload::Rtp(_)
+        | Payload::MediaFeedback(_)
+        | Payload::Report(_) => (packet.tuple.protocol(), None, None),
     };
     let udp = protocol == Protocol::Udp;
     let (source, destination) = (packet.tuple.source(), packet.tuple.destination());
@@ -80,7 +84,11 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
     // what the packet's length leaves for the header of a segment
     let available = segment.map(|segment| size.saturating_sub(ip_header_bytes + usize::from(segment.length)));
     let header_bytes = ip_header_bytes
-        + if udp { UDP_HEADER_BYTES } else { 0 }
+        + match protocol {
+            Protocol::Udp => UDP_HEADER_BYTES,
+            Protocol::Icmp => ICMP_HEADER_BYTES,
+            Protocol::Tcp => 0,
+        }
         + segment.zip(available).map_or(0, |(segment, available)| tcp::header_bytes(segment, available));
     let total_bytes = match content {
         Some(content) => header_bytes + content.length(),
@@ -93,7 +101,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
             let [.., id_high, id_low] = packet.id.to_be_bytes();
             let [length_high, length_low] = length_field(total_bytes);
             out.extend_from_slice(&[0x45, ecn_bits(packet.ecn), length_high, length_low, id_high, id_low]);
-            out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(protocol), 0, 0]);
+            out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(protocol, true), 0, 0]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
             let checksum = !fold(sum(&out[start..]));
@@ -105,7 +113,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
             let word = 0x6000_0000 | u32::from(ecn_bits(packet.ecn)) << 20 | packet.flow.0 & 0xf_ffff;
             out.extend_from_slice(&word.to_be_bytes());
             out.extend_from_slice(&length_field(transport_bytes));
-            out.extend_from_slice(&[protocol_number(protocol), 64]);
+            out.extend_from_slice(&[protocol_number(protocol, false), 64]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
         }
@@ -128,6 +136,21 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
             out[start + 6..start + 8].copy_from_slice(&checksum.to_be_bytes());
         }
     }
+    if protocol == Protocol::Icmp {
+        // an echo or its reply (RFC 792); what follows is taken for zeros
+        let start = out.len();
+        out.extend_from_slice(&destination.port().to_be_bytes());
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&source.port().to_be_bytes());
+        let number = if let Payload::Datagram { number, .. } = packet.payload { number as u16 } else { 0 };
+        out.extend_from_slice(&number.to_be_bytes());
+        let checksum = if ipv4 {
+            !fold(sum(&out[start..]))
+        } else {
+            checksum(out, start, ipv4, protocol, transport_bytes)
+        };
+        out[start + 2..start + 4].copy_from_slice(&checksum.to_be_bytes());
+    }
     if let Some((segment, available)) = segment.zip(available) {
         let start = out.len();
         scales.note(packet.tuple, segment);
@@ -142,7 +165,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
 /// protocol and the length (RFC 768, RFC 9293 section 3.1, RFC 8200 section 8.1).
 fn checksum(out: &[u8], start: usize, ipv4: bool, protocol: Protocol, transport_bytes: usize) -> u16 {
     let addresses = &out[start - if ipv4 { 8 } else { 32 }..start];
-    let pseudo_header = sum(addresses) + u64::from(protocol_number(protocol)) + transport_bytes as u64;
+    let pseudo_header = sum(addresses) + u64::from(protocol_number(protocol, ipv4)) + transport_bytes as u64;
     !fold(pseudo_header + sum(&out[start..]))
 }
 
@@ -161,11 +184,13 @@ const fn ecn_bits(ecn: Ecn) -> u8 {
     }
 }
 
-const fn protocol_number(protocol: Protocol) -> u8 {
+const fn protocol_number(protocol: Protocol, ipv4: bool) -> u8 {
     match protocol {
         Protocol::Icmp => 1,
         Protocol::Tcp => 6,
         Protocol::Udp => 17,
+        Protocol::Icmp if ipv4 => 1,
+        Protocol::Icmp => 58,
     }
 }
 

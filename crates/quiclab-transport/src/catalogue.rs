@@ -37,9 +37,9 @@ pub fn stacks() -> &'static [StackInfo] {
             StackInfo {
                 name: LAB_UDP,
                 version: env!("CARGO_PKG_VERSION"),
-                description: "Datagrams without any control: constant rate, on and off, ping",
+                description: "Datagrams without any control: constant rate, on and off, ping; media over RTP with SCReAM",
                 protocol: StackProtocol::Udp,
-                workloads: &["datagrams", "ping"],
+                workloads: &["datagrams", "ping", "media"],
                 options: &[],
                 profiles: &[],
                 operations: &[],

@@ -5,6 +5,7 @@
 //! quic           lab-quic: profiles of QUIC stacks, options, the parts of a connection
 //! tcp            lab-tcp: connection, sender, receiver, TLS flights, profiles
 //! datagram       lab-udp: constant-rate and on-off datagrams, ping
+//! media          video over RTP, its rate controlled by SCReAM
 //! workload       what an application does with a byte stream, or with the streams of QUIC
 //! http           a web page: browser and server, HTTP/2 and HTTP/3
 //! congestion     windows and rates: NewReno, CUBIC, BBR, fixed; what ends slow start
@@ -20,6 +21,7 @@ pub mod congestion;
 mod datagram;
 mod error;
 mod http;
+mod media;
 mod names;
 pub mod operations;
 pub mod pacing;

@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+#: When CoDel's next drop is due.
+ControlLaw: TypeAlias = Literal["inverse_sqrt", "inverse_count"]
+#: With which count CoDel begins a new series of drops.
+CodelRestart: TypeAlias = Literal["last_series", "minus_two"]
+#: What the hash of FQ-CoDel takes of a packet.
+FlowHash: TypeAlias = Literal["five_tuple", "field_sum"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class TokenBucket:
@@ -33,6 +40,51 @@ class DropTail:
     bytes: str | None = None
     time: str | None = None
     kind: Literal["drop_tail"] = "drop_tail"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadDrop:
+    """First in, first out; what has waited longest is dropped until the new packet fits."""
+
+    packets: int | None = None
+    bytes: str | None = None
+    kind: Literal["head_drop"] = "head_drop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codel:
+    """One queue with controlled delay (RFC 8289), as Linux' `codel`."""
+
+    packets: int | None = None
+    target: str | None = None
+    interval: str | None = None
+    ecn: bool | None = None
+    ce_threshold: str | None = None
+    least_backlog: str | None = None
+    control_law: ControlLaw | None = None
+    restart: CodelRestart | None = None
+    kind: Literal["codel"] = "codel"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FqCodel:
+    """A CoDel queue for each flow, served in turn (RFC 8290), as Linux' `fq_codel`."""
+
+    packets: int | None = None
+    memory: str | None = None
+    memory_per_packet: str | None = None
+    drop_batch: int | None = None
+    flows: int | None = None
+    hash: FlowHash | None = None
+    quantum: str | None = None
+    target: str | None = None
+    interval: str | None = None
+    ecn: bool | None = None
+    ce_threshold: str | None = None
+    least_backlog: str | None = None
+    control_law: ControlLaw | None = None
+    restart: CodelRestart | None = None
+    kind: Literal["fq_codel"] = "fq_codel"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +135,7 @@ class Feedback:
 
 Rate: TypeAlias = str | TokenBucket | Trace
 Loss: TypeAlias = str | float | Independent | GilbertElliott | Listed
-Queue: TypeAlias = DropTail
+Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,7 @@ class Ping:
     count: int
     size: str | None = None
     interval: str | None = None
+    protocol: Literal["udp", "icmp"] | None = None
     kind: Literal["ping"] = "ping"
 
 
@@ -72,4 +73,20 @@ class Page:
     kind: Literal["page"] = "page"
 
 
-Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping
+@dataclass(frozen=True, kw_only=True)
+class Media:
+    """The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) lets them have."""
+
+    max_rate: str
+    duration: str
+    start_rate: str | None = None
+    min_rate: str | None = None
+    frame_rate: int | None = None
+    packet_size: str | None = None
+    target_delay: str | None = None
+    ramp_up_speed: str | None = None
+    ecn: bool | None = None
+    kind: Literal["media"] = "media"
+
+
+Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Media

@@ -251,7 +251,68 @@ pub enum Workload {
         /// Time from one to the next.
         #[serde(default = "default_ping_interval")]
         interval: Duration,
+        /// Above IP; `icmp` on lab-udp only.
+        #[serde(default)]
+        protocol: PingProtocol,
     },
+    /// The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) lets them have.
+    Media {
+        /// Rate at the start, RTP headers included.
+        #[serde(default = "default_start_rate")]
+        start_rate: DataRate,
+        /// Lowest rate.
+        #[serde(default = "default_min_rate")]
+        min_rate: DataRate,
+        /// Highest rate.
+        max_rate: DataRate,
+        /// Frames in a second.
+        #[serde(default = "default_frame_rate")]
+        frame_rate: u32,
+        /// Largest RTP packet, its header included.
+        #[serde(default = "default_rtp")]
+        packet_size: ByteCount,
+        /// Queueing delay that is aimed at without competing flows (QDELAY_TARGET_LO).
+        #[serde(default = "default_target_delay")]
+        target_delay: Duration,
+        /// By how much the rate may grow in a second (RAMP_UP_SPEED).
+        #[serde(default = "default_ramp_up")]
+        ramp_up_speed: DataRate,
+        /// Packets are ECN-capable, and marks count as congestion.
+        #[serde(default)]
+        ecn: bool,
+        /// How long the sender goes on, from the start of the flow.
+        duration: Duration,
+    },
+}
+
+/// What carries probes above IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PingProtocol {
+    /// UDP.
+    #[default]
+    Udp,
+    /// Echo and echo reply of ICMP (RFC 792).
+    Icmp,
+}
+
+fn default_start_rate() -> DataRate {
+    DataRate::from_mbps(1)
+}
+fn default_min_rate() -> DataRate {
+    DataRate::from_bits_per_second(100_000)
+}
+fn default_frame_rate() -> u32 {
+    25
+}
+fn default_rtp() -> ByteCount {
+    ByteCount::from_bytes(1200)
+}
+fn default_target_delay() -> Duration {
+    Duration::from_millis(100)
+}
+fn default_ramp_up() -> DataRate {
+    DataRate::from_bits_per_second(200_000)
 }
 
 impl Workload {
@@ -269,12 +330,13 @@ impl Workload {
                     objects.iter().map(|group| group.size.bytes().saturating_mul(u64::from(group.count)));
                 Some(ByteCount::from_bytes(sizes.fold(html.bytes(), u64::saturating_add)))
             }
-            Self::Datagrams { .. } => None,
+            Self::Datagrams { .. } | Self::Media { .. } => None,
         }
     }
 
     /// Names of all kinds, as in scenarios.
-    pub const KINDS: &'static [&'static str] = &["download", "request_response", "datagrams", "page", "ping"];
+    pub const KINDS: &'static [&'static str] =
+        &["download", "request_response", "datagrams", "page", "ping", "media"];
 
     /// Name of the kind, as in scenarios.
     #[must_use]
@@ -285,6 +347,7 @@ impl Workload {
             Self::Datagrams { .. } => "datagrams",
             Self::Page { .. } => "page",
             Self::Ping { .. } => "ping",
+            Self::Media { .. } => "media",
         }
     }
 }

@@ -27,8 +27,8 @@ mod tests;
 pub use bearer::{Bearer, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
 pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
 pub use flow::{
-    AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, Priorities,
-    Workload,
+    AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, PingProtocol,
+    Priorities, Workload,
 };
 pub use host::{Host, MemoryReturn};
 pub use load::Document;

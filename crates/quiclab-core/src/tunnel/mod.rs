@@ -93,6 +93,8 @@ pub struct Tunnel {
     /// Packets sent so far: the number of the next one.
     sent: u64,
     sent_by_path: SmallVec<[u64; 8]>,
+    /// Paths of the carrier, as seen last.
+    paths: usize,
     counts: Counts,
     /// Highest number that has arrived of each flow, for what is out of order. Bounded: of the first flows.
     highest: BTreeMap<(FlowId, Direction), u32>,
@@ -139,6 +141,7 @@ impl Tunnel {
             sojourns: Sojourns { keep: config.keep_sojourns, records: Vec::new() },
             sent: 0,
             sent_by_path: SmallVec::new(),
+            paths: 0,
             counts: Counts::default(),
             highest: BTreeMap::new(),
             config,
@@ -180,6 +183,7 @@ impl Tunnel {
                 self.pquic = Some(pquic);
             }
         }
+        self.paths = carrier.paths();
         carrier.set_backlogged(!self.is_empty());
         flush(now, carrier, out);
     }
@@ -321,8 +325,8 @@ impl Tunnel {
         out.count("delivered_packets", delivered);
         out.count("reordered_packets", reordered);
         out.count("strange_datagrams", strange);
-        for (name, bytes) in SENT.into_iter().zip(&self.sent_by_path) {
-            out.count(name, *bytes);
+        for (path, name) in SENT.into_iter().enumerate().take(self.paths) {
+            out.count(name, self.sent_by_path.get(path).copied().unwrap_or(0));
         }
         self.queue.statistics(out);
         if let Some(resequencer) = &mut self.resequencer {
@@ -343,8 +347,8 @@ impl Tunnel {
             out.count(IN_FLIGHT[path], state.in_flight.bytes());
             out.set(SRTT[path], state.srtt.as_ms_f64());
         }
-        for (name, bytes) in SENT.into_iter().zip(&self.sent_by_path) {
-            out.count(name, *bytes);
+        for (path, name) in SENT.into_iter().enumerate().take(carrier.paths()) {
+            out.count(name, self.sent_by_path.get(path).copied().unwrap_or(0));
         }
     }
 }

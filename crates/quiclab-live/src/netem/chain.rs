@@ -6,7 +6,7 @@
 //! neighbour is set by hand, so that no packet waits for ARP; offloads are off, so that none grows.
 
 use super::ethtool;
-use super::plan::{Plan, Qdisc};
+use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
 use crate::command::succeed;
 use crate::namespace::Namespace;
 use std::io;
@@ -41,6 +41,7 @@ impl Chain {
             namespace.within(forwarding)?;
         }
         let last = namespaces.len() - 1;
+        let mtu = plan.least_backlog;
         let enter = namespaces[0].within(|| tun(ENTER))?;
         for (pair, qdiscs) in namespaces.windows(2).zip(&plan.hops) {
             let next = pair[1].within(|| rustix::thread::gettid().as_raw_nonzero());
@@ -51,7 +52,7 @@ impl Chain {
                             address 02:00:00:00:00:02 mtu 9000 netns";
                 ip(&[&pair.split_whitespace().collect::<Vec<_>>()[..], &[&next]].concat())?;
                 ethtool::offloads_off(HOP)?;
-                disciplines(HOP, &qdiscs)?;
+                disciplines(HOP, &qdiscs, mtu.map(|mtu| mtu.saturating_sub(ETHERNET_BYTES.unsigned_abs())))?;
                 ip(&["link", "set", HOP, "up"])?;
                 ip(&["address", "add", "169.254.0.1/30", "dev", HOP])?;
                 let neighbour =
@@ -67,7 +68,7 @@ impl Chain {
         let qdiscs = plan.hops[last].clone();
         let leave = namespaces[last].within(move || {
             let leave = tun(LEAVE)?;
-            disciplines(LEAVE, &qdiscs)?;
+            disciplines(LEAVE, &qdiscs, mtu)?;
             ip(&["route", "replace", "default", "dev", LEAVE])?;
             io::Result::Ok(leave)
         })?;
@@ -153,13 +154,18 @@ fn ip(arguments: &[&str]) -> io::Result<()> {
     succeed("ip", arguments).map(drop)
 }
 
-fn disciplines(device: &str, qdiscs: &[Qdisc]) -> io::Result<()> {
+/// Adds queueing disciplines to a device, which has another MTU meanwhile if they are to note it.
+fn disciplines(device: &str, qdiscs: &[Qdisc], noted_mtu: Option<u64>) -> io::Result<()> {
+    let set_mtu = |mtu: u64| ip(&["link", "set", device, "mtu", &mtu.to_string()]);
+    if let Some(mtu) = noted_mtu {
+        set_mtu(mtu)?;
+    }
     for qdisc in qdiscs {
         let mut arguments = vec!["qdisc", "add", "dev", device];
         arguments.extend(qdisc.iter().map(String::as_str));
         succeed("tc", &arguments)?;
     }
-    Ok(())
+    noted_mtu.map_or(Ok(()), |_| set_mtu(u64::from(MTU)))
 }
 
 #[cfg(test)]

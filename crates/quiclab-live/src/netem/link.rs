@@ -1,13 +1,14 @@
 //! A link in the kernel as an element of ours.
 
 use super::chain::{Chain, Counts};
-use super::marker;
+use super::marker::{self, Look};
 use super::plan::Plan;
 use crate::check::Passages;
 use crate::timing::MachineClock;
+use quiclab_core::queue::FlowKey;
 use quiclab_core::scenario::{Link, Queue, Rate, ShapedRate};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, DropReason, Duration, Element, Metrics, Outputs, Packet, Port, Time,
+    ByteCount, Counters, DataRate, DropReason, Duration, Ecn, Element, Metrics, Outputs, Packet, Port, Time,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -116,13 +117,16 @@ impl OutsideLink {
         }
     }
 
-    fn comes_out(&mut self, number: u32, now: Time, out: &mut Outputs) {
+    fn comes_out(&mut self, number: u32, marked: bool, now: Time, out: &mut Outputs) {
         let index = number.wrapping_sub(self.first) as usize;
-        let Some((_, packet)) = self.inside.get_mut(index).and_then(Option::take) else {
+        let Some((_, mut packet)) = self.inside.get_mut(index).and_then(Option::take) else {
             self.late += 1;
             return;
         };
         self.passages.leaves(number, now);
+        if marked {
+            packet.ecn = Ecn::Ce;
+        }
         self.counters.held.remove(packet.size);
         self.counters.sent.add(packet.size);
         out.send(Port(0), packet);
@@ -164,7 +168,10 @@ impl Element for OutsideLink {
         let length = i64::try_from(packet.wire_size().bytes()).unwrap_or(i64::MAX) + self.added_bytes;
         let number = self.first.wrapping_add(self.inside.len() as u32);
         self.passages.enters(number, now, packet.wire_size());
-        let marker = marker::write(&mut self.buffer, number, usize::try_from(length).unwrap_or(0));
+        // addresses stand for keys: all bits of the key count in 16
+        let look = Look { ecn: packet.ecn, flow: FlowKey::of_packet(&packet).hash(0) as u16 };
+        let length = usize::try_from(length).unwrap_or(0);
+        let marker = marker::write(&mut self.buffer, number, length, look);
         if self.chain.enter.send(marker).is_err() {
             self.refused += 1;
         }
@@ -179,7 +186,8 @@ impl Element for OutsideLink {
                 Ok(length) => {
                     if let Some(number) = marker::number(&self.buffer[..length]) {
                         // measured when it is read: those of one wake did not come at one time
-                        self.comes_out(number, self.clock.now(), out);
+                        let marked = marker::is_marked(&self.buffer[..length]);
+                        self.comes_out(number, marked, self.clock.now(), out);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

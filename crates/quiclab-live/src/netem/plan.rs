@@ -25,6 +25,8 @@ const UNLIMITED_PACKETS: u64 = 1_000_000;
 pub const ETHERNET_BYTES: i64 = 14;
 /// Depth of the bucket that stands for a serialiser: the largest packet with all headers.
 const ONE_PACKET_BYTES: u64 = 1600;
+/// What `least_backlog` may be.
+const DEVICE_MTU: std::ops::RangeInclusive<u64> = 600..=9000;
 /// A bucket must last until the kernel's timer fires.
 const LATE_TIMER: Duration = Duration::from_micros(100);
 
@@ -70,6 +72,8 @@ pub struct Plan {
     pub added_bytes: i64,
     /// Whether a token bucket has the rate: when it is full, it passes a packet at once.
     pub bucket: bool,
+    /// Bytes up to which CoDel in the kernel drops nothing: the MTU of its device, with the header, when it is made.
+    pub least_backlog: Option<u64>,
 }
 
 /// A link, and what the kernel can do.
@@ -99,6 +103,12 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
         _ => (None, None),
     };
     let managed = managed_words(&link.queue);
+    let least_backlog = match link.queue {
+        Queue::Codel { least_backlog, .. } | Queue::FqCodel { least_backlog, .. } => {
+            Some(least_backlog.bytes())
+        }
+        Queue::DropTail { .. } | Queue::HeadDrop { .. } => None,
+    };
     let overhead = i64::try_from(link.overhead_per_packet.bytes()).unwrap_or(i64::MAX);
     let delayed = !delay.is_empty();
     // the stage of the rate is on Ethernet where a hop for the delay follows it
@@ -133,7 +143,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             DelayStage::Child | DelayStage::NextHop => hops.push(vec![root(netem(limit, [loss, words]))]),
         }
         if stage != DelayStage::NextHop {
-            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some() });
+            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), least_backlog });
         }
     } else if !loss.is_empty() || delayed {
         // without a rate nothing queues: one stage does both
@@ -141,6 +151,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]],
             added_bytes,
             bucket: false,
+            least_backlog,
         });
     }
     if delayed {
@@ -149,7 +160,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     if hops.is_empty() {
         hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
     }
-    Ok(Plan { hops, added_bytes, bucket: bucket.is_some() })
+    Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), least_backlog })
 }
 
 impl Request<'_> {
@@ -180,7 +191,12 @@ impl Request<'_> {
             Queue::HeadDrop { bytes: Some(bytes), .. } => {
                 return refuse("queue.bytes", bytes.to_string(), "a head-drop queue is limited in packets");
             }
-            Queue::Codel { control_law, restart, .. } | Queue::FqCodel { control_law, restart, .. } => {
+            Queue::Codel { control_law, restart, least_backlog, .. }
+            | Queue::FqCodel { control_law, restart, least_backlog, .. } => {
+                if !DEVICE_MTU.contains(&least_backlog.bytes()) {
+                    let allowed = "it becomes the MTU of a device, 600 B to 9000 B";
+                    return refuse("queue.least_backlog", least_backlog.to_string(), allowed);
+                }
                 if control_law != ControlLaw::default() {
                     return refuse(
                         "queue.control_law",
@@ -194,8 +210,18 @@ impl Request<'_> {
             }
             Queue::HeadDrop { .. } => {}
         }
-        if let Queue::FqCodel { hash: FlowHash::FieldSum, .. } = self.link.queue {
-            return refuse("queue.hash", "field_sum".to_owned(), "the hash is Linux'");
+        if let Queue::FqCodel { hash, memory_per_packet, .. } = self.link.queue {
+            if hash == FlowHash::FieldSum {
+                return refuse("queue.hash", "field_sum".to_owned(), "the hash is Linux'");
+            }
+            if memory_per_packet > ByteCount::ZERO {
+                let value = memory_per_packet.to_string();
+                return refuse(
+                    "queue.memory_per_packet",
+                    value,
+                    "the kernel counts its own buffers: leave it out",
+                );
+            }
         }
         if !matches!(self.link.queue, Queue::DropTail { .. }) && self.link.rate.is_none() {
             return refuse("queue.kind", "with no rate".to_owned(), "such a queue needs a rate");

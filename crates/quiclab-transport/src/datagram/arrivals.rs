@@ -26,7 +26,7 @@ impl Default for Arrivals {
 
 impl Arrivals {
     /// `number` arrived; whether it is new.
-    pub(super) fn add(&mut self, number: u64) -> bool {
+    pub(crate) fn add(&mut self, number: u64) -> bool {
         if number >= self.next {
             if number - self.next >= WINDOW {
                 self.seen = [0; WORDS];
@@ -51,7 +51,7 @@ impl Arrivals {
     }
 
     /// Numbers missing of the first `sent`, or of those up to the largest that arrived.
-    pub(super) fn lost(&self, sent: Option<u64>) -> u64 {
+    pub(crate) fn lost(&self, sent: Option<u64>) -> u64 {
         sent.unwrap_or(self.next).saturating_sub(self.distinct)
     }
 

@@ -1,4 +1,5 @@
-//! lab-udp: datagrams without any control: a constant rate, perhaps with pauses, and ping.
+//! lab-udp: datagrams without any control: a constant rate, perhaps with pauses, and ping; media over RTP, which
+//! control themselves, are in [`crate::media`].
 //!
 //! A datagram's payload says its number and when it was sent ([`quiclab_core::Payload::Datagram`]), as
 //! those of iperf and ping do; the rest is padding.
@@ -8,17 +9,20 @@ mod ping;
 mod port;
 mod stream;
 
+pub(crate) use arrivals::Arrivals;
 pub(crate) use ping::Probes;
-pub(crate) use stream::{Reception, Schedule};
+pub(crate) use port::Socket;
+pub(crate) use stream::{Delays, Reception, Schedule};
 
 use crate::LAB_UDP;
 use crate::error::{Error, ensure, refused, within};
-use quiclab_core::scenario::{EndpointConfig, Workload};
+use crate::media;
+use quiclab_core::scenario::{EndpointConfig, PingProtocol, Workload};
 use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
 
 /// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for
 /// lost; longer than any queue that is of interest.
-const LINGER: Duration = Duration::from_secs(3);
+pub(crate) const LINGER: Duration = Duration::from_secs(3);
 /// The longest IPv4 packet less its header and that of UDP.
 const SIZES: std::ops::RangeInclusive<ByteCount> =
     ByteCount::from_bytes(1)..=ByteCount::from_bytes(65_535 - 20 - 8);
@@ -72,12 +76,19 @@ pub(crate) fn build(
                 Role::Client => Box::new(stream::Sink::new(identity, schedule, start)),
             })
         }
-        Workload::Ping { size, count, interval } => Ok(match identity.role {
-            Role::Client => Box::new(ping::Prober::new(identity, size, count, interval, start)),
-            Role::Server => Box::new(ping::Echo::new(identity, count)),
-        }),
+        Workload::Ping { size, count, interval, protocol } => {
+            let socket = match protocol {
+                PingProtocol::Udp => Socket::new(identity),
+                PingProtocol::Icmp => Socket::of_icmp(identity),
+            };
+            Ok(match identity.role {
+                Role::Client => Box::new(ping::Prober::new(socket, size, count, interval, start)),
+                Role::Server => Box::new(ping::Echo::new(socket, count)),
+            })
+        }
+        Workload::Media { .. } => Ok(media::build(identity, workload, start)),
         Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
-            Err(refused("workload.kind", workload.kind(), "`datagrams`, `ping`"))
+            Err(refused("workload.kind", workload.kind(), "`datagrams`, `ping`, `media`"))
         }
     }
 }
@@ -103,16 +114,17 @@ pub(crate) fn check(workload: &Workload) -> Result<(), Error> {
                 _ => Err(refused("workload.on", "one of `on` and `off`", "both or neither")),
             }
         }
-        Workload::Ping { size, count, interval } => {
+        Workload::Ping { size, count, interval, protocol: _ } => {
             within("workload.size", Some(size), SIZES)?;
             ensure(count > 0, || refused("workload.count", count, "1 or more"))?;
             positive("workload.interval", interval)
         }
+        Workload::Media { .. } => media::check(workload),
         Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => Ok(()),
     }
 }
 
-fn positive(field: &'static str, duration: Duration) -> Result<(), Error> {
+pub(crate) fn positive(field: &'static str, duration: Duration) -> Result<(), Error> {
     ensure(duration > Duration::ZERO, || refused(field, duration, "1 ns or more"))
 }
 

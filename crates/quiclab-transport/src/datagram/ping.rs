@@ -8,8 +8,7 @@ use super::arrivals::Arrivals;
 use super::port::Socket;
 use crate::workload::Samples;
 use quiclab_core::{
-    ByteCount, Counters, Duration, Element, Endpoint, EndpointIdentity, Metrics, Outputs, Packet, Payload,
-    Port, Progress, Time,
+    ByteCount, Counters, Duration, Element, Endpoint, Metrics, Outputs, Packet, Payload, Port, Progress, Time,
 };
 
 /// Probes, and what has become of them.
@@ -23,6 +22,8 @@ pub(crate) struct Probes {
     sent: Time,
     pub(crate) arrivals: Arrivals,
     times: Samples,
+    /// Answers since the last sample of a series, and the sum of their times.
+    recent: (u64, Duration),
     pub(crate) progress: Progress,
 }
 
@@ -36,6 +37,7 @@ impl Probes {
             sent: start,
             arrivals: Arrivals::default(),
             times: Samples::default(),
+            recent: (0, Duration::ZERO),
             progress: Progress::default(),
         }
     }
@@ -69,6 +71,7 @@ impl Probes {
         }
         self.progress.delivered_bytes += size.bytes();
         self.times.add(now.since(sent));
+        self.recent = (self.recent.0 + 1, self.recent.1 + now.since(sent));
         if self.arrivals.distinct == self.count {
             self.progress.finished.get_or_insert(now);
         }
@@ -93,6 +96,15 @@ impl Probes {
     pub(crate) fn report(&self, out: &mut Metrics) {
         self.times.report("rtt_ms", out);
     }
+
+    /// The mean time of the answers since the last call, if there were any: with an interval of the series that is
+    /// not above that of the probes, the time of each answer.
+    pub(crate) fn sample(&mut self, out: &mut Metrics) {
+        let (answers, sum) = std::mem::take(&mut self.recent);
+        if answers > 0 {
+            out.set("rtt_ms", sum.as_ms_f64() / answers as f64);
+        }
+    }
 }
 
 /// The end that asks.
@@ -103,14 +115,8 @@ pub(super) struct Prober {
 }
 
 impl Prober {
-    pub(super) fn new(
-        identity: &EndpointIdentity,
-        size: ByteCount,
-        count: u32,
-        interval: Duration,
-        start: Time,
-    ) -> Self {
-        Self { socket: Socket::new(identity), size, probes: Probes::new(count, interval, start) }
+    pub(super) fn new(socket: Socket, size: ByteCount, count: u32, interval: Duration, start: Time) -> Self {
+        Self { socket, size, probes: Probes::new(count, interval, start) }
     }
 
     fn report(&self, out: &mut Metrics) {
@@ -149,6 +155,7 @@ impl Element for Prober {
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
+        self.probes.sample(out);
     }
 }
 
@@ -167,8 +174,8 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    pub(super) fn new(identity: &EndpointIdentity, count: u32) -> Self {
-        Self { socket: Socket::new(identity), count: u64::from(count), progress: Progress::default() }
+    pub(super) fn new(socket: Socket, count: u32) -> Self {
+        Self { socket, count: u64::from(count), progress: Progress::default() }
     }
 }
 

@@ -153,7 +153,7 @@ impl Endpoint for Source {
 
 /// One-way delays of what arrived.
 #[derive(Debug, Default)]
-struct Delays {
+pub(crate) struct Delays {
     sum: u128,
     count: u64,
     min: Duration,
@@ -164,7 +164,7 @@ struct Delays {
 }
 
 impl Delays {
-    fn add(&mut self, delay: Duration) {
+    pub(crate) fn add(&mut self, delay: Duration) {
         self.min = if self.count == 0 { delay } else { self.min.min(delay) };
         self.max = self.max.max(delay);
         self.sum += u128::from(delay.as_nanos());
@@ -176,7 +176,7 @@ impl Delays {
         }
     }
 
-    fn report(&self, out: &mut Metrics) {
+    pub(crate) fn report(&self, out: &mut Metrics) {
         if self.count > 0 {
             out.set("one_way_delay_ms_mean", self.sum as f64 / self.count as f64 / 1e6);
             out.set("one_way_delay_ms_min", self.min.as_ms_f64());

@@ -1,7 +1,7 @@
 //! Datagrams and ping over an ideal pipe, by hand.
 
 use crate::build;
-use quiclab_core::scenario::{EndpointConfig, TcpOptions, Workload};
+use quiclab_core::scenario::{EndpointConfig, PingProtocol, TcpOptions, Workload};
 use quiclab_core::{
     ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics, Outputs, Packet,
     Payload, Port, Protocol, Role, Time,
@@ -122,11 +122,38 @@ fn a_receiver_without_losses_is_done_when_the_senders_time_is_over() {
     assert_eq!(sink.progress().finished, Some(us(3000)));
 }
 
-/// Probes at 1, 2 and 3 s after the start; the second is lost, the others take 20 and 30 ms.
 #[test]
-fn ping_measures_the_round_trip_and_counts_losses() {
+fn ping_over_udp() {
+    ping_measures_the_round_trip_and_counts_losses(PingProtocol::Udp);
+}
+
+#[test]
+fn ping_over_icmp() {
+    ping_measures_the_round_trip_and_counts_losses(PingProtocol::Icmp);
+}
+
+/// Type 8 asks, 0 answers; the identifier of flow 0 is 0 (RFC 792).
+#[test]
+fn echoes_carry_identifier_and_type() {
+    let (size, interval) = (ByteCount::from_bytes(56), Duration::from_secs(1));
+    let workload = Workload::Ping { size, count: 1, interval, protocol: PingProtocol::Icmp };
+    let (mut prober, mut echo) = (end(Role::Client, &workload), end(Role::Server, &workload));
+    let mut out = Outputs::default();
+    prober.wake(us(1000), &mut out);
+    let probe = out.packets.pop().expect("a probe").1;
+    echo.receive(us(2000), Port(0), probe.clone(), &mut out);
+    let answer = out.packets.pop().expect("an answer").1;
+    for (packet, kind) in [(&probe, 8 << 8), (&answer, 0)] {
+        assert_eq!(packet.tuple.protocol(), Protocol::Icmp);
+        assert_eq!((packet.tuple.source().port(), packet.tuple.destination().port()), (0, kind));
+    }
+    assert_eq!(probe.tuple.source().ip(), answer.tuple.destination().ip());
+}
+
+/// Probes at 1, 2 and 3 s after the start; the second is lost, the others take 20 and 30 ms.
+fn ping_measures_the_round_trip_and_counts_losses(protocol: PingProtocol) {
     let second = Duration::from_secs(1);
-    let workload = Workload::Ping { size: ByteCount::from_bytes(56), count: 3, interval: second };
+    let workload = Workload::Ping { size: ByteCount::from_bytes(56), count: 3, interval: second, protocol };
     let (mut prober, mut echo) = (end(Role::Client, &workload), end(Role::Server, &workload));
     let mut out = Outputs::default();
     let mut probes = Vec::new();
@@ -197,9 +224,13 @@ fn options_and_workloads_of_tcp_are_refused() {
     let download = Workload::Download { size: Some(size), duration: None, request: size };
     assert_eq!(
         refused(&download),
-        "workload.kind: `download` is not allowed; allowed is `datagrams`, `ping`"
+        "workload.kind: `download` is not allowed; allowed is `datagrams`, `ping`, `media`"
     );
-    let ping =
-        Workload::Ping { size: ByteCount::from_bytes(70_000), count: 1, interval: Duration::from_secs(1) };
+    let ping = Workload::Ping {
+        size: ByteCount::from_bytes(70_000),
+        count: 1,
+        interval: Duration::from_secs(1),
+        protocol: PingProtocol::Udp,
+    };
     assert_eq!(refused(&ping), "workload.size: `70 kB` is not allowed; allowed is 1 B to 65507 B");
 }

@@ -18,7 +18,7 @@ pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
 use crate::datagram::{self, Probes, Schedule};
 use crate::error::{Error, ensure, refused};
-use quiclab_core::scenario::{QuicVersion, Workload};
+use quiclab_core::scenario::{PingProtocol, QuicVersion, Workload};
 use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, Role, Time};
 
 /// What an application wants of its connection.
@@ -127,7 +127,10 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
                 Role::Server => Box::new(request_response::Server::new(count, request, response)),
             })
         }
-        Workload::Datagrams { .. } | Workload::Ping { .. } | Workload::Page { .. } => {
+        Workload::Datagrams { .. }
+        | Workload::Ping { .. }
+        | Workload::Page { .. }
+        | Workload::Media { .. } => {
             Err(refused("workload.kind", workload.kind(), "`download`, `request_response`"))
         }
     }
@@ -156,10 +159,17 @@ pub(crate) fn build_on_streams(
                 Role::Client => Box::new(on_datagrams::Sink::new(schedule)),
             }
         }
-        Workload::Ping { size, count, interval } => match role {
+        Workload::Ping { protocol: PingProtocol::Icmp, .. } => {
+            return Err(refused("workload.protocol", "icmp", "`udp`: ICMP is for stack `lab-udp`"));
+        }
+        Workload::Ping { size, count, interval, protocol: PingProtocol::Udp } => match role {
             Role::Client => Box::new(on_datagrams::Prober::new(size, Probes::new(count, interval, start))),
             Role::Server => Box::new(on_datagrams::Echo::new(count)),
         },
+        Workload::Media { .. } => {
+            let allowed = "a workload without RTP: `media` is for stack `lab-udp`";
+            return Err(refused("workload.kind", workload.kind(), allowed));
+        }
     })
 }
 

@@ -311,7 +311,7 @@ mod tests {
     use super::super::build_on_streams;
     use super::super::testing::{Call, Recorder};
     use super::*;
-    use quiclab_core::scenario::Workload;
+    use quiclab_core::scenario::{PingProtocol, Workload};
     use quiclab_core::{DataRate, Duration, Role};
 
     fn ms(millis: u64) -> Time {
@@ -366,6 +366,7 @@ mod tests {
             size: ByteCount::from_bytes(56),
             count: 2,
             interval: Duration::from_millis(100),
+            protocol: PingProtocol::Udp,
         };
         let build = |role| build_on_streams(role, &workload, ms(0)).expect("a good workload");
         let (mut client, mut server) = (build(Role::Client), build(Role::Server));

@@ -17,29 +17,40 @@ impl Samples {
         self.nanos.len() as u64
     }
 
-    /// Mean, smallest, largest and 95th percentile in ms as `name`_mean and so on; nothing without
-    /// samples. The percentile is the nearest rank: the smallest value that 95 % do not exceed.
+    /// Mean, smallest, largest, median, 95th and 99th percentile in ms as `name`_mean and so on; nothing without
+    /// samples. A percentile is the nearest rank: the smallest value that so many do not exceed.
     pub(crate) fn report(&self, name: &'static str, out: &mut Metrics) {
-        let [mean, min, max, p95] = match name {
-            "rtt_ms" => ["rtt_ms_mean", "rtt_ms_min", "rtt_ms_max", "rtt_ms_p95"],
-            "response_time_ms" => [
-                "response_time_ms_mean",
-                "response_time_ms_min",
-                "response_time_ms_max",
-                "response_time_ms_p95",
-            ],
-            "object_ms" => ["object_ms_mean", "object_ms_min", "object_ms_max", "object_ms_p95"],
+        macro_rules! names {
+            ($name:literal) => {
+                [
+                    concat!($name, "_mean"),
+                    concat!($name, "_min"),
+                    concat!($name, "_max"),
+                    concat!($name, "_p50"),
+                    concat!($name, "_p95"),
+                    concat!($name, "_p99"),
+                ]
+            };
+        }
+        let [mean, min, max, p50, p95, p99] = match name {
+            "rtt_ms" => names!("rtt_ms"),
+            "response_time_ms" => names!("response_time_ms"),
+            "object_ms" => names!("object_ms"),
+            "frame_delay_ms" => names!("frame_delay_ms"),
+            "rtp_queue_ms" => names!("rtp_queue_ms"),
             _ => unreachable!("names of metrics are static: `{name}` needs a line here"),
         };
         let mut sorted = self.nanos.clone();
         sorted.sort_unstable();
         let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else { return };
         let sum: u128 = sorted.iter().map(|&nanos| u128::from(nanos)).sum();
-        let rank = (sorted.len() * 95).div_ceil(100);
+        let percentile = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100) - 1] as f64 / 1e6;
         out.set(mean, sum as f64 / sorted.len() as f64 / 1e6);
         out.set(min, first as f64 / 1e6);
         out.set(max, last as f64 / 1e6);
-        out.set(p95, sorted[rank - 1] as f64 / 1e6);
+        out.set(p50, percentile(50));
+        out.set(p95, percentile(95));
+        out.set(p99, percentile(99));
     }
 }
 
@@ -49,13 +60,19 @@ mod tests {
 
     #[test]
     fn a_percentile_is_the_nearest_rank() {
-        // 20 values 1 to 20 ms: 95 % of 20 is the 19th; their mean is 10.5
+        // 20 values 1 to 20 ms: 50 % of 20 is the 10th, 95 % the 19th, 99 % the 20th; their mean is 10.5
         let mut samples = Samples::default();
         (1..=20).rev().for_each(|millis| samples.add(Duration::from_millis(millis)));
         let mut out = Metrics::default();
         samples.report("rtt_ms", &mut out);
-        let expected =
-            [("rtt_ms_mean", 10.5), ("rtt_ms_min", 1.0), ("rtt_ms_max", 20.0), ("rtt_ms_p95", 19.0)];
+        let expected = [
+            ("rtt_ms_mean", 10.5),
+            ("rtt_ms_min", 1.0),
+            ("rtt_ms_max", 20.0),
+            ("rtt_ms_p50", 10.0),
+            ("rtt_ms_p95", 19.0),
+            ("rtt_ms_p99", 20.0),
+        ];
         assert_eq!(out.0, expected);
         let mut nothing = Metrics::default();
         Samples::default().report("rtt_ms", &mut nothing);

@@ -3,7 +3,8 @@
 use crate::options;
 use crate::path::{Path, pick};
 use quiclab_core::scenario::{
-    EarlyData, EndpointConfig, ObjectKind, PageObjects, Priorities, QuicVersion, Tls, TlsVersion, Workload,
+    EarlyData, EndpointConfig, ObjectKind, PageObjects, PingProtocol, Priorities, QuicVersion, Tls,
+    TlsVersion, Workload,
 };
 use quiclab_core::{ByteCount, DataRate, Duration, RandomStream, Time};
 
@@ -133,6 +134,7 @@ fn workload(random: &mut RandomStream, version: QuicVersion, tiny: bool, lossy: 
             size: bytes(pick(random, &[1, 56, 1_000])),
             count: pick(random, &[1, 5, 30]),
             interval: ms(pick(random, &[1, 100, 1_000])),
+            protocol: PingProtocol::Udp,
         },
     }
 }

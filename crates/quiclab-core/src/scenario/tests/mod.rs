@@ -36,7 +36,7 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
         "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
         "lab-quic" => (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping"]),
         "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page"]),
-        "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping"]),
+        "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping", "media"]),
         _ => {
             return Err(StackProblem {
                 field: "stack".into(),

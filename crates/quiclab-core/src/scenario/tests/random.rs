@@ -4,11 +4,11 @@ use super::{examples, load, some_stacks};
 use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution,
     Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow, FlowControl, Host, Http2Options, Link,
-    Loss, MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, Plugin, PluginEnds,
-    Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer,
-    RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection,
-    TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire,
-    WireDirection, Workload,
+    Loss, MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Plugin,
+    PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering,
+    ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap,
+    TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until,
+    VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -361,6 +361,10 @@ fn path_scheduler() -> impl Strategy<Value = PathSchedulerKind> {
     ]
 }
 
+fn ping_protocol() -> impl Strategy<Value = PingProtocol> {
+    select(vec![PingProtocol::Udp, PingProtocol::Icmp])
+}
+
 fn http2() -> impl Strategy<Value = Http2Options> {
     (of(size()), of(size()), of(any::<u32>()), of(size())).prop_map(
         |(stream_window, connection_window, max_streams, frame_size)| Http2Options {
@@ -409,11 +413,21 @@ fn workload() -> BoxedStrategy<Workload> {
         (bit_rate(), size(), time(), of(time()), of(time())).prop_map(|(rate, size, duration, on, off)| {
             Workload::Datagrams { rate, size, duration, on, off }
         }),
-        (size(), any::<u32>(), time()).prop_map(|(size, count, interval)| Workload::Ping {
-            size,
-            count,
-            interval
-        }),
+        (size(), any::<u32>(), time(), ping_protocol())
+            .prop_map(|(size, count, interval, protocol)| Workload::Ping { protocol, size, count, interval }),
+        (rate(), rate(), rate(), any::<u32>(), size(), time(), any::<bool>()).prop_map(
+            |(start_rate, max_rate, ramp_up_speed, frame_rate, packet_size, time, ecn)| Workload::Media {
+                start_rate,
+                min_rate: start_rate,
+                max_rate,
+                frame_rate,
+                packet_size,
+                target_delay: time,
+                ramp_up_speed,
+                ecn,
+                duration: time,
+            }
+        ),
         page(),
     ]
     .boxed()

@@ -120,10 +120,33 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
             }
             Ok(())
         }
-        Workload::Ping { size, count, interval } => {
+        Workload::Ping { size, count, interval, protocol: _ } => {
             at_least_one(&path.child("count"), *count)?;
             datagram_payload(&path.child("size"), *size)?;
             positive_time(&path.child("interval"), *interval)
+        }
+        Workload::Media {
+            start_rate,
+            min_rate,
+            max_rate,
+            frame_rate,
+            packet_size,
+            target_delay,
+            ramp_up_speed,
+            ecn: _,
+            duration,
+        } => {
+            positive_rate(&path.child("min_rate"), *min_rate)?;
+            ensure((*min_rate..=*max_rate).contains(start_rate), || {
+                let allowed = format!("`min_rate` to `max_rate`, `{min_rate}` to `{max_rate}`");
+                ScenarioError::refused(path.child("start_rate"), quoted(*start_rate), allowed)
+            })?;
+            endpoint::integer(&path.child("frame_rate"), *frame_rate, 1..=MOST_FRAMES)?;
+            endpoint::size(&path.child("packet_size"), *packet_size, SMALLEST_RTP, LARGEST_RTP)?;
+            for (name, time) in [("target_delay", *target_delay), ("duration", *duration)] {
+                positive_time(&path.child(name), time)?;
+            }
+            positive_rate(&path.child("ramp_up_speed"), *ramp_up_speed)
         }
     }
 }
@@ -184,6 +207,12 @@ fn datagram_payload(path: &FieldPath, size: ByteCount) -> Check {
     })
 }
 
+/// Frames in a second: far beyond what anybody shows.
+const MOST_FRAMES: u32 = 1000;
+/// An RTP packet with more media than header.
+const SMALLEST_RTP: u64 = 100;
+/// The longest IPv4 packet of an Ethernet less the headers of IP and UDP: RTP is not fragmented.
+const LARGEST_RTP: u64 = 1472;
 const ONE_OF_BOTH: &str = "either `size` or `duration`";
 
 /// A route is not empty, its names exist, and packets pass nothing twice: they would run in a

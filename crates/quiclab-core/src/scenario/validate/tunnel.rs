@@ -37,7 +37,6 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         let given = format!("[{} paths]", tunnel.paths.len());
         ScenarioError::refused(path.child("paths"), given, format!("1 to {MOST_PATHS} paths"))
     })?;
-    check_windows(&path.child("windows"), tunnel)?;
     ensure(tunnel.pipeline == Pipeline::Direct || tunnel.stack == "lab-quic", || {
         ScenarioError::refused(path.child("pipeline").child("kind"), "\"pquic\"", "`direct`")
             .because("it needs the stack `lab-quic`")
@@ -59,6 +58,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
             }
         }
     }
+    check_windows(&path.child("windows"), tunnel)?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
 }

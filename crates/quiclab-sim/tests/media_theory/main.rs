@@ -1,0 +1,137 @@
+//! Media with SCReAM in whole runs: bounds that follow from the scenario, none taken from a run; and ping over ICMP.
+
+use quiclab_core::scenario::{Document, Scenario, StackProblem};
+use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+const MEDIA: &str = r#"
+version = 1
+name = "media"
+duration = "70 s"
+record.series_interval = "100 ms"
+links.down = { rate = "20 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", packets = 1000 } }
+links.up = { delay = "10 ms" }
+[flows.f]
+stack = "lab-udp"
+down = ["down"]
+up = ["up"]
+workload = { kind = "media", max_rate = "40 Mbit/s", ramp_up_speed = "2 Mbit/s", duration = "60 s" }
+"#;
+
+fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {
+    let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
+    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
+    let document = Document::from_toml(text, "media.toml", &sets).expect("the scenario can be read");
+    let scenario: Scenario = document.load(&stacks).expect("the scenario is valid").resolved();
+    let options = RunOptions {
+        build: BuildOptions {
+            stacks: &NativeStacks,
+            base_dir: Path::new("."),
+            transport_observer: &|_| None,
+        },
+        packet_observers: &|_| Vec::new(),
+        progress: &|_| ControlFlow::Continue(()),
+        compared: None,
+    };
+    run(&scenario, seed, &options).expect("the run goes through")
+}
+
+/// Values of a series from `begin` to `end`, in seconds.
+fn values(output: &RunOutput, element: &str, metric: &str, begin: f64, end: f64) -> Vec<f64> {
+    let series = &output.series;
+    let metric =
+        series.metric_names.iter().position(|known| *known == metric).expect("it is recorded") as u32;
+    let element = output.element_names.iter().position(|name| name == element).expect("it is there") as u32;
+    let within = |row: &usize| (begin..end).contains(&(series.time_ns[*row] as f64 / 1e9));
+    (0..series.value.len())
+        .filter(|row| series.element[*row] == element && series.metric[*row] == metric)
+        .filter(within)
+        .map(|row| series.value[row])
+        .collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// It grows by a tenth in each 200 ms up to 4 Mbit/s, which takes 3 s, then by 2 Mbit/s in a second: 16 Mbit/s are
+/// reached after about 9 s. Headers of IP, UDP and RTP are 40 of 1228 B.
+#[test]
+fn a_flow_alone_takes_the_link_and_keeps_the_delay_at_the_target() {
+    let output = run_text(MEDIA, &[], 7);
+    let rate = mean(&values(&output, "f.sender", "media_rate_mbps", 20.0, 60.0));
+    assert!((16.0..20.0).contains(&rate), "{rate} Mbit/s");
+    let ends = &output.result.flows["f"];
+    // with a steady delay the target may rise to four times its lowest value, 100 ms; the delay swings about it
+    let delay = mean(&values(&output, "f.sender", "queue_delay_ms", 20.0, 60.0));
+    let target = mean(&values(&output, "f.sender", "queue_delay_target_ms", 20.0, 60.0));
+    assert!(delay <= 1.5 * target, "{delay} ms, target {target} ms");
+    assert!(ends.sender["queue_delay_ms_max"] <= 600.0, "the queue of the link holds 491 ms");
+    assert!(ends.receiver["frame_delay_ms_mean"] >= 10.0);
+}
+
+/// A link that is never full: nothing queues but what a frame makes, nothing is lost, and the rate is the highest.
+#[test]
+fn a_flow_below_the_rate_of_the_link_reaches_its_highest_rate() {
+    let sets = [("flows.f.workload.max_rate", "5 Mbit/s")];
+    let output = run_text(MEDIA, &sets, 7);
+    let ends = &output.result.flows["f"];
+    let rates = values(&output, "f.sender", "media_rate_mbps", 10.0, 59.0);
+    // a frame more or less in the 200 ms that are measured
+    assert!(rates.iter().all(|rate| (3.9..=6.1).contains(rate)), "{rates:?}");
+    assert!((mean(&rates) - 5.0).abs() < 0.05, "{}", mean(&rates));
+    for name in ["lost_packets", "discarded_packets", "congestion_events"] {
+        assert_eq!(ends.sender[name], 0.0, "{name}");
+    }
+    // 60 s in frames of 1/25 s, all of them complete
+    assert_eq!(ends.receiver["complete_frames"], 1500.0);
+}
+
+/// With 2 % of losses it goes on, above its lowest rate, to the end.
+#[test]
+fn random_losses_do_not_stop_it() {
+    let output = run_text(MEDIA, &[("links.down.loss", "2 %")], 7);
+    let ends = &output.result.flows["f"];
+    let rates = values(&output, "f.sender", "media_rate_mbps", 10.0, 59.0);
+    assert!(mean(&rates) > 0.1, "{rates:?}");
+    assert!(rates.iter().all(|rate| *rate > 0.0));
+    // what the receiver misses is near 2 %: within five standard deviations of a binomial
+    let sent = ends.sender["packets_sent"];
+    let (expected, deviation) = (0.02 * sent, (0.02 * 0.98 * sent).sqrt());
+    let lost = ends.receiver["lost_packets"];
+    assert!((lost - expected).abs() < 5.0 * deviation, "{lost} of {sent}");
+}
+
+/// Reports are lost on the way back for two seconds at a time: it starts anew after each.
+#[test]
+fn lost_reports_do_not_stop_it() {
+    let output = run_text(MEDIA, &[("links.up.loss", "60 %")], 7);
+    let rates = values(&output, "f.sender", "media_rate_mbps", 10.0, 59.0);
+    assert!(rates.iter().all(|rate| *rate > 0.0), "{rates:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let sets = [("links.down.loss", "1 %"), ("duration", "10 s"), ("flows.f.workload.duration", "5 s")];
+    let outputs = [7, 7, 8].map(|seed| run_text(MEDIA, &sets, seed).series);
+    assert_eq!(outputs[0], outputs[1]);
+    assert_ne!(outputs[0], outputs[2]);
+}
+
+/// Probes of 56 B are packets of 84 B: 33.6 us at 20 Mbit/s and 20 ms. A series as fine as the probes has each of
+/// them.
+#[test]
+fn ping_over_icmp_gives_every_round_trip() {
+    let sets = [
+        ("flows.f.workload", r#"{ kind = "ping", count = 50, interval = "100 ms", protocol = "icmp" }"#),
+        // otherwise the run ends with the last answer, before it is sampled
+        ("until", "duration_over"),
+    ];
+    let output = run_text(MEDIA, &sets, 7);
+    let times = values(&output, "f.receiver", "rtt_ms", 0.0, 70.0);
+    assert_eq!(times.len(), 50);
+    assert!(times.iter().all(|time| (time - 20.0336).abs() < 1e-3), "{times:?}");
+    let ends = &output.result.flows["f"].receiver;
+    assert_eq!((ends["lost_packets"], ends["rtt_ms_p50"]), (0.0, ends["rtt_ms_max"]));
+}

@@ -1,0 +1,43 @@
+//! Order: over unequal paths packets overtake each other, unless the far end waits for those that are missing.
+
+use super::common::*;
+
+const UNEQUAL: [(&str, &str); 3] =
+    [("links.down2.delay", "30 ms"), ("links.up2.delay", "30 ms"), ("tunnels.vpn.windows", r#"["60 kB", "160 kB"]"#)];
+
+#[test]
+fn packets_overtake_each_other_on_unequal_paths() {
+    let equal = statistic(&run_with(&[]), "vpn.client", "reordered_packets");
+    let unequal = statistic(&run_with(&UNEQUAL), "vpn.client", "reordered_packets");
+    assert!(unequal > 5.0 * equal.max(1.0), "{unequal}, on equal paths {equal}");
+}
+
+/// The paths differ by 20 ms and what waits in their links; nothing is lost, so a wait of 100 ms never ends early.
+#[test]
+fn a_resequencer_hides_it_from_the_flows() {
+    let sets = [&UNEQUAL[..], &[("tunnels.vpn.resequencing", "100 ms")]].concat();
+    let output = run_with(&sets);
+    assert_eq!(statistic(&output, "vpn.client", "timer_expiries"), 0.0);
+    assert!(statistic(&output, "vpn.client", "buffered_total_packets") > 0.0);
+    assert_eq!(received(&output, "ping", "lost_packets"), 0.0);
+    let [with, without] = [&output, &run_with(&UNEQUAL)].map(|output| output.result.flows["load"].goodput_mbps);
+    assert!(with > without, "{with}, without {without}");
+}
+
+/// Each packet on both paths: one is lost only if both copies are, of 10 % on each path 1 % of the packets.
+#[test]
+fn copies_on_both_paths_outlive_losses() {
+    let sets = [
+        ("tunnels.vpn.scheduler", "redundant"),
+        ("tunnels.vpn.resequencing", "50 ms"),
+        ("links.down1.loss", "10 %"),
+        ("links.down2.loss", "10 %"),
+        ("links.up1.loss", "10 %"),
+        ("links.up2.loss", "10 %"),
+        ("flows.load.workload.duration", "100 ms"),
+        ("flows.load.start", "11.5 s"),
+    ];
+    let lost = received(&run_with(&sets), "ping", "lost_packets");
+    // 2 % of 100 pings; with 19 % on one path alone it would be 19
+    assert!(lost <= 8.0, "{lost}: five standard deviations above 2");
+}

@@ -1,0 +1,195 @@
+//! What was sent: acknowledged, lost, in flight (RFC 8298 sections 4.1.2, 4.1.2.3), with RTT and queueing delay.
+//!
+//! Bytes in flight are those above the highest number acknowledged, whether the ones below were lost or not, and
+//! bytes newly acknowledged all up to it: as the RFC has it.
+
+use quiclab_core::{ByteCount, Duration, MediaFeedback, Time};
+use std::collections::VecDeque;
+
+/// Weight of a new RTT sample (RFC 6298).
+const RTT_WEIGHT: u64 = 8;
+/// The most in flight is that of the last so many seconds.
+const MOST_SECONDS: u64 = 5;
+/// A reordering that is longer is a loss.
+const LONGEST_REORDERING: Duration = Duration::from_millis(100);
+
+/// What has become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Sent,
+    Acked,
+    /// A later one arrived, as a report at this time said.
+    Missing(Time),
+    /// Counted as lost, at the same time.
+    Lost(Time),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    size: ByteCount,
+    at: Time,
+    fate: Fate,
+}
+
+/// What a report says that is new.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    pub(super) acked: ByteCount,
+    pub(super) lost: u64,
+    pub(super) marked: bool,
+    /// Queueing delay of the newest packet.
+    pub(super) delay: Duration,
+}
+
+/// See the module documentation.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    /// Number of the first packet kept.
+    first: u64,
+    packets: VecDeque<Sent>,
+    /// The highest number acknowledged, and one.
+    next_ack: u64,
+    pub(super) in_flight: ByteCount,
+    /// The most in flight in each of the last seconds.
+    most: [ByteCount; MOST_SECONDS as usize],
+    second: u64,
+    /// Smoothed; `None` before the first report.
+    pub(super) rtt: Option<Duration>,
+    /// Smallest one-way delay.
+    base: Option<Duration>,
+    reordering: Duration,
+    /// The highest number whose mark was looked at, and one: a mark counts once.
+    marks: u64,
+}
+
+impl Flight {
+    /// The next packet leaves; numbers follow one another.
+    pub(super) fn on_sent(&mut self, now: Time, number: u64, size: ByteCount) {
+        if self.packets.is_empty() {
+            self.first = number;
+            self.next_ack = self.next_ack.max(number);
+        }
+        debug_assert_eq!(self.first + self.packets.len() as u64, number, "numbers follow one another");
+        self.packets.push_back(Sent { size, at: now, fate: Fate::Sent });
+        self.in_flight += size;
+        self.note(now);
+    }
+
+    fn note(&mut self, now: Time) {
+        let second = now.as_nanos() / 1_000_000_000;
+        if second > self.second {
+            for passed in (self.second + 1..=second).take(MOST_SECONDS as usize) {
+                self.most[(passed % MOST_SECONDS) as usize] = ByteCount::ZERO;
+            }
+            self.second = second;
+        }
+        let most = &mut self.most[(second % MOST_SECONDS) as usize];
+        *most = (*most).max(self.in_flight);
+    }
+
+    /// The most in flight in the last seconds.
+    pub(super) fn most(&mut self, now: Time) -> ByteCount {
+        self.note(now);
+        self.most.iter().copied().max().unwrap_or_default()
+    }
+
+    /// A report arrived; `None` if it says nothing of packets that were sent.
+    pub(super) fn on_report(&mut self, now: Time, report: &MediaFeedback) -> Option<News> {
+        let newest = report.begin + (report.reports.len() as u64).checked_sub(1)?;
+        let arrival = report.reports.last().copied().flatten()?;
+        if newest >= self.first + self.packets.len() as u64 {
+            return None;
+        }
+        let mut news = News::default();
+        for number in self.next_ack..=newest {
+            if let Some(packet) = self.get(number) {
+                news.acked += packet.size;
+            }
+        }
+        self.in_flight = self.in_flight.saturating_sub(news.acked);
+        self.next_ack = self.next_ack.max(newest + 1);
+        if let Some(packet) = self.get(newest).copied() {
+            self.measure(now, report.sent, packet.at, arrival.at);
+            let base = self.base.unwrap_or_default();
+            news.delay = arrival.at.since(packet.at).saturating_sub(base);
+        }
+        for (number, arrival) in (report.begin..).zip(&report.reports) {
+            let marked_anew = number >= self.marks && arrival.is_some_and(|arrival| arrival.ce);
+            news.marked |= marked_anew;
+            if arrival.is_some() {
+                self.on_arrived(now, number);
+            }
+        }
+        self.marks = self.marks.max(newest + 1);
+        news.lost = self.find_lost(now);
+        Some(news)
+    }
+
+    fn measure(&mut self, now: Time, reported: Time, sent: Time, arrived: Time) {
+        let delay = arrived.since(sent);
+        self.base = Some(self.base.map_or(delay, |base| base.min(delay)));
+        let sample = now.since(sent).saturating_sub(reported.since(arrived));
+        self.rtt = Some(self.rtt.map_or(sample, |rtt| {
+            let nanos = (rtt.as_nanos() * (RTT_WEIGHT - 1) + sample.as_nanos()) / RTT_WEIGHT;
+            Duration::from_nanos(nanos)
+        }));
+    }
+
+    fn on_arrived(&mut self, now: Time, number: u64) {
+        let Some(place) = number.checked_sub(self.first) else { return };
+        let Some(packet) = self.packets.get_mut(place as usize) else { return };
+        if let Fate::Missing(since) | Fate::Lost(since) = packet.fate {
+            self.reordering = self.reordering.max(now.since(since)).min(LONGEST_REORDERING);
+        }
+        packet.fate = Fate::Acked;
+    }
+
+    /// Packets below the highest acknowledged that are missing for longer than the reordering window.
+    fn find_lost(&mut self, now: Time) -> u64 {
+        let below = self.next_ack.saturating_sub(self.first) as usize;
+        let mut lost = 0;
+        for packet in self.packets.iter_mut().take(below) {
+            if packet.fate == Fate::Sent {
+                packet.fate = Fate::Missing(now);
+            }
+            if let Fate::Missing(since) = packet.fate
+                && now.since(since) >= self.reordering
+            {
+                packet.fate = Fate::Lost(since);
+                lost += 1;
+            }
+        }
+        // a lost packet is kept as long as it may turn out to be reordered
+        while let Some(packet) = self.packets.front().filter(|_| self.first < self.next_ack) {
+            match packet.fate {
+                Fate::Acked => {}
+                Fate::Lost(since) if now.since(since) >= LONGEST_REORDERING => {}
+                _ => break,
+            }
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        lost
+    }
+
+    /// Everything in flight is lost; how many packets.
+    pub(super) fn give_up(&mut self) -> u64 {
+        let lost = self.packets.iter().filter(|packet| matches!(packet.fate, Fate::Sent | Fate::Missing(_)));
+        let lost = lost.count() as u64;
+        self.first += self.packets.len() as u64;
+        self.next_ack = self.next_ack.max(self.first);
+        self.packets.clear();
+        self.in_flight = ByteCount::ZERO;
+        lost
+    }
+
+    fn get(&self, number: u64) -> Option<&Sent> {
+        self.packets.get(number.checked_sub(self.first)? as usize)
+    }
+
+    /// Packets that are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.packets.len()
+    }
+}

@@ -1,0 +1,145 @@
+//! Media over RTP with SCReAM, "Self-Clocked Rate Adaptation for Multimedia" (RFC 8298): video frames whose rate
+//! follows what the network takes.
+//!
+//! ```text
+//! source    frames at the target rate, cut into RTP packets
+//! queue     RTP packets that wait for window and pacer; given up when they are too old
+//! sender    the end that sends: joins the parts
+//! flight    what was sent: acknowledged, lost, in flight; RTT and queueing delay
+//! trend     whether the queueing delay grows (section 4.1.2.1)
+//! target    the queueing delay aimed at: competing flows (section 4.1.2.2)
+//! window    network congestion control: the congestion window (sections 4.1.2.1, 4.1.2.4)
+//! rate      media rate control (section 4.1.3), with what it measures
+//! receiver  the end that receives: feedback (section 4.2, RFC 8888), what arrived, frames
+//! ```
+//!
+//! | | RFC 8298 | here |
+//! | --- | --- | --- |
+//! | rate change without fast increase | `delta_rate_t` is the current rate, corrected, and is added to the target | less the target, as in Ericsson's code: else the target grows without limit |
+//! | the same with packets waiting | | none upwards with more than 12 000 bit in the RTP queue (Ericsson) |
+//! | feedback | RTCP, an acknowledgement vector | RFC 8888; each packet in two reports, so that one may be lost |
+//! | feedback stops | "a minimum send rate" | after 1 s without any, what is in flight is lost and the window the smallest |
+//! | packets that are too old | "SHOULD" discard | all that wait, if the oldest waits for 500 ms |
+//! | base delay | LEDBAT's: the smallest of ten minutes (RFC 6817) | the smallest; the clocks agree |
+//! | rate of the coder | varies around the target | each frame has target / frame rate exactly |
+//! | several streams | prioritised | one |
+//!
+//! Rates and delays are floats (bit/s, s), as the algorithm is defined.
+
+mod flight;
+mod queue;
+mod rate;
+mod receiver;
+mod sender;
+mod source;
+mod target;
+#[cfg(test)]
+mod tests;
+mod trend;
+mod window;
+
+use crate::datagram::positive;
+use crate::error::{Error, ensure, refused, within};
+use quiclab_core::scenario::Workload;
+use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
+
+/// RTP packets: with more media than header, and not fragmented.
+const PACKETS: std::ops::RangeInclusive<ByteCount> = ByteCount::from_bytes(100)..=ByteCount::from_bytes(1472);
+
+/// What a media flow is configured to.
+#[derive(Clone, Copy, Debug)]
+struct Parameters {
+    /// Rates in bit/s, RTP headers included.
+    start_rate: f64,
+    min_rate: f64,
+    max_rate: f64,
+    /// Bit/s in a second.
+    ramp_up_speed: f64,
+    frame_rate: u32,
+    /// Largest RTP packet.
+    mss: ByteCount,
+    /// QDELAY_TARGET_LO in seconds.
+    target_delay: f64,
+    ecn: bool,
+    start: Time,
+    end: Time,
+}
+
+impl Parameters {
+    /// `None`: it is another workload.
+    fn new(workload: &Workload, start: Time) -> Option<Self> {
+        let &Workload::Media {
+            start_rate,
+            min_rate,
+            max_rate,
+            frame_rate,
+            packet_size,
+            target_delay,
+            ramp_up_speed,
+            ecn,
+            duration,
+        } = workload
+        else {
+            return None;
+        };
+        let bits = |rate: DataRate| rate.bits_per_second() as f64;
+        Some(Self {
+            start_rate: bits(start_rate),
+            min_rate: bits(min_rate),
+            max_rate: bits(max_rate),
+            ramp_up_speed: bits(ramp_up_speed),
+            frame_rate,
+            mss: packet_size,
+            target_delay: target_delay.as_secs_f64(),
+            ecn,
+            start,
+            end: start + duration,
+        })
+    }
+}
+
+/// Checks the values of a media workload; others pass.
+///
+/// # Errors
+/// If one is not allowed.
+pub(crate) fn check(workload: &Workload) -> Result<(), Error> {
+    let &Workload::Media {
+        start_rate,
+        min_rate,
+        max_rate,
+        frame_rate,
+        packet_size,
+        target_delay,
+        ramp_up_speed,
+        duration,
+        ecn: _,
+    } = workload
+    else {
+        return Ok(());
+    };
+    let nothing = DataRate::from_bits_per_second(0);
+    ensure(min_rate > nothing, || refused("workload.min_rate", min_rate, "a rate above 0"))?;
+    within("workload.start_rate", Some(start_rate), min_rate..=max_rate)?;
+    within("workload.frame_rate", Some(frame_rate), 1..=1000)?;
+    within("workload.packet_size", Some(packet_size), PACKETS)?;
+    ensure(ramp_up_speed > nothing, || refused("workload.ramp_up_speed", ramp_up_speed, "a rate above 0"))?;
+    positive("workload.target_delay", target_delay)?;
+    positive("workload.duration", duration)
+}
+
+/// One end of a media flow, which [`check`] has passed.
+///
+/// # Panics
+/// If the workload is another.
+pub(crate) fn build(identity: &EndpointIdentity, workload: &Workload, start: Time) -> Box<dyn Endpoint> {
+    let parameters = Parameters::new(workload, start).expect("the workload is media");
+    match identity.role {
+        Role::Server => Box::new(sender::Sender::new(identity, parameters)),
+        Role::Client => Box::new(receiver::Receiver::new(identity, &parameters)),
+    }
+}
+
+/// A time in seconds, at least 0.
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_nanos_f64(seconds.max(0.0) * 1e9)
+}

@@ -1,0 +1,207 @@
+//! The end that receives: reports what arrived (RFC 8298 section 4.2, RFC 8888), and puts frames together.
+//!
+//! Reports leave at intervals of 1 / min(50, max(2.5, rate / 10000)) seconds while packets arrive; each says of all
+//! packets since the report before the last, so that one report may be lost.
+
+use super::source::RTP_HEADER;
+use super::{Parameters, seconds};
+use crate::datagram::{Arrivals, Delays, LINGER, Socket};
+use crate::workload::Samples;
+use quiclab_core::{
+    ByteCount, Counters, Duration, Element, Endpoint, EndpointIdentity, MediaArrival, MediaFeedback, Metrics,
+    Outputs, Packet, Payload, Port, Progress, RtpPacket, Time,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Most packets that a report says something of (RFC 8888 section 3.1: 16384).
+const MOST_REPORTS: u64 = 16_384;
+/// Header of RTCP with the sender's SSRC, the SSRC reported on with begin and count, and the report timestamp.
+const FEEDBACK_HEADER: u64 = 8 + 8 + 4;
+/// Frames that are put together at one time; the oldest is given up.
+const MOST_FRAMES: usize = 64;
+/// The rate that reports follow is measured over this.
+const RATE_INTERVAL: Duration = Duration::from_millis(200);
+
+/// See the module documentation.
+pub(super) struct Receiver {
+    socket: Socket,
+    start: Option<Time>,
+    /// When the sender's time is over.
+    end: Time,
+    over: bool,
+    arrivals: Arrivals,
+    delays: Delays,
+    /// By number from `begin` on.
+    reports: VecDeque<Option<MediaArrival>>,
+    begin: u64,
+    /// Where the report after the next one begins.
+    next_begin: u64,
+    /// When the next report is due; `None`: nothing has arrived since the last.
+    due: Option<Time>,
+    reported: Time,
+    /// Packets that arrived of frames that are not complete.
+    frames: BTreeMap<u32, u16>,
+    complete: u64,
+    frame_delays: Samples,
+    /// Bytes since the rate was measured, when that was, and the rate in bit/s.
+    recent: ByteCount,
+    measured: Time,
+    rate: f64,
+    last: Time,
+    progress: Progress,
+}
+
+impl Receiver {
+    pub(super) fn new(identity: &EndpointIdentity, parameters: &Parameters) -> Self {
+        Self {
+            socket: Socket::new(identity),
+            start: Some(parameters.start),
+            end: parameters.end,
+            over: false,
+            arrivals: Arrivals::default(),
+            delays: Delays::default(),
+            reports: VecDeque::new(),
+            begin: 0,
+            next_begin: 0,
+            due: None,
+            reported: parameters.start,
+            frames: BTreeMap::new(),
+            complete: 0,
+            frame_delays: Samples::default(),
+            recent: ByteCount::ZERO,
+            measured: parameters.start,
+            rate: parameters.start_rate,
+            last: parameters.start,
+            progress: Progress::default(),
+        }
+    }
+
+    fn on_media(&mut self, now: Time, rtp: RtpPacket, packet: &Packet, size: ByteCount) {
+        let ce = packet.ecn == quiclab_core::Ecn::Ce;
+        self.note(rtp.number, MediaArrival { at: now, ce });
+        if !self.arrivals.add(rtp.number) {
+            return;
+        }
+        self.last = now;
+        self.recent += size;
+        self.delays.add(now.since(packet.created));
+        self.progress.delivered_bytes += size.saturating_sub(RTP_HEADER).bytes();
+        self.put_together(now, &rtp);
+        if self.due.is_none() {
+            self.due = Some((self.reported + self.interval()).max(now));
+        }
+    }
+
+    /// Keeps it for the next reports.
+    fn note(&mut self, number: u64, arrival: MediaArrival) {
+        let Some(place) = number.checked_sub(self.begin) else { return };
+        if place >= 2 * MOST_REPORTS {
+            // a jump: what was kept is older than any report may say
+            self.reports.clear();
+            (self.begin, self.next_begin) = (number, number);
+        }
+        let place = (number - self.begin) as usize;
+        if place >= self.reports.len() {
+            self.reports.resize(place + 1, None);
+        }
+        self.reports[place].get_or_insert(arrival);
+        while self.reports.len() as u64 > MOST_REPORTS {
+            self.reports.pop_front();
+            self.begin += 1;
+        }
+    }
+
+    /// Time between reports.
+    fn interval(&self) -> Duration {
+        seconds(1.0 / (self.rate / 10_000.0).clamp(2.5, 50.0))
+    }
+
+    fn put_together(&mut self, now: Time, rtp: &RtpPacket) {
+        let arrived = self.frames.entry(rtp.frame).or_default();
+        *arrived += 1;
+        if *arrived == rtp.packets {
+            self.frames.remove(&rtp.frame);
+            self.complete += 1;
+            self.frame_delays.add(now.since(rtp.captured));
+        } else if self.frames.len() > MOST_FRAMES {
+            self.frames.pop_first();
+        }
+    }
+
+    fn send_report(&mut self, now: Time, out: &mut Outputs) {
+        if now.since(self.measured) >= RATE_INTERVAL {
+            self.rate = self.recent.bytes() as f64 * 8.0 / now.since(self.measured).as_secs_f64();
+            (self.recent, self.measured) = (ByteCount::ZERO, now);
+        }
+        let report =
+            MediaFeedback { sent: now, begin: self.begin, reports: self.reports.iter().copied().collect() };
+        // two bytes for each packet, padded to 32 bits
+        let size = FEEDBACK_HEADER + (2 * report.reports.len() as u64).next_multiple_of(4);
+        self.socket.send(now, ByteCount::from_bytes(size), Payload::MediaFeedback(Box::new(report)), out);
+        let next = self.begin + self.reports.len() as u64;
+        let said_twice = self.next_begin.saturating_sub(self.begin).min(self.reports.len() as u64);
+        self.reports.drain(..said_twice as usize);
+        self.begin += said_twice;
+        (self.next_begin, self.reported, self.due) = (next, now, None);
+    }
+
+    /// When it waits no longer.
+    fn deadline(&self) -> Option<Time> {
+        Some(self.end + LINGER).filter(|_| !self.over)
+    }
+
+    fn report(&self, out: &mut Metrics) {
+        self.socket.report(out);
+        out.count("lost_packets", self.arrivals.lost(None));
+        out.count("reordered_packets", self.arrivals.reordered);
+        out.count("duplicate_packets", self.arrivals.duplicates);
+        out.count("complete_frames", self.complete);
+    }
+}
+
+impl Element for Receiver {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+        let size = self.socket.receive(&packet);
+        if let Payload::Rtp(rtp) = packet.payload {
+            self.on_media(now, rtp, &packet, size);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        if self.start.is_some_and(|start| start <= now) {
+            self.start = None;
+            self.progress.started = Some(now);
+        }
+        if self.due.is_some_and(|due| due <= now) {
+            self.send_report(now, out);
+        }
+        if self.deadline().is_some_and(|due| due <= now) {
+            self.over = true;
+            self.progress.finished.get_or_insert(self.last.max(self.end));
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        [self.start, self.due, self.deadline()].into_iter().flatten().min()
+    }
+
+    fn counters(&self) -> Counters {
+        self.socket.counters
+    }
+
+    fn statistics(&mut self, _now: Time, out: &mut Metrics) {
+        self.report(out);
+        self.delays.report(out);
+        self.frame_delays.report("frame_delay_ms", out);
+    }
+
+    fn sample(&mut self, _now: Time, out: &mut Metrics) {
+        self.report(out);
+    }
+}
+
+impl Endpoint for Receiver {
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+}

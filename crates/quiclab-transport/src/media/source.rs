@@ -1,0 +1,48 @@
+//! The coder: frames at even intervals, each as large as the target rate lets it be.
+
+use super::Parameters;
+use quiclab_core::{ByteCount, Duration, RtpPacket, Time};
+
+/// Header of an RTP packet (RFC 3550 section 5.1).
+pub(super) const RTP_HEADER: ByteCount = ByteCount::from_bytes(12);
+
+/// Frames until the end.
+#[derive(Debug)]
+pub(super) struct Source {
+    start: Time,
+    end: Time,
+    frame_rate: u32,
+    mss: ByteCount,
+    /// Number of the next frame.
+    frame: u32,
+}
+
+impl Source {
+    pub(super) fn new(parameters: &Parameters) -> Self {
+        let &Parameters { start, end, frame_rate, mss, .. } = parameters;
+        Self { start, end, frame_rate, mss, frame: 0 }
+    }
+
+    /// When the next frame is captured; `None` after the last.
+    pub(super) fn next(&self) -> Option<Time> {
+        let second = Duration::from_secs(1).as_nanos();
+        let offset = Duration::from_nanos((u64::from(self.frame) * second).div_ceil(self.frame_rate.into()));
+        Some(self.start + offset).filter(|time| *time < self.end)
+    }
+
+    /// The packets of the next frame, with their sizes, at a rate in bit/s; all but the last are full.
+    /// They are numbered when they leave: what is discarded before has no number.
+    pub(super) fn capture(&mut self, now: Time, rate: f64, mut put: impl FnMut(RtpPacket, ByteCount)) {
+        let bytes = (rate / f64::from(self.frame_rate) / 8.0) as u64;
+        let least = RTP_HEADER.bytes() + 1;
+        let packets = bytes.max(least).div_ceil(self.mss.bytes()).min(u16::MAX.into());
+        let mut left = bytes.max(least);
+        for _ in 0..packets {
+            let header = RtpPacket { number: 0, captured: now, frame: self.frame, packets: packets as u16 };
+            // the last has what is left, and a header in any case
+            put(header, ByteCount::from_bytes(left.min(self.mss.bytes()).max(least)));
+            left = left.saturating_sub(self.mss.bytes());
+        }
+        self.frame += 1;
+    }
+}
