@@ -224,8 +224,9 @@ impl Daemon {
         for session in self.sessions.values_mut() {
             session.run(now, &mut self.hub, &mut self.tun);
         }
-        self.transmit(now);
+        // what has arrived before what is sent: the machine can go on with it meanwhile
         self.tun.flush();
+        self.transmit(now);
     }
 
     fn transmit(&mut self, now: Time) {

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Connections at one time; further ones wait in the kernel.
 const MOST_CONNECTIONS: usize = 8;
@@ -50,6 +50,8 @@ struct Connection {
 pub struct Requests {
     listener: Listener,
     connections: Vec<Connection>,
+    /// The socket's name, which is removed at the end.
+    file: Option<PathBuf>,
 }
 
 impl Requests {
@@ -68,7 +70,7 @@ impl Requests {
         let listener = UnixListener::bind(file)?;
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o660))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener: Listener::Unix(listener), connections: Vec::new() })
+        Ok(Self { listener: Listener::Unix(listener), connections: Vec::new(), file: Some(file.to_owned()) })
     }
 
     /// Listens for HTTP.
@@ -78,7 +80,7 @@ impl Requests {
     pub fn http(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener: Listener::Tcp(listener), connections: Vec::new() })
+        Ok(Self { listener: Listener::Tcp(listener), connections: Vec::new(), file: None })
     }
 
     /// What to wait for.
@@ -124,6 +126,16 @@ impl Requests {
         self.connections.retain_mut(|connection| {
             (connection.held || connection.until > now) && connection.go_on(http, &mut answer).is_ok()
         });
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            let _ = std::fs::remove_file(file);
+            // only where nothing else is in it, and the program may
+            let _ = file.parent().map(std::fs::remove_dir);
+        }
     }
 }
 
