@@ -26,8 +26,8 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-/// Reads of the device before others have their turn.
-const TURNS: usize = 8;
+/// Packets of the device before others have their turn; one read may bring some fifty.
+const TURN: usize = 256;
 /// After a change of interfaces, and again for those that a socket could not use at once.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
@@ -79,7 +79,13 @@ pub fn run(settings: &Settings) -> Result<(), String> {
 }
 
 impl Daemon {
-    fn start(settings: &Settings, hub: Hub, prepared: Prepared, signals: UnixStream, watch: Watch) -> Result<(), String> {
+    fn start(
+        settings: &Settings,
+        hub: Hub,
+        prepared: Prepared,
+        signals: UnixStream,
+        watch: Watch,
+    ) -> Result<(), String> {
         let Prepared { machine, sockets, mut control, mut metrics } = prepared;
         let config = settings.config.clone();
         let mut daemon = Self {
@@ -150,7 +156,11 @@ impl Daemon {
                     PollFd::new(watch, PollFlags::IN),
                 ];
                 let first_socket = fds.len();
-                fds.extend(self.sockets.iter().map(|(_, socket)| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)));
+                fds.extend(
+                    self.sockets
+                        .iter()
+                        .map(|(_, socket)| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)),
+                );
                 let first_request = fds.len();
                 for requests in [Some(&*control), metrics.as_ref()].into_iter().flatten() {
                     fds.extend(requests.sources().map(|(fd, writes)| {
@@ -162,7 +172,8 @@ impl Daemon {
                     Err(error) => return End::Failed(format!("poll: {error}")),
                 }
                 let ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
-                let sockets = self.sockets.iter().map(|(slot, _)| slot).zip(&fds[first_socket..first_request]);
+                let sockets =
+                    self.sockets.iter().map(|(slot, _)| slot).zip(&fds[first_socket..first_request]);
                 Readable {
                     tun: ready(&fds[0]),
                     signal: ready(&fds[1]),
@@ -198,7 +209,7 @@ impl Daemon {
             self.sockets.receive(now, *slot, |packet| hub.receive(now, packet));
         }
         if readable.tun {
-            for _ in 0..TURNS {
+            while self.inbox.len() < TURN {
                 let inbox = &mut self.inbox;
                 match self.tun.read(|packet| inbox.push(packet)) {
                     Ok(true) => {}
@@ -252,7 +263,8 @@ impl Daemon {
     }
 
     fn owner(&self, address: IpAddr) -> Option<SessionId> {
-        let behind = || self.networks.iter().find(|(prefix, _)| prefix.contains(address)).map(|(_, session)| *session);
+        let behind =
+            || self.networks.iter().find(|(prefix, _)| prefix.contains(address)).map(|(_, session)| *session);
         self.hosts.get(&address).copied().or_else(behind)
     }
 
@@ -270,10 +282,20 @@ impl Daemon {
                 }
             }
             HubEvent::PathUp { session, path } => {
-                tracing::info!(session = session.0, peer = self.name_of(session), path = self.path_name(path), "path up");
+                tracing::info!(
+                    session = session.0,
+                    peer = self.name_of(session),
+                    path = self.path_name(path),
+                    "path up"
+                );
             }
             HubEvent::PathDown { session, path } => {
-                tracing::warn!(session = session.0, peer = self.name_of(session), path = self.path_name(path), "path down");
+                tracing::warn!(
+                    session = session.0,
+                    peer = self.name_of(session),
+                    path = self.path_name(path),
+                    "path down"
+                );
             }
             HubEvent::SessionClosed { session, reason } => {
                 tracing::warn!(session = session.0, peer = self.name_of(session), ?reason, "session closed");
@@ -317,7 +339,9 @@ impl Daemon {
 
     fn session_opened(&mut self, now: Time, id: SessionId, peer: PublicKey) {
         let name = match &self.config.server {
-            Some(server) => server.peers.iter().find(|known| known.public_key == peer).map(|known| known.name.clone()),
+            Some(server) => {
+                server.peers.iter().find(|known| known.public_key == peer).map(|known| known.name.clone())
+            }
             None => Some("server".to_owned()),
         };
         let name = name.unwrap_or_else(|| peer.to_string());
@@ -364,7 +388,11 @@ impl Daemon {
             self.say(id, &Message::Refusal("there is no free address".to_owned()));
             return Ok(());
         }
-        let behind = server.peers.iter().find(|peer| peer.public_key == session.peer).map(|peer| peer.networks.clone());
+        let behind = server
+            .peers
+            .iter()
+            .find(|peer| peer.public_key == session.peer)
+            .map(|peer| peer.networks.clone());
         let behind = behind.unwrap_or_default();
         let hosts = assigned.iter().map(|assigned| IpPrefix::host(assigned.address));
         session.allowed = Some(hosts.chain(behind.iter().copied()).collect());
@@ -375,7 +403,8 @@ impl Daemon {
         self.networks.retain(|(prefix, _)| !behind.contains(prefix));
         self.networks.extend(behind.into_iter().map(|prefix| (prefix, id)));
         self.networks.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.length()));
-        let assignment = Assignment { mtu: self.config.mtu, addresses: assigned, routes: server.announce.clone() };
+        let assignment =
+            Assignment { mtu: self.config.mtu, addresses: assigned, routes: server.announce.clone() };
         tracing::info!(session = id.0, addresses = ?assignment.addresses.iter().map(|one| one.address.to_string()).collect::<Vec<_>>(), "addresses assigned");
         self.say(id, &Message::Assignment(assignment));
         Ok(())
@@ -383,7 +412,9 @@ impl Daemon {
 
     /// A client gets its addresses.
     fn assigned(&mut self, now: Time, id: SessionId, assignment: Assignment) -> Result<(), String> {
-        let (Some(session), Some(client)) = (self.sessions.get_mut(&id), &self.config.client) else { return Ok(()) };
+        let (Some(session), Some(client)) = (self.sessions.get_mut(&id), &self.config.client) else {
+            return Ok(());
+        };
         let mtu = assignment.mtu.min(self.config.mtu);
         let mut routes = client.routes.clone();
         if client.accept_routes {
@@ -394,13 +425,21 @@ impl Daemon {
         routes.retain(|route| has(route.is_ipv4()));
         let networks: Vec<_> = assignment.addresses.iter().map(|assigned| assigned.network).collect();
         routes.retain(|route| !networks.contains(route));
-        let addresses: Vec<_> = assignment.addresses.iter().map(|assigned| (assigned.address, assigned.network.length())).collect();
+        let addresses: Vec<_> = assignment
+            .addresses
+            .iter()
+            .map(|assigned| (assigned.address, assigned.network.length()))
+            .collect();
         for path in client.paths.iter().filter(|path| path.interface.is_none() && path.local.is_none()) {
             if routes.iter().any(|route| route.contains(path.server.ip())) {
                 self.machine.keep_way(path.server.ip()).map_err(|error| error.to_string())?;
             }
         }
-        let set = self.machine.set_mtu(mtu).and_then(|()| self.machine.set_addresses(&addresses)).and_then(|()| self.machine.set_routes(&routes));
+        let set = self
+            .machine
+            .set_mtu(mtu)
+            .and_then(|()| self.machine.set_addresses(&addresses))
+            .and_then(|()| self.machine.set_routes(&routes));
         if let Err(error) = set {
             self.end = Some(End::Failed(format!("the machine cannot be set up: {error}")));
             return Ok(());
@@ -420,10 +459,19 @@ impl Daemon {
             .paths
             .iter()
             .enumerate()
-            .map(|(index, path)| (moved.get(&index).copied().unwrap_or_else(|| uplinks.nowhere(index)), path.server))
+            .map(|(index, path)| {
+                (moved.get(&index).copied().unwrap_or_else(|| uplinks.nowhere(index)), path.server)
+            })
             .collect();
         let id = self.hub.connect(now, &addresses).map_err(|error| error.to_string())?;
-        let session = Session::new(now, id, client.server_key, "server".to_owned(), tunnel_config(&self.config), seed());
+        let session = Session::new(
+            now,
+            id,
+            client.server_key,
+            "server".to_owned(),
+            tunnel_config(&self.config),
+            seed(),
+        );
         self.sessions.insert(id, session);
         self.uplinks = Some((uplinks, id));
         Ok(())
@@ -459,7 +507,13 @@ impl Daemon {
     }
 
     fn status(&mut self, now: Time) -> Status {
-        let names: Vec<String> = self.config.client.iter().flat_map(|client| &client.paths).map(|path| path.name.clone()).collect();
+        let names: Vec<String> = self
+            .config
+            .client
+            .iter()
+            .flat_map(|client| &client.paths)
+            .map(|path| path.name.clone())
+            .collect();
         let hub = &mut self.hub;
         let sessions = self.sessions.values_mut().map(|session| session.status(now, hub, &names)).collect();
         let (tun, udp) = (self.tun.counts, self.sockets.counts);

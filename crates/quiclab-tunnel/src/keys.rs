@@ -48,7 +48,9 @@ impl KeyError {
             Self::Io(_) => "a file that `quiclab-tunnel keygen FILE` has made",
             Self::Readable(_) => "mode 600 (chmod 600)",
             Self::Owner(_) => "a file of the user who starts the tunnel, or of root",
-            Self::Content => "a PEM file with `PRIVATE KEY` that `quiclab-tunnel keygen` or `openssl genpkey -algorithm ed25519` has made",
+            Self::Content => {
+                "a PEM file with `PRIVATE KEY` that `quiclab-tunnel keygen` or `openssl genpkey -algorithm ed25519` has made"
+            }
         }
     }
 }
@@ -133,7 +135,9 @@ pub fn public_from_text(text: &str) -> Option<PublicKey> {
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PublicKey, D::Error> {
     let text = String::deserialize(from)?;
     public_from_text(&text).ok_or_else(|| {
-        serde::de::Error::custom("this is no public key; allowed is the 64 hexadecimal digits that `quiclab-tunnel keygen` prints")
+        serde::de::Error::custom(
+            "this is no public key; allowed is the 64 hexadecimal digits that `quiclab-tunnel keygen` prints",
+        )
     })
 }
 
@@ -154,7 +158,10 @@ mod tests {
         // the same with its public key behind it (section 10.3, the second example)
         let second = "-----BEGIN PRIVATE KEY-----\nMHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhCoB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PRIVATE KEY-----\n";
         assert!(from_pem(second.as_bytes()).is_none(), "attributes are not read");
-        assert!(from_pem(b"").is_none() && from_pem(b"-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----\n").is_none());
+        assert!(
+            from_pem(b"").is_none()
+                && from_pem(b"-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----\n").is_none()
+        );
     }
 
     #[test]

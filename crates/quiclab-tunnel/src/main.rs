@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "quiclab-tunnel", version, about = "A VPN over several paths, with FQ-CoDel in front of them")]
+#[command(
+    name = "quiclab-tunnel",
+    version,
+    about = "A VPN over several paths, with FQ-CoDel in front of them"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -133,14 +137,19 @@ fn status(tunnel: &Tunnel, json: bool) -> Result<(), String> {
     if json {
         return print(&format!("{answer}\n"));
     }
-    let status: Status = serde_json::from_str(&answer).map_err(|error| format!("the answer is not understood: {error}"))?;
+    let status: Status =
+        serde_json::from_str(&answer).map_err(|error| format!("the answer is not understood: {error}"))?;
     print(&status.table())
 }
 
 fn not_running(socket: &Path, error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!("no tunnel answers at {}", socket.display()),
-        ErrorKind::PermissionDenied => format!("{} may not be used: run as root, or as the tunnel's user", socket.display()),
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+            format!("no tunnel answers at {}", socket.display())
+        }
+        ErrorKind::PermissionDenied => {
+            format!("{} may not be used: run as root, or as the tunnel's user", socket.display())
+        }
         _ => format!("{}: {error}", socket.display()),
     }
 }

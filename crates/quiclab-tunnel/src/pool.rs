@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn the_server_has_the_first_of_each_range() {
-        let own: Vec<String> = pool().own().map(|(address, network)| format!("{address} {network}")).collect();
+        let own: Vec<String> =
+            pool().own().map(|(address, network)| format!("{address} {network}")).collect();
         assert_eq!(own, ["10.77.0.1 10.77.0.0/29", "fd77::1 fd77::/64"]);
     }
 }

@@ -3,11 +3,11 @@
 //! CAP_NET_ADMIN is kept: addresses, routes and the MTU of the device follow what the server assigns after a reconnect, and
 //! are undone at the end. Everything else is given up for good, also for programs that it might start (`no_new_privs`).
 
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_keep_capabilities,
-    set_no_new_privs,
-};
 use nix::unistd::{Gid, Group, Uid, User, setgroups, setresgid, setresuid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
+    set_keep_capabilities, set_no_new_privs,
+};
 use std::io;
 use std::path::Path;
 
@@ -24,10 +24,19 @@ impl Account {
     /// # Errors
     /// The name of what does not exist.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
-        let found = User::from_name(user).ok().flatten().ok_or_else(|| format!("user = \"{user}\": there is no such user"))?;
+        let found = User::from_name(user)
+            .ok()
+            .flatten()
+            .ok_or_else(|| format!("user = \"{user}\": there is no such user"))?;
         let group = match group {
             None => found.gid,
-            Some(name) => Group::from_name(name).ok().flatten().ok_or_else(|| format!("group = \"{name}\": there is no such group"))?.gid,
+            Some(name) => {
+                Group::from_name(name)
+                    .ok()
+                    .flatten()
+                    .ok_or_else(|| format!("group = \"{name}\": there is no such group"))?
+                    .gid
+            }
         };
         Ok(Self { user: found.uid, group })
     }

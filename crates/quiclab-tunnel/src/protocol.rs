@@ -180,7 +180,8 @@ impl<'a> Reader<'a> {
         let length = self.length(four)?;
         let server = self.address(four)?;
         let network = IpPrefix::around(address, length);
-        let host = |address: IpAddr| !address.is_unspecified() && !address.is_multicast() && !address.is_loopback();
+        let host =
+            |address: IpAddr| !address.is_unspecified() && !address.is_multicast() && !address.is_loopback();
         if !host(address) || !host(server) || address == server || !network.contains(server) {
             return Err(ProtocolError::Value("address"));
         }

@@ -119,7 +119,13 @@ impl Requests {
             };
             if nonblocking.is_ok() {
                 let until = now + PATIENCE;
-                self.connections.push(Connection { stream, read: Vec::new(), answer: Vec::new(), until, held: false });
+                self.connections.push(Connection {
+                    stream,
+                    read: Vec::new(),
+                    answer: Vec::new(),
+                    until,
+                    held: false,
+                });
             }
         }
         let http = matches!(self.listener, Listener::Tcp(_));
@@ -162,7 +168,11 @@ impl Connection {
                 self.held = true;
             }
             let body = request.map(answer);
-            self.answer = if http { http_answer(body) } else { body.unwrap_or_else(|_| "{\"error\":\"unknown request\"}".to_owned()).into_bytes() };
+            self.answer = if http {
+                http_answer(body)
+            } else {
+                body.unwrap_or_else(|_| "{\"error\":\"unknown request\"}".to_owned()).into_bytes()
+            };
         }
         while !self.answer.is_empty() {
             match self.stream.write(&self.answer) {
@@ -221,7 +231,9 @@ pub fn parse_http(bytes: &[u8]) -> Parsed {
     let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let mut words = line.split(|byte| *byte == b' ');
     match (words.next(), words.next(), words.next(), words.next()) {
-        (Some(b"GET"), Some(b"/metrics"), Some(b"HTTP/1.1" | b"HTTP/1.0"), None) => Parsed::Request(Request::Metrics),
+        (Some(b"GET"), Some(b"/metrics"), Some(b"HTTP/1.1" | b"HTTP/1.0"), None) => {
+            Parsed::Request(Request::Metrics)
+        }
         (Some(b"GET"), Some(_), Some(b"HTTP/1.1" | b"HTTP/1.0"), None) => Parsed::Refused(404),
         (Some(_), Some(_), Some(b"HTTP/1.1" | b"HTTP/1.0"), None) => Parsed::Refused(405),
         _ => Parsed::Refused(400),
@@ -251,7 +263,10 @@ mod tests {
         assert_eq!(parse_control(b"down\n"), Parsed::Request(Request::Down));
         assert_eq!(parse_control(b"stat"), Parsed::More);
         assert_eq!(parse_control(b"restart\n"), Parsed::Refused(400));
-        assert_eq!(parse_http(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), Parsed::Request(Request::Metrics));
+        assert_eq!(
+            parse_http(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"),
+            Parsed::Request(Request::Metrics)
+        );
         assert_eq!(parse_http(b"GET /metrics HTTP/1.1\r\nHost: x\r\n"), Parsed::More);
         assert_eq!(parse_http(b"GET / HTTP/1.1\r\n\r\n"), Parsed::Refused(404));
         assert_eq!(parse_http(b"POST /metrics HTTP/1.1\r\n\r\n"), Parsed::Refused(405));

@@ -54,7 +54,14 @@ struct Counts {
 impl Session {
     /// A session that is not open yet.
     #[must_use]
-    pub fn new(now: Time, id: SessionId, peer: PublicKey, name: String, config: TunnelConfig, seed: u64) -> Self {
+    pub fn new(
+        now: Time,
+        id: SessionId,
+        peer: PublicKey,
+        name: String,
+        config: TunnelConfig,
+        seed: u64,
+    ) -> Self {
         let mtu = u16::try_from(config.mtu.bytes()).unwrap_or(u16::MAX);
         Self {
             id,

@@ -5,8 +5,8 @@ use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
 use crate::system::{Journal, Machine, recover};
-use quiclab_core::tunnel::TunnelConfig;
 use quiclab_core::scenario::{CarrierKind, Pipeline};
+use quiclab_core::tunnel::TunnelConfig;
 use quiclab_core::{ByteCount, Role};
 use quiclab_stacks::carrier::{self as hub, HubConfig, PathConfig, PathControl, PublicKey, Randomness};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -48,22 +48,34 @@ pub fn control_socket(config: &Config) -> PathBuf {
 /// A sentence about what is refused; what was changed is undone.
 pub fn prepare(settings: &Settings) -> Result<Prepared, String> {
     let config = &settings.config;
-    let account = config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
+    let account =
+        config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
     may_administer()?;
-    let mut sockets = Sockets::new(config.server.as_ref().map_or(0, |server| server.listen.len()).max(config.client.as_ref().map_or(0, |client| client.paths.len())));
+    let mut sockets = Sockets::new(
+        config
+            .server
+            .as_ref()
+            .map_or(0, |server| server.listen.len())
+            .max(config.client.as_ref().map_or(0, |client| client.paths.len())),
+    );
     if let Some(server) = &config.server {
         for (slot, address) in server.listen.iter().enumerate() {
-            let socket = Socket::bind(*address, None, true)
-                .map_err(|error| format!("server.listen.{slot} = \"{address}\": the address cannot be used: {error}"))?;
+            let socket = Socket::bind(*address, None, true).map_err(|error| {
+                format!("server.listen.{slot} = \"{address}\": the address cannot be used: {error}")
+            })?;
             sockets.set(slot, Some(socket));
         }
     }
     let metrics = config
         .metrics
-        .map(|address| Requests::http(address).map_err(|error| format!("metrics = \"{address}\": the address cannot be used: {error}")))
+        .map(|address| {
+            Requests::http(address)
+                .map_err(|error| format!("metrics = \"{address}\": the address cannot be used: {error}"))
+        })
         .transpose()?;
     let directory = directory(&config.interface);
-    let (journal, undone) = Journal::open(&directory, &config.interface).map_err(|error| error.to_string())?;
+    let (journal, undone) =
+        Journal::open(&directory, &config.interface).map_err(|error| error.to_string())?;
     if undone > 0 {
         tracing::warn!(changes = undone, "undone what an earlier process has left");
     }
@@ -135,7 +147,9 @@ pub fn hub_config(settings: &Settings) -> HubConfig {
     out.segments = BATCH;
     out.paths = match (&config.server, &config.client) {
         // the larger of all clients': each keeps to its own
-        (Some(server), _) => vec![PathConfig { control: control(server.congestion_control, server.window), mtu: server.mtu }],
+        (Some(server), _) => {
+            vec![PathConfig { control: control(server.congestion_control, server.window), mtu: server.mtu }]
+        }
         (None, Some(client)) => client
             .paths
             .iter()
@@ -152,7 +166,9 @@ fn control(control: CongestionControl, window: Option<ByteCount>) -> PathControl
         CongestionControl::NewReno => PathControl::NewReno,
         CongestionControl::Bbr => PathControl::Bbr,
         CongestionControl::Coupled => PathControl::Coupled,
-        CongestionControl::Fixed => PathControl::Static(window.expect("a checked configuration has a window")),
+        CongestionControl::Fixed => {
+            PathControl::Static(window.expect("a checked configuration has a window"))
+        }
     }
 }
 

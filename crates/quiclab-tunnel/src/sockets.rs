@@ -136,7 +136,8 @@ impl Sockets {
         let Some(socket) = self.slots[slot].as_ref() else { return };
         for _ in 0..TURNS {
             let mut metas = [RecvMeta::default(); BATCH_SIZE];
-            let mut slices: Vec<IoSliceMut<'_>> = self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let mut slices: Vec<IoSliceMut<'_>> =
+                self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
             let count = match socket.state.recv(UdpSockRef::from(&socket.socket), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -196,7 +197,14 @@ impl Sockets {
         self.iter().find(|(_, socket)| same(socket)).map(|(slot, _)| slot)
     }
 
-    fn push(&mut self, slot: usize, destination: SocketAddr, source: Option<IpAddr>, ecn: Ecn, datagram: &[u8]) {
+    fn push(
+        &mut self,
+        slot: usize,
+        destination: SocketAddr,
+        source: Option<IpAddr>,
+        ecn: Ecn,
+        datagram: &[u8],
+    ) {
         let batch = &self.batch;
         let most = self.slots[slot].as_ref().map_or(1, |socket| socket.state.max_gso_segments());
         let joins = batch.destination == Some(destination)

@@ -91,7 +91,11 @@ impl Status {
                 value("dropped_packets"),
                 value("entered_packets"),
             );
-            let _ = writeln!(out, "  {:<12} {:<5} {:>9} {:>11} {:>11} {:>10} {:>14} {:>14}  remote", "path", "state", "rtt ms", "window", "in flight", "Mbit/s", "sent", "received");
+            let _ = writeln!(
+                out,
+                "  {:<12} {:<5} {:>9} {:>11} {:>11} {:>10} {:>14} {:>14}  remote",
+                "path", "state", "rtt ms", "window", "in flight", "Mbit/s", "sent", "received"
+            );
             for path in &session.paths {
                 let rate = path.rate_mbps.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
                 let remote = path.remote.map_or_else(|| "-".to_owned(), |remote| remote.to_string());

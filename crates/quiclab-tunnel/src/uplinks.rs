@@ -46,10 +46,15 @@ impl Uplinks {
                 continue;
             }
             let local = SocketAddr::new(path.local.unwrap_or_else(|| unspecified(path.server)), 0);
-            let socket = ground.as_ref().map(|ground| Socket::bind(local, ground.interface.as_deref(), false));
+            let socket =
+                ground.as_ref().map(|ground| Socket::bind(local, ground.interface.as_deref(), false));
             match socket {
                 Some(Ok(socket)) => {
-                    tracing::info!(path = path.name, interface = ground.as_ref().and_then(|ground| ground.interface.clone()), "path has an interface");
+                    tracing::info!(
+                        path = path.name,
+                        interface = ground.as_ref().and_then(|ground| ground.interface.clone()),
+                        "path has an interface"
+                    );
                     moved.push((index, socket.local()));
                     sockets.set(index, Some(socket));
                     self.grounds[index] = ground;
@@ -79,9 +84,10 @@ fn unspecified(server: SocketAddr) -> IpAddr {
 fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<Ground> {
     let name = match (&path.interface, path.local) {
         (Some(name), _) => name,
-        (None, Some(local)) => {
-            interfaces.iter().find(|(_, interface)| interface.addresses.contains(&local)).map(|(name, _)| name)?
-        }
+        (None, Some(local)) => interfaces
+            .iter()
+            .find(|(_, interface)| interface.addresses.contains(&local))
+            .map(|(name, _)| name)?,
         // the kernel takes whatever it has
         (None, None) => return Some(Ground { interface: None, index: 0, addresses: Vec::new() }),
     };

@@ -149,9 +149,8 @@ fn no_error_about_errors_fragments_multicast_and_nobody() {
 #[test]
 fn errors_are_limited() {
     let mut budget = ErrorBudget::new(Time::ZERO);
-    let sent = |budget: &mut ErrorBudget, at: u64| {
-        (0..1000).filter(|_| budget.take(Time::from_nanos(at))).count()
-    };
+    let sent =
+        |budget: &mut ErrorBudget, at: u64| (0..1000).filter(|_| budget.take(Time::from_nanos(at))).count();
     assert_eq!(sent(&mut budget, 0), 50);
     // one for each millisecond, and what is left over counts later: 10.5 ms, then 0.5 ms
     assert_eq!(sent(&mut budget, 10_500_000), 10);
@@ -232,9 +231,11 @@ fn packets() -> impl Strategy<Value = Vec<u8>> {
     let protocol = prop::sample::select(vec![0u8, 1, 6, 17, 43, 44, 51, 58, 60]);
     prop_oneof![
         bytes.clone(),
-        (bytes.clone(), protocol.clone(), any::<u16>()).prop_map(|(data, next, flags)| ipv4(next, flags, &data)),
+        (bytes.clone(), protocol.clone(), any::<u16>())
+            .prop_map(|(data, next, flags)| ipv4(next, flags, &data)),
         (bytes.clone(), protocol).prop_map(|(data, next)| ipv6(next, &data)),
-        (prop::collection::vec(any::<u8>(), 0..40), any::<bool>()).prop_map(|(options, six)| syn(&options, six)),
+        (prop::collection::vec(any::<u8>(), 0..40), any::<bool>())
+            .prop_map(|(options, six)| syn(&options, six)),
     ]
 }
 

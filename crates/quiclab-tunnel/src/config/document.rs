@@ -176,10 +176,12 @@ fn below<'a>(item: &'a Item, step: &str) -> Option<(Option<Range<usize>>, Below<
     if let Ok(index) = step.parse::<usize>() {
         return match item {
             Item::Value(Value::Array(array)) => array.get(index).map(|value| (value.span(), Below::Other)),
-            Item::ArrayOfTables(_) => item.get(index).map(|item| (item.span(), Below::Item(item))).or_else(|| {
-                let Item::ArrayOfTables(array) = item else { return None };
-                array.get(index).map(|table| (table.span(), Below::Other))
-            }),
+            Item::ArrayOfTables(_) => {
+                item.get(index).map(|item| (item.span(), Below::Item(item))).or_else(|| {
+                    let Item::ArrayOfTables(array) = item else { return None };
+                    array.get(index).map(|table| (table.span(), Below::Other))
+                })
+            }
             _ => None,
         };
     }
@@ -190,7 +192,10 @@ fn below<'a>(item: &'a Item, step: &str) -> Option<(Option<Range<usize>>, Below<
 
 fn shown(item: &Item) -> Option<String> {
     match item {
-        Item::Value(Value::InlineTable(_) | Value::Array(_)) | Item::Table(_) | Item::ArrayOfTables(_) | Item::None => None,
+        Item::Value(Value::InlineTable(_) | Value::Array(_))
+        | Item::Table(_)
+        | Item::ArrayOfTables(_)
+        | Item::None => None,
         Item::Value(value) => Some(value.to_string().trim().to_owned()),
     }
 }

@@ -82,7 +82,12 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn fail<T>(&self, path: &str, problem: impl Into<String>, allowed: impl Into<String>) -> Result<T, ConfigError> {
+    fn fail<T>(
+        &self,
+        path: &str,
+        problem: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Result<T, ConfigError> {
         Err(self.source.error(path, problem, allowed))
     }
 
@@ -96,7 +101,8 @@ impl Check<'_> {
             return self.fail("mtu", "out of range", format!("{SMALLEST_MTU} to {LARGEST_MTU}"));
         }
         if config.mtu < SMALLEST_IPV6_MTU && self.has_ipv6() {
-            let allowed = format!("at least {SMALLEST_IPV6_MTU} (RFC 8200 section 5), or no IPv6 inside the tunnel");
+            let allowed =
+                format!("at least {SMALLEST_IPV6_MTU} (RFC 8200 section 5), or no IPv6 inside the tunnel");
             return self.fail("mtu", "too small for IPv6", allowed);
         }
         self.discipline()?;
@@ -111,7 +117,9 @@ impl Check<'_> {
         match (&config.server, &config.client) {
             (Some(server), None) => self.server(server),
             (None, Some(client)) => self.client(client),
-            (Some(_), Some(_)) => self.fail("client", "there is `server`, too", "one of `server` and `client`"),
+            (Some(_), Some(_)) => {
+                self.fail("client", "there is `server`, too", "one of `server` and `client`")
+            }
             (None, None) => self.fail("", "neither `[server]` nor `[client]` is there", "one of them"),
         }
     }
@@ -172,11 +180,16 @@ impl Check<'_> {
                 return self.fail(&path, "listed twice", "each address once");
             }
         }
-        let pools = [("server.pool_ipv4", server.pool_ipv4, true), ("server.pool_ipv6", server.pool_ipv6, false)];
+        let pools =
+            [("server.pool_ipv4", server.pool_ipv4, true), ("server.pool_ipv6", server.pool_ipv6, false)];
         for (path, pool, four) in pools {
             let Some(pool) = pool else { continue };
             if pool.is_ipv4() != four {
-                return self.fail(path, "the wrong family", if four { "such as `10.77.0.0/24`" } else { "such as `fd77::/64`" });
+                return self.fail(
+                    path,
+                    "the wrong family",
+                    if four { "such as `10.77.0.0/24`" } else { "such as `fd77::/64`" },
+                );
             }
             let (shortest, longest) = if four { (8, 30) } else { (16, 126) };
             if !(shortest..=longest).contains(&pool.length()) {
@@ -185,7 +198,9 @@ impl Check<'_> {
             if let Some((index, address)) =
                 server.listen.iter().enumerate().find(|(_, address)| pool.contains(address.ip()))
             {
-                let problem = format!("overlaps the address {address} of server.listen.{index}, which is outside the tunnel");
+                let problem = format!(
+                    "overlaps the address {address} of server.listen.{index}, which is outside the tunnel"
+                );
                 return self.fail(path, problem, "a range of its own");
             }
         }
@@ -214,20 +229,38 @@ impl Check<'_> {
                 let Some(pool) = pools.iter().find(|pool| pool.contains(address)) else {
                     return self.fail(&path(field), "not in a pool", "an address of the pool");
                 };
-                if [pool.nth(0), pool.nth(1)].contains(&Some(address)) || pool.is_ipv4() && last(*pool) == address {
-                    return self.fail(&path(field), "the network's, the server's or the broadcast address", "another address of the pool");
+                if [pool.nth(0), pool.nth(1)].contains(&Some(address))
+                    || pool.is_ipv4() && last(*pool) == address
+                {
+                    return self.fail(
+                        &path(field),
+                        "the network's, the server's or the broadcast address",
+                        "another address of the pool",
+                    );
                 }
                 if !addresses.insert(address) {
-                    return self.fail(&path(field), "another peer has this address", "an address for each peer");
+                    return self.fail(
+                        &path(field),
+                        "another peer has this address",
+                        "an address for each peer",
+                    );
                 }
             }
             for (number, network) in peer.networks.iter().enumerate() {
                 let here = path(&format!("networks.{number}"));
                 if let Some(pool) = pools.iter().find(|pool| pool.overlaps(*network)) {
-                    return self.fail(&here, format!("{network} overlaps the pool {pool}"), "ranges that do not overlap");
+                    return self.fail(
+                        &here,
+                        format!("{network} overlaps the pool {pool}"),
+                        "ranges that do not overlap",
+                    );
                 }
                 if let Some((other, range)) = networks.iter().find(|(_, range)| range.overlaps(*network)) {
-                    return self.fail(&here, format!("{network} overlaps {range} of {other}"), "ranges that do not overlap");
+                    return self.fail(
+                        &here,
+                        format!("{network} overlaps {range} of {other}"),
+                        "ranges that do not overlap",
+                    );
                 }
                 networks.push((here, *network));
             }
@@ -244,7 +277,11 @@ impl Check<'_> {
         }
         for (index, route) in client.routes.iter().enumerate() {
             if let Some(other) = client.routes[..index].iter().find(|other| *other == route) {
-                return self.fail(&format!("client.routes.{index}"), format!("{other} is listed twice"), "each range once");
+                return self.fail(
+                    &format!("client.routes.{index}"),
+                    format!("{other} is listed twice"),
+                    "each range once",
+                );
             }
         }
         let mut names = BTreeSet::new();
@@ -255,9 +292,15 @@ impl Check<'_> {
                 return self.fail(&field("name"), "there are two of this name", "each name once");
             }
             self.path(path, &field)?;
-            let same = |other: &&Path| (&other.interface, other.local, other.server) == (&path.interface, path.local, path.server);
+            let same = |other: &&Path| {
+                (&other.interface, other.local, other.server) == (&path.interface, path.local, path.server)
+            };
             if client.paths[..index].iter().any(|other| same(&other)) {
-                return self.fail(&format!("client.paths.{index}"), "the same way as an earlier path", "another interface, local address or server");
+                return self.fail(
+                    &format!("client.paths.{index}"),
+                    "the same way as an earlier path",
+                    "another interface, local address or server",
+                );
             }
         }
         Ok(())
@@ -267,14 +310,26 @@ impl Check<'_> {
         if let Some(interface) = &path.interface {
             self.interface_name(&field("interface"), interface)?;
             if *interface == self.config.interface {
-                return self.fail(&field("interface"), "it is the tunnel itself", "an interface of the outside");
+                return self.fail(
+                    &field("interface"),
+                    "it is the tunnel itself",
+                    "an interface of the outside",
+                );
             }
         }
         if path.server.port() == 0 || path.server.ip().is_unspecified() {
-            return self.fail(&field("server"), "nobody can be reached there", "an address and port such as `192.0.2.1:4433`");
+            return self.fail(
+                &field("server"),
+                "nobody can be reached there",
+                "an address and port such as `192.0.2.1:4433`",
+            );
         }
         if path.local.is_some_and(|local| local.is_ipv4() != path.server.is_ipv4()) {
-            return self.fail(&field("local"), "another family than the server's address", "an address of the same family");
+            return self.fail(
+                &field("local"),
+                "another family than the server's address",
+                "an address of the same family",
+            );
         }
         self.outer_mtu(&field("mtu"), path.mtu)?;
         self.congestion(&field("").trim_end_matches('.').to_owned(), path.congestion_control, path.window)
@@ -286,29 +341,50 @@ impl Check<'_> {
         }
         let least = self.config.mtu + OVERHEAD;
         if mtu < least {
-            let allowed = format!("at least {least}, the tunnel's mtu and {OVERHEAD} bytes of headers; or a smaller `mtu`");
+            let allowed = format!(
+                "at least {least}, the tunnel's mtu and {OVERHEAD} bytes of headers; or a smaller `mtu`"
+            );
             return self.fail(path, "a packet of the tunnel does not fit", allowed);
         }
         Ok(())
     }
 
-    fn congestion(&self, path: &str, control: CongestionControl, window: Option<ByteCount>) -> Result<(), ConfigError> {
+    fn congestion(
+        &self,
+        path: &str,
+        control: CongestionControl,
+        window: Option<ByteCount>,
+    ) -> Result<(), ConfigError> {
         let field = format!("{path}.window");
         match (control, window) {
-            (CongestionControl::Fixed, None) => self.fail(&format!("{path}.congestion_control"), "there is no `window`", "`window` beside `fixed`"),
+            (CongestionControl::Fixed, None) => self.fail(
+                &format!("{path}.congestion_control"),
+                "there is no `window`",
+                "`window` beside `fixed`",
+            ),
             (CongestionControl::Fixed, Some(window)) => self.size(&field, window, 10_000, 1 << 30),
-            (_, Some(_)) => self.fail(&field, "only `fixed` has a window", "`congestion_control = \"fixed\"` beside it"),
+            (_, Some(_)) => {
+                self.fail(&field, "only `fixed` has a window", "`congestion_control = \"fixed\"` beside it")
+            }
             (_, None) => Ok(()),
         }
     }
 
     fn time(&self, path: &str, value: Duration, least: Duration, most: Duration) -> Result<(), ConfigError> {
-        if (least..=most).contains(&value) { Ok(()) } else { self.fail(path, "out of range", format!("{least} to {most}")) }
+        if (least..=most).contains(&value) {
+            Ok(())
+        } else {
+            self.fail(path, "out of range", format!("{least} to {most}"))
+        }
     }
 
     fn size(&self, path: &str, value: ByteCount, least: u64, most: u64) -> Result<(), ConfigError> {
         let (least, most) = (ByteCount::from_bytes(least), ByteCount::from_bytes(most));
-        if (least..=most).contains(&value) { Ok(()) } else { self.fail(path, "out of range", format!("{least} to {most}")) }
+        if (least..=most).contains(&value) {
+            Ok(())
+        } else {
+            self.fail(path, "out of range", format!("{least} to {most}"))
+        }
     }
 
     fn interface_name(&self, path: &str, name: &str) -> Result<(), ConfigError> {
@@ -317,12 +393,17 @@ impl Check<'_> {
         if fits && name.bytes().all(letters) && name != "." && name != ".." {
             return Ok(());
         }
-        self.fail(path, "no name of a device", format!("1 to {LONGEST_INTERFACE} letters, digits, `_`, `-`, `.`"))
+        self.fail(
+            path,
+            "no name of a device",
+            format!("1 to {LONGEST_INTERFACE} letters, digits, `_`, `-`, `.`"),
+        )
     }
 
     fn name(&self, path: &str, name: &str) -> Result<(), ConfigError> {
         let fits = (1..=32).contains(&name.len());
-        if fits && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
+        if fits && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        {
             return Ok(());
         }
         self.fail(path, "no name", "1 to 32 letters, digits, `_`, `-`, `.`")

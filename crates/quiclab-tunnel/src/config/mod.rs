@@ -190,7 +190,8 @@ fn default_discipline() -> Queue {
     struct Only {
         queue: Queue,
     }
-    let only: Only = toml::from_str("queue = { kind = \"fq_codel\" }").expect("FQ-CoDel has defaults for everything");
+    let only: Only =
+        toml::from_str("queue = { kind = \"fq_codel\" }").expect("FQ-CoDel has defaults for everything");
     only.queue
 }
 fn default_scheduler() -> PathSchedulerKind {

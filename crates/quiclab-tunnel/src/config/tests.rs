@@ -72,35 +72,123 @@ discipline = { kind = "fq_codel", target = "7 ms" }"#;
 fn errors_name_line_field_value_and_what_is_allowed() {
     let (server, client) = (server(), client());
     for (text, from, to, expected) in [
-        (&server, "version = 1", "version = 2", "t.toml:1: version = 2: this version is not known, allowed is 1"),
-        (&server, "version = 1", "mtu = 1200\nversion = 1", "t.toml:1: mtu = 1200: too small for IPv6, allowed is at least 1280 (RFC 8200 section 5), or no IPv6 inside the tunnel"),
-        (&client, "version = 1", "mtu = 1200\nversion = 1", "t.toml:1: mtu = 1200: too small for IPv6, allowed is at least 1280 (RFC 8200 section 5), or no IPv6 inside the tunnel"),
-        (&server, "version = 1", "version = 1\nmtu = 100", "t.toml:2: mtu = 100: out of range, allowed is 576 to 9000"),
-        (&server, "10.77.0.5", "10.78.0.5", "t.toml:10: server.peers.0.ipv4 = \"10.78.0.5\": not in a pool, allowed is an address of the pool"),
-        (&server, "10.77.0.5", "10.77.0.1", "t.toml:10: server.peers.0.ipv4 = \"10.77.0.1\": the network's, the server's or the broadcast address, allowed is another address of the pool"),
-        (&server, "192.168.5.0/24", "10.0.0.0/8", "t.toml:11: server.peers.0.networks.0: 10.0.0.0/8 overlaps the pool 10.77.0.0/24, allowed is ranges that do not overlap"),
-        (&server, "0.0.0.0:4433", "10.77.0.9:4433", "t.toml:5: server.pool_ipv4 = \"10.77.0.0/24\": overlaps the address 10.77.0.9:4433 of server.listen.0, which is outside the tunnel, allowed is a range of its own"),
-        (&server, "fd77::/64", "10.1.0.0/24", "t.toml:6: server.pool_ipv6 = \"10.1.0.0/24\": the wrong family, allowed is such as `fd77::/64`"),
-        (&server, "10.77.0.0/24", "10.77.0.9/24", "t.toml:5: server.pool_ipv4 = \"10.77.0.9/24\": `10.77.0.9/24` has bits set behind its prefix, allowed is `10.77.0.0/24`"),
+        (
+            &server,
+            "version = 1",
+            "version = 2",
+            "t.toml:1: version = 2: this version is not known, allowed is 1",
+        ),
+        (
+            &server,
+            "version = 1",
+            "mtu = 1200\nversion = 1",
+            "t.toml:1: mtu = 1200: too small for IPv6, allowed is at least 1280 (RFC 8200 section 5), or no IPv6 inside the tunnel",
+        ),
+        (
+            &client,
+            "version = 1",
+            "mtu = 1200\nversion = 1",
+            "t.toml:1: mtu = 1200: too small for IPv6, allowed is at least 1280 (RFC 8200 section 5), or no IPv6 inside the tunnel",
+        ),
+        (
+            &server,
+            "version = 1",
+            "version = 1\nmtu = 100",
+            "t.toml:2: mtu = 100: out of range, allowed is 576 to 9000",
+        ),
+        (
+            &server,
+            "10.77.0.5",
+            "10.78.0.5",
+            "t.toml:10: server.peers.0.ipv4 = \"10.78.0.5\": not in a pool, allowed is an address of the pool",
+        ),
+        (
+            &server,
+            "10.77.0.5",
+            "10.77.0.1",
+            "t.toml:10: server.peers.0.ipv4 = \"10.77.0.1\": the network's, the server's or the broadcast address, allowed is another address of the pool",
+        ),
+        (
+            &server,
+            "192.168.5.0/24",
+            "10.0.0.0/8",
+            "t.toml:11: server.peers.0.networks.0: 10.0.0.0/8 overlaps the pool 10.77.0.0/24, allowed is ranges that do not overlap",
+        ),
+        (
+            &server,
+            "0.0.0.0:4433",
+            "10.77.0.9:4433",
+            "t.toml:5: server.pool_ipv4 = \"10.77.0.0/24\": overlaps the address 10.77.0.9:4433 of server.listen.0, which is outside the tunnel, allowed is a range of its own",
+        ),
+        (
+            &server,
+            "fd77::/64",
+            "10.1.0.0/24",
+            "t.toml:6: server.pool_ipv6 = \"10.1.0.0/24\": the wrong family, allowed is such as `fd77::/64`",
+        ),
+        (
+            &server,
+            "10.77.0.0/24",
+            "10.77.0.9/24",
+            "t.toml:5: server.pool_ipv4 = \"10.77.0.9/24\": `10.77.0.9/24` has bits set behind its prefix, allowed is `10.77.0.0/24`",
+        ),
         (&server, OTHER, KEY, "two peers have this key"),
-        (&server, "train", "home", "t.toml:13: server.peers.1.name = \"home\": there are two of this name, allowed is each name once"),
-        (&server, KEY, "abc", "t.toml:9: server.peers.0.public_key = \"abc\": this is no public key, allowed is the 64 hexadecimal digits that `quiclab-tunnel keygen` prints"),
+        (
+            &server,
+            "train",
+            "home",
+            "t.toml:13: server.peers.1.name = \"home\": there are two of this name, allowed is each name once",
+        ),
+        (
+            &server,
+            KEY,
+            "abc",
+            "t.toml:9: server.peers.0.public_key = \"abc\": this is no public key, allowed is the 64 hexadecimal digits that `quiclab-tunnel keygen` prints",
+        ),
         (&server, "listen", "lisden", "t.toml:4: server.lisden: unknown field `lisden`"),
-        (&client, "name = \"lte\"", "name = \"lte\"\nmtu = 1400", "t.toml:12: client.paths.1.mtu = 1400: a packet of the tunnel does not fit, allowed is at least 1480, the tunnel's mtu and 80 bytes of headers; or a smaller `mtu`"),
-        (&client, "window = \"64 KiB\"", "", "t.toml:14: client.paths.1.congestion_control = \"fixed\": there is no `window`, allowed is `window` beside `fixed`"),
+        (
+            &client,
+            "name = \"lte\"",
+            "name = \"lte\"\nmtu = 1400",
+            "t.toml:12: client.paths.1.mtu = 1400: a packet of the tunnel does not fit, allowed is at least 1480, the tunnel's mtu and 80 bytes of headers; or a smaller `mtu`",
+        ),
+        (
+            &client,
+            "window = \"64 KiB\"",
+            "",
+            "t.toml:14: client.paths.1.congestion_control = \"fixed\": there is no `window`, allowed is `window` beside `fixed`",
+        ),
         (&client, "congestion_control = \"fixed\"", "", "only `fixed` has a window"),
         (&client, "\"64 KiB\"", "64", "t.toml:15: client.paths.1.window = 64: invalid type"),
         (&client, "wwan0", "eth0", "t.toml:10: client.paths.1: the same way as an earlier path"),
-        (&server, "version = 1", "discipline = { kind = \"fq_codel\", flows = 0 }\nversion = 1", "t.toml:1: discipline.flows = 0: nothing would pass, allowed is more than 0"),
-        (&server, "version = 1", "discipline = { kind = \"fq_codell\" }\nversion = 1", "t.toml:1: discipline"),
+        (
+            &server,
+            "version = 1",
+            "discipline = { kind = \"fq_codel\", flows = 0 }\nversion = 1",
+            "t.toml:1: discipline.flows = 0: nothing would pass, allowed is more than 0",
+        ),
+        (
+            &server,
+            "version = 1",
+            "discipline = { kind = \"fq_codell\" }\nversion = 1",
+            "t.toml:1: discipline",
+        ),
         (&server, "version = 1", "scheduler = \"fastest\"\nversion = 1", "t.toml:1: scheduler"),
         (&client, "wwan0", "qlt0", "it is the tunnel itself"),
-        (&client, "\"::/0\"", "\"10.77.0.0/24\"", "t.toml:5: client.routes.1: 10.77.0.0/24 is listed twice, allowed is each range once"),
+        (
+            &client,
+            "\"::/0\"",
+            "\"10.77.0.0/24\"",
+            "t.toml:5: client.routes.1: 10.77.0.0/24 is listed twice, allowed is each range once",
+        ),
         (&client, "[client]", "[server]\nlisten = [\"0.0.0.0:1\"]\n[client]", "there is `server`, too"),
         (&client, "key_file", "key_file = \nx", "t.toml:2: "),
     ] {
         let said = complaint(text, from, to);
-        assert!(said.starts_with(expected) || !expected.starts_with("t.toml") && said.contains(expected), "{said}\n{expected}");
+        assert!(
+            said.starts_with(expected) || !expected.starts_with("t.toml") && said.contains(expected),
+            "{said}\n{expected}"
+        );
     }
 }
 

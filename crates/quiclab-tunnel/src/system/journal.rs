@@ -18,7 +18,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The tunnel runs.
-    #[error("the tunnel `{interface}` runs already (process {pid}); `quiclab-tunnel down --interface {interface}` ends it")]
+    #[error(
+        "the tunnel `{interface}` runs already (process {pid}); `quiclab-tunnel down --interface {interface}` ends it"
+    )]
     Running {
         /// Its device.
         interface: String,
@@ -50,7 +52,10 @@ enum Change {
     /// A route that was removed, as rtnetlink has it.
     RemovedRoute(Vec<u8>),
     AddedRoute(Vec<u8>),
-    Sysctl { name: String, before: String },
+    Sysctl {
+        name: String,
+        before: String,
+    },
 }
 
 /// The open journal of a tunnel.
@@ -132,7 +137,8 @@ impl Journal {
 /// If the process still runs.
 pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError> {
     let file = directory.join("journal.json");
-    let Some(record) = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Record>(&text).ok()) else {
+    let Some(record) = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Record>(&text).ok())
+    else {
         return Ok(0);
     };
     if started(record.pid).is_some_and(|started| started == record.started) {

@@ -20,8 +20,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// Packets that the kernel keeps until they are read: little, because waiting belongs into the discipline.
-const DEVICE_QUEUE_PACKETS: u32 = 500;
+/// Packets that the kernel keeps until they are read: for a burst, because waiting belongs into the discipline.
+const DEVICE_QUEUE_PACKETS: u32 = 1000;
 /// Sysctls of forwarding, by their names below /proc/sys.
 const FORWARDING: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
 
@@ -44,7 +44,9 @@ impl Machine {
     pub fn new(name: &str, mtu: u16, journal: Journal) -> io::Result<Self> {
         let mut netlink = Netlink::new()?;
         if netlink.interfaces()?.contains_key(name) {
-            let sentence = format!("there is a device `{name}` already: choose another `interface`, or end what made it");
+            let sentence = format!(
+                "there is a device `{name}` already: choose another `interface`, or end what made it"
+            );
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, sentence));
         }
         let device = DeviceBuilder::new()
@@ -58,7 +60,15 @@ impl Machine {
         device.set_nonblocking(true)?;
         let index = device.if_index()?;
         let device = Arc::new(device);
-        Ok(Self { device, index, netlink, journal, addresses: BTreeSet::new(), routes: BTreeSet::new(), ways: BTreeSet::new() })
+        Ok(Self {
+            device,
+            index,
+            netlink,
+            journal,
+            addresses: BTreeSet::new(),
+            routes: BTreeSet::new(),
+            ways: BTreeSet::new(),
+        })
     }
 
     /// The device.

@@ -1,7 +1,8 @@
 //! Routes, interfaces and their addresses, by rtnetlink (rtnetlink(7)), one request after the other.
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -70,7 +71,9 @@ impl Netlink {
                 }
                 let (message, next) = rest.split_at(length);
                 rest = next.get(length.next_multiple_of(4) - length..).unwrap_or_default();
-                let Ok(answer) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(message) else { continue };
+                let Ok(answer) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(message) else {
+                    continue;
+                };
                 if answer.header.sequence_number != self.sequence {
                     continue;
                 }
@@ -111,7 +114,9 @@ impl Netlink {
         }
         for answer in self.request(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP)? {
             let RouteNetlinkMessage::NewAddress(message) = answer else { continue };
-            let Some(interface) = names.get(&message.header.index).and_then(|name| all.get_mut(name)) else { continue };
+            let Some(interface) = names.get(&message.header.index).and_then(|name| all.get_mut(name)) else {
+                continue;
+            };
             interface.addresses.extend(usable_address(&message));
         }
         Ok(all)
@@ -171,8 +176,12 @@ impl Netlink {
             let (mut to, mut metric, mut out, mut table) = (None, 0, None, u32::from(route.header.table));
             for attribute in &route.attributes {
                 match attribute {
-                    RouteAttribute::Destination(RouteAddress::Inet(address)) => to = Some(IpAddr::V4(*address)),
-                    RouteAttribute::Destination(RouteAddress::Inet6(address)) => to = Some(IpAddr::V6(*address)),
+                    RouteAttribute::Destination(RouteAddress::Inet(address)) => {
+                        to = Some(IpAddr::V4(*address))
+                    }
+                    RouteAttribute::Destination(RouteAddress::Inet6(address)) => {
+                        to = Some(IpAddr::V6(*address))
+                    }
                     RouteAttribute::Priority(priority) => metric = *priority,
                     RouteAttribute::Oif(index) => out = Some(*index),
                     RouteAttribute::Table(number) => table = *number,
@@ -206,11 +215,17 @@ impl Netlink {
             matches!(attribute, RouteAttribute::Oif(_) | RouteAttribute::Gateway(_) | RouteAttribute::Via(_))
         };
         way.attributes.extend(answer.attributes.into_iter().filter(kept));
-        let has_gateway = way.attributes.iter().any(|attribute| !matches!(attribute, RouteAttribute::Oif(_) | RouteAttribute::Destination(_) | RouteAttribute::Priority(_)));
+        let has_gateway = way.attributes.iter().any(|attribute| {
+            !matches!(
+                attribute,
+                RouteAttribute::Oif(_) | RouteAttribute::Destination(_) | RouteAttribute::Priority(_)
+            )
+        });
         if answer.header.kind != RouteType::Unicast {
             return Ok(None);
         }
-        way.header.scope = if has_gateway || !host.is_ipv4() { RouteScope::Universe } else { RouteScope::Link };
+        way.header.scope =
+            if has_gateway || !host.is_ipv4() { RouteScope::Universe } else { RouteScope::Link };
         Ok(Some(way))
     }
 }

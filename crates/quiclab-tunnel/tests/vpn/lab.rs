@@ -53,7 +53,11 @@ impl Lab {
         std::fs::create_dir_all(&directory).unwrap();
         let mut lab = Self { name, directory, children: Vec::new(), keys: Default::default() };
         for host in ['c', 's'] {
-            if !Command::new("ip").args(["netns", "add", &lab.host(host)]).status().is_ok_and(|done| done.success()) {
+            if !Command::new("ip")
+                .args(["netns", "add", &lab.host(host)])
+                .status()
+                .is_ok_and(|done| done.success())
+            {
                 eprintln!("skipped: no network namespaces");
                 return None;
             }
@@ -143,7 +147,11 @@ server = "10.1.2.1:4433"
     /// Starts the end of a host.
     pub fn start(&mut self, host: char) {
         let end = if host == 's' { "server" } else { "client" };
-        let log = File::options().create(true).append(true).open(self.directory.join(format!("{end}.log"))).unwrap();
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.directory.join(format!("{end}.log")))
+            .unwrap();
         let config = self.directory.join(format!("{end}.toml"));
         let child = Command::new("ip")
             .args(["netns", "exec", &self.host(host), PROGRAM, "up", config.to_str().unwrap()])
@@ -176,12 +184,19 @@ server = "10.1.2.1:4433"
         succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
         let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
         let (_, mut child) = self.children.remove(at);
-        assert!(child.wait().unwrap().success(), "{}", self.log(if host == 's' { "server" } else { "client" }));
+        assert!(
+            child.wait().unwrap().success(),
+            "{}",
+            self.log(if host == 's' { "server" } else { "client" })
+        );
     }
 
     /// Status of an end; null while there is none.
     pub fn status(&self, host: char) -> Value {
-        let done = Command::new(PROGRAM).args(["status", "--json", "--interface", &self.device(host)]).output().unwrap();
+        let done = Command::new(PROGRAM)
+            .args(["status", "--json", "--interface", &self.device(host)])
+            .output()
+            .unwrap();
         serde_json::from_slice(&done.stdout).unwrap_or_default()
     }
 
@@ -203,7 +218,11 @@ server = "10.1.2.1:4433"
     }
 
     /// Does something in the network of a host.
-    pub fn within<T: Send + 'static>(&self, host: char, task: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    pub fn within<T: Send + 'static>(
+        &self,
+        host: char,
+        task: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
         let file = File::open(format!("/run/netns/{}", self.host(host))).unwrap();
         std::thread::spawn(move || {
             move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();

@@ -48,14 +48,25 @@ fn more(arrived: &AtomicU64, bytes: u64, longest: Duration, what: &str) -> Durat
 #[test]
 fn both_families_pass_and_everything_is_undone() {
     let Some(mut lab) = Lab::new() else { return };
-    let routes = |lab: &Lab| (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.ip('c', "-6 route show"));
+    let routes =
+        |lab: &Lab| (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.ip('c', "-6 route show"));
     lab.ip('c', "route add 10.99.0.0/16 via 10.1.1.1");
     let before = routes(&lab);
-    let forwarding = |lab: &Lab| lab.within('s', || std::fs::read_to_string("/proc/thread-self/net/../../sys/net/ipv4/ip_forward").or_else(|_| std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward")).unwrap()).join().unwrap();
+    let forwarding = |lab: &Lab| {
+        lab.within('s', || {
+            std::fs::read_to_string("/proc/thread-self/net/../../sys/net/ipv4/ip_forward")
+                .or_else(|_| std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward"))
+                .unwrap()
+        })
+        .join()
+        .unwrap()
+    };
     let forwarded = forwarding(&lab);
     lab.start_both();
     lab.echo(IPV4);
-    until("address of IPv6", 5 * SECOND, || lab.within('s', || UdpSocket::bind(IPV6).is_ok()).join().unwrap());
+    until("address of IPv6", 5 * SECOND, || {
+        lab.within('s', || UdpSocket::bind(IPV6).is_ok()).join().unwrap()
+    });
     lab.echo(IPV6);
     for address in [IPV4, IPV6] {
         until("an answer", 5 * SECOND, || lab.ping(address, SECOND).is_some());
@@ -66,7 +77,10 @@ fn both_families_pass_and_everything_is_undone() {
     assert_eq!(forwarding(&lab).trim(), "1");
     // nobody, with CAP_NET_ADMIN (12) alone
     let process = std::fs::read_to_string(format!("/proc/{}/status", lab.pid('s'))).unwrap();
-    assert!(process.contains("CapEff:\t0000000000001000") && process.contains("CapPrm:\t0000000000001000"), "{process}");
+    assert!(
+        process.contains("CapEff:\t0000000000001000") && process.contains("CapPrm:\t0000000000001000"),
+        "{process}"
+    );
     assert!(!process.contains("Uid:\t0\t"), "{process}");
     let metrics = lab.within('s', || {
         let mut stream = TcpStream::connect("127.0.0.1:9477").unwrap();
@@ -76,7 +90,11 @@ fn both_families_pass_and_everything_is_undone() {
         answer
     });
     let metrics = metrics.join().unwrap();
-    assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n") && metrics.contains("quiclab_tunnel_session_open{session=\"laptop\"} 1"), "{metrics}");
+    assert!(
+        metrics.starts_with("HTTP/1.1 200 OK\r\n")
+            && metrics.contains("quiclab_tunnel_session_open{session=\"laptop\"} 1"),
+        "{metrics}"
+    );
     lab.down('c');
     lab.down('s');
     assert_eq!(routes(&lab), before);
@@ -140,7 +158,9 @@ fn the_server_is_restarted() {
     assert!(lab.ping(IPV4, SECOND).is_some());
     lab.kill('s');
     lab.start('s');
-    let took = until("an answer of the new server", 10 * SECOND, || lab.ping("10.77.0.1:7", Duration::from_millis(100)).is_some());
+    let took = until("an answer of the new server", 10 * SECOND, || {
+        lab.ping("10.77.0.1:7", Duration::from_millis(100)).is_some()
+    });
     eprintln!("back after {took:?}");
 }
 
@@ -154,7 +174,15 @@ fn the_address_of_the_client_changes() {
         lab.ip('c', &format!("addr del 10.1.{uplink}.2/24 dev c{uplink}"));
         // the second of the same network goes with the first, unless the kernel promotes it
         let _ = std::process::Command::new("ip")
-            .args(["-n", &lab.host('c'), "addr", "add", &format!("10.1.{uplink}.9/24"), "dev", &format!("c{uplink}")])
+            .args([
+                "-n",
+                &lab.host('c'),
+                "addr",
+                "add",
+                &format!("10.1.{uplink}.9/24"),
+                "dev",
+                &format!("c{uplink}"),
+            ])
             .output();
     }
     let took = until("an answer", 5 * SECOND, || lab.ping(IPV4, Duration::from_millis(100)).is_some());
@@ -171,7 +199,9 @@ fn a_peer_with_a_wrong_key_is_refused() {
     lab.echo(IPV4);
     lab.down('c');
     lab.edit("client.toml", "client.key", "other.key");
-    until("the server has forgotten the client", 40 * SECOND, || lab.status('s')["values"]["connections"] == 0.0);
+    until("the server has forgotten the client", 40 * SECOND, || {
+        lab.status('s')["values"]["connections"] == 0.0
+    });
     lab.start('c');
     until("a refusal", 10 * SECOND, || lab.log("server").contains("refused"));
     assert!(!lab.is_open());
