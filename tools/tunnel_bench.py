@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,7 +45,7 @@ def main() -> int:
         stack.enter_context(openvpn(directory, client, server))
         stack.enter_context(running(server, ["iperf3", "-s"]))
         for address in (TUNNEL, OPENVPN):
-            until(f"an answer of {address}", lambda address=address: ping(client, address, 1) is not None)
+            until(f"an answer of {address}", partial(answers, client, address))
         rates: dict[str, list[float]] = {TUNNEL: [], OPENVPN: []}
         for _ in range(options.repeats):
             for address, found in rates.items():
@@ -177,6 +178,11 @@ def openvpn(directory: Path, client: str, server: str) -> Iterator[None]:
             for end in ("os", "oc", "s", "c"):
                 print((directory / f"{end}.log").read_text()[-2000:], file=sys.stderr)
             raise
+
+
+def answers(client: str, address: str) -> bool:
+    """Whether a host is there."""
+    return ping(client, address, 1) is not None
 
 
 def throughput(client: str, address: str, seconds: int) -> float:

@@ -332,7 +332,7 @@ impl Check<'_> {
             );
         }
         self.outer_mtu(&field("mtu"), path.mtu)?;
-        self.congestion(&field("").trim_end_matches('.').to_owned(), path.congestion_control, path.window)
+        self.congestion(field("").trim_end_matches('.'), path.congestion_control, path.window)
     }
 
     fn outer_mtu(&self, path: &str, mtu: u16) -> Result<(), ConfigError> {
