@@ -491,9 +491,7 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "PathSchedulerKind.scaling": scheduler_limits("blest", ["scaling = 100"], ["scaling = 0", "scaling = 101"]),
     "PathSchedulerKind.send_window": scheduler_limits("blest", ['send_window = "1 B"'], ['send_window = "0 B"']),
     "PathSchedulerKind.hysteresis": scheduler_limits("ecf", ["hysteresis = 0", "hysteresis = 1"], ["hysteresis = 1.1"]),
-    "PathSchedulerKind.patience": scheduler_limits(
-        "earliest_arrival", ['patience = "1 s"'], ['patience = "1001 ms"']
-    ),
+    "PathSchedulerKind.patience": scheduler_limits("earliest_arrival", ['patience = "1 s"'], ['patience = "1001 ms"']),
     "Acknowledgement.packets": (
         [acknowledgement("every", "packets = 1")],
         [acknowledgement(kind, "packets = 0") for kind in ("every", "rtt_fraction")],

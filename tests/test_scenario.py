@@ -180,7 +180,11 @@ def test_with_value_changes_a_copy() -> None:
         ("links.x.rate", "1 Mbit/s", "there is no `links.x`; there are a, b, c"),
         ("bearers.dc.batch_size", 2, "scenario.bearers.dc has no field `batch_size`"),
         ("bearers.dc.batch_packets", "2", "scenario.bearers.dc.batch_packets is `2`; it must be an integer"),
-        ("links.a.queue.kind", "codel", "scenario.links.a.queue.kind is `codel`; allowed are `drop_tail`"),
+        (
+            "links.a.queue.kind",
+            "red",
+            "scenario.links.a.queue.kind is `red`; allowed are `drop_tail`, `head_drop`, `codel`, `fq_codel`",
+        ),
         ("links.b.loss.kind", "bursts", "scenario.links.b.loss.kind is `bursts`; allowed are `independent`"),
         ("links.a.delay.mean", "1 ms", "links.a.delay is `10 ms`, so that `mean` in it cannot be set"),
         (

@@ -1,10 +1,13 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
-use quiclab_core::scenario::{Computation, EndpointConfig, Tunnel, Workload};
+use quiclab_core::scenario::{
+    CarrierKind, Computation, CongestionControl, EndpointConfig, Tunnel, Workload,
+};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
-    Endpoint, EndpointIdentity, Role, StackAbilities, StackError, StackInfo, Time, TransportObserver,
+    ByteCount, Duration, Endpoint, EndpointIdentity, Role, StackAbilities, StackError, StackInfo, Time, TransportObserver,
 };
+use quiclab_stacks::carrier::{self, CarrierSetup, NoqCarrier, PathConfig, PathControl};
 use quiclab_transport::operations::{OperationFunction, Operations};
 use quiclab_transport::quic::{CarrierConfig, LabCarrier};
 use std::path::Path;
@@ -126,10 +129,38 @@ fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Stac
     if is_transport(find(options)?) {
         let (kind, paths, windows) = (tunnel.carrier, tunnel.paths.len(), &tunnel.windows);
         let config = CarrierConfig { role, kind, paths, windows, options, seed, name };
-        Ok(Box::new(LabCarrier::new(&config)?))
-    } else {
-        let known = "`lab-quic`".to_owned();
-        Err(StackError::UnknownStack { name: tunnel.stack.clone(), allowed: known })
+        return Ok(Box::new(LabCarrier::new(&config)?));
+    }
+    let path = |index: usize| PathConfig {
+        control: path_control(options.congestion_control, tunnel.windows.get(index).copied()),
+        mtu: (options.datagram_size.unwrap_or_default().bytes() + HEADERS) as u16,
+    };
+    Ok(Box::new(NoqCarrier::new(CarrierSetup {
+        role,
+        kind: match tunnel.carrier {
+            CarrierKind::Connections => carrier::CarrierKind::PerPath,
+            CarrierKind::Multipath => carrier::CarrierKind::Multipath,
+        },
+        paths: (0..tunnel.paths.len()).map(path).collect(),
+        start: Time::ZERO,
+        idle_timeout: Duration::from_secs(30),
+        keep_alive: Duration::from_secs(1),
+        seed,
+        name: name.to_owned(),
+    })))
+}
+
+/// IPv4 and UDP header in bytes.
+const HEADERS: u64 = 28;
+
+/// Congestion control of a path of noq; CUBIC for what it does not have, which validation refuses.
+fn path_control(control: Option<CongestionControl>, window: Option<ByteCount>) -> PathControl {
+    match (control, window) {
+        (_, Some(window)) => PathControl::Static(window),
+        (Some(CongestionControl::Newreno), None) => PathControl::NewReno,
+        (Some(CongestionControl::BbrLinux), None) => PathControl::Bbr,
+        (Some(CongestionControl::Lia), None) => PathControl::Coupled,
+        _ => PathControl::Cubic,
     }
 }
 

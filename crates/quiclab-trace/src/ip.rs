@@ -186,7 +186,6 @@ const fn ecn_bits(ecn: Ecn) -> u8 {
 
 const fn protocol_number(protocol: Protocol, ipv4: bool) -> u8 {
     match protocol {
-        Protocol::Icmp => 1,
         Protocol::Tcp => 6,
         Protocol::Udp => 17,
         Protocol::Icmp if ipv4 => 1,

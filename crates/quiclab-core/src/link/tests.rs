@@ -342,3 +342,27 @@ fn a_mahimahi_trace_cannot_hold() {
     assert_eq!(error, TraceError::HoldNeedsRates);
     assert!(error.to_string().contains("allowed is `loop` or `stop`"));
 }
+
+#[test]
+fn codel_marks_what_leaves_the_link() {
+    let mut config = byte_per_microsecond(scenario::Queue::default());
+    config.queue = toml::from_str("kind = \"codel\"\nce_threshold = \"1 ms\"").unwrap();
+    let mut link = Link::new(&config, None, 1, "link").unwrap();
+    let mut out = Outputs::default();
+    for id in 0..4 {
+        // the last one is not ECN-capable
+        let ecn = if id < 3 { Ecn::Ect0 } else { Ecn::NotEct };
+        let packet = Packet { id, size: bytes(1000), ecn, ..Packet::default() };
+        link.receive(Time::ZERO, Port(0), packet, &mut out);
+    }
+    link.wake(Time::from_nanos(1_000_000_000), &mut out);
+    // waiting for 0, 1, 2 and 3 ms; 1 ms is not above the threshold
+    let left: Vec<_> = out.packets.iter().map(|(_, packet)| (packet.id, packet.ecn)).collect();
+    assert_eq!(left, [(0, Ecn::Ect0), (1, Ecn::Ect0), (2, Ecn::Ce), (3, Ecn::NotEct)]);
+    let mut metrics = Metrics::default();
+    link.statistics(Time::from_nanos(1_000_000_000), &mut metrics);
+    let value = |name| metrics.0.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
+    assert_eq!(value("ce_marks"), Some(1.0));
+    assert_eq!(value("longest_sojourn_ms"), Some(3.0));
+    assert_eq!(link.counters().balance(), (0, 0));
+}

@@ -12,8 +12,8 @@ pub(super) struct Graph {
     elements: BTreeMap<String, Ports>,
     /// For each flow its sending and its receiving end, for each tunnel its server and its client.
     ends: Vec<[String; 2]>,
-    /// For each end of a tunnel: number of its own packets, the other end, and the direction that enters here.
-    tunnels: BTreeMap<String, (FlowId, String, Direction)>,
+    /// For each end of a tunnel: number of its own packets, and the other end.
+    tunnels: BTreeMap<String, (FlowId, String)>,
     /// Bearer of each of its ends, and whether packets enter it there.
     bearers: BTreeMap<String, (String, bool)>,
     /// Element behind each output and index of the wire, for all packets (`None`) or some.
@@ -60,10 +60,7 @@ impl Graph {
                 .flat_map(|name| {
                     let id = scenario.tunnel_id(name).expect("it is one of them");
                     let [server, client] = tunnel_ends(name);
-                    [
-                        (server.clone(), (id, client.clone(), Direction::Down)),
-                        (client, (id, server, Direction::Up)),
-                    ]
+                    [(server.clone(), (id, client.clone())), (client, (id, server))]
                 })
                 .collect(),
             bearers: scenario
@@ -98,10 +95,10 @@ impl Graph {
             let port = Port(step.output as u16);
             step.output += 1;
             let from = step.element.clone();
-            if let Some((_, far, enters)) = self.tunnels.get(&from).filter(|(own, ..)| *own != flow)
-                && *enters == direction
+            if let Some((_, far)) = self.tunnels.get(&from).filter(|(own, _)| *own != flow)
+                && self.behind(&from, port, (flow, direction)).is_none()
             {
-                // from one end of a tunnel to the other: its own packets have ways of their own
+                // they enter here and leave at the other end: the tunnel's own packets have ways of their own
                 if passed.insert(far.clone()) {
                     way.push(Step { element: far.clone(), output: 0 });
                 }
@@ -118,7 +115,7 @@ impl Graph {
             } else if let Some(start) = way.iter().position(|step| step.element == *element) {
                 let circle = way[start..].iter().map(|step| &step.element).chain([element]);
                 return Err(Lost::Loop { elements: circle.cloned().collect(), wire: *wire });
-            } else if self.ends.iter().flatten().any(|end| end == element) {
+            } else if self.is_strange(element, flow) {
                 return Err(Lost::Stranger { element: element.clone(), wire: *wire });
             } else if passed.insert(element.clone()) {
                 way.push(self.step(element, flow));
@@ -127,16 +124,23 @@ impl Graph {
         Ok(passed)
     }
 
+    /// It is an end of something else; what is not a tunnel's own may enter a tunnel.
+    fn is_strange(&self, element: &str, flow: FlowId) -> bool {
+        let owner = self.tunnels.get(element).map(|(own, _)| *own);
+        let inside = owner.is_some() && !self.tunnels.values().any(|(own, _)| *own == flow);
+        !inside && self.ends.iter().flatten().any(|end| end == element)
+    }
+
     /// The first output of `element` that packets of `flow` take: a tunnel's own leave at those of its paths.
     fn step(&self, element: &str, flow: FlowId) -> Step {
-        let own = self.tunnels.get(element).is_some_and(|(own, ..)| *own == flow);
+        let own = self.tunnels.get(element).is_some_and(|(own, _)| *own == flow);
         Step { element: element.to_owned(), output: usize::from(own) }
     }
 
     /// Outputs that packets of `flow` may take.
     fn outputs(&self, element: &str, flow: FlowId) -> usize {
         match self.tunnels.get(element) {
-            Some((own, ..)) if *own != flow => 1,
+            Some((own, _)) if *own != flow => 1,
             _ => self.elements.get(element).map_or(0, |ports| ports.outputs),
         }
     }

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 /// UDP payload of a carrier that leaves it open: an Ethernet of 1500 B less 48 B for IPv6 and UDP.
 const DEFAULT_DATAGRAM: ByteCount = ByteCount::from_bytes(1452);
 
-/// A tunnel: name it in the routes of flows, `down` through it from server to client, `up` the other way.
+/// A tunnel: name it in the routes of flows, `down` through it from server to client, `up` the other way. A name
+/// with an end, such as `vpn.client`, says where packets enter: uploads have it in their route `down`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tunnel {
@@ -77,7 +78,8 @@ impl Tunnel {
 
     /// A flow passes it.
     pub(super) fn is_passed(name: &str, flow: &Flow) -> bool {
-        flow.routes().any(|(down, up)| down.iter().chain(up).any(|element| element == name))
+        let names = |element: &String| element.split('.').next() == Some(name);
+        flow.routes().any(|(down, up)| down.iter().chain(up).any(names))
     }
 }
 

@@ -138,6 +138,25 @@ impl Scenario {
         }
     }
 
+    /// The tunnel that a name in a route stands for, and the end where packets enter: that of `<tunnel>.server` or
+    /// `<tunnel>.client`; of the plain name, the server on the way down and the client on the way up.
+    #[must_use]
+    pub fn tunnel_passage<'a>(&self, name: &'a str, direction: Direction) -> Option<(&'a str, Role)> {
+        if self.tunnels.contains_key(name) {
+            return Some(match direction {
+                Direction::Down => (name, Role::Server),
+                Direction::Up => (name, Role::Client),
+            });
+        }
+        let (tunnel, end) = name.rsplit_once('.')?;
+        let near = match end {
+            "server" => Role::Server,
+            "client" => Role::Client,
+            _ => return None,
+        };
+        self.tunnels.contains_key(tunnel).then_some((tunnel, near))
+    }
+
     /// Names of all that has packets of its own, by [`FlowId`]: flows, then tunnels.
     pub fn flow_names(&self) -> impl Iterator<Item = &String> {
         self.flows.keys().chain(self.tunnels.keys())
@@ -210,13 +229,13 @@ impl Scenario {
                     lay((link.clone(), Port(0)), (receiver.clone(), port));
                 }
                 at = (receiver, Port(0));
-            } else if self.tunnels.contains_key(name) {
-                let [near, far] = match only.1 {
-                    Direction::Down => [Role::Server, Role::Client],
-                    Direction::Up => [Role::Client, Role::Server],
+            } else if let Some((tunnel, near)) = self.tunnel_passage(name, only.1) {
+                let far = match near {
+                    Role::Server => Role::Client,
+                    Role::Client => Role::Server,
                 };
-                lay(at, (Self::tunnel_end(name, near), Port(0)));
-                at = (Self::tunnel_end(name, far), Port(0));
+                lay(at, (Self::tunnel_end(tunnel, near), Port(0)));
+                at = (Self::tunnel_end(tunnel, far), Port(0));
             } else {
                 lay(at, (name.clone(), Port(0)));
                 at = (name.clone(), Port(0));

@@ -94,6 +94,26 @@ fn gilbert_and_elliott_are_gemodel() {
 }
 
 #[test]
+fn managed_queues_are_children_of_a_bucket() {
+    let fields = |queue: &str| format!("rate = \"10 Mbit/s\"\nqueue = {{ {queue} }}\ndelay = \"5 ms\"");
+    let bucket = "root handle 1: tbf rate 10000000bit burst 1600b limit 4294967295b";
+    for (queue, child) in [
+        ("kind = \"head_drop\", packets = 60", "pfifo_head_drop limit 60"),
+        ("kind = \"codel\"", "codel limit 1000 target 5000us interval 100000us noecn"),
+        (
+            "kind = \"fq_codel\", ce_threshold = \"1 ms\", flows = 32",
+            "fq_codel limit 10240 memory_limit 33554432 drop_batch 64 flows 32 quantum 1514 target 5000us \
+             interval 100000us ecn ce_threshold 1000us",
+        ),
+    ] {
+        let plan = planned(&fields(queue), DelayStage::NextHop, true).unwrap();
+        assert_eq!(text(&plan)[0], [bucket.to_owned(), format!("parent 1:1 handle 10: {child}")]);
+        let has_codel = queue.contains("codel");
+        assert_eq!(plan.least_backlog, has_codel.then_some(1514));
+    }
+}
+
+#[test]
 fn what_has_no_counterpart_is_named() {
     let cases = [
         (
@@ -103,6 +123,19 @@ fn what_has_no_counterpart_is_named() {
         (
             "rate = \"8 Mbit/s\"\nqueue = { kind = \"drop_tail\", packets = 5, bytes = \"9 kB\" }",
             "links.a.queue.bytes",
+        ),
+        (
+            "rate = \"8 Mbit/s\"\nqueue = { kind = \"head_drop\", bytes = \"9 kB\" }",
+            "links.a.queue.bytes = `9 kB`",
+        ),
+        (
+            "rate = \"8 Mbit/s\"\nqueue = { kind = \"codel\", control_law = \"inverse_count\" }",
+            "links.a.queue.control_law",
+        ),
+        ("rate = \"8 Mbit/s\"\nqueue = { kind = \"fq_codel\", hash = \"field_sum\" }", "links.a.queue.hash"),
+        (
+            "rate = \"8 Mbit/s\"\nqueue = { kind = \"codel\", least_backlog = \"0 B\" }",
+            "links.a.queue.least_backlog",
         ),
         ("loss = { kind = \"listed\", packets = [3] }", "links.a.loss.packets = `[3]`"),
         (

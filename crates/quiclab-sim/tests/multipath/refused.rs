@@ -41,3 +41,17 @@ fn more_paths_than_eight_are_refused() {
     assert!(error.contains("flows.f.paths = ["), "{error}");
     assert!(error.contains("allowed is up to 7 further paths"), "{error}");
 }
+
+#[test]
+fn schedulers_speak_of_the_paths_that_there_are() {
+    let refused = |scheduler: &str| refusal(&[("flows.f.sender.quic.path_scheduler", scheduler)]);
+    let error = refused(r#"{ kind = "weighted_round_robin", weights = [1, 2, 3] }"#);
+    assert!(error.contains("path_scheduler.weights") && error.contains("2 in all"), "{error}");
+    let error = refused(r#"{ kind = "cheapest_first", order = [2] }"#);
+    assert!(error.contains("path_scheduler.order") && error.contains("from 0 to 1"), "{error}");
+    let error = refused("redundant");
+    assert!(
+        error.contains("path_scheduler") && error.contains("a connection sends each packet once"),
+        "{error}"
+    );
+}

@@ -24,9 +24,42 @@ fn both_links_are_full(sets: &[(&str, &str)], start: f64) {
     assert!(delivered <= 2.0 * RATE * 10.0 / 8.0);
 }
 
+/// Schedulers that leave no room unused while everything there is to send does not leave at once.
+const FILLING: [&str; 6] = [
+    "round_robin",
+    "lowest_rtt",
+    "cheapest_first",
+    r#"{ kind = "weighted_round_robin", weights = [1, 1] }"#,
+    "ecf",
+    "earliest_arrival",
+];
+
+/// Those that may wait do not wait for ever: the last byte arrives, whatever is lost and however the paths differ.
+#[test]
+fn a_download_ends_with_every_scheduler() {
+    let waiting = [
+        "strict_round_robin",
+        "blest",
+        r#"{ kind = "blest", send_window = "10 kB" }"#,
+        r#"{ kind = "lowest_rtt", penalise_above = "20 kB" }"#,
+    ];
+    for scheduler in FILLING.iter().chain(&waiting) {
+        let sets = [
+            ("duration", "60 s"),
+            ("links.down1.loss", "1 %"),
+            ("links.down2.loss", "2 %"),
+            ("links.down2.delay", "100 ms"),
+            ("flows.f.workload", r#"{ kind = "download", size = "2 MB" }"#),
+            ("flows.f.sender.quic.path_scheduler", scheduler),
+        ];
+        let output = run_two(&sets);
+        assert_eq!(output.result.flows["f"].delivered_bytes, 2_000_000, "{scheduler}");
+    }
+}
+
 #[test]
 fn two_equal_paths_bring_the_sum() {
-    for scheduler in ["round_robin", "lowest_rtt"] {
+    for scheduler in FILLING {
         both_links_are_full(&[("flows.f.sender.quic.path_scheduler", scheduler)], 2.0);
     }
 }
@@ -35,7 +68,7 @@ fn two_equal_paths_bring_the_sum() {
 /// up to 200 ms for 100 packets of growth, but never less than the product: after slow start the link is full.
 #[test]
 fn paths_of_unequal_rtt_bring_the_sum() {
-    for scheduler in ["round_robin", "lowest_rtt"] {
+    for scheduler in FILLING {
         let slow = [
             ("links.down2.delay", "40 ms"),
             ("links.back2.delay", "40 ms"),

@@ -35,7 +35,7 @@ fn one_queue_for_all_makes_it_slow() {
 fn paths_hold_no_more_than_their_windows() {
     let output = run_with(&[FIFO]);
     for link in ["down1", "down2"] {
-        let longest = statistic(&output, link, "longest_queue_bytes");
+        let longest = statistic(&output, link, "queue_longest_bytes");
         let way = RATE * 0.020 / 8.0;
         assert!(longest <= WINDOW - way + 2.0 * OUTER + WINDOW * 28.0 / OUTER, "{link}: {longest}");
     }

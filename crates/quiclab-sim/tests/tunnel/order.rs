@@ -9,7 +9,7 @@ const UNEQUAL: [(&str, &str); 3] =
 fn packets_overtake_each_other_on_unequal_paths() {
     let equal = statistic(&run_with(&[]), "vpn.client", "reordered_packets");
     let unequal = statistic(&run_with(&UNEQUAL), "vpn.client", "reordered_packets");
-    assert!(unequal > 5.0 * equal.max(1.0), "{unequal}, on equal paths {equal}");
+    assert!(unequal > 2.0 * equal, "{unequal}, on equal paths {equal}");
 }
 
 /// The paths differ by 20 ms and what waits in their links; nothing is lost, so a wait of 100 ms never ends early.
@@ -20,8 +20,9 @@ fn a_resequencer_hides_it_from_the_flows() {
     assert_eq!(statistic(&output, "vpn.client", "timer_expiries"), 0.0);
     assert!(statistic(&output, "vpn.client", "buffered_total_packets") > 0.0);
     assert_eq!(received(&output, "ping", "lost_packets"), 0.0);
-    let [with, without] = [&output, &run_with(&UNEQUAL)].map(|output| output.result.flows["load"].goodput_mbps);
-    assert!(with > without, "{with}, without {without}");
+    let mistaken = |output: &quiclab_sim::RunOutput| output.result.flows["load"].sender["spurious_losses"];
+    assert_eq!(mistaken(&output), 0.0);
+    assert!(mistaken(&run_with(&UNEQUAL)) > 0.0, "without it TCP takes packets for lost");
 }
 
 /// Each packet on both paths: one is lost only if both copies are, of 10 % on each path 1 % of the packets.

@@ -112,6 +112,8 @@ pub(crate) struct Line {
 }
 
 const UDP_HEADER: u64 = 8;
+/// Most packets of QUIC's own in one pass.
+const MOST_PACKETS: usize = 1024;
 /// A path of several that is silent for that long, while another is not, is asked.
 const SILENCE: Duration = Duration::from_millis(150);
 
@@ -345,7 +347,12 @@ impl Line {
         }
         self.dirty = false;
         self.open_gates();
-        while self.poll(now, random) {}
+        // whatever QUIC thinks it must send: not for ever at one time
+        for _ in 0..MOST_PACKETS {
+            if !self.poll(now, random) {
+                break;
+            }
+        }
         if self.stuck && self.is_empty() {
             (self.inside, self.stuck) = (0, false);
         }
@@ -423,7 +430,7 @@ impl Line {
         let quic = self.connection.poll_timeout().map(|deadline| self.clock.deadline(deadline));
         let mut first = quic.into_iter().chain(limit).min();
         let mut earlier = |time: Time| first = Some(first.map_or(time, |first| first.min(time)));
-        for track in self.tracks.iter().filter(|track| track.established) {
+        for track in self.tracks.iter().filter(|track| track.established && self.bound && !self.over) {
             earlier(track.liveness.deadline(&track.gate, self.srtt(track.id)));
             if backlogged && track.liveness.is_alive() {
                 let room = track.gate.room(now, self.granted(track.id));
@@ -461,7 +468,7 @@ impl Line {
         let Some(stream) = self.stream else { return true };
         let mut receive = self.connection.recv_stream(stream);
         let Ok(mut chunks) = receive.read(true) else { return false };
-        let mut open = true;
+        let (mut open, before) = (true, self.inbox.len());
         while self.inbox.len() < room {
             match chunks.next(room - self.inbox.len()) {
                 Ok(Some(chunk)) => self.inbox.extend_from_slice(&chunk.bytes),
@@ -472,7 +479,8 @@ impl Line {
                 Err(noq_proto::ReadError::Blocked) => break,
             }
         }
-        if chunks.finalize().should_transmit() {
+        // without anything read, QUIC may ask for the same credit frame for ever while its path is full
+        if chunks.finalize().should_transmit() && self.inbox.len() > before {
             self.dirty = true;
         }
         open

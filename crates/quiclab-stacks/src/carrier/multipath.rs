@@ -6,6 +6,8 @@
 //! | first path | each in turn until one connects; the others are opened when the session is |
 //! | largest datagram | that of the smallest path: noq knows one limit for all |
 //! | a dead path | status Backup on both ends: noq acknowledges all paths on the first one that is Available |
+//! | control messages | those under way on a path that dies wait for its return or the idle timeout: noq sends stream data again only when it is declared lost, by an acknowledgement on the same path |
+//! | a restarted server | noq may not recognise its resets under load: then the idle timeout ends the session |
 //! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server does not send on it |
 
 use super::event::{CloseReason, HubError, SessionId};
@@ -69,6 +71,7 @@ impl Hub {
                 match line.connection.open_path(tuple, PathStatus::Available, instant) {
                     Ok(path) => {
                         slot.line = Some(key);
+                        slot.endpoint = Some(key.endpoint);
                         let keep_alive = self.maker.config.keep_alive;
                         line.track(now, path, Some(index), (slot.local, slot.remote), keep_alive);
                         later(now + OPENING);

@@ -256,6 +256,9 @@ impl Hub {
         for key in lines {
             if let Some(line) = self.lines.get_mut(&key) {
                 (line.session, line.bound) = (None, false);
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.past += line.counts;
+                }
             }
             self.shut(now, key, code);
         }

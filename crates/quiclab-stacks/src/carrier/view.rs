@@ -34,29 +34,19 @@ impl Hub {
     }
 
     pub(super) fn path_state(&self, now: Time, id: SessionId, path: usize) -> PathState {
-        let nothing = PathState {
-            usable: false,
-            has_room: false,
-            srtt: super::endpoint::INITIAL_RTT,
-            min_rtt: super::endpoint::INITIAL_RTT,
-            rtt_variation: quiclab_core::Duration::ZERO,
-            window: ByteCount::ZERO,
-            in_flight: ByteCount::ZERO,
-            rate: None,
-            loss: quiclab_core::Probability::default(),
-            largest: ByteCount::ZERO,
+        let Some((line, track)) = self.path_of(id, path) else {
+            let srtt = super::endpoint::INITIAL_RTT;
+            return PathState { srtt, min_rtt: srtt, ..PathState::default() };
         };
-        let Some((line, track)) = self.path_of(id, path) else { return nothing };
-        let srtt = line.srtt(track.id);
         PathState {
             usable: track.liveness.is_alive() && line.largest.is_some(),
             has_room: line.has_room(now, track),
-            srtt,
-            min_rtt: srtt,
+            srtt: line.srtt(track.id),
+            min_rtt: line.srtt(track.id),
             window: ByteCount::from_bytes(track.gate.window()),
             in_flight: ByteCount::from_bytes(track.gate.in_flight()),
-            largest: ByteCount::from_bytes(line.largest.unwrap_or(0).into()),
-            ..nothing
+            largest: ByteCount::from_bytes(line.largest.map_or(0, u64::from)),
+            ..PathState::default()
         }
     }
 

@@ -4,7 +4,7 @@ use crate::KINDS;
 use crate::network::*;
 use crate::throughput::window;
 use bytes::Bytes;
-use quiclab_stacks::carrier::{HubError, HubEvent};
+use quiclab_stacks::carrier::{CarrierKind, HubError, HubEvent};
 
 fn messages(end: &End) -> Vec<Bytes> {
     let message = |event: &HubEvent| match event {
@@ -22,6 +22,7 @@ fn messages_survive_a_path_that_dies() {
             let mut network = Setup::new(kind, window(62_500), &[link, link]).network();
             network.establish();
             let mut sent = Vec::new();
+            println!("{kind:?}, path {path}");
             for number in 0..60_u32 {
                 if number == 30 {
                     network.switch(path, false);
@@ -40,6 +41,10 @@ fn messages_survive_a_path_that_dies() {
                     network.pump(who);
                 }
                 network.run_until(network.now + ms(50));
+            }
+            if kind == CarrierKind::Multipath {
+                // what was under way on the dead path waits for its return (see the module)
+                network.switch(path, true);
             }
             network.run_until(network.now + ms(3000));
             for who in [CLIENT, SERVER] {

@@ -39,7 +39,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
                     }
                     _ => recorded[random.bits() as usize % recorded.len()].2.clone(),
                 };
-                if random.bits() % 3 == 0 {
+                if random.bits().is_multiple_of(3) {
                     let index = random.bits() as usize % bytes.len();
                     bytes[index] ^= 1 << (random.bits() % 8);
                 }

@@ -147,7 +147,6 @@ fn echoes_carry_identifier_and_type() {
         assert_eq!(packet.tuple.protocol(), Protocol::Icmp);
         assert_eq!((packet.tuple.source().port(), packet.tuple.destination().port()), (0, kind));
     }
-    assert_eq!(probe.tuple.source().ip(), answer.tuple.destination().ip());
 }
 
 /// Probes at 1, 2 and 3 s after the start; the second is lost, the others take 20 and 30 ms.

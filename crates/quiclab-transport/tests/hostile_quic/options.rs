@@ -3,8 +3,8 @@
 use crate::case::bytes;
 use crate::path::pick;
 use quiclab_core::scenario::{
-    AckFrequency, Acknowledgement, CongestionControl, EndpointConfig, FlowControl, Pacing, PathSchedulerKind,
-    QuicOptions, QuicVersion, RttVariation, SlowStartExit, StreamScheduler, Tls, Workload,
+    AckFrequency, Acknowledgement, CongestionControl, EndpointConfig, FlowControl, Pacing, QuicOptions,
+    QuicVersion, RttVariation, SlowStartExit, StreamScheduler, Tls, Workload,
 };
 use quiclab_core::{ByteCount, DataRate, Duration, RandomStream};
 
@@ -115,15 +115,9 @@ fn quic(random: &mut RandomStream, tiny: bool) -> QuicOptions {
         datagram_congestion_control: flag(random),
         path_scheduler: maybe(
             random,
-            &[
-                PathSchedulerKind::RoundRobin,
-                PathSchedulerKind::StrictRoundRobin,
-                PathSchedulerKind::LOWEST_RTT,
-                PathSchedulerKind::Blest { scaling: 1.2, send_window: None },
-                PathSchedulerKind::Ecf { hysteresis: 0.25 },
-                PathSchedulerKind::EarliestArrival { hysteresis: 0.125, patience: ms(2) },
-            ],
-        ),
+            &["round_robin", "strict_round_robin", "lowest_rtt", "blest", "ecf", "earliest_arrival"],
+        )
+        .map(|kind| kind.parse().expect("it needs no field")),
         ..QuicOptions::default()
     }
 }

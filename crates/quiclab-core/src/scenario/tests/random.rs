@@ -2,13 +2,13 @@
 
 use super::{examples, load, some_stacks};
 use crate::scenario::{
-    AckFrequency, Acknowledgement, Bearer, BearerMode, CongestionControl, Controller, Delay, Distribution,
-    Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow, FlowControl, Host, Http2Options, Link,
-    Loss, MemoryReturn, ObjectKind, Pacing, PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Plugin,
-    PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering,
-    ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap,
-    TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until,
-    VERSION, Wire, WireDirection, Workload,
+    AckFrequency, Acknowledgement, Bearer, BearerMode, CodelRestart, CongestionControl, ControlLaw,
+    Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow,
+    FlowControl, FlowHash, Host, Http2Options, Link, Loss, MemoryReturn, ObjectKind, Pacing, PageObjects,
+    PathRoutes, PathSchedulerKind, PingProtocol, Plugin, PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate,
+    RateReduction, Record, Reordering, ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit,
+    Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion,
+    TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -81,18 +81,64 @@ fn loss() -> impl Strategy<Value = Loss> {
     ]
 }
 
+fn queue() -> impl Strategy<Value = Queue> {
+    let law = || select(vec![ControlLaw::InverseSqrt, ControlLaw::InverseCount]);
+    let restart = || select(vec![CodelRestart::LastSeries, CodelRestart::MinusTwo]);
+    let hash = select(vec![FlowHash::FiveTuple, FlowHash::FieldSum]);
+    let codel = (time(), time(), any::<bool>(), of(time()), size(), law(), restart());
+    let sizes = (small(), size(), size(), any::<u32>(), any::<u32>(), hash, size());
+    let more = (time(), time(), any::<bool>(), of(time()), size(), law(), restart());
+    prop_oneof![
+        (of(small()), of(size()), of(time())).prop_map(|(packets, bytes, time)| Queue::DropTail {
+            packets,
+            bytes,
+            time
+        }),
+        (of(small()), of(size())).prop_map(|(packets, bytes)| Queue::HeadDrop { packets, bytes }),
+        (small(), codel).prop_map(
+            |(packets, (target, interval, ecn, ce_threshold, least_backlog, control_law, restart))| {
+                Queue::Codel {
+                    packets,
+                    target,
+                    interval,
+                    ecn,
+                    ce_threshold,
+                    least_backlog,
+                    control_law,
+                    restart,
+                }
+            }
+        ),
+        (sizes, more).prop_map(|(sizes, more)| {
+            let (packets, memory, memory_per_packet, drop_batch, flows, hash, quantum) = sizes;
+            let (target, interval, ecn, ce_threshold, least_backlog, control_law, restart) = more;
+            Queue::FqCodel {
+                packets,
+                memory,
+                memory_per_packet,
+                drop_batch,
+                flows,
+                hash,
+                quantum,
+                target,
+                interval,
+                ecn,
+                ce_threshold,
+                least_backlog,
+                control_law,
+                restart,
+            }
+        }),
+    ]
+}
+
 fn link() -> impl Strategy<Value = Link> {
-    let queue = (of(small()), of(size()), of(time())).prop_map(|(packets, bytes, time)| Queue::DropTail {
-        packets,
-        bytes,
-        time,
-    });
     let feedback = (time(), time(), time()).prop_map(|(interval, delay, desired_buffer)| Feedback {
         interval,
         delay,
         desired_buffer,
     });
-    (of(rate()), size(), queue, of(loss()), delay(), of(feedback)).prop_map(
+    (of(rate()), size(), queue(), of(loss()), delay(), of(feedback)).prop_map(
         |(rate, overhead_per_packet, queue, loss, delay, feedback)| Link {
             rate,
             overhead_per_packet,
@@ -415,7 +461,7 @@ fn workload() -> BoxedStrategy<Workload> {
         }),
         (size(), any::<u32>(), time(), ping_protocol())
             .prop_map(|(size, count, interval, protocol)| Workload::Ping { protocol, size, count, interval }),
-        (rate(), rate(), rate(), any::<u32>(), size(), time(), any::<bool>()).prop_map(
+        (bit_rate(), bit_rate(), bit_rate(), any::<u32>(), size(), time(), any::<bool>()).prop_map(
             |(start_rate, max_rate, ramp_up_speed, frame_rate, packet_size, time, ecn)| Workload::Media {
                 start_rate,
                 min_rate: start_rate,

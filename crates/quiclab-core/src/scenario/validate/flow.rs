@@ -9,6 +9,7 @@ use super::{
     positive_time, quoted,
 };
 use crate::endpoint::Role;
+use crate::packet::Direction;
 use crate::stack::{StackAbilities, StackProtocol};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate};
@@ -237,7 +238,7 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
         let known = scenario.links.contains_key(name)
             || scenario.bearers.contains_key(name)
             || scenario.taps.contains_key(name)
-            || scenario.tunnels.contains_key(name);
+            || scenario.tunnel_passage(name, Direction::Down).is_some();
         ensure(known, || {
             ScenarioError::refused(path.clone(), quoted(name), scenario.passable())
                 .because("no such link, bearer, tap or tunnel")

@@ -3,9 +3,10 @@
 use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::EndpointConfig;
 use super::super::transport::CongestionControl;
-use super::super::{Pipeline, Scenario, Tunnel};
+use super::super::{PathSchedulerKind, Pipeline, Queue, Scenario, Tunnel};
 use super::flow::{MOST_PATHS, check_disjoint, check_route};
 use super::{Check, StackProblem, endpoint, ensure, field, network, positive_size, positive_time, quoted};
+use crate::packet::Direction;
 use crate::stack::{StackAbilities, StackProtocol};
 
 /// Smallest IPv4 packet that every host must take (RFC 791), and the largest packet that there is.
@@ -52,7 +53,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         for (name, route) in [("down", &routes.down), ("up", &routes.up)] {
             let path = path.child("paths").child(index).child(name);
             check_route(&path, route, scenario)?;
-            if let Some(inner) = route.iter().position(|name| scenario.tunnels.contains_key(name)) {
+            if let Some(inner) = route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some()) {
                 return Err(ScenarioError::refused(
                     path.child(inner),
                     quoted(&route[inner]),
@@ -63,8 +64,37 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         }
     }
     check_windows(&path.child("windows"), tunnel)?;
+    for (name, _, end) in tunnel.ends() {
+        check_noq(&path.child(name), tunnel, &end)?;
+    }
+    ensure(!matches!(tunnel.queue, Queue::DropTail { time: Some(_), .. }), || {
+        let path = path.child("queue").child("time");
+        ScenarioError::about(path, "a tunnel knows no rate", "`packets` or `bytes`")
+    })?;
+    ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
+        ScenarioError::refused(path.child("scheduler"), "\"redundant\"", "it with `resequencing`, or another one")
+            .because("copies are told apart by number")
+    })?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
+}
+
+/// What the carriers of noq take of the options of an end.
+fn check_noq(path: &FieldPath, tunnel: &Tunnel, end: &EndpointConfig) -> Check {
+    use CongestionControl::{BbrLinux, Cubic, Fixed, Lia, Newreno};
+    if tunnel.stack != "noq" {
+        return Ok(());
+    }
+    let Some(control) = end.congestion_control else { return Ok(()) };
+    let known = [Newreno, Cubic, BbrLinux, Lia, Fixed];
+    ensure(known.contains(&control), || {
+        let allowed = alternatives(known.map(CongestionControl::name));
+        ScenarioError::refused(path.child("congestion_control"), quoted(control.name()), allowed)
+    })?;
+    ensure(control != Fixed || !tunnel.windows.is_empty(), || {
+        let value = quoted(control.name());
+        ScenarioError::refused(path.child("congestion_control"), value, "it with `windows` of the tunnel")
+    })
 }
 
 fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {

@@ -1,0 +1,324 @@
+"""The networks, traffic and pipelines of the tunnel thesis, and what its studies measure.
+
+First part of the study of the multipath QUIC tunnel; `tunnel` has the studies themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from quiclab.libraries import pl
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from quiclab.result import RunResult
+
+SCENARIO = "scenarios/tunnel_published.toml"
+SOURCE = (
+    "Andersson Johansson, Applying FQ-CoDel for Packet Schedulers in Tunneled Transport Layer Access Bundling, thesis, "
+    "Karlstad University, 2020"
+)
+START_S, LENGTH_S = 2.0, 30.0
+TCP_HEADERS = 52  # bytes: IPv4, TCP and timestamps
+RUNS = 10
+ENGINES = (Engine("lab-quic"),)
+
+# the tunnel's queues; the published FQ-CoDel as the thesis words it (section 4.3, Table 4.2)
+FIFO = {"kind": "head_drop", "bytes": "10 MB"}
+PUBLISHED_FQ_CODEL = {
+    "kind": "fq_codel",
+    "flows": 1024,
+    "memory": "10 MB",
+    "drop_batch": 1,
+    "quantum": "1400 B",
+    "target": "5 ms",
+    "interval": "100 ms",
+    "ecn": False,
+    "least_backlog": "0 B",
+}
+LINUX_FQ_CODEL = {"kind": "fq_codel"}
+CONFIGURATIONS = (
+    Configuration("fifo", "PQUIC, FIFO", {"tunnels.vpn.queue": FIFO}),
+    Configuration("fq", "PQUIC, FQ-CoDel", {"tunnels.vpn.queue": PUBLISHED_FQ_CODEL}),
+    Configuration(
+        "direct_fifo",
+        "nothing behind the queue, FIFO",
+        {"tunnels.vpn.pipeline": {"kind": "direct"}, "tunnels.vpn.queue": FIFO},
+    ),
+    Configuration(
+        "direct_fq",
+        "nothing behind the queue, FQ-CoDel",
+        {"tunnels.vpn.pipeline": {"kind": "direct"}, "tunnels.vpn.queue": LINUX_FQ_CODEL},
+    ),
+)
+
+HETERO = {
+    "links.down1.delay": "5 ms",
+    "links.up1.delay": "5 ms",
+    "links.down2.rate": "10 Mbit/s",
+    "links.up2.rate": "10 Mbit/s",
+    "tunnels.vpn.windows": ["25000 B", "25000 B"],
+}
+SINGLE = {"tunnels.vpn.windows": ["50000 B"], "tunnels.vpn.paths": [{"down": ["down1"], "up": ["up1"]}]}
+NETWORKS: dict[str, Changes] = {"homo": {}, "hetero": HETERO, "single": SINGLE}
+SCHEDULERS = {"rr": "round_robin", "lowrtt": "lowest_rtt"}
+
+
+def networks(*names: str) -> Factor:
+    """Return the factor of the networks of sections 4.2 and 5."""
+    return Factor("net", "network", "Network", "", names, lambda value: NETWORKS[str(value)])
+
+
+def schedulers(*names: str) -> Factor:
+    """Return the factor of the path schedulers."""
+    return Factor(
+        "sched",
+        "scheduler",
+        "Path scheduler",
+        "",
+        names,
+        lambda value: {"tunnels.vpn.scheduler": SCHEDULERS[str(value)]},
+    )
+
+
+def tcp(*, upload: bool = False, start_s: float = START_S) -> dict[str, Any]:
+    """Return a TCP flow through the tunnel, from the web node to the client or back, until the end of the test."""
+    end = {"profile": "linux-4.15", "tcp": {"mss": "1348 B"}}
+    route = {"down": ["vpn.client", "back"], "up": ["vpn.server"]} if upload else {"down": ["vpn", "out"], "up": ["vpn"]}
+    return {
+        "stack": "lab-tcp",
+        "sender": {**end, "congestion_control": "cubic"},
+        "receiver": end,
+        **route,
+        "workload": {"kind": "download", "duration": f"{START_S + LENGTH_S - start_s} s"},
+        "start": f"{start_s} s",
+    }
+
+
+def downloads(count: int, uploads: int = 0) -> Changes:
+    """Return several downloads, and uploads, at once."""
+    changes: dict[str, object] = {f"flows.down{number}": tcp() for number in range(2, count + 1)}
+    changes |= {f"flows.up{number}": tcp(upload=True) for number in range(1, uploads + 1)}
+    return changes | ({"taps.back": {}} if uploads else {})
+
+
+def arrivals(result: RunResult, flow: str, tap: str = "out") -> Any:
+    """Return what left the tunnel for a flow: seconds since the start of the test, and payload in bytes."""
+    frame = result.taps[tap]
+    mine = frame.filter((pl.col("flow") == flow) & (pl.col("direction") == "down"))
+    return mine.select(
+        at_s=pl.col("time_ns") / 1e9 - START_S, payload=pl.col("size_bytes").cast(pl.Float64) - TCP_HEADERS
+    )
+
+
+def rate_mbps(result: RunResult, flow: str, start_s: float, end_s: float) -> float:
+    """Mean rate of a flow within a part of the test [Mbit/s of payload]."""
+    frame = arrivals(result, flow)
+    sent = frame.filter((pl.col("at_s") >= start_s) & (pl.col("at_s") < end_s))["payload"].sum()
+    return float(8 * sent / (end_s - start_s) / 1e6)
+
+
+def per_second_mbps(result: RunResult, flow: str) -> list[float]:
+    """Rate of a flow in each second of the test [Mbit/s of payload]."""
+    frame = arrivals(result, flow).with_columns(second=pl.col("at_s").floor().cast(pl.Int64))
+    sums = dict(frame.group_by("second").agg(pl.col("payload").sum()).iter_rows())
+    return [8 * sums.get(second, 0.0) / 1e6 for second in range(int(LENGTH_S))]
+
+
+def flows_of(result: RunResult, kind: str) -> list[str]:
+    """Return the downloads or uploads of a run by name."""
+    return sorted(name for name in result.flows if name.startswith(kind))
+
+
+def goodputs(result: RunResult, kind: str = "down") -> list[float]:
+    """Mean rates of all downloads, or of all uploads [Mbit/s]."""
+    return [result.flows[name].goodput_mbps for name in flows_of(result, kind)]
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's index: (sum)² / (n · sum of squares); NaN if nothing was sent."""
+    squares = math.fsum(value * value for value in values)
+    return math.fsum(values) ** 2 / (len(values) * squares) if squares else math.nan
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean; NaN of nothing."""
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def series(result: RunResult, element: str, metric: str) -> list[tuple[float, float]]:
+    """Return a time series: seconds since the start of the test, and the value."""
+    frame = result.series.filter((pl.col("element") == element) & (pl.col("metric") == metric))
+    return [(time - START_S, value) for time, value in frame.select("time_s", "value").iter_rows()]
+
+
+def rtts_ms(result: RunResult) -> list[float]:
+    """Round trip times of the pings, in their order."""
+    return [value for at_s, value in series(result, "ping.receiver", "rtt_ms") if 0.2 <= at_s <= LENGTH_S][::2]
+
+
+def share_a(result: RunResult) -> float:
+    """Part of the tunnel's packets down that was sent on path A."""
+    sent = result.elements["vpn.server"]["statistics"]
+    first, second = sent["path1_sent_bytes"], sent.get("path2_sent_bytes", 0.0)
+    return float(first / (first + second))
+
+
+def reordered(result: RunResult) -> float:
+    """Part of the packets that left the tunnel at the client after a later one of their flow."""
+    counts = result.elements["vpn.client"]["statistics"]
+    return float(counts["reordered_packets"] / max(counts["delivered_packets"], 1.0))
+
+
+def dropped(reason: str) -> Callable[[RunResult], float]:
+    """Packets that the queue at the proxy has dropped, for a reason."""
+    return lambda result: float(result.elements["vpn.server"]["statistics"][reason])
+
+
+def largest_in_flight(result: RunResult) -> float:
+    """Most bytes in flight on a path, relative to its window; seconds 1 to 30 of the test."""
+    worst = 0.0
+    for path in (1, 2):
+        window = dict(series(result, "vpn.server", f"path{path}_cwnd_bytes"))
+        for at_s, value in series(result, "vpn.server", f"path{path}_in_flight_bytes"):
+            if 1 <= at_s <= LENGTH_S and window.get(at_s):
+                worst = max(worst, value / window[at_s])
+    return worst
+
+
+RTT = Metric("rtt_ms", "Round trip time of the ping", "ms", lambda result: mean(rtts_ms(result)))
+FURTHER = (
+    Metric("rtt_p95_ms", "95th percentile of the ping", "ms", lambda result: float(result.flows["ping"].receiver["rtt_ms_p95"])),
+    Metric("goodput_mbps", "Goodput of the downloads together", "Mbit/s", lambda result: math.fsum(goodputs(result))),
+    Metric("jfi", "Jain's index of the downloads", "", lambda result: jain(goodputs(result))),
+    Metric("share_a", "Part of path A", "", share_a),
+    Metric("reordered", "Packets out of order", "", reordered),
+    Metric("overflow_drops", "Packets dropped at a limit", "", dropped("overflow_drops")),
+    Metric("codel_drops", "Packets dropped by CoDel", "", dropped("codel_drops")),
+    Metric("sojourn_ms", "Mean sojourn time in the queue at the proxy", "ms", dropped("queue_sojourn_ms")),
+    Metric("in_flight", "Most data in flight on a path over its window", "", largest_in_flight),
+)
+NO_TABLE = Table("", "The thesis shows figures without printed values.")
+ASSUMPTIONS = (
+    Assumption(
+        "The FIFO holds 10 MB and drops at its head.",
+        "The thesis gives no limit; the author's public code has 10 000 000 bytes (another value may have been used): "
+        "variants have 1 MB and 3 MB.",
+    ),
+    Assumption(
+        "Every test lasts 30 s, ping and downloads begin together, and the whole test counts.",
+        "The thesis says 30 s for one test; the batch file of the author's public code has 30 s for all.",
+    ),
+    Assumption(
+        "Queues of the emulated links hold 350 packets, and links have their rate in both directions.",
+        "The author's public testbed script: 1.5 bandwidth-delay products of 2 x 70 ms.",
+    ),
+    Assumption(
+        "Packets of the tunnel have up to 1440 B of UDP payload, virtual interfaces 1400 B.",
+        "An Ethernet less the headers; 1400 B are in the author's scripts.",
+    ),
+    Assumption(
+        "A packet of PQUIC leaves when no further datagram fits, or when an acknowledgement leaves on its path.",
+        "The thesis says that packets are sent when they are full, and acknowledgements are packets as well. Variants: "
+        "full packets only, every packet at once.",
+    ),
+    Assumption(
+        "Each read and each write of the VPN takes 40 µs, on one thread.",
+        "Not published. The thesis says that 20 Mbit/s per path is about the most; at 40 Mbit/s these costs keep the "
+        "thread busy for less than half of the time. Variants: none, and twice as much.",
+    ),
+    Assumption(
+        "TCP is that of Linux 4.15, with an MSS of 1348 B.",
+        "The thesis gives no kernel; Mininet of that time ran on it. The MSS is that of an interface of 1400 B.",
+    ),
+    Assumption(
+        "Pings have 1400 B and are sent every 200 ms.",
+        "Size as in the thesis; the interval is Flent's.",
+    ),
+    Assumption(
+        "Timers of the VPN fire 60 µs late (standard deviation 20 µs); nothing else differs between the runs.",
+        "50 µs are Linux' default timer slack; the thesis has one run of each test.",
+    ),
+)
+LEAVES_FULL = {"tunnels.vpn.pipeline": {"kind": "pquic", "leaves": "full"}}
+LEAVES_AT_ONCE = {"tunnels.vpn.pipeline": {"kind": "pquic", "leaves": "at_once"}}
+
+
+def published_only(changes: Changes) -> Callable[[Changes], Changes]:
+    """Change the published pipeline only: where there is another one, the setting stays as it is."""
+
+    def apply(given: Changes) -> Changes:
+        pipeline = given.get("tunnels.vpn.pipeline", {"kind": "pquic"})
+        assert isinstance(pipeline, dict)
+        return {**given, **changes} if pipeline["kind"] == "pquic" else given
+
+    return apply
+
+
+def fifo_of(size: str) -> Callable[[Changes], Changes]:
+    """Change the limit of the FIFO, where there is one."""
+
+    def apply(given: Changes) -> Changes:
+        queue = given.get("tunnels.vpn.queue", FIFO)
+        assert isinstance(queue, dict)
+        return {**given, "tunnels.vpn.queue": {**queue, "bytes": size}} if queue["kind"] == "head_drop" else given
+
+    return apply
+
+
+def code_fq_codel(given: Changes) -> Changes:
+    """Change the published FQ-CoDel to what the public code has."""
+    queue = given.get("tunnels.vpn.queue", FIFO)
+    if queue != PUBLISHED_FQ_CODEL:
+        return given
+    code = {"flows": 128, "hash": "field_sum", "control_law": "inverse_count", "restart": "minus_two"}
+    return {**given, "tunnels.vpn.queue": {**PUBLISHED_FQ_CODEL, **code}}
+
+
+def cost(each: str) -> Changes:
+    """Return another cost of each read and write of the VPN."""
+    return {"hosts.vpn.receive_call": each, "hosts.vpn.send_call": each}
+
+
+VARIANTS = (
+    Variant("fifo_1mb", "FIFO of 1 MB", "The limit of the FIFO is not published.", fifo_of("1 MB"), runs=5),
+    Variant("fifo_3mb", "FIFO of 3 MB", "The limit of the FIFO is not published.", fifo_of("3 MB"), runs=5),
+    Variant(
+        "full_packets",
+        "full packets only",
+        "Read literally, a datagram waits for others even when an acknowledgement leaves.",
+        published_only(LEAVES_FULL),
+        runs=5,
+    ),
+    Variant(
+        "at_once",
+        "packets leave at once",
+        "Without the rule of full packets.",
+        published_only(LEAVES_AT_ONCE),
+        runs=5,
+    ),
+    Variant(
+        "code_fq_codel",
+        "FQ-CoDel of the public code",
+        "The code has 128 queues, a sum of fields as key (0 for ICMP), and interval / count as its control law.",
+        code_fq_codel,
+        runs=5,
+    ),
+    Variant("no_cost", "reads and writes cost nothing", "The cost is not published.", cost("0 s"), runs=5),
+    Variant("twice_the_cost", "reads and writes cost 80 µs", "The cost is not published.", cost("80 us"), runs=5),
+    Variant(
+        "window_162500",
+        "windows of 162 500 B",
+        "One version of the public code has this window (50 Mbit/s for 26 ms): it was changed by hand between tests.",
+        lambda given: {
+            **given,
+            "tunnels.vpn.windows": ["162500 B"] * (1 if given.get("tunnels.vpn.paths") else 2),
+        },
+        runs=5,
+    ),
+)
+
+

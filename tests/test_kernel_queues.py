@@ -1,0 +1,142 @@
+"""CoDel and FQ-CoDel beside Linux' own: the same arrivals in virtual time, drops and waiting times compared.
+
+A program sends 13295 datagrams of five flows by a fixed plan (tests/data/arrivals) through a link of 10 Mbit/s,
+overloaded in five of eight seconds: two long flows, two sparse ones, one that comes in bursts of 60. The link is an
+element of ours, or `tbf` with `codel` or `fq_codel` of the kernel as its child. Both run in a guest with a virtual
+clock, so nothing but the disciplines differs, and the first packet of a busy period: a full bucket passes it at once,
+our link serialises it. One such offset changes which packets CoDel drops later, not how many, nor how long they wait.
+"""
+
+from __future__ import annotations
+
+import functools
+import runpy
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from conftest import ROOT
+from quiclab.errors import RequestError
+from quiclab.kernel import newest_kernel
+from quiclab.kernel.lane import Lane
+from quiclab.scenario import load
+
+ARRIVALS = ROOT / "tests" / "data" / "arrivals"
+SECONDS = 10
+SCENARIO = f"""\
+version = 1
+name = "queues"
+duration = "60 s"
+
+[links.down]
+rate = "10 Mbit/s"
+overhead_per_packet = "14 B"
+queue = {{ kind = "KIND" }}
+
+[links.up]
+delay = "1 ms"
+
+[flows.main]
+stack = "arrivals"
+down = ["down"]
+up = ["up"]
+workload = {{ kind = "download", duration = "{SECONDS} s" }}
+
+[record]
+packets = true
+"""
+SPARSE = (2, 3)
+#: The largest packet at 10 Mbit/s: by so much the first packet of a busy period is earlier behind a bucket [ms].
+SERIALISATION_MS = 1.16
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What became of each datagram, in the order of sending."""
+
+    arrivals_ms: np.ndarray[Any, Any]
+    #: NaN for those that were dropped.
+    transits_ms: np.ndarray[Any, Any]
+
+    def drops(self, of: np.ndarray[Any, Any]) -> int:
+        """Count drops of some datagrams."""
+        return int(np.isnan(self.transits_ms[of]).sum())
+
+    def mean_ms(self, of: np.ndarray[Any, Any]) -> float:
+        """Return the mean time in the link of those of some datagrams that came through."""
+        return float(np.nanmean(self.transits_ms[of]))
+
+
+@functools.cache
+def flows() -> np.ndarray[Any, Any]:
+    """Return the flow of each datagram."""
+    module = runpy.run_path(str(ARRIVALS / "arrivals.py"), run_name="plan")
+    return np.array([flow for _, flow, _ in module["plan"](float(SECONDS))])
+
+
+def passage(kind: str, emulation: str, folder: Path) -> Passage:
+    """Send the datagrams through a link."""
+    lane = Lane(clock="virtual", emulation=emulation, adapters=(ARRIVALS / "arrivals.toml",))  # type: ignore[arg-type]
+    file = folder / f"{kind}_{emulation}.toml"
+    file.write_text(SCENARIO.replace("KIND", kind))
+    result = lane.run(load(file, programs=lane.stacks()), base_dir=folder)
+    records = result.packets.filter(pl.col("element").cast(pl.String) == "down")
+
+    def times(event: str) -> pl.DataFrame:
+        found = records.filter(pl.col("event").cast(pl.String) == event)
+        return found.select("packet_id", pl.col("time_ns").alias(event))
+
+    both = times("arrival").join(times("departure"), on="packet_id", how="left").sort("packet_id")
+    arrivals = both["arrival"].to_numpy() / 1e6
+    return Passage(arrivals - arrivals[0], both["departure"].cast(pl.Float64).to_numpy() / 1e6 - arrivals)
+
+
+@pytest.fixture(scope="module", params=["codel", "fq_codel"])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Passage, Passage]:
+    """Return kind, our link and the kernel's discipline."""
+    problem = Lane(clock="virtual").problem()
+    if sys.platform != "linux" or problem is not None:
+        pytest.skip(problem or "Linux only")
+    try:
+        newest_kernel()
+    except RequestError as error:
+        pytest.skip(error.sentence)
+    folder = tmp_path_factory.mktemp("queues")
+    return request.param, passage(request.param, "engine", folder), passage(request.param, "netem", folder)
+
+
+def test_arrivals_are_the_same(pair: tuple[str, Passage, Passage]) -> None:
+    _, ours, linux = pair
+    assert len(ours.arrivals_ms) == len(linux.arrivals_ms) == len(flows())
+    assert np.abs(ours.arrivals_ms - linux.arrivals_ms).max() < 0.2
+
+
+def test_drops_are_alike(pair: tuple[str, Passage, Passage]) -> None:
+    _, ours, linux = pair
+    everything = np.ones(len(flows()), dtype=bool)
+    assert linux.drops(everything) > 1000
+    assert ours.drops(everything) == pytest.approx(linux.drops(everything), rel=0.02)
+    for flow in range(5):
+        # CoDel drops what is at the head when its time has come: of a flow more or less by chance (three deviations)
+        drops = linux.drops(flows() == flow)
+        assert abs(ours.drops(flows() == flow) - drops) <= 3 + 3 * drops**0.5 / 2, flow
+
+
+def test_waiting_times_are_alike(pair: tuple[str, Passage, Passage]) -> None:
+    kind, ours, linux = pair
+    for flow in (0, 1, 4):
+        of = flows() == flow
+        assert ours.mean_ms(of) == pytest.approx(linux.mean_ms(of), rel=0.03, abs=2 * SERIALISATION_MS), flow
+    for flow in SPARSE:
+        of = flows() == flow
+        if kind == "fq_codel":
+            # they never wait for a queue
+            assert abs(ours.mean_ms(of) - linux.mean_ms(of)) < SERIALISATION_MS / 2
+            assert max(np.nanmax(ours.transits_ms[of]), np.nanmax(linux.transits_ms[of])) < 4 * SERIALISATION_MS
+        else:
+            assert ours.mean_ms(of) == pytest.approx(linux.mean_ms(of), rel=0.08)
