@@ -1,7 +1,7 @@
 //! The loop: one thread that waits for the device, the sockets, the clock and requests, and moves packets between them.
 //!
 //! After each wait: datagrams to the hub, packets of the device to the queues of sessions, timers, events, each session's
-//! send pass, and out with what there is. A single thread carries about 1 Gbit/s; see docs/tunnel.md.
+//! send pass, and out with what there is. A single thread carries more than 1 Gbit/s; see docs/tunnel.md.
 
 use crate::clock::Clock;
 use crate::config::{Config, Settings};

@@ -225,7 +225,10 @@ impl Message {
                 }
             }
             Self::Refusal(text) => {
-                let end = (0..=LONGEST_TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+                let end = (0..=LONGEST_TEXT.min(text.len()))
+                    .rev()
+                    .find(|end| text.is_char_boundary(*end))
+                    .unwrap_or(0);
                 out.extend([REFUSAL, end as u8]);
                 out.extend(&text.as_bytes()[..end]);
             }
