@@ -8,6 +8,7 @@ mod element;
 mod endpoint;
 mod host;
 mod http2;
+pub mod ip;
 mod link;
 mod media;
 mod operation;

@@ -1,8 +1,8 @@
 //! Tunnels of a scenario: packets of flows in QUIC datagrams over several paths.
 
+use super::PathSchedulerKind;
 use super::flow::PathRoutes;
 use super::queue::Queue;
-use super::PathSchedulerKind;
 use super::{EndpointConfig, Flow};
 use crate::endpoint::Role;
 use crate::time::Duration;
@@ -60,7 +60,10 @@ impl Tunnel {
             datagram_size: end.datagram_size.or(Some(DEFAULT_DATAGRAM)),
             ..end.clone()
         };
-        [("server", Role::Server, with_stack(&self.server)), ("client", Role::Client, with_stack(&self.client))]
+        [
+            ("server", Role::Server, with_stack(&self.server)),
+            ("client", Role::Client, with_stack(&self.client)),
+        ]
     }
 
     /// Options of an end, with the stack.

@@ -71,7 +71,8 @@ impl Pquic {
                 self.pull(tunnel, now, window.max(room), out);
                 fill = self.fill(room);
             }
-            let acknowledges = self.leaves == LeaveRule::FullOrAcknowledging && carrier.acknowledges(now, path);
+            let acknowledges =
+                self.leaves == LeaveRule::FullOrAcknowledging && carrier.acknowledges(now, path);
             let leaves = fill.full || self.leaves == LeaveRule::AtOnce || acknowledges;
             if fill.frames == 0 || !leaves {
                 return;

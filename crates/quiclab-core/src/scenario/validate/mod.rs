@@ -14,7 +14,6 @@ mod quic;
 mod tunnel;
 mod wires;
 
-
 use super::error::{FieldPath, ScenarioError, alternatives, is_name};
 use super::{EndpointConfig, Scenario, Until, VERSION};
 use crate::stack::StackAbilities;

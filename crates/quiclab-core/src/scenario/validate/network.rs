@@ -205,7 +205,11 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
     ];
     for name in scenario.tunnels.keys() {
         ensure(scenario.flows.values().any(|flow| Tunnel::is_passed(name, flow)), || {
-            ScenarioError::about(field(["tunnels", name]), "no flow passes it", "a name in the route of a flow")
+            ScenarioError::about(
+                field(["tunnels", name]),
+                "no flow passes it",
+                "a name in the route of a flow",
+            )
         })?;
     }
     for (group, members) in groups {

@@ -30,7 +30,11 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         let path = path.child(name);
         ensure(end.stack.as_ref() == Some(&tunnel.stack), || {
             let allowed = format!("\"{}\", the stack of the tunnel, or none", tunnel.stack);
-            ScenarioError::refused(path.child("stack"), quoted(end.stack.clone().unwrap_or_default()), allowed)
+            ScenarioError::refused(
+                path.child("stack"),
+                quoted(end.stack.clone().unwrap_or_default()),
+                allowed,
+            )
         })?;
         endpoint::check(&path, &end, scenario)?;
     }

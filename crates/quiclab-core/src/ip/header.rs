@@ -1,0 +1,171 @@
+//! Headers of IPv4 (RFC 791) and IPv6 with its extension headers (RFC 8200 section 4).
+//!
+//! | | here | Linux |
+//! | --- | --- | --- |
+//! | options of IPv4 | skipped, not read | read |
+//! | extension headers of IPv6 | up to 8, then "malformed" | no limit by default |
+//! | header checksum of IPv4 | not verified: packets come from a kernel, or from one through our encryption | verified |
+
+use crate::packet::Ecn;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use thiserror::Error;
+
+/// What every link must carry whole (RFC 8200 section 5).
+pub const SMALLEST_IPV6_MTU: u16 = 1280;
+/// More extension headers than any host sends.
+const MAX_EXTENSIONS: usize = 8;
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpHeader {
+    /// Sender.
+    pub source: IpAddr,
+    /// Receiver.
+    pub destination: IpAddr,
+    /// Protocol above IP and its extension headers (IANA number).
+    pub protocol: u8,
+    /// Where that begins; in a fragment that is not the first, where its data begins.
+    pub payload: usize,
+    /// Length of the packet as its header says; bytes behind it do not belong to it.
+    pub length: usize,
+    /// Which part of a packet it is; `None`: it is whole.
+    pub fragment: Option<Fragment>,
+    /// A router must not divide it: the DF bit of IPv4; always in IPv6.
+    pub dont_fragment: bool,
+    /// ECN field.
+    pub ecn: Ecn,
+}
+
+/// Place of a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Bytes of the packet before it.
+    pub offset: usize,
+    /// Others follow.
+    pub more: bool,
+    /// All fragments of a packet have the same.
+    pub identification: u32,
+}
+
+/// Why bytes are not an IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Malformed {
+    /// Shorter than its header or than the length in its header.
+    #[error("the packet is cut short")]
+    Short,
+    /// Neither 4 nor 6.
+    #[error("the IP version is {0}; allowed is 4 or 6")]
+    Version(u8),
+    /// A length in the header contradicts another.
+    #[error("the lengths in the header contradict each other")]
+    Length,
+    /// More extension headers than are read.
+    #[error("there are more than {MAX_EXTENSIONS} extension headers")]
+    Extensions,
+}
+
+impl IpHeader {
+    /// It has the first byte of the protocol above, and with it ports or type.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.fragment.is_none_or(|fragment| fragment.offset == 0)
+    }
+}
+
+/// Reads the header of a packet.
+///
+/// # Errors
+/// When `packet` does not begin with a whole IP packet.
+pub fn parse(packet: &[u8]) -> Result<IpHeader, Malformed> {
+    match packet.first().ok_or(Malformed::Short)? >> 4 {
+        4 => ipv4(packet),
+        6 => ipv6(packet),
+        version => Err(Malformed::Version(version)),
+    }
+}
+
+fn ipv4(packet: &[u8]) -> Result<IpHeader, Malformed> {
+    let fixed: &[u8; 20] = packet.first_chunk().ok_or(Malformed::Short)?;
+    let payload = usize::from(fixed[0] & 15) * 4;
+    let length = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
+    if payload < 20 || length < payload {
+        return Err(Malformed::Length);
+    }
+    if packet.len() < length {
+        return Err(Malformed::Short);
+    }
+    let flags = u16::from_be_bytes([fixed[6], fixed[7]]);
+    let (more, offset) = (flags & 0x2000 != 0, usize::from(flags & 0x1fff) * 8);
+    let identification = u32::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+    Ok(IpHeader {
+        source: Ipv4Addr::new(fixed[12], fixed[13], fixed[14], fixed[15]).into(),
+        destination: Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]).into(),
+        protocol: fixed[9],
+        payload,
+        length,
+        fragment: (more || offset > 0).then_some(Fragment { offset, more, identification }),
+        dont_fragment: flags & 0x4000 != 0,
+        ecn: ecn(fixed[1]),
+    })
+}
+
+fn ipv6(packet: &[u8]) -> Result<IpHeader, Malformed> {
+    let fixed: &[u8; 40] = packet.first_chunk().ok_or(Malformed::Short)?;
+    let address = |at: usize| -> IpAddr {
+        let octets: [u8; 16] = fixed[at..at + 16].try_into().expect("sixteen octets");
+        Ipv6Addr::from(octets).into()
+    };
+    let length = 40 + usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+    let packet = packet.get(..length).ok_or(Malformed::Short)?;
+    let mut header = IpHeader {
+        source: address(8),
+        destination: address(24),
+        protocol: fixed[6],
+        payload: 40,
+        length,
+        fragment: None,
+        dont_fragment: true,
+        ecn: ecn(fixed[0] << 4 | fixed[1] >> 4),
+    };
+    for _ in 0..MAX_EXTENSIONS {
+        let rest = &packet[header.payload..];
+        let bytes = |at: usize| rest.get(at).copied().ok_or(Malformed::Length);
+        let skipped = match header.protocol {
+            // hop-by-hop options, routing, destination options: in units of 8 bytes after the first (RFC 8200 section 4.3)
+            0 | 43 | 60 => usize::from(bytes(1)?) * 8 + 8,
+            // authentication: in units of 4 bytes, less 2 (RFC 4302 section 2.2)
+            51 => usize::from(bytes(1)?) * 4 + 8,
+            44 => {
+                let &[_, _, a, b, c, d, e, f] = rest.first_chunk().ok_or(Malformed::Length)?;
+                let place = u16::from_be_bytes([a, b]);
+                let fragment = Fragment {
+                    offset: usize::from(place & 0xfff8),
+                    more: place & 1 != 0,
+                    identification: u32::from_be_bytes([c, d, e, f]),
+                };
+                // an "atomic" fragment is whole (RFC 6946)
+                header.fragment = (fragment.more || fragment.offset > 0).then_some(fragment);
+                8
+            }
+            _ => return Ok(header),
+        };
+        header.protocol = rest[0];
+        header.payload += skipped;
+        if header.payload > length {
+            return Err(Malformed::Length);
+        }
+        if !header.is_first() {
+            return Ok(header);
+        }
+    }
+    Err(Malformed::Extensions)
+}
+
+fn ecn(traffic_class: u8) -> Ecn {
+    match traffic_class & 3 {
+        0 => Ecn::NotEct,
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    }
+}

@@ -1,0 +1,28 @@
+//! Real IP packets as a router sees them: what their headers say, and the little that it may change.
+//!
+//! Everything here is for bytes from outside: each function takes any bytes and neither panics nor reads past them.
+//!
+//! | file | after |
+//! | --- | --- |
+//! | `header.rs` | RFC 791, RFC 8200 section 4 (extension headers) |
+//! | `too_big.rs` | RFC 1191 section 4, RFC 1812 section 4.3.2, RFC 4443 sections 2.4 and 3.2, RFC 8201 |
+//! | `fragment.rs` | RFC 791 section 3.2 |
+//! | `mss.rs` | RFC 9293 section 3.7.1, RFC 6691 |
+//! | `checksum.rs` | RFC 1071, RFC 1624 |
+//! | `prefix.rs` | RFC 4632, RFC 4291 section 2.3 |
+
+mod checksum;
+mod fragment;
+mod header;
+mod mss;
+mod prefix;
+mod too_big;
+
+#[cfg(test)]
+mod tests;
+
+pub use fragment::fragment;
+pub use header::{Fragment, IpHeader, Malformed, SMALLEST_IPV6_MTU, parse};
+pub use mss::clamp_mss;
+pub use prefix::{IpPrefix, PrefixError};
+pub use too_big::{ErrorBudget, too_big};

@@ -1,0 +1,133 @@
+//! Errors to the sender of a packet that is too big: ICMP "fragmentation needed and DF set" with the MTU (RFC 792, RFC 1191
+//! section 4) and ICMPv6 "packet too big" (RFC 4443 section 3.2), and how many of them.
+//!
+//! | | here | Linux |
+//! | --- | --- | --- |
+//! | length of the error | 576 bytes (RFC 1812 section 4.3.2.3), 1280 (RFC 4443 section 2.4 c) | the same |
+//! | rate | token bucket: 1000 in a second, 50 at one time | `icmp_msgs_per_sec`, `icmp_msgs_burst`: the same; and one per target |
+//! | MTU to IPv6 | at least 1280: a host ignores less (RFC 8201 section 4) | as it is |
+
+use super::checksum;
+use super::header::{IpHeader, SMALLEST_IPV6_MTU, parse};
+use crate::time::{Duration, Time};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const ICMP: u8 = 1;
+const ICMPV6: u8 = 58;
+/// RFC 1812 section 4.3.2.3: as much of the packet as fits in 576 bytes.
+const LARGEST_ICMP: usize = 576;
+const LARGEST_ICMPV6: usize = SMALLEST_IPV6_MTU as usize;
+
+/// Addresses that errors come from; without one of a family there are no errors in it.
+type Router = (Option<Ipv4Addr>, Option<Ipv6Addr>);
+
+/// The error that tells the sender of `packet` to send at most `mtu` bytes; `None` where the RFCs want silence: for what is
+/// no packet, errors, all fragments but the first, multicast, broadcast and senders that are not one host (RFC 1812 section
+/// 4.3.2.7; RFC 4443 section 2.4 e, with its exception for multicast).
+#[must_use]
+pub fn too_big(packet: &[u8], mtu: u16, router: Router) -> Option<Vec<u8>> {
+    let header = parse(packet).ok()?;
+    let packet = &packet[..header.length];
+    if !header.is_first() || is_error(&header, packet) {
+        return None;
+    }
+    match (header.source, header.destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let nobody = |address: Ipv4Addr| address.is_multicast() || address.is_broadcast();
+            if source.is_unspecified() || nobody(source) || nobody(destination) || source.octets()[0] >= 240 {
+                return None;
+            }
+            Some(icmp(router.0?, source, packet, mtu))
+        }
+        (IpAddr::V6(source), IpAddr::V6(_)) => {
+            if source.is_unspecified() || source.is_multicast() {
+                return None;
+            }
+            Some(icmpv6(router.1?, source, packet, mtu.max(SMALLEST_IPV6_MTU)))
+        }
+        _ => unreachable!("both addresses are of one family"),
+    }
+}
+
+/// ICMP errors, and what cannot be told from one.
+fn is_error(header: &IpHeader, packet: &[u8]) -> bool {
+    let kind = packet.get(header.payload);
+    match header.protocol {
+        // unreachable, source quench, redirect, time exceeded, parameter problem
+        ICMP => kind.is_none_or(|kind| matches!(kind, 3 | 4 | 5 | 11 | 12)),
+        // errors have the upper bit 0 (RFC 4443 section 2.1); redirect is 137
+        ICMPV6 => kind.is_none_or(|&kind| kind < 128 || kind == 137),
+        _ => false,
+    }
+}
+
+fn icmp(router: Ipv4Addr, to: Ipv4Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
+    let quoted = &packet[..packet.len().min(LARGEST_ICMP - 28)];
+    let length = (28 + quoted.len()) as u16;
+    let mut error = Vec::with_capacity(usize::from(length));
+    // precedence "internetwork control" (RFC 1812 section 4.3.2.5)
+    error.extend([0x45, 0xc0]);
+    error.extend(length.to_be_bytes());
+    error.extend([0, 0, 0x40, 0, 64, ICMP, 0, 0]);
+    error.extend(router.octets());
+    error.extend(to.octets());
+    let sum = checksum::finish(checksum::sum(&error));
+    error[10..12].copy_from_slice(&sum.to_be_bytes());
+    // destination unreachable, fragmentation needed; the MTU of the next hop in the last 16 bits (RFC 1191 section 4)
+    error.extend([3, 4, 0, 0, 0, 0]);
+    error.extend(mtu.to_be_bytes());
+    error.extend(quoted);
+    let sum = checksum::finish(checksum::sum(&error[20..]));
+    error[22..24].copy_from_slice(&sum.to_be_bytes());
+    error
+}
+
+fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
+    let quoted = &packet[..packet.len().min(LARGEST_ICMPV6 - 48)];
+    let length = 8 + quoted.len();
+    let mut error = Vec::with_capacity(40 + length);
+    error.extend([0x60, 0, 0, 0]);
+    error.extend((length as u16).to_be_bytes());
+    error.extend([ICMPV6, 64]);
+    error.extend(router.octets());
+    error.extend(to.octets());
+    error.extend([2, 0, 0, 0]);
+    error.extend(u32::from(mtu).to_be_bytes());
+    error.extend(quoted);
+    let pseudo = checksum::pseudo_header(router.into(), to.into(), ICMPV6, length);
+    let sum = checksum::finish(pseudo + checksum::sum(&error[40..]));
+    error[42..44].copy_from_slice(&sum.to_be_bytes());
+    error
+}
+
+/// How many errors may be sent: a token bucket (RFC 4443 section 2.4 f, RFC 1812 section 4.3.2.8).
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorBudget {
+    /// Time that is paid for; one error costs [`Self::INTERVAL`].
+    saved: Duration,
+    at: Time,
+}
+
+impl ErrorBudget {
+    /// Mean time between errors.
+    pub const INTERVAL: Duration = Duration::from_millis(1);
+    /// Errors at one time.
+    pub const BURST: u64 = 50;
+
+    /// A full bucket.
+    #[must_use]
+    pub fn new(now: Time) -> Self {
+        Self { saved: Self::INTERVAL * Self::BURST, at: now }
+    }
+
+    /// Whether one more may be sent now; it counts as sent.
+    pub fn take(&mut self, now: Time) -> bool {
+        self.saved = (self.saved + now.since(self.at)).min(Self::INTERVAL * Self::BURST);
+        self.at = self.at.max(now);
+        if self.saved < Self::INTERVAL {
+            return false;
+        }
+        self.saved = self.saved - Self::INTERVAL;
+        true
+    }
+}

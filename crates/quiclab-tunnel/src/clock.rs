@@ -1,0 +1,21 @@
+//! The machine's clock as the time of the state machines: nanoseconds since the program started.
+
+use quiclab_core::{Duration, Time};
+use std::time::Instant;
+
+/// A clock that does not go backwards.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Clock {
+    /// Zero is now.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+    /// Time since the start.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        Time::ZERO + Duration::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}

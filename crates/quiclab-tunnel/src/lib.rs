@@ -1,0 +1,29 @@
+//! The VPN of quiclab: IP packets in datagrams of QUIC over several paths, with FQ-CoDel in front of them.
+//!
+//! docs/tunnel.md says how it is used. The tunnel itself (discipline, scheduler, sending) is pure and lives in
+//! `quiclab-core`, QUIC in `quiclab-stacks`; this crate is what they need of a machine:
+//!
+//! | module | |
+//! | --- | --- |
+//! | `config`, `keys` | what the user writes, checked |
+//! | `setup`, `system`, `privileges` | what is changed on the machine, and undone |
+//! | `daemon` | the loop |
+//! | `tun`, `sockets`, `uplinks` | packets in and out |
+//! | `session`, `pool`, `protocol` | the other ends, and what they may |
+//! | `requests`, `status` | what it tells |
+
+pub mod clock;
+pub mod config;
+pub mod daemon;
+pub mod keys;
+pub mod pool;
+pub mod privileges;
+pub mod protocol;
+pub mod requests;
+pub mod session;
+pub mod setup;
+pub mod sockets;
+pub mod status;
+pub mod system;
+pub mod tun;
+pub mod uplinks;

@@ -1,0 +1,170 @@
+//! `quiclab-tunnel`: see docs/tunnel.md.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use quiclab_tunnel::status::Status;
+use quiclab_tunnel::{config, daemon, keys, setup};
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(
+    name = "quiclab-tunnel",
+    version,
+    about = "A VPN over several paths, with FQ-CoDel in front of them"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Makes a private key in a new file, and prints the public one.
+    Keygen {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Sets a tunnel up, and carries packets until it is ended.
+    Up {
+        /// Its configuration.
+        config: PathBuf,
+        /// Only says whether the configuration is right.
+        #[arg(long)]
+        check: bool,
+        /// Form of the log on the standard error output.
+        #[arg(long, value_enum)]
+        log: Option<Log>,
+    },
+    /// Tells what a running tunnel does.
+    Status {
+        #[command(flatten)]
+        tunnel: Tunnel,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ends a running tunnel, or undoes what a killed one has left.
+    Down {
+        #[command(flatten)]
+        tunnel: Tunnel,
+    },
+}
+
+#[derive(clap::Args)]
+struct Tunnel {
+    /// Name of its device.
+    #[arg(long, default_value = "qlt0")]
+    interface: String,
+    /// Its control socket, where that is not the usual one.
+    #[arg(long)]
+    socket: Option<PathBuf>,
+}
+
+impl Tunnel {
+    fn socket(&self) -> PathBuf {
+        self.socket.clone().unwrap_or_else(|| setup::directory(&self.interface).join("control.sock"))
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Log {
+    /// One JSON object for each line.
+    Json,
+    /// For people.
+    Text,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Keygen { file } => keygen(&file),
+        Command::Up { config, check, log } => up(&config, check, log),
+        Command::Status { tunnel, json } => status(&tunnel, json),
+        Command::Down { tunnel } => down(&tunnel),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            let _ = writeln!(io::stderr(), "quiclab-tunnel: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), String> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+fn keygen(file: &Path) -> Result<(), String> {
+    let public = keys::generate(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    print(&format!("{public}\n"))
+}
+
+fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), String> {
+    let settings = config::load(file).map_err(|error| error.to_string())?;
+    if check {
+        return print(&format!("{}: right\n", file.display()));
+    }
+    let json = match log {
+        Some(Log::Json) => true,
+        Some(Log::Text) => false,
+        None => !io::stderr().is_terminal(),
+    };
+    let subscriber = tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(tracing::Level::INFO);
+    if json {
+        subscriber.json().flatten_event(true).init();
+    } else {
+        subscriber.with_ansi(io::stderr().is_terminal()).init();
+    }
+    daemon::run(&settings)
+}
+
+fn ask(socket: &Path, request: &str) -> io::Result<String> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+fn status(tunnel: &Tunnel, json: bool) -> Result<(), String> {
+    let socket = tunnel.socket();
+    let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
+    if json {
+        return print(&format!("{answer}\n"));
+    }
+    let status: Status =
+        serde_json::from_str(&answer).map_err(|error| format!("the answer is not understood: {error}"))?;
+    print(&status.table())
+}
+
+fn not_running(socket: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+            format!("no tunnel answers at {}", socket.display())
+        }
+        ErrorKind::PermissionDenied => {
+            format!("{} may not be used: run as root, or as the tunnel's user", socket.display())
+        }
+        _ => format!("{}: {error}", socket.display()),
+    }
+}
+
+fn down(tunnel: &Tunnel) -> Result<(), String> {
+    let socket = tunnel.socket();
+    match ask(&socket, "down\n") {
+        Ok(_) => Ok(()),
+        // it was killed
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+            match setup::clean(&tunnel.interface)? {
+                0 => Err(not_running(&socket, &error)),
+                changes => print(&format!("undone what a killed tunnel has left: {changes} changes\n")),
+            }
+        }
+        Err(error) => Err(not_running(&socket, &error)),
+    }
+}

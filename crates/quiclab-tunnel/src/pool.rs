@@ -1,0 +1,149 @@
+//! Which address a client has: its own by configuration, else the one that it had before, else the lowest free one.
+
+use crate::config::{Peer, Server};
+use crate::protocol::Assigned;
+use quiclab_core::ip::IpPrefix;
+use quiclab_stacks::carrier::PublicKey;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// The addresses of a server's clients. A client keeps its address while the server runs.
+pub struct Pool {
+    four: Option<Range>,
+    six: Option<Range>,
+}
+
+struct Range {
+    network: IpPrefix,
+    /// Who has which address, also those that are reserved by configuration.
+    taken: BTreeMap<IpAddr, PublicKey>,
+    by_peer: BTreeMap<PublicKey, IpAddr>,
+    /// All addresses up to this one have an owner.
+    next: u64,
+}
+
+impl Pool {
+    /// The pool of a server.
+    #[must_use]
+    pub fn new(server: &Server) -> Self {
+        let range = |network: Option<IpPrefix>, own: &dyn Fn(&Peer) -> Option<IpAddr>| {
+            let network = network?;
+            let mut range = Range { network, taken: BTreeMap::new(), by_peer: BTreeMap::new(), next: 2 };
+            for peer in &server.peers {
+                if let Some(address) = own(peer) {
+                    range.give(address, peer.public_key);
+                }
+            }
+            Some(range)
+        };
+        Self {
+            four: range(server.pool_ipv4, &|peer| peer.ipv4.map(IpAddr::V4)),
+            six: range(server.pool_ipv6, &|peer| peer.ipv6.map(IpAddr::V6)),
+        }
+    }
+
+    /// The server's own addresses.
+    pub fn own(&self) -> impl Iterator<Item = (IpAddr, IpPrefix)> {
+        [&self.four, &self.six].into_iter().flatten().map(|range| (range.server(), range.network))
+    }
+
+    /// Addresses for a client that wants these families; empty if there is none for any.
+    pub fn assign(&mut self, peer: PublicKey, ipv4: bool, ipv6: bool) -> Vec<Assigned> {
+        let four = self.four.as_mut().filter(|_| ipv4);
+        let six = self.six.as_mut().filter(|_| ipv6);
+        four.into_iter().chain(six).filter_map(|range| range.assign(peer)).collect()
+    }
+}
+
+impl Range {
+    fn server(&self) -> IpAddr {
+        self.network.nth(1).expect("the range has more than one address")
+    }
+
+    fn give(&mut self, address: IpAddr, peer: PublicKey) {
+        self.taken.insert(address, peer);
+        self.by_peer.insert(peer, address);
+    }
+
+    fn assign(&mut self, peer: PublicKey) -> Option<Assigned> {
+        let address = match self.by_peer.get(&peer) {
+            Some(address) => *address,
+            None => {
+                let address = self.free()?;
+                self.give(address, peer);
+                address
+            }
+        };
+        Some(Assigned { address, network: self.network, server: self.server() })
+    }
+
+    fn free(&mut self) -> Option<IpAddr> {
+        loop {
+            let address = self.network.nth(self.next)?;
+            // the broadcast address of IPv4 is nobody's
+            if self.network.is_ipv4() && address == crate::config::last(self.network) {
+                return None;
+            }
+            self.next += 1;
+            if !self.taken.contains_key(&address) {
+                return Some(address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quiclab_stacks::carrier::SecretKey;
+
+    fn key(number: u8) -> PublicKey {
+        SecretKey::from_bytes([number; 32]).public()
+    }
+
+    fn pool() -> Pool {
+        let peer = |number: u8, ipv4: Option<&str>| Peer {
+            name: format!("peer{number}"),
+            public_key: key(number),
+            ipv4: ipv4.map(|address| address.parse().unwrap()),
+            ipv6: None,
+            networks: Vec::new(),
+        };
+        Pool::new(&Server {
+            listen: Vec::new(),
+            pool_ipv4: Some("10.77.0.0/29".parse().unwrap()),
+            pool_ipv6: Some("fd77::/64".parse().unwrap()),
+            forward: false,
+            mtu: 1500,
+            congestion_control: Default::default(),
+            window: None,
+            announce: Vec::new(),
+            peers: vec![peer(1, Some("10.77.0.3")), peer(2, None)],
+        })
+    }
+
+    #[test]
+    fn each_client_has_its_own_and_keeps_it() {
+        let mut pool = pool();
+        let mut given = |number: u8, six: bool| -> Vec<String> {
+            pool.assign(key(number), true, six).iter().map(|assigned| assigned.address.to_string()).collect()
+        };
+        // .0 is the network, .1 the server, .3 belongs to peer 1
+        assert_eq!(given(2, true), ["10.77.0.2", "fd77::2"]);
+        assert_eq!(given(1, true), ["10.77.0.3", "fd77::3"]);
+        assert_eq!(given(3, false), ["10.77.0.4"]);
+        assert_eq!(given(2, true), ["10.77.0.2", "fd77::2"]);
+        assert_eq!(given(4, false), ["10.77.0.5"]);
+        assert_eq!(given(5, false), ["10.77.0.6"]);
+        // .7 is the broadcast address
+        assert!(given(6, false).is_empty());
+        assert_eq!(given(6, true), ["fd77::4"]);
+    }
+
+    #[test]
+    fn the_server_has_the_first_of_each_range() {
+        let own: Vec<String> =
+            pool().own().map(|(address, network)| format!("{address} {network}")).collect();
+        assert_eq!(own, ["10.77.0.1 10.77.0.0/29", "fd77::1 fd77::/64"]);
+    }
+}

@@ -1,0 +1,80 @@
+//! What the program may do once everything is set up: run as another user, with one capability.
+//!
+//! CAP_NET_ADMIN is kept: addresses, routes and the MTU of the device follow what the server assigns after a reconnect, and
+//! are undone at the end. Everything else is given up for good, also for programs that it might start (`no_new_privs`).
+
+use nix::unistd::{Gid, Group, Uid, User, setgroups, setresgid, setresuid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
+    set_keep_capabilities, set_no_new_privs,
+};
+use std::io;
+use std::path::Path;
+
+/// A user that exists.
+#[derive(Clone, Copy, Debug)]
+pub struct Account {
+    user: Uid,
+    group: Gid,
+}
+
+impl Account {
+    /// Looks up a user and a group, by default its login group.
+    ///
+    /// # Errors
+    /// The name of what does not exist.
+    pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
+        let found = User::from_name(user)
+            .ok()
+            .flatten()
+            .ok_or_else(|| format!("user = \"{user}\": there is no such user"))?;
+        let group = match group {
+            None => found.gid,
+            Some(name) => {
+                Group::from_name(name)
+                    .ok()
+                    .flatten()
+                    .ok_or_else(|| format!("group = \"{name}\": there is no such group"))?
+                    .gid
+            }
+        };
+        Ok(Self { user: found.uid, group })
+    }
+
+    /// Gives a file or directory to it.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn own(&self, file: &Path) -> io::Result<()> {
+        std::os::unix::fs::chown(file, Some(self.user.as_raw()), Some(self.group.as_raw()))
+    }
+}
+
+/// Gives up all privileges but CAP_NET_ADMIN, and becomes `account` if there is one.
+///
+/// # Errors
+/// If the kernel refuses it.
+pub fn drop_privileges(account: Option<Account>) -> io::Result<()> {
+    set_no_new_privs(true)?;
+    // all others, as long as it may
+    for bit in 0..64 {
+        let Some(capability) = CapabilitySet::from_bits(1 << bit) else { continue };
+        if capability != CapabilitySet::NET_ADMIN {
+            // refused for those that the kernel does not know
+            let _ = remove_capability_from_bounding_set(capability);
+        }
+    }
+    if let Some(Account { user, group }) = account {
+        set_keep_capabilities(true)?;
+        setgroups(&[])?;
+        setresgid(group, group, group)?;
+        setresuid(user, user, user)?;
+    }
+    let kept = CapabilitySets {
+        effective: CapabilitySet::NET_ADMIN,
+        permitted: CapabilitySet::NET_ADMIN,
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, kept)?;
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! What the ends say to each other once QUIC has proved who they are: which addresses the client has inside.
+//!
+//! One control message of the session is one of these, in network byte order:
+//!
+//! | bytes | field |
+//! | --- | --- |
+//! | 1 | version of the protocol: 1 |
+//! | 1 | kind: 1 hello (client), 2 assignment, 3 refusal (server) |
+//! | | hello: 1 byte of flags: 1 wants IPv4, 2 wants IPv6 |
+//! | | assignment: 2 bytes MTU, 1 byte number of addresses (1 or 2), 2 bytes number of routes (at most 256), then for each address: 1 byte family (4, 6), the address, 1 byte prefix length, the server's address; for each route: 1 byte family, 1 byte prefix length, the first address |
+//! | | refusal: 1 byte length of the text (at most 200), the text in UTF-8 |
+//!
+//! It fails closed: another version, another kind, any value out of range and any byte too much or too few make a message
+//! an error, and an error ends the session.
+
+use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
+use std::net::IpAddr;
+use thiserror::Error;
+
+const VERSION: u8 = 1;
+const HELLO: u8 = 1;
+const ASSIGNMENT: u8 = 2;
+const REFUSAL: u8 = 3;
+/// Most routes in an assignment.
+pub const MOST_ROUTES: usize = 256;
+const LONGEST_TEXT: usize = 200;
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The client's first: what it wants.
+    Hello {
+        /// An address of IPv4.
+        ipv4: bool,
+        /// An address of IPv6.
+        ipv6: bool,
+    },
+    /// The server's answer.
+    Assignment(Assignment),
+    /// The server's answer if there is nothing to give.
+    Refusal(String),
+}
+
+/// What a client is inside the tunnel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// Largest packet inside the tunnel.
+    pub mtu: u16,
+    /// Its addresses, one of a family.
+    pub addresses: Vec<Assigned>,
+    /// What the server can be asked to forward to.
+    pub routes: Vec<IpPrefix>,
+}
+
+/// One address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assigned {
+    /// The client's.
+    pub address: IpAddr,
+    /// The network it is in.
+    pub network: IpPrefix,
+    /// The server's in the same network.
+    pub server: IpAddr,
+}
+
+/// Why bytes are not a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    /// The other end speaks another version.
+    #[error("version {0} of the tunnel's protocol is not known; this end speaks {VERSION}")]
+    Version(u8),
+    /// Too short.
+    #[error("a message is cut short")]
+    Short,
+    /// Bytes are left over.
+    #[error("a message has more bytes than it says")]
+    Long,
+    /// A field has a value that is not allowed.
+    #[error("a message has a wrong {0}")]
+    Value(&'static str),
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// If it is anything else than exactly one message.
+pub fn parse(bytes: &[u8]) -> Result<Message, ProtocolError> {
+    let mut reader = Reader(bytes);
+    match reader.byte()? {
+        VERSION => {}
+        other => return Err(ProtocolError::Version(other)),
+    }
+    let message = match reader.byte()? {
+        HELLO => {
+            let flags = reader.byte()?;
+            if !(1..=3).contains(&flags) {
+                return Err(ProtocolError::Value("set of families"));
+            }
+            Message::Hello { ipv4: flags & 1 != 0, ipv6: flags & 2 != 0 }
+        }
+        ASSIGNMENT => Message::Assignment(reader.assignment()?),
+        REFUSAL => {
+            let length = usize::from(reader.byte()?);
+            if length > LONGEST_TEXT {
+                return Err(ProtocolError::Value("length of a text"));
+            }
+            let text = std::str::from_utf8(reader.take(length)?).map_err(|_| ProtocolError::Value("text"))?;
+            if text.chars().any(char::is_control) {
+                return Err(ProtocolError::Value("text"));
+            }
+            Message::Refusal(text.to_owned())
+        }
+        _ => return Err(ProtocolError::Value("kind")),
+    };
+    if reader.0.is_empty() { Ok(message) } else { Err(ProtocolError::Long) }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], ProtocolError> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(ProtocolError::Short)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+    fn byte(&mut self) -> Result<u8, ProtocolError> {
+        Ok(self.take(1)?[0])
+    }
+    fn short(&mut self) -> Result<u16, ProtocolError> {
+        Ok(u16::from_be_bytes([self.byte()?, self.byte()?]))
+    }
+    fn family(&mut self) -> Result<bool, ProtocolError> {
+        match self.byte()? {
+            4 => Ok(true),
+            6 => Ok(false),
+            _ => Err(ProtocolError::Value("family")),
+        }
+    }
+    fn address(&mut self, four: bool) -> Result<IpAddr, ProtocolError> {
+        if four {
+            let octets: [u8; 4] = self.take(4)?.try_into().expect("four bytes");
+            return Ok(octets.into());
+        }
+        let octets: [u8; 16] = self.take(16)?.try_into().expect("sixteen bytes");
+        Ok(octets.into())
+    }
+    fn length(&mut self, four: bool) -> Result<u8, ProtocolError> {
+        let length = self.byte()?;
+        if length > if four { 32 } else { 128 } {
+            return Err(ProtocolError::Value("prefix length"));
+        }
+        Ok(length)
+    }
+
+    fn assignment(&mut self) -> Result<Assignment, ProtocolError> {
+        let mtu = self.short()?;
+        let (addresses, routes) = (usize::from(self.byte()?), usize::from(self.short()?));
+        if !(1..=2).contains(&addresses) {
+            return Err(ProtocolError::Value("number of addresses"));
+        }
+        if routes > MOST_ROUTES {
+            return Err(ProtocolError::Value("number of routes"));
+        }
+        let addresses: Vec<Assigned> = (0..addresses).map(|_| self.assigned()).collect::<Result<_, _>>()?;
+        let routes = (0..routes).map(|_| self.route()).collect::<Result<_, _>>()?;
+        let four = addresses.iter().filter(|assigned| assigned.address.is_ipv4()).count();
+        let six = addresses.len() - four;
+        if four > 1 || six > 1 {
+            return Err(ProtocolError::Value("number of addresses of a family"));
+        }
+        if mtu < if six == 1 { SMALLEST_IPV6_MTU } else { 576 } {
+            return Err(ProtocolError::Value("MTU"));
+        }
+        Ok(Assignment { mtu, addresses, routes })
+    }
+
+    fn assigned(&mut self) -> Result<Assigned, ProtocolError> {
+        let four = self.family()?;
+        let address = self.address(four)?;
+        let length = self.length(four)?;
+        let server = self.address(four)?;
+        let network = IpPrefix::around(address, length);
+        let host =
+            |address: IpAddr| !address.is_unspecified() && !address.is_multicast() && !address.is_loopback();
+        if !host(address) || !host(server) || address == server || !network.contains(server) {
+            return Err(ProtocolError::Value("address"));
+        }
+        Ok(Assigned { address, network, server })
+    }
+
+    fn route(&mut self) -> Result<IpPrefix, ProtocolError> {
+        let four = self.family()?;
+        let length = self.length(four)?;
+        let first = self.address(four)?;
+        let route = IpPrefix::around(first, length);
+        if route.network() != first || first.is_multicast() {
+            return Err(ProtocolError::Value("route"));
+        }
+        Ok(route)
+    }
+}
+
+impl Message {
+    /// The message in bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        match self {
+            Self::Hello { ipv4, ipv6 } => out.extend([HELLO, u8::from(*ipv4) | u8::from(*ipv6) << 1]),
+            Self::Assignment(assignment) => {
+                out.push(ASSIGNMENT);
+                out.extend(assignment.mtu.to_be_bytes());
+                out.push(assignment.addresses.len() as u8);
+                out.extend((assignment.routes.len() as u16).to_be_bytes());
+                for assigned in &assignment.addresses {
+                    family(&mut out, assigned.address);
+                    octets(&mut out, assigned.address);
+                    out.push(assigned.network.length());
+                    octets(&mut out, assigned.server);
+                }
+                for route in &assignment.routes {
+                    family(&mut out, route.network());
+                    out.push(route.length());
+                    octets(&mut out, route.network());
+                }
+            }
+            Self::Refusal(text) => {
+                let end = (0..=LONGEST_TEXT.min(text.len()))
+                    .rev()
+                    .find(|end| text.is_char_boundary(*end))
+                    .unwrap_or(0);
+                out.extend([REFUSAL, end as u8]);
+                out.extend(&text.as_bytes()[..end]);
+            }
+        }
+        out
+    }
+}
+
+fn family(out: &mut Vec<u8>, address: IpAddr) {
+    out.push(if address.is_ipv4() { 4 } else { 6 });
+}
+
+fn octets(out: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => out.extend(address.octets()),
+        IpAddr::V6(address) => out.extend(address.octets()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn assignment() -> Message {
+        let assigned = |address: &str, network: &str, server: &str| Assigned {
+            address: address.parse().unwrap(),
+            network: network.parse().unwrap(),
+            server: server.parse().unwrap(),
+        };
+        Message::Assignment(Assignment {
+            mtu: 1400,
+            addresses: vec![
+                assigned("10.77.0.2", "10.77.0.0/24", "10.77.0.1"),
+                assigned("fd77::2", "fd77::/64", "fd77::1"),
+            ],
+            routes: vec!["192.168.0.0/16".parse().unwrap(), "::/0".parse().unwrap()],
+        })
+    }
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        for message in [
+            Message::Hello { ipv4: true, ipv6: false },
+            Message::Hello { ipv4: true, ipv6: true },
+            assignment(),
+            Message::Refusal("the pool is used up".to_owned()),
+        ] {
+            assert_eq!(parse(&message.encode()), Ok(message));
+        }
+        // by hand: version 1, assignment, MTU 1400 = 0x578, one address, no route
+        let bytes = [1, 2, 5, 0x78, 1, 0, 0, 4, 10, 77, 0, 2, 24, 10, 77, 0, 1];
+        let Ok(Message::Assignment(read)) = parse(&bytes) else { panic!("it is an assignment") };
+        assert_eq!((read.mtu, read.addresses.len(), read.routes.len()), (1400, 1, 0));
+        assert_eq!(read.addresses[0].network.to_string(), "10.77.0.0/24");
+    }
+
+    #[test]
+    fn anything_else_is_an_error() {
+        let whole = assignment().encode();
+        for length in 0..whole.len() {
+            assert_eq!(parse(&whole[..length]), Err(ProtocolError::Short), "{length}");
+        }
+        let mut long = whole.clone();
+        long.push(0);
+        assert_eq!(parse(&long), Err(ProtocolError::Long));
+        assert_eq!(parse(&[2, 1, 1]), Err(ProtocolError::Version(2)));
+        assert_eq!(parse(&[1, 9, 1]), Err(ProtocolError::Value("kind")));
+        assert_eq!(parse(&[1, 1, 0]), Err(ProtocolError::Value("set of families")));
+        assert_eq!(parse(&[1, 1, 4]), Err(ProtocolError::Value("set of families")));
+        assert_eq!(parse(&[1, 3, 1, 0xff]), Err(ProtocolError::Value("text")));
+        assert_eq!(parse(&[1, 3, 1, b'\n']), Err(ProtocolError::Value("text")), "it goes to a log");
+        let wrong = |at: usize, value: u8| {
+            let mut bytes = [1, 2, 5, 0x78, 1, 0, 0, 4, 10, 77, 0, 2, 24, 10, 77, 0, 1];
+            bytes[at] = value;
+            parse(&bytes)
+        };
+        assert_eq!(wrong(2, 0), Err(ProtocolError::Value("MTU")), "120 bytes");
+        assert_eq!(wrong(4, 3), Err(ProtocolError::Value("number of addresses")));
+        assert_eq!(wrong(5, 2), Err(ProtocolError::Value("number of routes")));
+        assert_eq!(wrong(7, 5), Err(ProtocolError::Value("family")));
+        assert_eq!(wrong(8, 224), Err(ProtocolError::Value("address")), "multicast");
+        assert_eq!(wrong(12, 33), Err(ProtocolError::Value("prefix length")));
+        assert_eq!(wrong(16, 2), Err(ProtocolError::Value("address")), "the server's is the client's");
+        assert_eq!(wrong(15, 9), Err(ProtocolError::Value("address")), "the server is elsewhere");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written_the_same(mut bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+            if let Some(first) = bytes.first_mut() {
+                *first = 1;
+            }
+            if let Ok(message) = parse(&bytes) {
+                prop_assert_eq!(message.encode(), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Requests of `status` and `down` on a Unix socket, and of Prometheus over HTTP: short, few, and never waited for.
+//!
+//! A control request is one line: `status` (answered with JSON) or `down` (answered by the end of the process). An HTTP
+//! request is answered when its header has ended; `GET /metrics` is all there is (RFC 9112, no keep-alive).
+
+use quiclab_core::{Duration, Time};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Connections at one time; further ones wait in the kernel.
+const MOST_CONNECTIONS: usize = 8;
+/// Longest request.
+const LONGEST: usize = 4096;
+/// A connection is closed after that long, whatever it does.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// The status as JSON.
+    Status,
+    /// The end of the tunnel; the connection lives as long as the process.
+    Down,
+    /// The metrics of Prometheus.
+    Metrics,
+}
+
+enum Listener {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+struct Connection {
+    stream: Stream,
+    read: Vec<u8>,
+    answer: Vec<u8>,
+    until: Time,
+    held: bool,
+}
+
+/// A listener with its connections.
+pub struct Requests {
+    listener: Listener,
+    connections: Vec<Connection>,
+    /// The socket's name, which is removed at the end.
+    file: Option<PathBuf>,
+}
+
+impl Requests {
+    /// Listens on a Unix socket that only its owner and group may use.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn control(file: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::PermissionsExt;
+        // of a process that is no more: the journal has told that none runs
+        if let Err(error) = std::fs::remove_file(file)
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let listener = UnixListener::bind(file)?;
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o660))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener: Listener::Unix(listener), connections: Vec::new(), file: Some(file.to_owned()) })
+    }
+
+    /// Listens for HTTP.
+    ///
+    /// # Errors
+    /// If the address cannot be used.
+    pub fn http(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener: Listener::Tcp(listener), connections: Vec::new(), file: None })
+    }
+
+    /// What to wait for.
+    pub fn sources(&self) -> impl Iterator<Item = (BorrowedFd<'_>, bool)> {
+        let listener = (self.connections.len() < MOST_CONNECTIONS).then(|| match &self.listener {
+            Listener::Unix(listener) => (listener.as_fd(), false),
+            Listener::Tcp(listener) => (listener.as_fd(), false),
+        });
+        let connections = self.connections.iter().map(|connection| {
+            let fd = match &connection.stream {
+                Stream::Unix(stream) => stream.as_fd(),
+                Stream::Tcp(stream) => stream.as_fd(),
+            };
+            (fd, !connection.answer.is_empty())
+        });
+        listener.into_iter().chain(connections)
+    }
+
+    /// When the next connection has had its time.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Time> {
+        self.connections.iter().filter(|connection| !connection.held).map(|connection| connection.until).min()
+    }
+
+    /// Goes on with all connections; `answer` gives what is asked.
+    pub fn serve(&mut self, now: Time, mut answer: impl FnMut(Request) -> String) {
+        while self.connections.len() < MOST_CONNECTIONS {
+            let stream = match &self.listener {
+                Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+                Listener::Tcp(listener) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
+            };
+            let Ok(stream) = stream else { break };
+            let nonblocking = match &stream {
+                Stream::Unix(stream) => stream.set_nonblocking(true),
+                Stream::Tcp(stream) => stream.set_nonblocking(true),
+            };
+            if nonblocking.is_ok() {
+                let until = now + PATIENCE;
+                self.connections.push(Connection {
+                    stream,
+                    read: Vec::new(),
+                    answer: Vec::new(),
+                    until,
+                    held: false,
+                });
+            }
+        }
+        let http = matches!(self.listener, Listener::Tcp(_));
+        self.connections.retain_mut(|connection| {
+            (connection.held || connection.until > now) && connection.go_on(http, &mut answer).is_ok()
+        });
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            let _ = std::fs::remove_file(file);
+            // only where nothing else is in it, and the program may
+            let _ = file.parent().map(std::fs::remove_dir);
+        }
+    }
+}
+
+impl Connection {
+    /// An error is its end.
+    fn go_on(&mut self, http: bool, answer: &mut dyn FnMut(Request) -> String) -> io::Result<()> {
+        if self.answer.is_empty() && !self.held {
+            let mut buffer = [0; LONGEST];
+            let count = match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            self.read.extend_from_slice(&buffer[..count]);
+            let parsed = if http { parse_http(&self.read) } else { parse_control(&self.read) };
+            let request = match parsed {
+                Parsed::More if self.read.len() < LONGEST => return Ok(()),
+                Parsed::More => Err(400),
+                Parsed::Request(request) => Ok(request),
+                Parsed::Refused(code) => Err(code),
+            };
+            if request == Ok(Request::Down) {
+                self.held = true;
+            }
+            let body = request.map(answer);
+            self.answer = if http {
+                http_answer(body)
+            } else {
+                body.unwrap_or_else(|_| "{\"error\":\"unknown request\"}".to_owned()).into_bytes()
+            };
+        }
+        while !self.answer.is_empty() {
+            match self.stream.write(&self.answer) {
+                Ok(count) => drop(self.answer.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        if self.held { Ok(()) } else { Err(ErrorKind::ConnectionAborted.into()) }
+    }
+}
+
+impl Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(buffer),
+            Self::Tcp(stream) => stream.read(buffer),
+        }
+    }
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.write(bytes),
+            Self::Tcp(stream) => stream.write(bytes),
+        }
+    }
+}
+
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// It has not ended.
+    More,
+    /// It is this.
+    Request(Request),
+    /// It is refused, with a status code of HTTP.
+    Refused(u16),
+}
+
+/// Reads a request on the control socket.
+#[must_use]
+pub fn parse_control(bytes: &[u8]) -> Parsed {
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return Parsed::More };
+    match &bytes[..end] {
+        b"status" => Parsed::Request(Request::Status),
+        b"down" => Parsed::Request(Request::Down),
+        _ => Parsed::Refused(400),
+    }
+}
+
+/// Reads a request of HTTP/1.1: its first line; the fields are not looked at.
+#[must_use]
+pub fn parse_http(bytes: &[u8]) -> Parsed {
+    if !bytes.windows(4).any(|window| window == b"\r\n\r\n") {
+        return Parsed::More;
+    }
+    let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let mut words = line.split(|byte| *byte == b' ');
+    match (words.next(), words.next(), words.next(), words.next()) {
+        (Some(b"GET"), Some(b"/metrics"), Some(b"HTTP/1.1" | b"HTTP/1.0"), None) => {
+            Parsed::Request(Request::Metrics)
+        }
+        (Some(b"GET"), Some(_), Some(b"HTTP/1.1" | b"HTTP/1.0"), None) => Parsed::Refused(404),
+        (Some(_), Some(_), Some(b"HTTP/1.1" | b"HTTP/1.0"), None) => Parsed::Refused(405),
+        _ => Parsed::Refused(400),
+    }
+}
+
+fn http_answer(body: Result<String, u16>) -> Vec<u8> {
+    let (status, body) = match body {
+        Ok(body) => ("200 OK", body),
+        Err(404) => ("404 Not Found", "there is /metrics only\n".to_owned()),
+        Err(405) => ("405 Method Not Allowed", "there is GET only\n".to_owned()),
+        Err(_) => ("400 Bad Request", "this is no request\n".to_owned()),
+    };
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+        .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn requests_are_told_apart() {
+        assert_eq!(parse_control(b"status\n"), Parsed::Request(Request::Status));
+        assert_eq!(parse_control(b"down\n"), Parsed::Request(Request::Down));
+        assert_eq!(parse_control(b"stat"), Parsed::More);
+        assert_eq!(parse_control(b"restart\n"), Parsed::Refused(400));
+        assert_eq!(
+            parse_http(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"),
+            Parsed::Request(Request::Metrics)
+        );
+        assert_eq!(parse_http(b"GET /metrics HTTP/1.1\r\nHost: x\r\n"), Parsed::More);
+        assert_eq!(parse_http(b"GET / HTTP/1.1\r\n\r\n"), Parsed::Refused(404));
+        assert_eq!(parse_http(b"POST /metrics HTTP/1.1\r\n\r\n"), Parsed::Refused(405));
+        assert_eq!(parse_http(b"\r\n\r\n"), Parsed::Refused(400));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_anything_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse_control(&bytes);
+            let _ = parse_http(&bytes);
+        }
+    }
+}

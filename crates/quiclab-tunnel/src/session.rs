@@ -1,0 +1,276 @@
+//! A session: the tunnel to one other end, with what it may send and what it has inside.
+
+use crate::protocol::Assigned;
+use crate::status::{PathStatus, SessionStatus};
+use crate::tun::Tun;
+use bytes::BytesMut;
+use quiclab_core::ip::{self, ErrorBudget, IpPrefix};
+use quiclab_core::scheduler::PathState;
+use quiclab_core::tunnel::{Cargo, Carrier, Emitted, Tunnel, TunnelConfig};
+use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
+use quiclab_stacks::carrier::{Hub, HubCarrier, PublicKey, SessionId};
+use std::net::IpAddr;
+
+/// One other end.
+pub struct Session {
+    /// Its number in the hub.
+    pub id: SessionId,
+    /// Who it is.
+    pub peer: PublicKey,
+    /// Its name in log and status.
+    pub name: String,
+    /// Since when it is open; `None`: it is not, or has no addresses yet.
+    pub open: Option<Time>,
+    /// Addresses of the client of this session.
+    pub assigned: Vec<Assigned>,
+    /// Where packets that arrive may come from; `None`: from anywhere (a client trusts its server).
+    pub allowed: Option<Vec<IpPrefix>>,
+    tunnel: Tunnel,
+    emitted: Emitted,
+    mtu: u16,
+    router: (Option<std::net::Ipv4Addr>, Option<std::net::Ipv6Addr>),
+    budget: ErrorBudget,
+    paths: Vec<PathCounts>,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PathCounts {
+    sent: u64,
+    received: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Packets whose source the other end does not have.
+    spoofed: u64,
+    /// Cargo that is no IP packet.
+    malformed: u64,
+    /// Packets too big for the paths that were divided or answered with an error.
+    too_big: u64,
+    closed: u64,
+}
+
+impl Session {
+    /// A session that is not open yet.
+    #[must_use]
+    pub fn new(
+        now: Time,
+        id: SessionId,
+        peer: PublicKey,
+        name: String,
+        config: TunnelConfig,
+        seed: u64,
+    ) -> Self {
+        let mtu = u16::try_from(config.mtu.bytes()).unwrap_or(u16::MAX);
+        Self {
+            id,
+            peer,
+            name,
+            open: None,
+            assigned: Vec::new(),
+            allowed: Some(Vec::new()),
+            tunnel: Tunnel::of_bytes(config, &mut RandomStream::new(seed, "tunnel")),
+            emitted: Emitted::default(),
+            mtu,
+            router: (None, None),
+            budget: ErrorBudget::new(now),
+            paths: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The session is open, with these addresses at the client.
+    pub fn opened(&mut self, now: Time, assigned: Vec<Assigned>, mtu: u16) {
+        self.open = Some(now);
+        self.mtu = mtu;
+        // errors come from the server's address at both ends: it is what a router would be
+        for assigned in &assigned {
+            match assigned.server {
+                IpAddr::V4(address) => self.router.0 = Some(address),
+                IpAddr::V6(address) => self.router.1 = Some(address),
+            }
+        }
+        self.assigned = assigned;
+    }
+
+    /// A packet of this machine for the other end.
+    pub fn enqueue(&mut self, now: Time, mut bytes: BytesMut) {
+        if self.open.is_none() {
+            self.counts.closed += 1;
+            return;
+        }
+        ip::clamp_mss(&mut bytes, self.mtu);
+        self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
+    }
+
+    /// Delivers what has arrived, and sends what can be sent; after every event.
+    pub fn run(&mut self, now: Time, hub: &mut Hub, tun: &mut Tun) {
+        let Some(carrier) = hub.carrier(self.id) else { return };
+        let mut carrier = Counting { carrier, paths: &mut self.paths };
+        self.tunnel.run(now, &mut carrier, &mut self.emitted);
+        let largest = (0..carrier.paths()).filter_map(|path| carrier.largest_datagram(path)).min();
+        for mut packet in std::mem::take(&mut self.emitted.inner) {
+            let Payload::Ip(bytes) = &mut packet.payload else { continue };
+            match ip::parse(bytes) {
+                Err(_) => self.counts.malformed += 1,
+                Ok(header) if !self.may_send(header.source) => self.counts.spoofed += 1,
+                Ok(_) => {
+                    ip::clamp_mss(bytes, self.mtu);
+                    tun.write(&packet);
+                }
+            }
+        }
+        for (reason, packet) in std::mem::take(&mut self.emitted.dropped) {
+            if reason == DropReason::TooLarge {
+                self.too_big(now, largest.unwrap_or(self.mtu), packet, tun);
+            }
+        }
+    }
+
+    fn may_send(&self, source: IpAddr) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|prefix| prefix.contains(source)))
+    }
+
+    /// A packet that fits no datagram: divided where it allows that, else its sender is told.
+    fn too_big(&mut self, now: Time, largest: u16, packet: Packet, tun: &mut Tun) {
+        let Payload::Ip(bytes) = packet.payload else { return };
+        self.counts.too_big += 1;
+        // the number for resequencing takes some bytes, too
+        let mtu = largest.saturating_sub(8).min(self.mtu);
+        if let Some(pieces) = ip::fragment(&bytes, mtu) {
+            for piece in pieces {
+                self.tunnel.enqueue(now, of_bytes(now, BytesMut::from(&piece[..])), &mut self.emitted);
+            }
+        } else if self.budget.take(now)
+            && let Some(error) = ip::too_big(&bytes, mtu, self.router)
+        {
+            tun.write_bytes(&error);
+        }
+    }
+
+    /// When [`Session::run`] is wanted for its own sake.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Time> {
+        self.tunnel.next_wake()
+    }
+
+    /// What it is doing.
+    pub fn status(&mut self, now: Time, hub: &mut Hub, names: &[String]) -> SessionStatus {
+        let mut values = Metrics::default();
+        self.tunnel.statistics(now, &mut values);
+        values.count("spoofed_packets", self.counts.spoofed);
+        values.count("malformed_packets", self.counts.malformed);
+        values.count("too_big_packets", self.counts.too_big);
+        values.count("packets_while_closed", self.counts.closed);
+        let addresses: Vec<_> = {
+            let count = hub.carrier(self.id).map_or(0, |carrier| carrier.paths());
+            (0..count).map(|path| hub.addresses(self.id, path)).collect()
+        };
+        let mut paths = Vec::new();
+        if let Some(carrier) = hub.carrier(self.id) {
+            self.tunnel.sample(now, &carrier, &mut values);
+            for (path, addresses) in addresses.into_iter().enumerate() {
+                let state = carrier.state(now, path);
+                let counts = self.paths.get(path).copied().unwrap_or_default();
+                paths.push(PathStatus {
+                    path,
+                    name: names.get(path).cloned().unwrap_or_else(|| path.to_string()),
+                    up: state.usable,
+                    local: addresses.map(|(local, _)| local),
+                    remote: addresses.map(|(_, remote)| remote),
+                    rtt_ms: state.srtt.as_ms_f64(),
+                    window_bytes: state.window.bytes(),
+                    in_flight_bytes: state.in_flight.bytes(),
+                    rate_mbps: state.rate.map(|rate| rate.as_mbps_f64()),
+                    loss: state.loss.value(),
+                    sent_bytes: counts.sent,
+                    received_bytes: counts.received,
+                });
+            }
+        }
+        let backlog = self.tunnel.backlog();
+        SessionStatus {
+            name: self.name.clone(),
+            public_key: self.peer.to_string(),
+            open: self.open.is_some(),
+            open_seconds: self.open.map_or(0.0, |since| now.since(since).as_secs_f64()),
+            addresses: self.assigned.iter().map(|assigned| assigned.address).collect(),
+            backlog_packets: backlog.packets,
+            backlog_bytes: backlog.bytes.bytes(),
+            values: values.0.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            paths,
+        }
+    }
+}
+
+fn of_bytes(now: Time, bytes: BytesMut) -> Packet {
+    let ecn = ip::parse(&bytes).map(|header| header.ecn).unwrap_or_default();
+    Packet {
+        size: ByteCount::from_bytes(bytes.len() as u64),
+        ecn,
+        created: now,
+        payload: Payload::Ip(bytes),
+        ..Packet::default()
+    }
+}
+
+/// The carrier, with bytes counted by path. What it has to send is left to [`Hub::transmit`], which gives several
+/// datagrams together.
+struct Counting<'a> {
+    carrier: HubCarrier<'a>,
+    paths: &'a mut Vec<PathCounts>,
+}
+
+impl Counting<'_> {
+    fn counts(&mut self, path: usize) -> &mut PathCounts {
+        if self.paths.len() <= path {
+            self.paths.resize(path + 1, PathCounts::default());
+        }
+        &mut self.paths[path]
+    }
+}
+
+impl Carrier for Counting<'_> {
+    fn paths(&self) -> usize {
+        self.carrier.paths()
+    }
+    fn state(&self, now: Time, path: usize) -> PathState {
+        self.carrier.state(now, path)
+    }
+    fn largest_datagram(&self, path: usize) -> Option<u16> {
+        self.carrier.largest_datagram(path)
+    }
+    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
+        let bytes = cargo.length() as u64;
+        self.carrier.send(now, path, cargo)?;
+        self.counts(path).sent += bytes;
+        Ok(())
+    }
+    fn set_backlogged(&mut self, backlogged: bool) {
+        self.carrier.set_backlogged(backlogged);
+    }
+    fn receive(&mut self, now: Time, path: usize, packet: Packet) {
+        self.carrier.receive(now, path, packet);
+    }
+    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+        let (path, cargo) = self.carrier.delivered()?;
+        self.counts(path).received += cargo.length() as u64;
+        Some((path, cargo))
+    }
+    fn transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
+        None
+    }
+    fn wake(&mut self, now: Time) {
+        self.carrier.wake(now);
+    }
+    fn next_wake(&self) -> Option<Time> {
+        self.carrier.next_wake()
+    }
+    fn failure(&self) -> Option<&str> {
+        self.carrier.failure()
+    }
+    fn statistics(&self, out: &mut Metrics) {
+        self.carrier.statistics(out);
+    }
+}

@@ -1,0 +1,137 @@
+//! The TUN device: packets of the machine in batches.
+//!
+//! With `IFF_VNET_HDR` a sender's large segments come whole, and are divided here; what leaves together for one flow is
+//! joined again. That saves most system calls, and most of the work of the kernel's TCP (as WireGuard's user-space
+//! program does).
+
+use bytes::BytesMut;
+use quiclab_core::{Packet, Payload};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
+
+/// Packets of one segment of 64 KiB at the usual sizes; at segments of 256 bytes and less the rest is lost, and counted.
+const SEGMENTS: usize = 256;
+/// Packets written together.
+const WRITES: usize = 64;
+/// Largest IP packet.
+const LARGEST: usize = 65_535;
+/// Memory that packets are cut from, so that there is no allocation for each.
+const BLOCK_BYTES: usize = 1 << 18;
+
+/// The device.
+pub struct Tun {
+    device: Arc<SyncDevice>,
+    whole: Vec<u8>,
+    segments: Vec<Vec<u8>>,
+    sizes: Vec<usize>,
+    joining: GROTable,
+    writes: Vec<Vec<u8>>,
+    waiting: usize,
+    block: BytesMut,
+    /// What went wrong.
+    pub counts: TunCounts,
+}
+
+/// What was read and written, and what went wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TunCounts {
+    /// Packets and bytes read from the device.
+    pub read_packets: u64,
+    /// Bytes of them.
+    pub read_bytes: u64,
+    /// Packets written to the device.
+    pub written_packets: u64,
+    /// Bytes of them.
+    pub written_bytes: u64,
+    /// Reads that could not be divided into packets.
+    pub unreadable: u64,
+    /// Batches that the device did not take whole.
+    pub refused: u64,
+}
+
+impl Tun {
+    /// The device, with packets of at most `mtu` bytes.
+    #[must_use]
+    pub fn new(device: Arc<SyncDevice>, mtu: u16) -> Self {
+        Self {
+            device,
+            whole: vec![0; VIRTIO_NET_HDR_LEN + LARGEST],
+            segments: vec![vec![0; usize::from(mtu) + 128]; SEGMENTS],
+            sizes: vec![0; SEGMENTS],
+            joining: GROTable::default(),
+            writes: (0..WRITES).map(|_| Vec::with_capacity(VIRTIO_NET_HDR_LEN + LARGEST)).collect(),
+            waiting: 0,
+            block: BytesMut::new(),
+            counts: TunCounts::default(),
+        }
+    }
+
+    /// Reads once, and gives each packet; false if there is nothing to read.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub fn read(&mut self, mut each: impl FnMut(BytesMut)) -> io::Result<bool> {
+        let count = match self.device.recv_multiple(&mut self.whole, &mut self.segments, &mut self.sizes, 0) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
+            Err(error) if error.raw_os_error() == Some(libc::EBADFD) => return Err(error),
+            // of the division
+            Err(_) => {
+                self.counts.unreadable += 1;
+                return Ok(true);
+            }
+        };
+        for (segment, &size) in self.segments.iter().zip(&self.sizes).take(count) {
+            self.counts.read_packets += 1;
+            self.counts.read_bytes += size as u64;
+            if self.block.capacity() < size {
+                // reuses the block once all packets of it are gone
+                self.block.reserve(BLOCK_BYTES);
+            }
+            self.block.extend_from_slice(&segment[..size]);
+            each(self.block.split());
+        }
+        Ok(true)
+    }
+
+    /// Writes a packet with the next [`Tun::flush`].
+    pub fn write(&mut self, packet: &Packet) {
+        let Payload::Ip(bytes) = &packet.payload else { return };
+        self.write_bytes(bytes);
+    }
+
+    /// The same for bytes.
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
+        if self.waiting == WRITES {
+            self.flush();
+        }
+        let buffer = &mut self.writes[self.waiting];
+        buffer.clear();
+        buffer.resize(VIRTIO_NET_HDR_LEN, 0);
+        buffer.extend_from_slice(bytes);
+        self.waiting += 1;
+        self.counts.written_packets += 1;
+        self.counts.written_bytes += bytes.len() as u64;
+    }
+
+    /// Writes what waits.
+    pub fn flush(&mut self) {
+        if self.waiting == 0 {
+            return;
+        }
+        let buffers = &mut self.writes[..self.waiting];
+        if self.device.send_multiple(&mut self.joining, buffers, VIRTIO_NET_HDR_LEN).is_err() {
+            self.counts.refused += 1;
+        }
+        self.waiting = 0;
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}

@@ -1,0 +1,147 @@
+//! The client's ways to the server: a socket for each while its interface is there.
+
+use crate::config::{Client, Path};
+use crate::sockets::{Socket, Sockets};
+use crate::system::Interface;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// What a socket depends on: a change of it means a new socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ground {
+    interface: Option<String>,
+    index: u32,
+    addresses: Vec<IpAddr>,
+}
+
+/// The uplinks in the order of the configuration.
+pub struct Uplinks {
+    paths: Vec<Path>,
+    grounds: Vec<Option<Ground>>,
+}
+
+impl Uplinks {
+    /// Those of a client, without sockets yet.
+    #[must_use]
+    pub fn new(client: &Client) -> Self {
+        Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()] }
+    }
+
+    /// A local address for a path without a socket: no other has its port.
+    #[must_use]
+    pub fn nowhere(&self, path: usize) -> SocketAddr {
+        SocketAddr::new(unspecified(self.paths[path].server), 1 + path as u16)
+    }
+
+    /// Follows what has become of the interfaces; gives the paths with a new socket and its address.
+    pub fn follow(
+        &mut self,
+        interfaces: &BTreeMap<String, Interface>,
+        sockets: &mut Sockets,
+    ) -> Vec<(usize, SocketAddr)> {
+        let mut moved = Vec::new();
+        for (index, path) in self.paths.iter().enumerate() {
+            let ground = ground(path, interfaces);
+            if ground == self.grounds[index] {
+                continue;
+            }
+            let local = SocketAddr::new(path.local.unwrap_or_else(|| unspecified(path.server)), 0);
+            let socket =
+                ground.as_ref().map(|ground| Socket::bind(local, ground.interface.as_deref(), false));
+            match socket {
+                Some(Ok(socket)) => {
+                    tracing::info!(
+                        path = path.name,
+                        interface = ground.as_ref().and_then(|ground| ground.interface.clone()),
+                        "path has an interface"
+                    );
+                    moved.push((index, socket.local()));
+                    sockets.set(index, Some(socket));
+                    self.grounds[index] = ground;
+                }
+                Some(Err(error)) => {
+                    // it may be there in a moment: the next change tries again
+                    tracing::warn!(path = path.name, %error, "path has no socket");
+                    sockets.set(index, None);
+                    self.grounds[index] = None;
+                }
+                None => {
+                    tracing::warn!(path = path.name, "path has no interface");
+                    sockets.set(index, None);
+                    self.grounds[index] = None;
+                }
+            }
+        }
+        moved
+    }
+}
+
+fn unspecified(server: SocketAddr) -> IpAddr {
+    if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
+}
+
+/// The interface of a path with its addresses; `None` while the path cannot be used.
+fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<Ground> {
+    let name = match (&path.interface, path.local) {
+        (Some(name), _) => name,
+        (None, Some(local)) => interfaces
+            .iter()
+            .find(|(_, interface)| interface.addresses.contains(&local))
+            .map(|(name, _)| name)?,
+        // the kernel takes whatever it has
+        (None, None) => return Some(Ground { interface: None, index: 0, addresses: Vec::new() }),
+    };
+    let interface = interfaces.get(name).filter(|interface| interface.running)?;
+    let same_family = |address: &&IpAddr| address.is_ipv4() == path.server.is_ipv4();
+    let mut addresses: Vec<IpAddr> = interface.addresses.iter().filter(same_family).copied().collect();
+    addresses.sort_unstable();
+    if addresses.is_empty() || path.local.is_some_and(|local| !addresses.contains(&local)) {
+        return None;
+    }
+    Some(Ground { interface: Some(name.clone()), index: interface.index, addresses })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(interface: Option<&str>, local: Option<&str>) -> Path {
+        Path {
+            name: "x".to_owned(),
+            interface: interface.map(str::to_owned),
+            local: local.map(|local| local.parse().unwrap()),
+            server: "192.0.2.1:4433".parse().unwrap(),
+            mtu: 1500,
+            congestion_control: Default::default(),
+            window: None,
+        }
+    }
+
+    #[test]
+    fn a_path_stands_on_an_interface_that_runs_and_has_an_address() {
+        let interface = |running, addresses: &[&str]| Interface {
+            index: 7,
+            running,
+            addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
+        };
+        let mut interfaces = BTreeMap::from([
+            ("dsl".to_owned(), interface(true, &["198.51.100.2", "2001:db8::2"])),
+            ("lte".to_owned(), interface(true, &["2001:db8::3"])),
+            ("off".to_owned(), interface(false, &["198.51.100.9"])),
+        ]);
+        let name = |path: &Path, interfaces: &BTreeMap<_, _>| {
+            ground(path, interfaces).map(|ground| ground.interface.unwrap_or_else(|| "any".to_owned()))
+        };
+        assert_eq!(name(&path(Some("dsl"), None), &interfaces).as_deref(), Some("dsl"));
+        assert_eq!(name(&path(None, Some("198.51.100.2")), &interfaces).as_deref(), Some("dsl"));
+        assert_eq!(name(&path(None, None), &interfaces).as_deref(), Some("any"));
+        assert_eq!(name(&path(Some("lte"), None), &interfaces), None, "no IPv4");
+        assert_eq!(name(&path(Some("off"), None), &interfaces), None);
+        assert_eq!(name(&path(Some("usb"), None), &interfaces), None);
+        assert_eq!(name(&path(Some("dsl"), Some("198.51.100.3")), &interfaces), None, "not its address");
+        // another address is another ground
+        let before = ground(&path(Some("dsl"), None), &interfaces);
+        interfaces.get_mut("dsl").unwrap().addresses[0] = "198.51.100.4".parse().unwrap();
+        assert_ne!(ground(&path(Some("dsl"), None), &interfaces), before);
+    }
+}

@@ -1,0 +1,300 @@
+//! Two hosts with two uplinks: network namespaces, two veth pairs, a tunnel's ends as processes.
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde_json::Value;
+use std::fs::File;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_quiclab-tunnel");
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// The hosts, which are gone with it.
+pub struct Lab {
+    name: String,
+    pub directory: PathBuf,
+    children: Vec<(char, Child)>,
+    pub keys: [String; 3],
+}
+
+/// Runs a program and gives what it printed; panics if it fails.
+pub fn succeed(program: &str, arguments: &[&str]) -> String {
+    let done = Command::new(program).args(arguments).output().expect("the program is installed");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// Looks until something is the case; panics if it is not in time.
+pub fn until(what: &str, longest: Duration, mut is: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !is() {
+        assert!(start.elapsed() < longest, "not within {longest:?}: {what}");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    start.elapsed()
+}
+
+impl Lab {
+    /// The hosts, or `None` with a message where that is not possible.
+    pub fn new() -> Option<Self> {
+        let root = rustix::process::geteuid().is_root();
+        if !root || !Path::new("/dev/net/tun").exists() || Command::new("ip").arg("netns").output().is_err() {
+            eprintln!("skipped: network namespaces and TUN devices need root, /dev/net/tun and iproute2");
+            return None;
+        }
+        let name = format!("qlt{}n{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let directory = std::env::temp_dir().join(&name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut lab = Self { name, directory, children: Vec::new(), keys: Default::default() };
+        for host in ['c', 's'] {
+            if !Command::new("ip")
+                .args(["netns", "add", &lab.host(host)])
+                .status()
+                .is_ok_and(|done| done.success())
+            {
+                eprintln!("skipped: no network namespaces");
+                return None;
+            }
+            lab.ip(host, "link set lo up");
+        }
+        for uplink in 1..=2 {
+            let (c, s) = (lab.host('c'), lab.host('s'));
+            let pair = format!("link add c{uplink} netns {c} type veth peer name s{uplink} netns {s}");
+            succeed("ip", &pair.split(' ').collect::<Vec<_>>());
+            lab.ip('c', &format!("addr add 10.1.{uplink}.2/24 dev c{uplink}"));
+            lab.ip('s', &format!("addr add 10.1.{uplink}.1/24 dev s{uplink}"));
+            lab.ip('c', &format!("link set c{uplink} up"));
+            lab.ip('s', &format!("link set s{uplink} up"));
+        }
+        for (index, end) in ["server", "client", "other"].into_iter().enumerate() {
+            let file = lab.directory.join(format!("{end}.key"));
+            lab.keys[index] = succeed(PROGRAM, &["keygen", file.to_str().unwrap()]).trim().to_owned();
+        }
+        lab.write_configs();
+        Some(lab)
+    }
+
+    pub fn host(&self, host: char) -> String {
+        format!("{}{host}", self.name)
+    }
+
+    pub fn ip(&self, host: char, arguments: &str) -> String {
+        let host = self.host(host);
+        succeed("ip", &[&["-n", &host][..], &arguments.split(' ').collect::<Vec<_>>()].concat())
+    }
+
+    /// The device of an end: names of journals are the machine's, not the namespace's.
+    pub fn device(&self, host: char) -> String {
+        let number = self.name.trim_start_matches("qlt");
+        format!("q{number}{host}")
+    }
+
+    pub fn edit(&self, file: &str, from: &str, to: &str) {
+        let file = self.directory.join(file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&file, text.replace(from, to)).unwrap();
+    }
+
+    fn write_configs(&self) {
+        let [server, client, _] = &self.keys;
+        let text = format!(
+            r#"version = 1
+key_file = "server.key"
+interface = "{}"
+user = "nobody"
+metrics = "127.0.0.1:9477"
+[server]
+listen = ["0.0.0.0:4433"]
+pool_ipv4 = "10.77.0.0/24"
+pool_ipv6 = "fd77::/64"
+forward = true
+[[server.peers]]
+name = "laptop"
+public_key = "{client}"
+"#,
+            self.device('s')
+        );
+        std::fs::write(self.directory.join("server.toml"), text).unwrap();
+        let text = format!(
+            r#"version = 1
+key_file = "client.key"
+interface = "{}"
+user = "nobody"
+[client]
+server_key = "{server}"
+routes = ["10.99.0.0/16"]
+[[client.paths]]
+name = "dsl"
+interface = "c1"
+server = "10.1.1.1:4433"
+[[client.paths]]
+name = "lte"
+interface = "c2"
+server = "10.1.2.1:4433"
+"#,
+            self.device('c')
+        );
+        std::fs::write(self.directory.join("client.toml"), text).unwrap();
+    }
+
+    /// Starts the end of a host.
+    pub fn start(&mut self, host: char) {
+        let end = if host == 's' { "server" } else { "client" };
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.directory.join(format!("{end}.log")))
+            .unwrap();
+        let config = self.directory.join(format!("{end}.toml"));
+        let child = Command::new("ip")
+            .args(["netns", "exec", &self.host(host), PROGRAM, "up", config.to_str().unwrap()])
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.children.push((host, child));
+    }
+
+    pub fn log(&self, end: &str) -> String {
+        std::fs::read_to_string(self.directory.join(format!("{end}.log"))).unwrap_or_default()
+    }
+
+    /// Process of an end (`ip netns exec` becomes it).
+    pub fn pid(&self, host: char) -> u32 {
+        self.children.iter().rev().find(|(of, _)| *of == host).expect("it was started").1.id()
+    }
+
+    /// Kills an end.
+    pub fn kill(&mut self, host: char) {
+        let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
+        let (_, mut child) = self.children.remove(at);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Ends an end as a user does, and waits until it is gone.
+    pub fn down(&mut self, host: char) {
+        succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
+        let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
+        let (_, mut child) = self.children.remove(at);
+        assert!(
+            child.wait().unwrap().success(),
+            "{}",
+            self.log(if host == 's' { "server" } else { "client" })
+        );
+    }
+
+    /// Status of an end; null while there is none.
+    pub fn status(&self, host: char) -> Value {
+        let done = Command::new(PROGRAM)
+            .args(["status", "--json", "--interface", &self.device(host)])
+            .output()
+            .unwrap();
+        serde_json::from_slice(&done.stdout).unwrap_or_default()
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.status('c')["sessions"][0]["open"] == true
+    }
+
+    pub fn paths_up(&self) -> usize {
+        let status = self.status('c');
+        let paths = status["sessions"][0]["paths"].as_array().cloned().unwrap_or_default();
+        paths.iter().filter(|path| path["up"] == true).count()
+    }
+
+    /// Both ends, with both paths.
+    pub fn start_both(&mut self) {
+        self.start('s');
+        self.start('c');
+        until("session with two paths", Duration::from_secs(15), || self.is_open() && self.paths_up() == 2);
+    }
+
+    /// Does something in the network of a host.
+    pub fn within<T: Send + 'static>(
+        &self,
+        host: char,
+        task: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let file = File::open(format!("/run/netns/{}", self.host(host))).unwrap();
+        std::thread::spawn(move || {
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+            task()
+        })
+    }
+
+    /// Answers datagrams inside the tunnel at the server, for ever.
+    pub fn echo(&self, address: &'static str) {
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        drop(self.within('s', move || {
+            let socket = UdpSocket::bind(address).unwrap();
+            ready.send(()).unwrap();
+            let mut buffer = [0; 2048];
+            while let Ok((size, from)) = socket.recv_from(&mut buffer) {
+                let _ = socket.send_to(&buffer[..size], from);
+            }
+        }));
+        is_ready.recv().unwrap();
+    }
+
+    /// Sends a datagram through the tunnel and waits for the answer, at most so long.
+    pub fn ping(&self, address: &'static str, longest: Duration) -> Option<Duration> {
+        let task = move || {
+            let to: SocketAddr = address.parse().unwrap();
+            let socket = UdpSocket::bind(if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }).unwrap();
+            socket.set_read_timeout(Some(longest)).unwrap();
+            let start = Instant::now();
+            socket.send_to(b"hello", to).ok()?;
+            let mut buffer = [0; 16];
+            socket.recv_from(&mut buffer).ok()?;
+            Some(start.elapsed())
+        };
+        self.within('c', task).join().unwrap()
+    }
+
+    /// Lets nothing through an uplink, in both directions and without anybody being told, or everything again.
+    pub fn cut(&self, uplink: u32, cut: bool) {
+        let action = if cut { "add" } else { "del" };
+        for host in ['c', 's'] {
+            let name = self.host(host);
+            let device = format!("{host}{uplink}");
+            let mut arguments = vec!["netns", "exec", &name, "tc", "qdisc", action, "dev", &device, "root"];
+            if cut {
+                // a token bucket that is smaller than any packet
+                arguments.extend(["tbf", "rate", "8kbit", "burst", "10", "limit", "1"]);
+            }
+            succeed("ip", &arguments);
+        }
+    }
+
+    /// Memory of an end in bytes.
+    pub fn memory(&self, host: char) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/statm", self.pid(host))).unwrap();
+        text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for (_, child) in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        for host in ['c', 's'] {
+            let _ = Command::new(PROGRAM).args(["down", "--interface", &self.device(host)]).output();
+            let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();
+            let _ = std::fs::remove_dir_all(Path::new("/run/quiclab-tunnel").join(self.device(host)));
+        }
+        if std::thread::panicking() {
+            eprintln!("server:\n{}\nclient:\n{}", self.log("server"), self.log("client"));
+        }
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
