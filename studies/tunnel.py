@@ -246,6 +246,8 @@ def controlled(control: str) -> Changes:
     return {
         "tunnels.vpn.queue": PUBLISHED_FQ_CODEL,
         "tunnels.vpn.windows": None,
+        "tunnels.vpn.server.pacing": None,
+        "tunnels.vpn.client.pacing": None,
         "tunnels.vpn.server.congestion_control": control,
         "tunnels.vpn.client.congestion_control": control,
     }
