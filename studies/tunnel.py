@@ -38,6 +38,7 @@ from _tunnel import (
     table,
     tcp,
 )
+from _tunnel_beyond import BEYOND
 from _tunnel_claims import claims_of
 from _tunnel_views import views_of
 from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study, Variant
@@ -347,7 +348,7 @@ MEDIA = study(
         ),
     ),
     variants=(
-        *(variant for variant in VARIANTS if variant.name in ("full_packets", "at_once", "no_cost", "window_162500")),
+        *(variant for variant in VARIANTS if variant.name in ("acks_carry", "at_once", "no_cost", "window_162500")),
         Variant(
             "ramp_rfc",
             "ramp-up of 200 kbit/s per second",
@@ -372,4 +373,4 @@ def slow_ramp(given: Changes) -> Changes:
     return {"flows.down1": {**flow, "workload": {**workload, "ramp_up_speed": "200 kbit/s"}}}
 
 
-STUDIES = (BOTTLENECK, SINGLE, DELAYED, FOUR, RRUL, WINDOW, MEDIA)
+STUDIES = (BOTTLENECK, SINGLE, DELAYED, FOUR, RRUL, WINDOW, MEDIA, *BEYOND)
