@@ -156,6 +156,22 @@ def timer(**fields: str | float) -> dict[str, str]:
     return {"bearers.dc.reordering.timer": f'{{ kind = "adaptive"{items} }}'}
 
 
+FIXED = '{ congestion_control = "fixed" }'
+
+
+def tunnel(**fields: str) -> dict[str, str]:
+    """Return the changes that add a tunnel over two paths and a flow through it; fields as TOML."""
+    given = {
+        "stack": '"lab-quic"',
+        "paths": '[{ down = ["t1"], up = ["u1"] }, { down = ["t2"], up = ["u2"] }]',
+        **fields,
+    }
+    links = {f"links.{name}": "{}" for name in ("t1", "t2", "u1", "u2")}
+    inner = 'stack = "lab-tcp", down = ["vpn"], up = ["vpn"], workload = { kind = "download", size = "1 kB" }'
+    table = ", ".join(f"{name} = {value}" for name, value in given.items())
+    return {**links, "tunnels.vpn": f"{{ {table} }}", "flows.inner": f"{{ {inner} }}"}
+
+
 #: For each entry of ALLOWED: changes that are taken, and changes that are refused.
 LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "Scenario.version": ([{"version": "1"}], [{"version": "0"}, {"version": "2"}]),
@@ -296,6 +312,39 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "Reordering.sequence_bits": (
         [{"bearers.dc.reordering.sequence_bits": bits} for bits in ("12", "16", "18")],
         [{"bearers.dc.reordering.sequence_bits": bits} for bits in ("11", "17")],
+    ),
+    "Tunnel.stack": ([tunnel(), tunnel(stack='"noq"')], [tunnel(stack='"quinn"')]),
+    "Tunnel.pipeline": (
+        [tunnel(pipeline='{ kind = "pquic" }')],
+        [tunnel(pipeline='{ kind = "pquic" }', stack='"noq"')],
+    ),
+    "Tunnel.queue": (
+        [tunnel(queue='{ kind = "drop_tail", packets = 9 }')],
+        [tunnel(queue='{ kind = "drop_tail", time = "1 s" }')],
+    ),
+    "Tunnel.scheduler": (
+        [tunnel(scheduler='"redundant"', resequencing='"9 ms"')],
+        [tunnel(scheduler='"redundant"')],
+    ),
+    "Tunnel.mtu": (
+        [tunnel(mtu='"576 B"'), tunnel(mtu='"1416 B"')],
+        [tunnel(mtu='"575 B"'), tunnel(mtu='"1417 B"'), tunnel(mtu='"65001 B"')],
+    ),
+    "Tunnel.resequencing": ([tunnel(resequencing='"1 ns"')], [tunnel(resequencing='"0 s"')]),
+    "Tunnel.windows": (
+        [tunnel(windows='["9 kB", "1 B"]', server=FIXED, client=FIXED)],
+        [
+            tunnel(windows='["9 kB"]', server=FIXED, client=FIXED),
+            tunnel(windows='["9 kB", "0 B"]', server=FIXED, client=FIXED),
+            tunnel(windows='["9 kB", "9 kB"]'),
+        ],
+    ),
+    "Tunnel.paths": (
+        [tunnel()],
+        [
+            tunnel(paths="[]"),
+            tunnel(paths='[{ down = ["t1"], up = ["u1"] }, { down = ["t1"], up = ["u2"] }]'),
+        ],
     ),
     "Host.receive_buffer": ([{"hosts.phone.receive_buffer": "1 B"}], [{"hosts.phone.receive_buffer": "0 B"}]),
     "Host.truesize": ([{"hosts.phone.truesize": "1 B"}], [{"hosts.phone.truesize": "0 B"}]),

@@ -55,6 +55,17 @@ PLAIN = {
     "bearers": {"dc": {"links": ["a", "b"], "shares": [1, 1], "reordering": {"timer": "200 ms", "sequence_bits": 16}}},
     "hosts": {"client": {"receive_buffer": "212992 B", "timer_slack": {"mean": "50 us"}}},
     "taps": {"here": {"keep_packets": 10}},
+    "tunnels": {
+        "vpn": {
+            "stack": "lab-quic",
+            "paths": [{"down": ["a"], "up": ["b"]}],
+            "pipeline": {"kind": "pquic", "leaves": "at_once"},
+            "queue": {"kind": "head_drop", "bytes": "1 MB"},
+            "scheduler": {"kind": "lowest_rtt"},
+            "windows": ["9 kB"],
+            "server": {"congestion_control": "fixed"},
+        }
+    },
     "plugins": {
         "mine": {
             "ends": "sender",

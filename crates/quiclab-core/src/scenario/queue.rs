@@ -145,6 +145,26 @@ impl Default for Queue {
 }
 
 impl Queue {
+    /// FQ-CoDel with all its defaults.
+    pub(super) fn fq_codel() -> Self {
+        Self::FqCodel {
+            packets: fq_codel_packets(),
+            memory: memory(),
+            memory_per_packet: ByteCount::ZERO,
+            drop_batch: drop_batch(),
+            flows: flows(),
+            hash: FlowHash::default(),
+            quantum: frame(),
+            target: target(),
+            interval: interval(),
+            ecn: fq_codel_ecn(),
+            ce_threshold: None,
+            least_backlog: frame(),
+            control_law: ControlLaw::default(),
+            restart: CodelRestart::default(),
+        }
+    }
+
     /// The first field that is 0 and with which no packet passes or no time would.
     #[must_use]
     pub fn zero(&self) -> Option<&'static str> {

@@ -27,7 +27,7 @@ pub struct Tunnel {
     #[serde(default)]
     pub pipeline: Pipeline,
     /// What waits for the paths, at each end.
-    #[serde(default = "default_queue")]
+    #[serde(default = "Queue::fq_codel")]
     pub queue: Queue,
     /// Which path the next packet takes.
     #[serde(default = "default_scheduler")]
@@ -120,10 +120,6 @@ pub enum LeaveRule {
     FullOrAcknowledging,
     /// At once.
     AtOnce,
-}
-
-fn default_queue() -> Queue {
-    Queue::default()
 }
 
 fn default_scheduler() -> PathSchedulerKind {
