@@ -17,6 +17,7 @@ from _tunnel import (
     FURTHER,
     KEPT_SERIES,
     LENGTH_S,
+    LINUX_FQ_CODEL,
     NO_TABLE,
     PUBLISHED_FQ_CODEL,
     RTT,
@@ -94,7 +95,7 @@ def bar(title: str, source: str, x: str, caption: str, metric: str = "") -> Figu
 # --- Y01: where the queue is
 
 
-PLACES = ("datagram_cc", "datagram_other", "reserved", "link", "sockets")
+PLACES = ("datagram_cc", "reserved", "link", "sockets")
 
 
 def queue_bytes(result: RunResult, place: Value) -> float:
@@ -104,9 +105,7 @@ def queue_bytes(result: RunResult, place: Value) -> float:
         "reserved": ("vpn.server", "reserved_bytes"),
         "link": ("down1", "queue_bytes"),
         "sockets": ("vpn.server", "receive_buffer_bytes"),
-    }.get(str(place))
-    if where is None:
-        return 0.0  # the VPN reserves no frames that are not congestion-controlled
+    }[str(place)]
     return mean([value for at_s, value in series(result, *where) if 5 <= at_s <= LENGTH_S])
 
 
@@ -124,6 +123,7 @@ BOTTLENECK = study(
     "bottleneck",
     "Where the queue of a tunnel is",
     "One download through a tunnel over one path: in which of the places where packets can wait do they?",
+    changes={f"links.{name}.queue": LINUX_FQ_CODEL for name in ("down1", "up1")},
     factors=(
         networks("single"),
         schedulers("rr"),
@@ -169,22 +169,25 @@ def late_jain(result: RunResult) -> float:
 
 def sojourn_after(result: RunResult) -> float:
     """Least sojourn time in the last step within two intervals after the target was exceeded; the worse flow [ms]."""
-    worst = 0.0
+    found = []
     for flow in ("down1", "down2"):
         longest = series(result, f"vpn.server:{flow}", "sojourn_longest_ms")
         exceeded = next((at_s for at_s, value in longest if value > TARGET_MS), None)
         if exceeded is None:
             continue
         least = series(result, f"vpn.server:{flow}", "sojourn_least_ms")
-        worst = max(worst, *[value for at_s, value in least if at_s <= exceeded + INTERVALS_S + 1e-6][-1:])
-    return worst
+        found += [value for at_s, value in least if at_s <= exceeded + INTERVALS_S + 1e-6][-1:]
+    return max(found, default=math.nan)
 
 
 DELAYED = study(
     "delayed",
     "A second download five seconds later",
     "Two TCP downloads over two equal paths; the second starts when the first has filled the tunnel.",
-    changes={"flows.down2": tcp(start_s=START_S + SECOND_START_S)},
+    changes={
+        "flows.down2": tcp(start_s=START_S + SECOND_START_S),
+        "record.series_interval": "10 ms",  # the sojourn times right after an overshoot
+    },
     factors=(networks("homo"), schedulers("rr", "lowrtt")),
     further=(
         *FURTHER,

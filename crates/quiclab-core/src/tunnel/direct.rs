@@ -1,7 +1,6 @@
 //! The send pass of the tunnel: a packet leaves the queue when a path can take it at once.
 
 use super::{Emitted, Tunnel, flush};
-use crate::element::DropReason;
 use crate::scheduler::PathState;
 use crate::time::Time;
 use crate::tunnel::Carrier;
@@ -11,20 +10,27 @@ impl Tunnel {
     pub(super) fn send_directly(&mut self, now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
         // paths that have refused a packet although they had room: the pacer, or the kernel
         let mut closed = 0;
+        // datagrams that the carrier has and that have not left, all for `last_path`
         let mut unsent = 0;
         let mut last_path = usize::MAX;
         while !self.is_empty() {
+            if unsent >= self.config.batch {
+                flush(now, carrier, out);
+                unsent = 0;
+            }
             let states = Self::states(now, carrier, closed);
             let backlog = self.backlog().bytes;
             let Some(path) = self.scheduler.select(now, backlog, &states) else { break };
-            if path != last_path || unsent >= self.config.batch {
+            if path != last_path && unsent > 0 {
+                // before another path gets anything; then all paths may look different
                 flush(now, carrier, out);
-                (last_path, unsent) = (path, 0);
+                unsent = 0;
+                continue;
             }
+            last_path = path;
             let Some(item) = self.take_next(now, out) else { break };
             if item.packet.size.bytes() > self.largest(carrier, path) {
-                self.counts.too_large += 1;
-                out.dropped.push((DropReason::TooLarge, item.packet));
+                self.refuse(item.packet, out);
                 continue;
             }
             if self.scheduler.copies() {
@@ -57,6 +63,7 @@ impl Tunnel {
                 if let Some(cargo) = self.freight.copy(&item.packet, number, self.numbered())
                     && carrier.send(now, path, cargo).is_ok()
                 {
+                    self.count_sent(now, path, item.packet.size);
                     flush(now, carrier, out);
                 }
             }

@@ -239,9 +239,7 @@ impl Tunnel {
             counts.dropped += 1;
             out.dropped.push((reason, item.packet));
         };
-        let item = queue.dequeue(now, &mut dropped)?;
-        self.sojourns.note(now, &item, None);
-        Some(item)
+        queue.dequeue(now, &mut dropped)
     }
 
     /// States of the paths, without those that are `closed` for the moment (a bit each).
@@ -263,16 +261,14 @@ impl Tunnel {
         path: usize,
         item: Waiting,
     ) -> Result<(), Waiting> {
-        let (numbered, entered, bytes) = (self.numbered(), item.entered, item.packet.size.bytes());
+        let (numbered, entered, size) = (self.numbered(), item.entered, item.packet.size);
+        let (flow, direction) = (item.packet.flow, item.packet.direction);
         let loaded = self.freight.load(item.packet, self.sent, numbered);
         match carrier.send(now, path, loaded) {
             Ok(()) => {
                 self.sent += 1;
-                if self.sent_by_path.len() <= path {
-                    self.sent_by_path.resize(path + 1, 0);
-                }
-                self.sent_by_path[path] += bytes;
-                self.scheduler.on_sent(now, path, ByteCount::from_bytes(bytes));
+                self.sojourns.note_of(now, flow, direction, entered, None);
+                self.count_sent(now, path, size);
                 Ok(())
             }
             Err(cargo) => {
@@ -280,6 +276,15 @@ impl Tunnel {
                 Err(Waiting { packet, entered })
             }
         }
+    }
+
+    /// A packet of `size`, or a copy of one, leaves on `path`.
+    fn count_sent(&mut self, now: Time, path: usize, size: ByteCount) {
+        if self.sent_by_path.len() <= path {
+            self.sent_by_path.resize(path + 1, 0);
+        }
+        self.sent_by_path[path] += size.bytes();
+        self.scheduler.on_sent(now, path, size);
     }
 
     fn deliver(&mut self, now: Time, path: usize, cargo: Cargo, out: &mut Emitted) {
@@ -296,10 +301,10 @@ impl Tunnel {
         }
     }
 
-    /// Counts packets that a later one of their flow has overtaken. Where cargo is bytes without numbers,
-    /// nothing is known.
+    /// Counts packets that a later one of their flow has overtaken. Nothing is known where cargo is bytes, whose
+    /// flows are not told apart here, nor of copies.
     fn watch_order(&mut self, packet: &Packet, number: u32) {
-        if matches!(self.freight, Freight::Bytes) && !self.numbered() {
+        if matches!(self.freight, Freight::Bytes) || self.scheduler.copies() {
             return;
         }
         let flow = (packet.flow, packet.direction);

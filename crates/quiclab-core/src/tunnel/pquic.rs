@@ -66,10 +66,18 @@ impl Pquic {
             // the room of a packet: a datagram of the largest size and its frame header
             let room = tunnel.largest(carrier, path) + FRAME_HEADER;
             let window = states[path].window.bytes().saturating_sub(states[path].in_flight.bytes());
+            if self.reserved.front().is_some_and(|item| item.packet.size.bytes() + FRAME_HEADER > room) {
+                let item = self.reserved.pop_front().expect("it was looked at");
+                tunnel.refuse(item.packet, out);
+                continue;
+            }
             let mut fill = self.fill(room);
             if !fill.full {
                 self.pull(tunnel, now, window.max(room), out);
                 fill = self.fill(room);
+                if fill.frames == 0 && !self.reserved.is_empty() {
+                    continue; // the first one does not fit: it is refused above
+                }
             }
             let acknowledges =
                 self.leaves == LeaveRule::FullOrAcknowledging && carrier.acknowledges(now, path);

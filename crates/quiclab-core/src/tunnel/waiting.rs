@@ -83,9 +83,22 @@ pub(super) struct Sojourns {
 impl Sojourns {
     #[inline]
     pub(super) fn note(&mut self, now: Time, item: &Waiting, dropped: Option<DropReason>) {
+        let Packet { flow, direction, .. } = item.packet;
+        self.note_of(now, flow, direction, item.entered, dropped);
+    }
+
+    /// The same of a packet that has gone already.
+    #[inline]
+    pub(super) fn note_of(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        direction: Direction,
+        entered: Time,
+        dropped: Option<DropReason>,
+    ) {
         if self.records.len() < self.keep {
-            let Packet { flow, direction, .. } = item.packet;
-            let sojourn = now.since(item.entered);
+            let sojourn = now.since(entered);
             self.records.push(SojournRecord { time: now, flow, direction, sojourn, dropped });
         }
     }

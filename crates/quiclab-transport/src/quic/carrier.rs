@@ -120,9 +120,8 @@ impl LabCarrier {
 
     /// Addresses of a path: those of the tunnel's ends, in a network of its own.
     fn tuple(&self, path: usize) -> FiveTuple {
-        let address = |host: u8, port: u16| {
-            SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 3, path as u8, host)), port)
-        };
+        let address =
+            |host: u8, port: u16| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 3, path as u8, host)), port);
         let tuple = FiveTuple::new(Protocol::Udp, address(1, 443), address(2, 50_000));
         if self.role == Role::Server { tuple } else { tuple.reverse() }
     }
@@ -218,17 +217,19 @@ impl Carrier for LabCarrier {
     }
 
     fn statistics(&self, out: &mut Metrics) {
-        let (mut lost, mut spurious, mut timeouts, mut acks) = (0, 0, 0, 0);
+        let (mut lost, mut spurious, mut timeouts, mut acks, mut stuck) = (0, 0, 0, 0, 0);
         for connection in &self.connections {
             let state = connection.recovery_state();
             lost += state.lost_packets;
             spurious += state.spurious_losses.unwrap_or(0);
             timeouts += connection.timeouts();
             acks += connection.counts().1;
+            stuck += connection.dropped_datagrams();
         }
         out.count("lost_packets", lost);
         out.count("spurious_losses", spurious);
         out.count("timeouts", timeouts);
         out.count("acks_received", acks);
+        out.count("datagrams_stuck", stuck);
     }
 }

@@ -2,13 +2,14 @@
 
 use super::{examples, load, some_stacks};
 use crate::scenario::{
-    AckFrequency, Acknowledgement, Bearer, BearerMode, CodelRestart, CongestionControl, ControlLaw,
-    Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow,
-    FlowControl, FlowHash, Host, Http2Options, Link, Loss, MemoryReturn, ObjectKind, Pacing, PageObjects,
-    PathRoutes, PathSchedulerKind, PingProtocol, Plugin, PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate,
-    RateReduction, Record, Reordering, ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit,
-    Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion,
-    TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
+    AckFrequency, Acknowledgement, Bearer, BearerMode, CarrierKind, CodelRestart, CongestionControl,
+    ControlLaw, Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback,
+    Flow, FlowControl, FlowHash, Host, Http2Options, LeaveRule, Link, Loss, MemoryReturn, ObjectKind, Pacing,
+    PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds, Priorities,
+    Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer, RttVariation,
+    Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics,
+    TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel, Until, VERSION, Wire,
+    WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -515,6 +516,44 @@ fn flow() -> BoxedStrategy<Flow> {
         .boxed()
 }
 
+fn tunnel() -> impl Strategy<Value = Tunnel> {
+    let pipeline = prop_oneof![
+        Just(Pipeline::Direct),
+        select(vec![LeaveRule::Full, LeaveRule::FullOrAcknowledging, LeaveRule::AtOnce])
+            .prop_map(|leaves| Pipeline::Pquic { leaves }),
+    ];
+    let paths = vec((names(), names()).prop_map(|(down, up)| PathRoutes { down, up }), 0..3);
+    let carrier = select(vec![CarrierKind::Connections, CarrierKind::Multipath]);
+    let parts = (any::<String>(), carrier, pipeline, queue(), path_scheduler());
+    (parts, size(), of(time()), vec(size(), 0..3), end(), end(), paths)
+        .prop_map(
+            |(
+                (stack, carrier, pipeline, queue, scheduler),
+                mtu,
+                resequencing,
+                windows,
+                server,
+                client,
+                paths,
+            )| {
+                Tunnel {
+                    stack,
+                    carrier,
+                    pipeline,
+                    queue,
+                    scheduler,
+                    mtu,
+                    resequencing,
+                    windows,
+                    server,
+                    client,
+                    paths,
+                }
+            },
+        )
+        .boxed()
+}
+
 fn scenario() -> impl Strategy<Value = Scenario> {
     let until =
         prop_oneof![Just(Until::WorkloadsDone), Just(Until::DurationOver), size().prop_map(Until::Delivered)];
@@ -523,10 +562,16 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             let direction = if up { WireDirection::Up } else { WireDirection::Down };
             Wire { from, to, flow, direction }
         });
-    let record =
-        (of(time()), any::<[bool; 4]>()).prop_map(|(series_interval, [packets, acks, qlog, pcapng])| {
-            Record { series_interval, packets, acks, qlog, pcapng }
-        });
+    let record = (of(time()), any::<[bool; 5]>()).prop_map(
+        |(series_interval, [packets, acks, sojourns, qlog, pcapng])| Record {
+            series_interval,
+            packets,
+            acks,
+            sojourns,
+            qlog,
+            pcapng,
+        },
+    );
     let tap = small().prop_map(|keep_packets| Tap { keep_packets });
     let network = (
         btree_map(name(), link(), 0..4),
@@ -534,12 +579,13 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         btree_map(name(), host(), 0..3),
         btree_map(name(), tap, 0..3),
         btree_map(name(), plugin(), 0..3),
+        btree_map(name(), tunnel(), 0..3),
     );
     let head = (any::<String>(), any::<String>(), time(), until);
     (head, network, btree_map(name(), flow(), 0..3), vec(wire, 0..3), record).prop_map(
         |(
             (name, description, duration, until),
-            (links, bearers, hosts, taps, plugins),
+            (links, bearers, hosts, taps, plugins, tunnels),
             flows,
             wires,
             record,
@@ -554,6 +600,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 bearers,
                 hosts,
                 taps,
+                tunnels,
                 plugins,
                 flows,
                 wires,

@@ -53,7 +53,9 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         for (name, route) in [("down", &routes.down), ("up", &routes.up)] {
             let path = path.child("paths").child(index).child(name);
             check_route(&path, route, scenario)?;
-            if let Some(inner) = route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some()) {
+            if let Some(inner) =
+                route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some())
+            {
                 return Err(ScenarioError::refused(
                     path.child(inner),
                     quoted(&route[inner]),
@@ -72,8 +74,12 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         ScenarioError::about(path, "a tunnel knows no rate", "`packets` or `bytes`")
     })?;
     ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
-        ScenarioError::refused(path.child("scheduler"), "\"redundant\"", "it with `resequencing`, or another one")
-            .because("copies are told apart by number")
+        ScenarioError::refused(
+            path.child("scheduler"),
+            "\"redundant\"",
+            "it with `resequencing`, or another one",
+        )
+        .because("copies are told apart by number")
     })?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
@@ -85,6 +91,17 @@ fn check_noq(path: &FieldPath, tunnel: &Tunnel, end: &EndpointConfig) -> Check {
     if tunnel.stack != "noq" {
         return Ok(());
     }
+    let taken = EndpointConfig {
+        stack: end.stack.clone(),
+        host: end.host.clone(),
+        congestion_control: end.congestion_control,
+        datagram_size: end.datagram_size,
+        ..EndpointConfig::default()
+    };
+    ensure(*end == taken, || {
+        let allowed = "`host`, `congestion_control` and `datagram_size` with the stack `noq`";
+        ScenarioError::about(path.clone(), "an option that this carrier does not have", allowed)
+    })?;
     let Some(control) = end.congestion_control else { return Ok(()) };
     let known = [Newreno, Cubic, BbrLinux, Lia, Fixed];
     ensure(known.contains(&control), || {

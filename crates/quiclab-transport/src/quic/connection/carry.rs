@@ -3,8 +3,8 @@
 
 use super::{Connection, QueuedDatagram, SpaceId, State};
 use crate::congestion::fixed::Fixed;
-use quiclab_core::{ByteCount, Time};
 use quiclab_core::scheduler::PathState;
+use quiclab_core::{ByteCount, Time};
 
 /// Frame type and length of a DATAGRAM frame with up to 16 383 bytes.
 const FRAME_HEADER: u64 = 3;
@@ -24,15 +24,46 @@ impl Connection {
     /// What a scheduler may know of `path`, where the best of all paths has had `least` probe timeouts in a row.
     pub(in crate::quic) fn path_state(&self, now: Time, path: usize, least: Option<u32>) -> PathState {
         let this = &self.paths[path];
-        let pending: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();
-        let in_flight = this.in_flight + pending;
-        let full = self.config.datagram_size.bytes();
+        let in_flight = this.in_flight + self.pending(path);
+        let full = self.datagram();
         let fits = in_flight + full <= this.native_window() || in_flight == 0;
         let usable = self.path_timeouts(path).is_some_and(|count| least.is_none_or(|least| count <= least));
         PathState {
             in_flight: ByteCount::from_bytes(in_flight),
             ..this.state(usable, fits && this.release(now) <= now)
         }
+    }
+
+    /// Bytes of the packet that the datagrams which wait for `path` will be in; 0 if none do.
+    fn pending(&self, path: usize) -> u64 {
+        if self.datagram_path != Some(path) || self.datagrams.is_empty() {
+            return 0;
+        }
+        let frames = self.datagrams.iter().map(|datagram| u64::from(datagram.length) + FRAME_HEADER);
+        self.short_overhead() + frames.sum::<u64>()
+    }
+
+    /// Whether a datagram leaves on `path` with the next packet there: window and pacer let a full packet go, or
+    /// it fits into the one that waits already.
+    fn takes(&self, now: Time, path: usize, length: u16) -> bool {
+        if self.state != State::Open
+            || u64::from(length) + FRAME_HEADER + self.short_overhead() > self.datagram()
+        {
+            return false;
+        }
+        match self.pending(path) {
+            0 => self.path_state(now, path, None).is_open(),
+            pending => pending + u64::from(length) + FRAME_HEADER <= self.datagram(),
+        }
+    }
+
+    fn datagram(&self) -> u64 {
+        self.config.datagram_size.bytes()
+    }
+
+    /// Datagrams that were given up because their path failed before they could leave.
+    pub(in crate::quic) fn dropped_datagrams(&self) -> u64 {
+        self.dropped_datagrams
     }
 
     /// Whether an acknowledgement leaves on `path` now.
@@ -42,7 +73,7 @@ impl Connection {
 
     /// Longest payload of a datagram on `path`; `None` while it carries none.
     pub(in crate::quic) fn largest_datagram(&self, path: usize) -> Option<u16> {
-        let room = self.config.datagram_size.bytes() - self.short_overhead() - FRAME_HEADER;
+        let room = self.datagram() - self.short_overhead() - FRAME_HEADER;
         self.path_timeouts(path).map(|_| room as u16)
     }
 
@@ -61,7 +92,7 @@ impl Connection {
         1 + u64::from(self.peer.connection_id_length) + 4 + 16
     }
 
-    /// A datagram for `path`, which leaves with the next packet there; `false`: the connection is over.
+    /// A datagram for `path`, which leaves with the next packet there; `false`: there is no room, or it is too long.
     pub(in crate::quic) fn send_datagram_on(
         &mut self,
         now: Time,
@@ -69,7 +100,7 @@ impl Connection {
         length: u16,
         number: u64,
     ) -> bool {
-        if self.state != State::Open {
+        if !self.takes(now, path, length) {
             return false;
         }
         if self.datagram_path != Some(path) {
