@@ -1,12 +1,13 @@
 //! Two hosts with two uplinks: network namespaces, two veth pairs, a tunnel's ends as processes.
 
+use rustix::process::{Pid, Signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
 use std::fs::File;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -177,6 +178,14 @@ server = "10.1.2.1:4433"
         let (_, mut child) = self.children.remove(at);
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// Ends an end as a service manager does, and waits until it is gone.
+    pub fn terminate(&mut self, host: char) -> ExitStatus {
+        let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
+        let (_, mut child) = self.children.remove(at);
+        rustix::process::kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        child.wait().unwrap()
     }
 
     /// Ends an end as a user does, and waits until it is gone.
