@@ -98,6 +98,9 @@ adapters: toolchain ## programs of the kernel lane that are built from source, i
 .PHONY: bench
 bench: setup ## speed as one flat JSON object in bench.json
 	cargo build --release --quiet --examples
+ifeq ($(shell uname -s),Linux)
+	cargo build --release --quiet -p quiclab-tunnel
+endif
 	$(RUN)/python benches/bench.py --out bench.json
 
 .PHONY: lock
