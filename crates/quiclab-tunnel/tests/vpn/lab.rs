@@ -182,22 +182,21 @@ server = "10.1.2.1:4433"
 
     /// Ends an end as a service manager does, and waits until it is gone.
     pub fn terminate(&mut self, host: char) -> ExitStatus {
+        let pid = Pid::from_raw(self.pid(host) as i32).expect("no process has number 0");
+        rustix::process::kill_process(pid, Signal::TERM).unwrap();
+        self.wait(host)
+    }
+
+    /// Waits until an end is gone of itself.
+    pub fn wait(&mut self, host: char) -> ExitStatus {
         let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
-        let (_, mut child) = self.children.remove(at);
-        rustix::process::kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-        child.wait().unwrap()
+        self.children.remove(at).1.wait().unwrap()
     }
 
     /// Ends an end as a user does, and waits until it is gone.
     pub fn down(&mut self, host: char) {
         succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
-        let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
-        let (_, mut child) = self.children.remove(at);
-        assert!(
-            child.wait().unwrap().success(),
-            "{}",
-            self.log(if host == 's' { "server" } else { "client" })
-        );
+        assert!(self.wait(host).success(), "{}", self.log(if host == 's' { "server" } else { "client" }));
     }
 
     /// Status of an end; null while there is none.
