@@ -1,10 +1,11 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
-use quiclab_core::scenario::{CarrierKind, Computation, CongestionControl, EndpointConfig, Tunnel, Workload};
+use quiclab_core::scenario::{
+    CarrierKind, Computation, CongestionControl, EndpointConfig, Tunnel, Workload,
+};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
-    ByteCount, Duration, Endpoint, EndpointIdentity, Role, StackAbilities, StackError, StackInfo, Time,
-    TransportObserver,
+    ByteCount, Duration, Endpoint, EndpointIdentity, Role, StackAbilities, StackError, StackInfo, Time, TransportObserver,
 };
 use quiclab_stacks::carrier::{self, CarrierSetup, NoqCarrier, PathConfig, PathControl};
 use quiclab_transport::operations::{OperationFunction, Operations};

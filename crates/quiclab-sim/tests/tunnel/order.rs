@@ -2,11 +2,8 @@
 
 use super::common::*;
 
-const UNEQUAL: [(&str, &str); 3] = [
-    ("links.down2.delay", "30 ms"),
-    ("links.up2.delay", "30 ms"),
-    ("tunnels.vpn.windows", r#"["60 kB", "160 kB"]"#),
-];
+const UNEQUAL: [(&str, &str); 3] =
+    [("links.down2.delay", "30 ms"), ("links.up2.delay", "30 ms"), ("tunnels.vpn.windows", r#"["60 kB", "160 kB"]"#)];
 
 #[test]
 fn packets_overtake_each_other_on_unequal_paths() {

@@ -28,10 +28,7 @@ fn below_saturation_the_scheduler_decides() {
     let light = r#"{ kind = "datagrams", rate = "4 Mbit/s", size = "1372 B", duration = "10 s" }"#;
     let sets = |scheduler: &'static str| {
         [
-            (
-                "flows.load",
-                r#"{ stack = "lab-udp", down = ["vpn"], up = ["vpn"], start = "1 s", workload = {} }"#,
-            ),
+            ("flows.load", r#"{ stack = "lab-udp", down = ["vpn"], up = ["vpn"], start = "1 s", workload = {} }"#),
             ("flows.load.workload", light),
             ("links.down2.delay", "15 ms"),
             ("links.up2.delay", "15 ms"),

@@ -20,10 +20,7 @@ fn two_paths_bring_95_percent_of_the_sum() {
                 let goodput = output.result.flows["load"].goodput_mbps;
                 // slow start takes 8 round trips of 20 ms of the 10 s, and CoDel's first drops half a window
                 let allowed = 0.95 * ceiling()..=ceiling();
-                assert!(
-                    allowed.contains(&goodput),
-                    "{stack}, {carrier}, {scheduler}: {goodput} of {allowed:?}"
-                );
+                assert!(allowed.contains(&goodput), "{stack}, {carrier}, {scheduler}: {goodput} of {allowed:?}");
             }
         }
     }

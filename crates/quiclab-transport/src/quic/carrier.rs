@@ -120,8 +120,9 @@ impl LabCarrier {
 
     /// Addresses of a path: those of the tunnel's ends, in a network of its own.
     fn tuple(&self, path: usize) -> FiveTuple {
-        let address =
-            |host: u8, port: u16| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 3, path as u8, host)), port);
+        let address = |host: u8, port: u16| {
+            SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 3, path as u8, host)), port)
+        };
         let tuple = FiveTuple::new(Protocol::Udp, address(1, 443), address(2, 50_000));
         if self.role == Role::Server { tuple } else { tuple.reverse() }
     }

@@ -5,10 +5,10 @@ use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CodelRestart, CongestionControl, ControlLaw,
     Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback, Flow,
     FlowControl, FlowHash, Host, Http2Options, Link, Loss, MemoryReturn, ObjectKind, Pacing, PageObjects,
-    PathRoutes, PathSchedulerKind, PingProtocol, Plugin, PluginEnds, Priorities, Queue, QuicOptions,
-    QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer, RttVariation, Scenario,
-    ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics, TcpOptions,
-    TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
+    PathRoutes, PathSchedulerKind, PingProtocol, Plugin, PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate,
+    RateReduction, Record, Reordering, ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit,
+    Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion,
+    TraceEnd, TraceFormat, Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};

@@ -53,9 +53,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         for (name, route) in [("down", &routes.down), ("up", &routes.up)] {
             let path = path.child("paths").child(index).child(name);
             check_route(&path, route, scenario)?;
-            if let Some(inner) =
-                route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some())
-            {
+            if let Some(inner) = route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some()) {
                 return Err(ScenarioError::refused(
                     path.child(inner),
                     quoted(&route[inner]),
@@ -74,12 +72,8 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         ScenarioError::about(path, "a tunnel knows no rate", "`packets` or `bytes`")
     })?;
     ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
-        ScenarioError::refused(
-            path.child("scheduler"),
-            "\"redundant\"",
-            "it with `resequencing`, or another one",
-        )
-        .because("copies are told apart by number")
+        ScenarioError::refused(path.child("scheduler"), "\"redundant\"", "it with `resequencing`, or another one")
+            .because("copies are told apart by number")
     })?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))

@@ -3,8 +3,8 @@
 
 use super::{Connection, QueuedDatagram, SpaceId, State};
 use crate::congestion::fixed::Fixed;
-use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, Time};
+use quiclab_core::scheduler::PathState;
 
 /// Frame type and length of a DATAGRAM frame with up to 16 383 bytes.
 const FRAME_HEADER: u64 = 3;
