@@ -67,6 +67,11 @@ test: setup ## all tests (under ten minutes)
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count what is left
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
 
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz: toolchain ## random input for FUZZ_SECONDS (60) each for the tunnel's parsers; stops at what fails
+	QUICLAB_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --quiet -p quiclab-fuzz -- --nocapture
+
 .PHONY: check
 check: setup lint test ## formatting, lints, types, layers, then all tests
 
@@ -93,6 +98,9 @@ adapters: toolchain ## programs of the kernel lane that are built from source, i
 .PHONY: bench
 bench: setup ## speed as one flat JSON object in bench.json
 	cargo build --release --quiet --examples
+ifeq ($(shell uname -s),Linux)
+	cargo build --release --quiet -p quiclab-tunnel
+endif
 	$(RUN)/python benches/bench.py --out bench.json
 
 .PHONY: lock

@@ -36,6 +36,9 @@ QUIC_SCENARIO = Path(__file__).with_name("bulk_quic.toml")
 IDLE_FLOWS = 2000
 #: Runs of each setting of the published programme of Dual Connectivity: tables of throughput and of fairness.
 PUBLISHED_RUNS = 10
+#: The VPN beside OpenVPN, between network namespaces: needs root.
+TUNNEL_BENCH = ROOT / "tools/tunnel_bench.py"
+TUNNEL_KEYS = ("tunnel_tcp_mbps", "openvpn_tcp_mbps", "tunnel_idle_added_latency_ms")
 NOT_IN_PROGRAMME = ("proxy", "fairness_default", "beyond_fairness")
 
 
@@ -92,6 +95,9 @@ def main() -> int:
         say(f"the programme of Dual Connectivity with {engine}: one run of each setting")
         figures[key] = round(programme_minutes(engine), 1)
 
+    say("the VPN beside OpenVPN, in real time")
+    figures |= tunnel_figures()
+
     text = json.dumps(figures, indent=2)
     arguments.out.write_text(text + "\n")
     print(text)
@@ -121,6 +127,19 @@ def programme_minutes(engine: str) -> float:
             command = ["-m", "quiclab", "study", "run", name, "--runs", "1", "--engines", engine, "--out", folder]
             subprocess.run([sys.executable, *command], check=True, capture_output=True)
         return PUBLISHED_RUNS * (time.monotonic() - start) / 60
+
+
+def tunnel_figures() -> dict[str, Any]:
+    """Throughput and added latency of the VPN; null with the reason where it cannot be measured."""
+    done = subprocess.run([sys.executable, TUNNEL_BENCH], capture_output=True, text=True, check=False)
+    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+    figures: dict[str, Any] = {}
+    for key in TUNNEL_KEYS:
+        figures[key] = found.get(key)
+        if figures[key] is None:
+            last = (done.stderr.strip().splitlines() or ["tunnel_bench ended without a word"])[-1]
+            figures[f"{key}_why"] = found.get(f"{key}_why", last)
+    return figures
 
 
 def many_flows(scenario: quiclab.Scenario, count: int) -> quiclab.Scenario:

@@ -18,6 +18,7 @@ CRATES = {
     "quiclab-sim": 3,
     "quiclab-live": 4,
     "quiclab-tunnel": 5,
+    "quiclab-fuzz": 6,
     "quiclab-py": 6,
 }
 #: Crates without clock, I/O, threads: they have a clippy.toml that says so.

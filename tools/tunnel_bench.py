@@ -1,7 +1,8 @@
 """Speed of the VPN between two network namespaces, beside OpenVPN in the same run. Prints one JSON object.
 
-Needs root, iproute2, iperf3, ping, openvpn and openssl. Nothing limits the link between the namespaces, so that the
-processors are what is measured: both ends of the VPN and both ends of iperf3 share those of this machine.
+Needs root, /dev/net/tun, iproute2, iperf3 and ping, and for the comparison openvpn and openssl. What cannot be
+measured is null, with the reason in `<key>_why`. Nothing limits the link between the namespaces, so that the processors
+are what is measured: both ends of the VPN and both ends of iperf3 share those of this machine.
 """
 
 from __future__ import annotations
@@ -19,9 +20,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = ("ip", "iperf3", "ping", "openvpn", "openssl")
+PROGRAMS = ("ip", "iperf3", "ping")
+#: What only the comparison needs.
+OPENVPN_PROGRAMS = ("openvpn", "openssl")
+DEVICE = Path("/dev/net/tun")
+KEYS = ("tunnel_tcp_mbps", "tunnel_idle_added_latency_ms")
+OPENVPN_KEYS = ("openvpn_tcp_mbps", "openvpn_idle_added_latency_ms")
 #: Addresses inside: of the server in the VPN of this project, and in OpenVPN's.
 TUNNEL, OPENVPN = "10.77.0.1", "10.88.0.1"
 OUTSIDE = "10.1.1.1"
@@ -35,34 +42,53 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, in turn; the median counts")
     parser.add_argument("--paths", type=int, default=1, choices=(1, 2))
     options = parser.parse_args()
-    missing = [name for name in PROGRAMS if shutil.which(name) is None]
-    if os.geteuid() != 0 or missing:
-        sys.exit(f"tunnel_bench: needs root, and {', '.join(PROGRAMS)}; missing: {', '.join(missing) or 'root'}")
+    program = options.program.resolve()
+    why = lacking(PROGRAMS, program)
+    result = nulls((*KEYS, *OPENVPN_KEYS), why) if why else measure(program, options)
+    print(json.dumps(result))
+    return 0
+
+
+def lacking(programs: tuple[str, ...], program: Path | None = None) -> str:
+    """Say why nothing can be measured; empty if it can."""
+    if os.geteuid() != 0:
+        return "needs root: network namespaces and TUN devices"
+    missing = [name for name in programs if shutil.which(name) is None]
+    missing += [str(file) for file in (DEVICE, program) if file and not file.exists()]
+    return f"missing: {', '.join(missing)}" if missing else ""
+
+
+def nulls(keys: tuple[str, ...], why: str) -> dict[str, Any]:
+    """Keys without value, with the reason."""
+    return {name: value for key in keys for name, value in ((key, None), (f"{key}_why", why))}
+
+
+def measure(program: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Both VPNs in turn, or ours alone."""
+    no_openvpn = lacking(OPENVPN_PROGRAMS)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tunnel-bench-")))
         client, server = stack.enter_context(hosts(options.paths))
-        stack.enter_context(tunnel(options.program.resolve(), directory, client, server, options.paths))
-        stack.enter_context(openvpn(directory, client, server))
+        stack.enter_context(tunnel(program, directory, client, server, options.paths))
+        rates: dict[str, list[float]] = {TUNNEL: []}
+        if not no_openvpn:
+            stack.enter_context(openvpn(directory, client, server))
+            rates[OPENVPN] = []
         stack.enter_context(running(server, ["iperf3", "-s"]))
-        for address in (TUNNEL, OPENVPN):
+        for address in rates:
             until(f"an answer of {address}", partial(answers, client, address))
-        rates: dict[str, list[float]] = {TUNNEL: [], OPENVPN: []}
         for _ in range(options.repeats):
             for address, found in rates.items():
                 found.append(throughput(client, address, options.seconds))
-        outside, inside, other = (ping(client, address, 100) for address in (OUTSIDE, TUNNEL, OPENVPN))
-        if outside is None or inside is None or other is None:
-            sys.exit("tunnel_bench: no answer while nothing else was sent")
-        result = {
-            "tunnel_tcp_mbps": round(median(rates[TUNNEL]), 1),
-            "openvpn_tcp_mbps": round(median(rates[OPENVPN]), 1),
-            "tunnel_idle_added_latency_ms": round(inside - outside, 3),
-            "openvpn_idle_added_latency_ms": round(other - outside, 3),
-            "tunnel_tcp_mbps_runs": [round(rate, 1) for rate in rates[TUNNEL]],
-            "openvpn_tcp_mbps_runs": [round(rate, 1) for rate in rates[OPENVPN]],
-        }
-        print(json.dumps(result))
-    return 0
+        outside, *inside = (ping(client, address, 100) for address in (OUTSIDE, *rates))
+        result: dict[str, Any] = {}
+        for (address, found), (rate, latency), trip in zip(rates.items(), (KEYS, OPENVPN_KEYS), inside, strict=False):
+            if outside is None or trip is None:
+                sys.exit(f"tunnel_bench: no answer of {address} while nothing else was sent")
+            result[rate] = round(median(found), 1)
+            result[latency] = round(trip - outside, 3)
+            result[f"{rate}_runs"] = [round(one, 1) for one in found]
+        return result | (nulls(OPENVPN_KEYS, no_openvpn) if no_openvpn else {})
 
 
 def median(values: list[float]) -> float:

@@ -100,7 +100,15 @@ fn print(text: &str) -> Result<(), String> {
 }
 
 fn keygen(file: &Path) -> Result<(), String> {
-    let public = keys::generate(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let public = keys::generate(file).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            format!(
+                "{}: there is such a file, and a key is never overwritten; allowed is a new name",
+                file.display()
+            )
+        }
+        _ => format!("{}: {error}", file.display()),
+    })?;
     print(&format!("{public}\n"))
 }
 

@@ -1,15 +1,16 @@
 //! `up` until the loop begins: everything that can be refused is refused before anything is changed on the machine.
 
-use crate::config::{Config, CongestionControl, Settings};
+use crate::config::{Config, CongestionControl, Server, Settings};
 use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
-use crate::system::{Journal, Machine, recover};
+use crate::system::{Interface, Journal, Machine, Netlink, recover};
 use quiclab_core::scenario::{CarrierKind, Pipeline};
 use quiclab_core::tunnel::TunnelConfig;
 use quiclab_core::{ByteCount, Role};
 use quiclab_stacks::carrier::{self as hub, HubConfig, PathConfig, PathControl, PublicKey, Randomness};
 use rustix::thread::{CapabilitySet, capabilities};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,10 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, String> {
     let account =
         config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
     may_administer()?;
+    if let Some(server) = &config.server {
+        let mut netlink = Netlink::new().map_err(|error| error.to_string())?;
+        free_of(server, &netlink.interfaces().map_err(|error| error.to_string())?)?;
+    }
     let mut sockets = Sockets::new(
         config
             .server
@@ -115,6 +120,21 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, String> {
 /// If it still runs.
 pub fn clean(interface: &str) -> Result<usize, String> {
     recover(&directory(interface), interface).map_err(|error| error.to_string())
+}
+
+/// No pool may have an address of this machine in it: what is meant for its neighbours there would go into the tunnel.
+fn free_of(server: &Server, interfaces: &BTreeMap<String, Interface>) -> Result<(), String> {
+    let pools = [("pool_ipv4", server.pool_ipv4), ("pool_ipv6", server.pool_ipv6)];
+    for (field, pool) in pools.into_iter().filter_map(|(field, pool)| Some((field, pool?))) {
+        for (name, interface) in interfaces {
+            if let Some(address) = interface.addresses.iter().find(|address| pool.contains(**address)) {
+                return Err(format!(
+                    "server.{field} = \"{pool}\": overlaps the address {address} of the interface {name}, allowed is a range of its own"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn may_administer() -> Result<(), String> {

@@ -18,13 +18,15 @@ struct Ground {
 pub struct Uplinks {
     paths: Vec<Path>,
     grounds: Vec<Option<Ground>>,
+    /// Nothing was said of them yet.
+    new: bool,
 }
 
 impl Uplinks {
     /// Those of a client, without sockets yet.
     #[must_use]
     pub fn new(client: &Client) -> Self {
-        Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()] }
+        Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()], new: true }
     }
 
     /// A local address for a path without a socket: no other has its port.
@@ -42,7 +44,7 @@ impl Uplinks {
         let mut moved = Vec::new();
         for (index, path) in self.paths.iter().enumerate() {
             let ground = ground(path, interfaces);
-            if ground == self.grounds[index] {
+            if ground == self.grounds[index] && !(self.new && ground.is_none()) {
                 continue;
             }
             let local = SocketAddr::new(path.local.unwrap_or_else(|| unspecified(path.server)), 0);
@@ -66,12 +68,13 @@ impl Uplinks {
                     self.grounds[index] = None;
                 }
                 None => {
-                    tracing::warn!(path = path.name, "path has no interface");
+                    tracing::warn!(path = path.name, interface = path.interface, "path has no interface");
                     sockets.set(index, None);
                     self.grounds[index] = None;
                 }
             }
         }
+        self.new = false;
         moved
     }
 }

@@ -6,8 +6,12 @@
 use super::checksum;
 use super::header::parse;
 
-/// Divides `packet` into fragments of at most `mtu` bytes; `None` if it must not be divided (DF, IPv6), is no packet, or
-/// `mtu` has no room for eight bytes of data.
+/// Data of the longest packet of IPv4 with the shortest header.
+const LONGEST_DATA: usize = 65_535 - 20;
+
+/// Divides `packet` into fragments of at most `mtu` bytes; `None` if it must not be divided (DF, IPv6), is no packet, has
+/// nothing to divide or ends beyond the 65 535 bytes that a whole packet can have, or `mtu` has no room for eight bytes of
+/// data.
 #[must_use]
 pub fn fragment(packet: &[u8], mtu: u16) -> Option<Vec<Vec<u8>>> {
     let header = parse(packet).ok()?;
@@ -16,6 +20,10 @@ pub fn fragment(packet: &[u8], mtu: u16) -> Option<Vec<Vec<u8>>> {
         return None;
     }
     let before = header.fragment;
+    // the places of such fragments would begin at 0 again
+    if data.is_empty() || before.map_or(0, |fragment| fragment.offset) + data.len() > LONGEST_DATA {
+        return None;
+    }
     // in units of eight bytes, except in the last
     let room = (usize::from(mtu) - header.payload) / 8 * 8;
     let count = data.len().div_ceil(room);
@@ -25,8 +33,7 @@ pub fn fragment(packet: &[u8], mtu: u16) -> Option<Vec<Vec<u8>>> {
         let mut fragment = [head, piece].concat();
         let length = fragment.len() as u16;
         fragment[2..4].copy_from_slice(&length.to_be_bytes());
-        // a fragment may end beyond what 16 bits of length allow; the offset itself has 13 bits
-        let place = u16::from(more) << 13 | (offset / 8) as u16 & 0x1fff;
+        let place = u16::from(more) << 13 | (offset / 8) as u16;
         fragment[6..8].copy_from_slice(&place.to_be_bytes());
         fragment[10..12].fill(0);
         let sum = checksum::finish(checksum::sum(&fragment[..head.len()]));

@@ -178,6 +178,14 @@ fn a_packet_is_divided_as_rfc_791_says() {
     assert_eq!(joined, data);
     assert_eq!(fragment(&ipv4(17, 0x4000, &data), 1300), None, "DF");
     assert_eq!(fragment(&ipv6(17, &data), 1300), None);
+    // itself a fragment, with offset 8150 x 8 = 65 200 (0x1fd6): 3000 bytes more end beyond 65 515, where 13 bits of offset
+    // would begin again; 312 do not
+    let mut last = ipv4(17, 0x1fd6, &data);
+    assert_eq!(fragment(&last, 1300), None);
+    last.truncate(20 + 312);
+    last[2..4].copy_from_slice(&332_u16.to_be_bytes());
+    assert_eq!(fragment(&last, 300).unwrap().len(), 2, "280 and 32 bytes");
+    assert_eq!(fragment(&ipv4(17, 0, &[]), 1300), None, "nothing to divide");
 }
 
 #[test]

@@ -80,8 +80,12 @@ impl Source {
                 Some((problem, allowed)) => (problem.to_owned(), allowed.to_owned()),
                 // serde says "unknown field `x`, expected one of ..."
                 None => match message.split_once(", expected ") {
-                    Some((problem, allowed)) => (problem.to_owned(), allowed.to_owned()),
-                    None => (message, String::new()),
+                    Some((problem, allowed)) => (problem.to_owned(), in_words(allowed).to_owned()),
+                    None => {
+                        let allowed = in_words(&message);
+                        let allowed = if allowed == message { "" } else { allowed };
+                        (message.clone(), allowed.to_owned())
+                    }
                 },
             };
             let mut refused = self.error(&path.join("."), problem, allowed);
@@ -149,6 +153,24 @@ impl Source {
             }
             return path;
         }
+    }
+}
+
+/// What serde and the standard library expect, as people write it in the file.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list such as `[\"...\"]`",
+        "a map" => "a table",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" | "u64" | "usize" => "a whole number",
+        "internally tagged enum Queue" => "a table such as `{ kind = \"fq_codel\" }`",
+        "invalid socket address syntax" => {
+            "an address with port such as `192.0.2.1:4433` or `[2001:db8::1]:4433`"
+        }
+        "invalid IP address syntax" => "an address such as `192.0.2.1` or `2001:db8::1`",
+        "invalid IPv4 address syntax" => "an address such as `10.77.0.5`",
+        "invalid IPv6 address syntax" => "an address such as `fd77::5`",
+        other => other,
     }
 }
 

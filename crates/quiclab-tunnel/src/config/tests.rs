@@ -160,6 +160,24 @@ fn errors_name_line_field_value_and_what_is_allowed() {
         ),
         (&client, "congestion_control = \"fixed\"", "", "only `fixed` has a window"),
         (&client, "\"64 KiB\"", "64", "t.toml:15: client.paths.1.window = 64: invalid type"),
+        (
+            &client,
+            "routes = [\"10.77.0.0/24\", \"::/0\"]",
+            "routes = \"::/0\"",
+            "t.toml:5: client.routes = \"::/0\": invalid type: string \"::/0\", allowed is a list such as `[\"...\"]`",
+        ),
+        (
+            &server,
+            "0.0.0.0:4433",
+            "localhost:4433",
+            "t.toml:4: server.listen: invalid socket address syntax, allowed is an address with port such as `192.0.2.1:4433` or `[2001:db8::1]:4433`",
+        ),
+        (
+            &server,
+            "version = 1",
+            "discipline = \"fq\"\nversion = 1",
+            "t.toml:1: discipline = \"fq\": invalid type: string \"fq\", allowed is a table such as `{ kind = \"fq_codel\" }`",
+        ),
         (&client, "wwan0", "eth0", "t.toml:10: client.paths.1: the same way as an earlier path"),
         (
             &server,

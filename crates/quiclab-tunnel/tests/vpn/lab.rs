@@ -1,12 +1,13 @@
 //! Two hosts with two uplinks: network namespaces, two veth pairs, a tunnel's ends as processes.
 
+use rustix::process::{Pid, Signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
 use std::fs::File;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -179,16 +180,23 @@ server = "10.1.2.1:4433"
         child.wait().unwrap();
     }
 
+    /// Ends an end as a service manager does, and waits until it is gone.
+    pub fn terminate(&mut self, host: char) -> ExitStatus {
+        let pid = Pid::from_raw(self.pid(host) as i32).expect("no process has number 0");
+        rustix::process::kill_process(pid, Signal::TERM).unwrap();
+        self.wait(host)
+    }
+
+    /// Waits until an end is gone of itself.
+    pub fn wait(&mut self, host: char) -> ExitStatus {
+        let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
+        self.children.remove(at).1.wait().unwrap()
+    }
+
     /// Ends an end as a user does, and waits until it is gone.
     pub fn down(&mut self, host: char) {
         succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
-        let at = self.children.iter().rposition(|(of, _)| *of == host).expect("it was started");
-        let (_, mut child) = self.children.remove(at);
-        assert!(
-            child.wait().unwrap().success(),
-            "{}",
-            self.log(if host == 's' { "server" } else { "client" })
-        );
+        assert!(self.wait(host).success(), "{}", self.log(if host == 's' { "server" } else { "client" }));
     }
 
     /// Status of an end; null while there is none.

@@ -1,6 +1,8 @@
 //! The VPN between two hosts with two uplinks each. Needs root; skipped with a message where it is not there.
 
+mod faults;
 mod lab;
+mod relay;
 
 use lab::{Lab, succeed, until};
 use std::io::{Read, Write};

@@ -1,0 +1,90 @@
+//! The configuration: not from the network, but written by people, and read with root's rights.
+
+use super::mutate;
+use bolero::produce;
+use quiclab_fuzz::target;
+use quiclab_tunnel::config::{Config, parse};
+
+const KEY: &str = "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1";
+const SERVER: &str = r#"version = 1
+key_file = "server.key"
+mtu = 1400
+resequencing = "20 ms"
+discipline = { kind = "fq_codel", flows = 512 }
+[server]
+listen = ["0.0.0.0:4433", "[::]:4433"]
+pool_ipv4 = "10.77.0.0/24"
+pool_ipv6 = "fd77::/64"
+announce = ["192.168.0.0/16"]
+[[server.peers]]
+name = "home"
+public_key = "KEY"
+ipv4 = "10.77.0.5"
+networks = ["192.168.5.0/24"]
+"#;
+const CLIENT: &str = r#"version = 1
+key_file = "client.key"
+idle_timeout = "20 s"
+keep_alive = "500 ms"
+[client]
+server_key = "KEY"
+routes = ["10.77.0.0/24", "::/0"]
+[[client.paths]]
+name = "dsl"
+interface = "eth0"
+server = "192.0.2.1:4433"
+[[client.paths]]
+name = "lte"
+local = "10.0.0.2"
+mtu = 1480
+server = "192.0.2.1:4433"
+congestion_control = "fixed"
+window = "64 KiB"
+"#;
+
+/// What the rest of the program relies on.
+fn check(config: &Config) {
+    assert!((576..=9000).contains(&config.mtu));
+    assert!((1..=15).contains(&config.interface.len()) && !config.interface.contains('/'));
+    assert!(config.keep_alive <= config.idle_timeout);
+    assert!(config.server.is_some() != config.client.is_some());
+    if let Some(server) = &config.server {
+        let pools: Vec<_> = [server.pool_ipv4, server.pool_ipv6].into_iter().flatten().collect();
+        assert!(!pools.is_empty() && !server.listen.is_empty());
+        assert!(server.pool_ipv6.is_none() || config.mtu >= 1280);
+        assert!(server.mtu >= config.mtu + 80);
+        for address in &server.listen {
+            assert!(address.port() > 0 && !pools.iter().any(|pool| pool.contains(address.ip())));
+        }
+        for network in server.peers.iter().flat_map(|peer| &peer.networks) {
+            assert!(!pools.iter().any(|pool| pool.overlaps(*network)));
+        }
+    }
+    for path in config.client.iter().flat_map(|client| &client.paths) {
+        assert!(path.mtu >= config.mtu + 80 && path.mtu >= 1280);
+        assert!(path.server.port() > 0 && path.interface.as_ref() != Some(&config.interface));
+    }
+}
+
+#[test]
+fn texts_with_mistakes() {
+    target(400, produce::<(bool, Vec<(u16, u8, u8)>)>(), |(server, changes)| {
+        let good = if *server { SERVER } else { CLIENT }.replace("KEY", KEY);
+        parse(&good, "t.toml").expect("it is right");
+        let bytes = mutate(good.into_bytes(), &changes[..changes.len().min(3)]);
+        let text = String::from_utf8_lossy(&bytes);
+        match parse(&text, "t.toml") {
+            Ok(config) => check(&config),
+            Err(error) => {
+                let said = error.to_string();
+                let (place, problem) = said.split_once(": ").expect("a place and a problem");
+                let line = place.strip_prefix("t.toml").expect("the name of the file");
+                if let Some(line) = line.strip_prefix(':') {
+                    let line: usize = line.parse().expect("a line");
+                    assert!((1..=text.matches('\n').count() + 1).contains(&line), "{said}");
+                }
+                assert!(!problem.trim().is_empty() && !said.contains('\n'), "{said}");
+            }
+        }
+    });
+}

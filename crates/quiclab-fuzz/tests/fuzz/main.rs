@@ -1,0 +1,39 @@
+//! Every parser of the tunnel that sees bytes from the network: what it makes of anything at all.
+
+#![allow(missing_docs)]
+
+mod config;
+mod hub;
+mod ip;
+mod packets;
+mod protocol;
+mod tunnel;
+mod wire;
+
+use bolero::ValueGenerator;
+use bolero::produce;
+
+/// Up to `most` bytes of anything.
+fn bytes(most: usize) -> impl ValueGenerator<Output = Vec<u8>> + std::panic::RefUnwindSafe {
+    produce::<Vec<u8>>().with().len(0..=most)
+}
+
+/// Replaces, inserts, removes bytes: what a mutated message is made by.
+fn mutate(mut message: Vec<u8>, changes: &[(u16, u8, u8)]) -> Vec<u8> {
+    for &(at, kind, value) in changes {
+        if message.is_empty() {
+            message.push(value);
+            continue;
+        }
+        let at = usize::from(at) % message.len();
+        match kind % 8 {
+            0 => message.insert(at, value),
+            1 => drop(message.remove(at)),
+            2 => message.truncate(at),
+            3 => message.extend_from_within(at..),
+            4 => message[at] ^= 1 << (value % 8),
+            _ => message[at] = value,
+        }
+    }
+    message
+}
