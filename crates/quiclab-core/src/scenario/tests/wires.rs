@@ -40,6 +40,16 @@ fn topology(scenario: &Scenario) -> Topology {
     topology
 }
 
+/// The other end of the tunnel that an element is an end of.
+fn other_end(scenario: &Scenario, element: &str) -> Option<String> {
+    let ends = |tunnel: &String| [Role::Server, Role::Client].map(|role| Scenario::tunnel_end(tunnel, role));
+    scenario.tunnels.keys().map(ends).find_map(|[server, client]| match element {
+        _ if element == server => Some(client),
+        _ if element == client => Some(server),
+        _ => None,
+    })
+}
+
 /// Names and inputs that packets pass if bearers send them all over their link `branch`.
 fn way(scenario: &Scenario, flow: &str, direction: Direction, branch: u16) -> Vec<String> {
     let topology = topology(scenario);
@@ -52,11 +62,17 @@ fn way(scenario: &Scenario, flow: &str, direction: Direction, branch: u16) -> Ve
     let mut at = topology.index(&scenario.endpoint_name(flow, first)).unwrap();
     let mut passed = vec![topology.name(at).to_owned()];
     while at != last {
+        let other = other_end(scenario, topology.name(at)).map(|end| topology.index(&end).unwrap());
         let output = match scenario.elements()[topology.name(at)].outputs {
             1 => Port(0),
+            _ if other.is_some() => Port(0),
             _ => Port(branch),
         };
-        let next = topology.next_hop(at, output, &packet).expect("the output is wired");
+        let next = match (topology.next_hop(at, output, &packet), other) {
+            // what enters a tunnel here leaves it there
+            (None, Some(element)) => Target { element, port: Port(0) },
+            (next, _) => next.expect("the output is wired"),
+        };
         at = next.element;
         passed.push(format!("{}.{}", topology.name(at), next.port.0));
     }
