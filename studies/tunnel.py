@@ -266,7 +266,7 @@ WINDOW = study(
     configurations=(
         Configuration("static", "window of one bandwidth-delay product", {"tunnels.vpn.queue": PUBLISHED_FQ_CODEL}),
         *(
-            Configuration(control, label, lambda given, c=control: {**given, **controlled(c)})
+            Configuration(control, label, controlled(control))
             for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-linux", "BBR"))
         ),
     ),

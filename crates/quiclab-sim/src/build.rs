@@ -59,7 +59,7 @@ pub enum BuildError {
         /// `server` or `client`.
         end: &'static str,
         /// What is wrong.
-        reason: StackError,
+        reason: Box<StackError>,
     },
     /// A function that a plugin names cannot be had.
     #[error("plugins.{plugin}: function `{}`: {}, allowed is {}", reason.name, reason.reason, reason.allowed)]

@@ -36,7 +36,7 @@ fn syn(options: &[u8], six: bool) -> Vec<u8> {
     let mut segment = vec![0xc3, 0x50, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0xff, 0xff, 0, 0, 0, 0];
     segment.extend(options);
     segment.resize(segment.len().next_multiple_of(4), 0);
-    segment[12] = (segment.len() / 4 << 4) as u8;
+    segment[12] = ((segment.len() / 4) << 4) as u8;
     let (mut packet, header) = if six { (ipv6(6, &segment), 40) } else { (ipv4(6, 0x4000, &segment), 20) };
     let sum = checksum::finish(tcp_sum(&packet));
     packet[header + 16..header + 18].copy_from_slice(&sum.to_be_bytes());

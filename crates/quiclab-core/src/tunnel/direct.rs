@@ -37,8 +37,8 @@ impl Tunnel {
                 self.copy(now, carrier, path, &item, &states, out);
             }
             match self.load(now, carrier, path, item) {
-                Ok(()) => unsent += 1,
-                Err(item) => {
+                None => unsent += 1,
+                Some(item) => {
                     self.next = Some(item);
                     closed |= 1 << path;
                 }

@@ -253,14 +253,8 @@ impl Tunnel {
             .collect()
     }
 
-    /// Gives `item` to the carrier for `path`; gets it back if the path does not take it after all.
-    fn load(
-        &mut self,
-        now: Time,
-        carrier: &mut dyn Carrier,
-        path: usize,
-        item: Waiting,
-    ) -> Result<(), Waiting> {
+    /// Gives `item` to the carrier for `path`; returns it if the path does not take it after all.
+    fn load(&mut self, now: Time, carrier: &mut dyn Carrier, path: usize, item: Waiting) -> Option<Waiting> {
         let (numbered, entered, size) = (self.numbered(), item.entered, item.packet.size);
         let (flow, direction) = (item.packet.flow, item.packet.direction);
         let loaded = self.freight.load(item.packet, self.sent, numbered);
@@ -269,11 +263,11 @@ impl Tunnel {
                 self.sent += 1;
                 self.sojourns.note_of(now, flow, direction, entered, None);
                 self.count_sent(now, path, size);
-                Ok(())
+                None
             }
             Err(cargo) => {
                 let packet = self.freight.unload_own(cargo, numbered).expect("it was loaded just now");
-                Err(Waiting { packet, entered })
+                Some(Waiting { packet, entered })
             }
         }
     }

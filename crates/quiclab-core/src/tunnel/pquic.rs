@@ -87,7 +87,7 @@ impl Pquic {
             }
             for _ in 0..fill.frames {
                 let item = self.reserved.pop_front().expect("it was counted");
-                if let Err(item) = tunnel.load(now, carrier, path, item) {
+                if let Some(item) = tunnel.load(now, carrier, path, item) {
                     self.reserved.push_front(item);
                     closed |= 1 << path;
                     break;

@@ -31,7 +31,7 @@ pub(super) fn build(
             let carrier = options.stacks.carrier(&request).map_err(|reason| BuildError::Tunnel {
                 tunnel: name.clone(),
                 end,
-                reason,
+                reason: Box::new(reason),
             })?;
             let config = config(tunnel, scenario.record.sojourns);
             let mut random = RandomStream::new(seed, &format!("{element}.queue"));
