@@ -45,6 +45,8 @@ from _tunnel_views import views_of
 from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study, Variant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quiclab.result import RunResult
     from quiclab.study import Changes, Value
 
@@ -245,9 +247,9 @@ RRUL = study(
 # --- Y07: windows
 
 
-def controlled(control: str) -> Changes:
-    """Return the congestion control of both ends, with windows of its own."""
-    return {
+def controlled(control: str) -> Callable[[Changes], Changes]:
+    """Change the congestion control of both ends: one with windows of its own."""
+    changes = {
         "tunnels.vpn.queue": PUBLISHED_FQ_CODEL,
         "tunnels.vpn.windows": None,
         "tunnels.vpn.server.pacing": None,
@@ -255,6 +257,7 @@ def controlled(control: str) -> Changes:
         "tunnels.vpn.server.congestion_control": control,
         "tunnels.vpn.client.congestion_control": control,
     }
+    return lambda given: {**given, **changes}
 
 
 WINDOW = study(
