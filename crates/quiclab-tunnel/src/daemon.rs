@@ -351,6 +351,9 @@ impl Daemon {
             self.sessions.insert(id, session);
             return;
         }
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.restart();
+        }
         // the family of IPv6 is asked for wherever it can be used
         let hello = Message::Hello { ipv4: true, ipv6: self.config.mtu >= ip::SMALLEST_IPV6_MTU };
         self.say(id, &hello);

@@ -80,6 +80,12 @@ impl Session {
         }
     }
 
+    /// QUIC has opened the session anew: a server's end of it is new, so that a client's begins again, too. What waits
+    /// to be sent stays.
+    pub fn restart(&mut self) {
+        self.tunnel.restart();
+    }
+
     /// The session is open, with these addresses at the client.
     pub fn opened(&mut self, now: Time, assigned: Vec<Assigned>, mtu: u16) {
         self.open = Some(now);
