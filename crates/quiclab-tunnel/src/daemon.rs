@@ -4,7 +4,7 @@
 //! send pass, and out with what there is. A single thread carries more than 1 Gbit/s; see docs/tunnel.md.
 
 use crate::clock::Clock;
-use crate::config::{Config, Settings};
+use crate::config::{Client, Config, Settings};
 use crate::pool::Pool;
 use crate::protocol::{self, Assignment, Message};
 use crate::requests::{Request, Requests};
@@ -351,6 +351,9 @@ impl Daemon {
             self.sessions.insert(id, session);
             return;
         }
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.restart();
+        }
         // the family of IPv6 is asked for wherever it can be used
         let hello = Message::Hello { ipv4: true, ipv6: self.config.mtu >= ip::SMALLEST_IPV6_MTU };
         self.say(id, &hello);
@@ -415,6 +418,11 @@ impl Daemon {
         let (Some(session), Some(client)) = (self.sessions.get_mut(&id), &self.config.client) else {
             return Ok(());
         };
+        let networks = assignment.addresses.iter().map(|assigned| assigned.network);
+        if let Some(sentence) = outside(networks, client, &self.config.interface, &mut self.machine)? {
+            self.end = Some(End::Failed(sentence));
+            return Ok(());
+        }
         let mtu = assignment.mtu.min(self.config.mtu);
         let mut routes = client.routes.clone();
         if client.accept_routes {
@@ -549,6 +557,25 @@ struct Readable {
     links: bool,
     sockets: Vec<usize>,
     requests: bool,
+}
+
+/// Why networks cannot be inside: a server or this machine is there already.
+fn outside(
+    mut networks: impl Iterator<Item = IpPrefix>,
+    client: &Client,
+    interface: &str,
+    machine: &mut Machine,
+) -> Result<Option<String>, String> {
+    let interfaces = machine.interfaces().map_err(|error| error.to_string())?;
+    let own = interfaces.iter().filter(|(name, _)| *name != interface);
+    let own =
+        own.flat_map(|(name, found)| found.addresses.iter().map(move |address| (name.as_str(), *address)));
+    let servers = client.paths.iter().map(|path| (path.name.as_str(), path.server.ip()));
+    let taken: Vec<_> = own.chain(servers).collect();
+    Ok(networks.find_map(|network| {
+        let (name, address) = taken.iter().find(|(_, address)| network.contains(*address))?;
+        Some(format!("the server assigns {network}, where {address} ({name}) is outside the tunnel"))
+    }))
 }
 
 fn timespec(duration: Duration) -> Timespec {

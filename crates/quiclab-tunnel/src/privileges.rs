@@ -41,13 +41,35 @@ impl Account {
         Ok(Self { user: found.uid, group })
     }
 
-    /// Gives a file or directory to it.
+    /// Gives a file to its group; links are not followed.
     ///
     /// # Errors
     /// If the kernel refuses it.
-    pub fn own(&self, file: &Path) -> io::Result<()> {
-        std::os::unix::fs::chown(file, Some(self.user.as_raw()), Some(self.group.as_raw()))
+    pub fn admit(&self, file: &Path) -> io::Result<()> {
+        std::os::unix::fs::lchown(file, None, Some(self.group.as_raw()))
     }
+}
+
+/// Whether nobody but root, and who this process is, can put something into `directory`: what a process without
+/// privileges has left must not lead the next one astray.
+///
+/// # Errors
+/// A sentence about whose it is.
+pub fn trusted(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let found = std::fs::symlink_metadata(directory)?;
+    let own = found.uid() == 0 || found.uid() == nix::unistd::geteuid().as_raw();
+    let others = found.mode() & 0o002 != 0 || found.mode() & 0o020 != 0 && found.gid() != 0;
+    if found.is_dir() && own && !others {
+        return Ok(());
+    }
+    let sentence = format!(
+        "{} is not a directory that only root can write to (user {}, mode {:o}): remove it, or make it so",
+        directory.display(),
+        found.uid(),
+        found.mode() & 0o7777
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, sentence))
 }
 
 /// Gives up all privileges but CAP_NET_ADMIN, and becomes `account` if there is one.

@@ -179,6 +179,10 @@ impl<'a> Reader<'a> {
         let address = self.address(four)?;
         let length = self.length(four)?;
         let server = self.address(four)?;
+        // as pools may be: a wider one would take what is not the tunnel's
+        if !(if four { 8..=30 } else { 16..=126 }).contains(&length) {
+            return Err(ProtocolError::Value("prefix length"));
+        }
         let network = IpPrefix::around(address, length);
         let host =
             |address: IpAddr| !address.is_unspecified() && !address.is_multicast() && !address.is_loopback();
@@ -311,6 +315,9 @@ mod tests {
         assert_eq!(wrong(5, 2), Err(ProtocolError::Value("number of routes")));
         assert_eq!(wrong(7, 5), Err(ProtocolError::Value("family")));
         assert_eq!(wrong(8, 224), Err(ProtocolError::Value("address")), "multicast");
+        for length in [0, 7, 31, 32] {
+            assert_eq!(wrong(12, length), Err(ProtocolError::Value("prefix length")), "{length}");
+        }
         assert_eq!(wrong(12, 33), Err(ProtocolError::Value("prefix length")));
         assert_eq!(wrong(16, 2), Err(ProtocolError::Value("address")), "the server's is the client's");
         assert_eq!(wrong(15, 9), Err(ProtocolError::Value("address")), "the server is elsewhere");

@@ -60,15 +60,19 @@ impl Requests {
     /// # Errors
     /// If it cannot be made.
     pub fn control(file: &Path) -> io::Result<Self> {
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::FileTypeExt;
         // of a process that is no more: the journal has told that none runs
-        if let Err(error) = std::fs::remove_file(file)
-            && error.kind() != ErrorKind::NotFound
-        {
-            return Err(error);
+        match std::fs::symlink_metadata(file) {
+            Ok(found) if found.file_type().is_socket() => std::fs::remove_file(file)?,
+            Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "it is there and no socket")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-        let listener = UnixListener::bind(file)?;
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o660))?;
+        // by the mask, not afterwards: the name might be another file's by then
+        let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o117));
+        let listener = UnixListener::bind(file);
+        rustix::process::umask(mask);
+        let listener = listener?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener: Listener::Unix(listener), connections: Vec::new(), file: Some(file.to_owned()) })
     }

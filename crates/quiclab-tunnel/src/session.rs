@@ -11,6 +11,9 @@ use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream
 use quiclab_stacks::carrier::{Hub, HubCarrier, PublicKey, SessionId};
 use std::net::IpAddr;
 
+/// Send passes in a row: pieces fit, unless the largest datagram shrinks meanwhile.
+const MOST_PASSES: usize = 3;
+
 /// One other end.
 pub struct Session {
     /// Its number in the hub.
@@ -80,6 +83,12 @@ impl Session {
         }
     }
 
+    /// QUIC has opened the session anew: a server's end of it is new, so that a client's begins again, too. What waits
+    /// to be sent stays.
+    pub fn restart(&mut self) {
+        self.tunnel.restart();
+    }
+
     /// The session is open, with these addresses at the client.
     pub fn opened(&mut self, now: Time, assigned: Vec<Assigned>, mtu: u16) {
         self.open = Some(now);
@@ -106,7 +115,17 @@ impl Session {
 
     /// Delivers what has arrived, and sends what can be sent; after every event.
     pub fn run(&mut self, now: Time, hub: &mut Hub, tun: &mut Tun) {
-        let Some(carrier) = hub.carrier(self.id) else { return };
+        // nothing else would send the pieces of a packet that was divided
+        for _ in 0..MOST_PASSES {
+            if !self.pass(now, hub, tun) {
+                return;
+            }
+        }
+    }
+
+    /// Returns whether there is something new to send.
+    fn pass(&mut self, now: Time, hub: &mut Hub, tun: &mut Tun) -> bool {
+        let Some(carrier) = hub.carrier(self.id) else { return false };
         let mut carrier = Counting { carrier, paths: &mut self.paths };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
         let largest = (0..carrier.paths()).filter_map(|path| carrier.largest_datagram(path)).min();
@@ -121,20 +140,23 @@ impl Session {
                 }
             }
         }
+        let mut again = false;
         for (reason, packet) in std::mem::take(&mut self.emitted.dropped) {
             if reason == DropReason::TooLarge {
-                self.too_big(now, largest.unwrap_or(self.mtu), packet, tun);
+                again |= self.too_big(now, largest.unwrap_or(self.mtu), packet, tun);
             }
         }
+        again
     }
 
     fn may_send(&self, source: IpAddr) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|prefix| prefix.contains(source)))
     }
 
-    /// A packet that fits no datagram: divided where it allows that, else its sender is told.
-    fn too_big(&mut self, now: Time, largest: u16, packet: Packet, tun: &mut Tun) {
-        let Payload::Ip(bytes) = packet.payload else { return };
+    /// A packet that fits no datagram: divided where it allows that, else its sender is told. Returns whether there
+    /// are pieces to send.
+    fn too_big(&mut self, now: Time, largest: u16, packet: Packet, tun: &mut Tun) -> bool {
+        let Payload::Ip(bytes) = packet.payload else { return false };
         self.counts.too_big += 1;
         // the number for resequencing takes some bytes, too
         let mtu = largest.saturating_sub(8).min(self.mtu);
@@ -142,11 +164,14 @@ impl Session {
             for piece in pieces {
                 self.tunnel.enqueue(now, of_bytes(now, BytesMut::from(&piece[..])), &mut self.emitted);
             }
-        } else if self.budget.take(now)
+            return true;
+        }
+        if self.budget.take(now)
             && let Some(error) = ip::too_big(&bytes, mtu, self.router)
         {
             tun.write_bytes(&error);
         }
+        false
     }
 
     /// When [`Session::run`] is wanted for its own sake.

@@ -105,10 +105,9 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, String> {
         }
     }
     if let Some(account) = &account {
+        // directory and journal stay root's
         let socket = control_socket(config);
-        for file in [&directory, &directory.join("journal.json"), &socket] {
-            account.own(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        }
+        account.admit(&socket).map_err(|error| format!("{}: {error}", socket.display()))?;
     }
     drop_privileges(account).map_err(|error| format!("privileges cannot be given up: {error}"))?;
     Ok(prepared)

@@ -1,5 +1,6 @@
 //! The UDP sockets of the paths: batches in both directions (GSO, GRO, recvmmsg), ECN, and the address that was written to.
 
+use crate::tun::SMALL;
 use bytes::BytesMut;
 use quiclab_core::{ByteCount, Ecn, FiveTuple, Packet, Payload, Protocol, Time};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -16,7 +17,7 @@ const RECEIVE_BYTES: usize = 65_535;
 const BUFFER_BYTES: usize = 4 << 20;
 /// Reads from a socket before others have their turn.
 const TURNS: usize = 2;
-const BLOCK_BYTES: usize = 1 << 18;
+const BLOCK_BYTES: usize = 1 << 16;
 
 /// A socket.
 pub struct Socket {
@@ -153,16 +154,21 @@ impl Sockets {
                 for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
                     self.counts.received_packets += 1;
                     self.counts.received_bytes += datagram.len() as u64;
-                    if self.block.capacity() < datagram.len() {
-                        self.block.reserve(BLOCK_BYTES);
-                    }
-                    self.block.extend_from_slice(datagram);
+                    let payload = if datagram.len() < SMALL {
+                        BytesMut::from(datagram)
+                    } else {
+                        if self.block.capacity() < datagram.len() {
+                            self.block.reserve(BLOCK_BYTES);
+                        }
+                        self.block.extend_from_slice(datagram);
+                        self.block.split()
+                    };
                     each(Packet {
                         size: ByteCount::from_bytes(datagram.len() as u64 + headers),
                         tuple,
                         ecn: from_codepoint(meta.ecn),
                         created: now,
-                        payload: Payload::Bytes(self.block.split()),
+                        payload: Payload::Bytes(payload),
                         ..Packet::default()
                     });
                 }

@@ -18,7 +18,9 @@ const WRITES: usize = 64;
 /// Largest IP packet.
 const LARGEST: usize = 65_535;
 /// Memory that packets are cut from, so that there is no allocation for each.
-const BLOCK_BYTES: usize = 1 << 18;
+const BLOCK_BYTES: usize = 1 << 16;
+/// Smaller packets get memory of their own: a few of them in a queue must not keep a block each.
+pub const SMALL: usize = 512;
 
 /// The device.
 pub struct Tun {
@@ -87,6 +89,10 @@ impl Tun {
         for (segment, &size) in self.segments.iter().zip(&self.sizes).take(count) {
             self.counts.read_packets += 1;
             self.counts.read_bytes += size as u64;
+            if size < SMALL {
+                each(BytesMut::from(&segment[..size]));
+                continue;
+            }
             if self.block.capacity() < size {
                 // reuses the block once all packets of it are gone
                 self.block.reserve(BLOCK_BYTES);

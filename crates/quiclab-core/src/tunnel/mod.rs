@@ -27,6 +27,9 @@ mod pquic;
 mod resequencer;
 mod waiting;
 
+#[cfg(test)]
+mod tests;
+
 pub use carrier::{Cargo, Carrier};
 pub use element::TunnelEnd;
 pub use parcels::{Depot, Depots};
@@ -146,6 +149,14 @@ impl Tunnel {
             highest: BTreeMap::new(),
             config,
         }
+    }
+
+    /// The carrier has another session, and the far end begins anew: so do the numbers of packets, in both directions.
+    /// What waits to be sent waits on; what waits for its order is of the old session, and is gone.
+    pub fn restart(&mut self) {
+        self.sent = 0;
+        self.resequencer = self.config.resequencing.map(Resequencer::new);
+        self.highest.clear();
     }
 
     /// An inner packet enters. It may be dropped at once; [`Tunnel::run`] sends what can be sent.

@@ -32,6 +32,8 @@ type Code = (u32, &'static str);
 
 /// Bytes that may wait for a control stream before a peer is not read any more, and before messages wait outside.
 const FULL_OUTBOX: usize = 128 << 10;
+/// Least UDP payload that an end of QUIC takes.
+const SMALLEST_PAYLOAD: u16 = 1200;
 /// Bytes of a frame beside a message, at most.
 const FRAME_HEADER: usize = 64;
 
@@ -338,6 +340,8 @@ impl Hub {
         let server = self.config().role == Role::Server;
         let line = self.lines.get_mut(&key).ok_or(VIOLATION)?;
         match frame {
+            // a limit below that of QUIC itself (RFC 9000 section 18.2) would leave no room for anything
+            Frame::Hello { payload: ..SMALLEST_PAYLOAD, .. } => Err(VIOLATION),
             Frame::Hello { token, path, payload } if server && !line.bound => {
                 line.payload_limit = Some(payload);
                 self.hello(now, key, token, path.into())
@@ -382,13 +386,15 @@ impl Hub {
             let known = self.sessions.get(&id).is_some_and(|session| session.peer == Some(peer));
             (id, known.then_some(token).ok_or(UNKNOWN_TOKEN)?)
         };
-        let before =
-            self.sessions[&id].slots.get(path).and_then(|slot| slot.line).filter(|other| *other != key);
-        if let Some(other) = before.filter(|_| !self.is_multipath()) {
-            self.shut(now, other, REPLACED);
-            if let Some(line) = self.lines.get_mut(&other) {
-                (line.session, line.bound) = (None, false);
-            }
+        // with multipath a session is one connection; else a path is
+        let multipath = self.is_multipath();
+        let of_path = self.sessions[&id].slots.get(path).and_then(|slot| slot.line);
+        let same = |(other, line): (&LineKey, &Line)| {
+            let replaced = multipath && line.session == Some(id) || of_path == Some(*other);
+            (replaced && *other != key).then_some(*other)
+        };
+        for other in self.lines.iter().filter_map(same).collect::<Vec<_>>() {
+            self.replace(now, id, other);
         }
         let line = self.lines.get_mut(&key).ok_or(VIOLATION)?;
         Frame::Welcome { token }.encode(&mut line.outbox);
@@ -400,6 +406,25 @@ impl Hub {
         }
         self.bind(now, id, key, path, PathId::ZERO);
         Ok(())
+    }
+
+    /// Another connection takes the place of `key` in a session.
+    fn replace(&mut self, now: Time, id: SessionId, key: LineKey) {
+        self.shut(now, key, REPLACED);
+        let Some(line) = self.lines.get_mut(&key) else { return };
+        (line.session, line.bound) = (None, false);
+        let counts = line.counts;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.past += counts;
+        let of_line = |(index, slot): (usize, &mut Slot)| {
+            (slot.line == Some(key)).then(|| {
+                slot.line = None;
+                index
+            })
+        };
+        for path in session.slots.iter_mut().enumerate().filter_map(of_line).collect::<Vec<_>>() {
+            self.set_up(id, path, false);
+        }
     }
 
     fn new_session(&mut self, now: Time, peer: PublicKey) -> Result<(SessionId, Token), Code> {

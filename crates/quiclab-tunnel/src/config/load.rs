@@ -4,7 +4,7 @@ use super::document::{ConfigError, Source};
 use super::{Client, Config, CongestionControl, Path, Server, VERSION};
 use crate::keys;
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
-use quiclab_core::scenario::Queue;
+use quiclab_core::scenario::{CarrierKind, Queue};
 use quiclab_core::{ByteCount, Duration};
 use quiclab_stacks::carrier::SecretKey;
 use std::collections::BTreeSet;
@@ -272,8 +272,13 @@ impl Check<'_> {
         if client.paths.is_empty() {
             return self.fail("client.paths", "empty", "at least one `[[client.paths]]`");
         }
-        if client.paths.len() > 16 {
-            return self.fail("client.paths", "too many", "at most 16");
+        let (most, because) = match (self.config.carrier, self.config.resequencing) {
+            (CarrierKind::Multipath, _) => (8, " with `carrier = \"multipath\"`"),
+            (_, Some(_)) => (8, " with `resequencing`"),
+            _ => (16, ""),
+        };
+        if client.paths.len() > most {
+            return self.fail("client.paths", "too many", format!("at most {most}{because}"));
         }
         for (index, route) in client.routes.iter().enumerate() {
             if let Some(other) = client.routes[..index].iter().find(|other| *other == route) {

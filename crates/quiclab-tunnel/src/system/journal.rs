@@ -1,16 +1,19 @@
 //! What has to be undone and does not go with the device, in a file: written before each change, read after a kill.
 //!
-//! The file belongs to the user that the program becomes. Who reads it later may be root, so that it can hold nothing but
-//! routes and the two sysctls of forwarding.
+//! One line of JSON for the process, then one for each change: a last line that is cut short is of a change that was not
+//! made yet. File and directory are root's; a program that has become another user writes by the descriptor that it has
+//! kept. Who reads it later may be root, so that it can hold nothing but routes and the two sysctls of forwarding.
 
 use super::FORWARDING;
 use super::netlink::Netlink;
+use crate::privileges::trusted;
 use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::route::RouteMessage;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -37,13 +40,12 @@ pub enum JournalError {
     },
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Record {
+struct Owner {
     pid: i32,
     /// Start of that process in ticks after boot: another process may have its number later.
     started: u64,
-    changes: Vec<Change>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,8 +62,11 @@ enum Change {
 
 /// The open journal of a tunnel.
 pub struct Journal {
-    file: PathBuf,
-    record: Record,
+    path: PathBuf,
+    file: File,
+    /// Changes, each with the length of the file before it.
+    changes: Vec<(u64, Change)>,
+    length: u64,
 }
 
 impl Journal {
@@ -70,28 +75,41 @@ impl Journal {
     /// # Errors
     /// If that process still runs, or the file cannot be written.
     pub fn open(directory: &Path, interface: &str) -> Result<(Self, usize), JournalError> {
-        let file = directory.join("journal.json");
-        let failed = |error| JournalError::Io { file: file.clone(), error };
-        fs::create_dir_all(directory).map_err(failed)?;
+        let path = directory.join("journal.json");
+        let failed = |error| JournalError::Io { file: path.clone(), error };
+        DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(failed)?;
         let undone = recover(directory, interface)?;
+        let file = create(&path).map_err(failed)?;
+        let mut journal = Self { path: path.clone(), file, changes: Vec::new(), length: 0 };
         let pid = rustix::process::getpid().as_raw_pid();
-        let record = Record { pid, started: started(pid).unwrap_or(0), changes: Vec::new() };
-        let journal = Self { file: file.clone(), record };
-        journal.write().map_err(failed)?;
+        journal.write(&Owner { pid, started: started(pid).unwrap_or(0) }).map_err(failed)?;
         Ok((journal, undone))
     }
 
-    fn write(&self) -> io::Result<()> {
-        let text = serde_json::to_vec(&self.record).map_err(io::Error::other)?;
-        // a file is whole, or the one before: never half written
-        let new = self.file.with_extension("new");
-        fs::write(&new, text)?;
-        fs::rename(&new, &self.file)
+    fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line).map_err(io::Error::other)?;
+        text.push(b'\n');
+        self.file.seek(SeekFrom::Start(self.length))?;
+        self.file.write_all(&text)?;
+        self.length += text.len() as u64;
+        Ok(())
     }
 
     fn note(&mut self, change: Change) -> io::Result<()> {
-        self.record.changes.push(change);
-        self.write()
+        let before = self.length;
+        self.write(&change)?;
+        self.changes.push((before, change));
+        Ok(())
+    }
+
+    /// The last change was not made after all.
+    ///
+    /// # Errors
+    /// If the file cannot be shortened.
+    pub fn forget_last(&mut self) -> io::Result<()> {
+        let Some((before, _)) = self.changes.pop() else { return Ok(()) };
+        self.length = before;
+        self.file.set_len(before)
     }
 
     /// `route` is about to be removed.
@@ -120,40 +138,64 @@ impl Journal {
 
     /// Undoes everything, the last change first.
     pub fn undo(&mut self, netlink: &mut Netlink) {
-        undo(&std::mem::take(&mut self.record.changes), netlink);
-        // a program that has become another user cannot remove the directory; an empty journal does no harm
-        if fs::remove_file(&self.file).is_err() {
-            let _ = self.write();
-        }
-        if let Some(directory) = self.file.parent() {
+        let changes: Vec<_> =
+            std::mem::take(&mut self.changes).into_iter().map(|(_, change)| change).collect();
+        undo(&changes, netlink);
+        // a program that has become another user cannot remove it; an empty journal does no harm
+        let _ = self.file.set_len(0);
+        let _ = fs::remove_file(&self.path);
+        if let Some(directory) = self.path.parent() {
             let _ = fs::remove_dir(directory);
         }
     }
 }
 
+/// A new file that nobody has put there.
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
 /// Undoes what a process that is no more has left; gives the number of changes.
 ///
 /// # Errors
-/// If the process still runs.
+/// If the process still runs, or somebody else than root may write there.
 pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError> {
-    let file = directory.join("journal.json");
-    let Some(record) = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Record>(&text).ok())
-    else {
+    let path = directory.join("journal.json");
+    let failed = |error| JournalError::Io { file: path.clone(), error };
+    if !directory.exists() {
         return Ok(0);
-    };
-    if started(record.pid).is_some_and(|started| started == record.started) {
-        return Err(JournalError::Running { interface: interface.to_owned(), pid: record.pid });
     }
-    let failed = |error| JournalError::Io { file: file.clone(), error };
-    undo(&record.changes, &mut Netlink::new().map_err(failed)?);
-    fs::remove_file(&file).map_err(failed)?;
-    Ok(record.changes.len())
+    trusted(directory).map_err(failed)?;
+    let mut text = String::new();
+    match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) {
+        Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(failed(error)),
+    };
+    let (owner, changes) = read(&text);
+    if let Some(owner) = owner
+        && started(owner.pid).is_some_and(|started| started == owner.started)
+    {
+        return Err(JournalError::Running { interface: interface.to_owned(), pid: owner.pid });
+    }
+    if !changes.is_empty() {
+        undo(&changes, &mut Netlink::new().map_err(failed)?);
+    }
+    fs::remove_file(&path).map_err(failed)?;
+    Ok(changes.len())
+}
+
+/// What a journal says, up to the first line that is not whole.
+fn read(text: &str) -> (Option<Owner>, Vec<Change>) {
+    let mut lines = text.lines();
+    let owner = lines.next().and_then(|line| serde_json::from_str(line).ok());
+    (owner, lines.map_while(|line| serde_json::from_str(line).ok()).collect())
 }
 
 fn undo(changes: &[Change], netlink: &mut Netlink) {
     for change in changes.iter().rev() {
         let done = match change {
-            Change::RemovedRoute(bytes) => route(bytes).and_then(|route| netlink.add(&route)),
+            Change::RemovedRoute(bytes) => route(bytes).and_then(|route| netlink.add(&route).map(drop)),
             Change::AddedRoute(bytes) => route(bytes).and_then(|route| netlink.remove(&route)),
             Change::Sysctl { name, before } if FORWARDING.contains(&name.as_str()) => {
                 fs::write(Path::new("/proc/sys").join(name), before)
@@ -185,4 +227,45 @@ fn started(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // the name, field 2, is in parentheses and may have blanks
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sysctl(name: &str) -> Change {
+        Change::Sysctl { name: name.to_owned(), before: "0".to_owned() }
+    }
+
+    #[test]
+    fn a_line_that_is_cut_short_is_a_change_that_was_not_made() {
+        let directory = std::env::temp_dir().join(format!("quiclab-journal-{}", std::process::id()));
+        fs::create_dir(&directory).unwrap();
+        let path = directory.join("journal.json");
+        let mut journal =
+            Journal { path: path.clone(), file: create(&path).unwrap(), changes: Vec::new(), length: 0 };
+        assert_eq!(create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "never somebody else's");
+        journal.write(&Owner { pid: 7, started: 9 }).unwrap();
+        for name in ["first", "second", "third"] {
+            journal.note(sysctl(name)).unwrap();
+        }
+        journal.forget_last().unwrap();
+        journal.note(sysctl("fourth")).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let names = |text: &str| -> Vec<String> {
+            let (owner, changes) = read(text);
+            assert_eq!(owner.map(|owner| (owner.pid, owner.started)), Some((7, 9)));
+            let name = |change| if let Change::Sysctl { name, .. } = change { name } else { panic!() };
+            changes.into_iter().map(name).collect()
+        };
+        assert_eq!(names(&text), ["first", "second", "fourth"]);
+        assert_eq!(names(&text[..text.len() - 5]), ["first", "second"]);
+        assert!(read("").0.is_none());
+        // a link in place of the file is neither followed nor replaced
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(directory.join("target"), &path).unwrap();
+        assert!(create(&path).is_err());
+        assert!(!directory.join("target").exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
 }

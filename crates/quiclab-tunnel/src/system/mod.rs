@@ -151,7 +151,10 @@ impl Machine {
         }
         if let Some(way) = self.netlink.way_to(server)? {
             self.journal.note_added_route(&way)?;
-            self.netlink.add(&way)?;
+            if !self.netlink.add(&way)? {
+                // the administrator's: it is not ours to remove
+                self.journal.forget_last()?;
+            }
             self.ways.insert(server);
         }
         Ok(())

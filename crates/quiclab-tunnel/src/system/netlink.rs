@@ -127,7 +127,7 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses it.
     pub fn add_route(&mut self, destination: IpPrefix, device: u32) -> io::Result<()> {
-        self.add(&through(destination, device))
+        self.add(&through(destination, device)).map(drop)
     }
 
     /// The opposite of [`Netlink::add_route`].
@@ -138,16 +138,16 @@ impl Netlink {
         self.remove(&through(destination, device))
     }
 
-    /// Adds a route as it is described.
+    /// Adds a route as it is described; false if one like it is there already, which is then somebody else's.
     ///
     /// # Errors
-    /// If the kernel refuses it; one that is there already is no error.
-    pub fn add(&mut self, route: &RouteMessage) -> io::Result<()> {
+    /// If the kernel refuses it.
+    pub fn add(&mut self, route: &RouteMessage) -> io::Result<bool> {
         let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
         match self.request(RouteNetlinkMessage::NewRoute(route.clone()), flags) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(io::Error::new(error.kind(), format!("a route cannot be set: {error}"))),
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(true),
         }
     }
 

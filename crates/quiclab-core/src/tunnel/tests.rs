@@ -1,0 +1,108 @@
+//! Two ends whose datagrams are handed over by the test.
+
+use super::*;
+use bytes::BytesMut;
+use std::collections::VecDeque;
+
+/// A path that takes everything.
+#[derive(Default)]
+struct Wire {
+    sent: VecDeque<Cargo>,
+    arrived: VecDeque<Cargo>,
+}
+
+impl Carrier for Wire {
+    fn paths(&self) -> usize {
+        1
+    }
+    fn state(&self, _: Time, _: usize) -> PathState {
+        let window = ByteCount::from_bytes(1 << 20);
+        PathState { usable: true, has_room: true, window, ..PathState::default() }
+    }
+    fn largest_datagram(&self, _: usize) -> Option<u16> {
+        Some(1400)
+    }
+    fn send(&mut self, _: Time, _: usize, cargo: Cargo) -> Result<(), Cargo> {
+        self.sent.push_back(cargo);
+        Ok(())
+    }
+    fn set_backlogged(&mut self, _: bool) {}
+    fn receive(&mut self, _: Time, _: usize, _: Packet) {}
+    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+        self.arrived.pop_front().map(|cargo| (0, cargo))
+    }
+    fn transmit(&mut self, _: Time) -> Option<(usize, Packet)> {
+        None
+    }
+    fn wake(&mut self, _: Time) {}
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+    fn failure(&self) -> Option<&str> {
+        None
+    }
+    fn statistics(&self, _: &mut Metrics) {}
+}
+
+fn end() -> Tunnel {
+    let config = TunnelConfig {
+        queue: Queue::default(),
+        scheduler: PathSchedulerKind::RoundRobin,
+        pipeline: Pipeline::Direct,
+        mtu: ByteCount::from_bytes(1300),
+        resequencing: Some(Duration::from_millis(50)),
+        batch: 1,
+        keep_sojourns: 0,
+    };
+    Tunnel::of_bytes(config, &mut RandomStream::new(1, "tunnel"))
+}
+
+/// Sends `count` packets from one end to the other; gives how many come out at once, in order.
+fn carry(from: &mut Tunnel, to: &mut Tunnel, count: usize) -> usize {
+    let (now, mut wire, mut out) = (Time::ZERO, Wire::default(), Emitted::default());
+    for _ in 0..count {
+        let mut bytes = BytesMut::zeroed(100);
+        bytes[0] = 0x45;
+        let size = ByteCount::from_bytes(100);
+        from.enqueue(
+            now,
+            Packet { size, payload: crate::packet::Payload::Ip(bytes), ..Packet::default() },
+            &mut out,
+        );
+    }
+    from.run(now, &mut wire, &mut out);
+    assert_eq!(wire.sent.len(), count);
+    let mut arrived = Wire { arrived: wire.sent, ..Wire::default() };
+    out.inner.clear();
+    to.run(now, &mut arrived, &mut out);
+    out.inner.len()
+}
+
+#[test]
+fn both_directions_go_on_after_a_restart_of_one_end_and_a_new_other_end() {
+    let (mut client, mut server) = (end(), end());
+    assert_eq!(carry(&mut client, &mut server, 100), 100);
+    assert_eq!(carry(&mut server, &mut client, 100), 100);
+    // without it: numbers 0 to 9 are before the 100 that the client has had, and 100 to 109 wait for 0 to 99
+    let mut server = end();
+    assert_eq!(carry(&mut server, &mut client, 10), 0, "old numbers");
+    assert_eq!(carry(&mut client, &mut server, 10), 0, "numbers far ahead");
+    let mut server = end();
+    client.restart();
+    assert_eq!(carry(&mut server, &mut client, 10), 10);
+    assert_eq!(carry(&mut client, &mut server, 10), 10);
+}
+
+#[test]
+fn what_waits_survives_a_restart() {
+    let (mut client, mut out) = (end(), Emitted::default());
+    let bytes = BytesMut::from(&[0x45_u8; 100][..]);
+    let packet = Packet {
+        size: ByteCount::from_bytes(100),
+        payload: crate::packet::Payload::Ip(bytes),
+        ..Packet::default()
+    };
+    client.enqueue(Time::ZERO, packet, &mut out);
+    client.restart();
+    assert_eq!(client.backlog().packets, 1);
+}
