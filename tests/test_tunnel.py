@@ -1,0 +1,71 @@
+"""The studies of the tunnel: what their metrics are made of, and that every finding is tested."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+import yaml
+
+import quiclab
+from quiclab.registry import find, root
+from quiclab.series import by_flow
+
+if TYPE_CHECKING:
+    from quiclab.result import RunResult
+
+SHORT = {"duration": "6 s", "flows.down1.workload.duration": "3 s", "flows.ping.workload.count": 20}
+
+
+@pytest.fixture(scope="module")
+def short() -> RunResult:
+    """Return a short run of the published tunnel with FQ-CoDel."""
+    scenario = quiclab.load(root() / "scenarios" / "tunnel_published.toml")
+    for path, value in {**SHORT, "tunnels.vpn.queue": {"kind": "fq_codel"}}.items():
+        scenario = scenario.with_value(path, value)
+    return quiclab.run(scenario, seed=1)
+
+
+def test_series_by_flow_add_up_to_the_records(short: RunResult) -> None:
+    series = by_flow(short)
+    passed = series.filter((pl.col("element") == "out:down1") & (pl.col("metric") == "passed_bytes"))
+    tap = short.taps["out"].filter(pl.col("flow").cast(pl.String) == "down1")
+    assert passed["value"].max() == tap["size_bytes"].sum()
+    assert passed["value"].is_sorted()
+    sent = short.sojourns.filter(
+        (pl.col("element").cast(pl.String) == "vpn.server")
+        & (pl.col("flow").cast(pl.String) == "down1")
+        & (pl.col("outcome").cast(pl.String) == "sent")
+    )
+    longest = series.filter((pl.col("element") == "vpn.server:down1") & (pl.col("metric") == "sojourn_longest_ms"))
+    assert longest["value"].max() == sent["sojourn_ms"].max()
+
+
+def test_every_metric_of_every_study_has_a_value_in_a_short_run(short: RunResult) -> None:
+    study = find("tunnel/single")
+    for metric in study.metrics:
+        value = metric.value(short, {})
+        assert not math.isnan(value), metric.name
+    rtt = study.metric.value(short, {})
+    # both ways 10 ms; a quarter of a window at most waits in the links, and a packet until it is full
+    assert 20 < rtt < 40
+
+
+def test_each_ping_counts_once(short: RunResult) -> None:
+    samples = short.series.filter(
+        (pl.col("element").cast(pl.String) == "ping.receiver") & (pl.col("metric").cast(pl.String) == "rtt_ms")
+    )
+    received = short.flows["ping"].receiver["packets_received"]
+    # the last answer may come after the last step
+    assert received - 1 <= len(samples) <= received
+
+
+def test_every_finding_of_the_reference_stands_with_a_study() -> None:
+    entries = yaml.safe_load((root() / "reference" / "tunnel" / "claims.yaml").read_text(encoding="utf-8"))
+    claims = {claim.identity for name in STUDIES for claim in find(f"tunnel/{name}").claims}
+    assert claims == {entry["id"] for entry in entries}
+
+
+STUDIES = ("bottleneck", "single", "delayed", "four", "rrul", "window", "media")
