@@ -116,7 +116,7 @@ def views_of(study: str) -> tuple[View, ...]:
             View(
                 "Sojourn times",
                 "Figure 6.2b",
-                "Longest sojourn time in each tenth of a second; the line is CoDel's target.",
+                "Longest sojourn time in each hundredth of a second; the line is CoDel's target.",
                 shown("homo", "rr", "fq", "direct_fq"),
                 {},
                 sojourns,
