@@ -48,7 +48,9 @@ def test_names_are_the_agreed_ones() -> None:
     dual_connectivity = [f"dual_connectivity/{name}" for name in parts]
     linux_tcp = [f"validation/linux_tcp/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]
     lab_quic = [f"validation/lab_quic/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")]
-    assert list(studies()) == [*dual_connectivity, *linux_tcp, *lab_quic, "validation/lanes"]
+    published = ("bottleneck", "single", "delayed", "four", "rrul", "window", "media")
+    tunnel = [f"tunnel/{part}" for part in (*published, "beyond_delay", "beyond_rate", "beyond_loss")]
+    assert list(studies()) == [*dual_connectivity, *tunnel, *linux_tcp, *lab_quic, "validation/lanes"]
     assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
     with pytest.raises(RequestError, match="is a group"):
         find("dual_connectivity")
@@ -210,6 +212,11 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_linux_tcp_bulk.py",
         "_linux_tcp_metrics.py",
         "_linux_tcp_parts.py",
+        "_tunnel.py",
+        "_tunnel_beyond.py",
+        "_tunnel_claims.py",
+        "_tunnel_explanations.py",
+        "_tunnel_views.py",
     ]
     assert not {path.stem for path in parts} & set(sys.modules)
     assert str(parts[0].parent) not in sys.path
