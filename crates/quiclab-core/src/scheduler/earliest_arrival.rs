@@ -3,7 +3,9 @@
 //!
 //! A packet that leaves on path p is expected after
 //!
-//!     queue / rate + size / rate + min RTT / 2 + loss / (1 - loss) x RTT
+//! ```text
+//! queue / rate + size / rate + min RTT / 2 + loss / (1 - loss) x RTT
+//! ```
 //!
 //! - queue: the larger of what was handed to p and cannot have left its bottleneck yet (a bucket that drains
 //!   with the rate, so that a burst counts at once), and what is in flight beyond rate x min RTT (so that the

@@ -315,7 +315,9 @@ mod tests {
             ("object_ms_mean", 24.0),
             ("object_ms_min", 19.0),
             ("object_ms_max", 29.0),
+            ("object_ms_p50", 19.0),
             ("object_ms_p95", 29.0),
+            ("object_ms_p99", 29.0),
             ("page_load_ms", 70.0),
         ];
         assert_eq!(out.0, expected);

@@ -216,7 +216,9 @@ mod tests {
             ("response_time_ms_mean", 16.0),
             ("response_time_ms_min", 12.0),
             ("response_time_ms_max", 20.0),
+            ("response_time_ms_p50", 12.0),
             ("response_time_ms_p95", 20.0),
+            ("response_time_ms_p99", 20.0),
         ];
         assert_eq!(metrics.0, expected);
     }
