@@ -99,6 +99,8 @@ class Study:
         An estimate without simulation that figures show as a line of its own.
     views
         Figures of single runs, made again for the report.
+    along
+        Short name of the factor over which series run, where several are varied; the one that is varied by default.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Study:
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
     model: Model | None = None
     views: tuple[View, ...] = ()
+    along: str = ""
 
     @property
     def swept(self) -> tuple[Factor, ...]:
@@ -154,13 +157,17 @@ class Study:
 
     @property
     def is_series(self) -> bool:
-        """Whether its results are series over one number, which have a shape, a knee and an optimum."""
-        return len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
+        """Whether its results are series over one factor, which have a shape, a knee and an optimum."""
+        one_number = len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
+        return bool(self.along) or one_number
 
     def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
-        """Return which series a setting belongs to: its configuration, and the part of the run."""
-        parts = [value for factor, value in zip(self.factors, key[1:], strict=False) if factor.changes is None]
-        return (key[0], *parts)
+        """Return which series a setting belongs to: its configuration, the part of the run, and what else is varied."""
+        along = self.along or (self.swept[0].name if len(self.swept) == 1 else "")
+        named = zip(self.factors, key[1:], strict=False)
+        if along:
+            return (key[0], *(value for factor, value in named if factor.name != along))
+        return (key[0], *(value for factor, value in named if factor.changes is None))
 
     def series_label(self, key: Sequence[Value]) -> str:
         """Return the name of a series in figures, from its key."""
@@ -172,7 +179,8 @@ class Study:
     @property
     def series_labels(self) -> list[str]:
         """Names of all series, in the order of the study."""
-        keys = [(name, *parts) for name in self.labels for parts in product(*(part.values for part in self.parts))]
+        beside = [item for item in self.factors if item.name != self.along] if self.along else self.parts
+        keys = [(name, *parts) for name in self.labels for parts in product(*(item.values for item in beside))]
         return [self.series_label(key) for key in keys]
 
     @property

@@ -158,6 +158,15 @@ impl StreamApplication for Client {
         self.browser.outcome.fail(reason);
     }
 
+    fn deadline(&self) -> Option<Time> {
+        self.browser.deadline()
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.browser.wake(now);
+        self.ask(now, streams);
+    }
+
     fn outcome(&self) -> &Outcome {
         &self.browser.outcome
     }
@@ -282,7 +291,7 @@ mod tests {
     fn a_page_of_two_objects_by_hand_with_a_late_section() {
         let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::RoundRobin);
         let [mut client, mut server] = [Role::Client, Role::Server]
-            .map(|role| build_streams(role, &workload, QuicVersion::Gquic37).expect("a good page"));
+            .map(|role| build_streams(role, &workload, QuicVersion::Gquic37, RandomStream::new(1, "page")).expect("a good page"));
         let (mut asks, mut answers) = (Recorder::new(Role::Client), Recorder::new(Role::Server));
         client.start(ms(0));
         client.connected(ms(0), &mut asks);

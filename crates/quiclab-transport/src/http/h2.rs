@@ -8,27 +8,30 @@
 //! | stream window of the server | 65535 | `H2WindowSize` (Apache httpd 2.4 mod_http2) |
 //! | connection window of the server | 2^31 - 1 | `h2_session_start`, the same: "the connection window can only get in the way" |
 //! | streams the server allows | 100 | `H2MaxSessionStreams`, the same |
+//! | small records at the beginning | 1300 B each for 1 MiB | `H2TLSWarmUpSize`, `WRITE_SIZE_INITIAL` (Apache httpd 2.4 mod_http2, h2_c1_io.c): "records that fit into one TCP segment" |
 //! | payload of a DATA frame | 16384 | SETTINGS_MAX_FRAME_SIZE where the peer says nothing (RFC 9113 section 6.5.2) |
 //!
 //! | | deployed programs | here |
 //! | --- | --- | --- |
 //! | HPACK's table, CONTINUATION, padding, PING, push | yes | none: sections have given lengths |
-//! | records of TLS | Apache: 1300 B for the first MB (`H2TLSWarmUpSize`), then 16 KB | 16 KB, or what there is room for |
+//! | records of TLS | Apache after a second's pause: small ones again (`H2TLSCoolDownSecs`) | small ones at the beginning only |
 //! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
 //! | GOAWAY before closing | some | none: the client closes the connection |
 
 use super::h2_client::Client;
 use super::h2_server::Server;
-use super::page::{Browser, Page, WebServer};
+use super::page::{self, Browser, Page, WebServer};
 use crate::error::{Error, refused, within};
 use crate::workload::Application;
 use quiclab_core::scenario::{Http2Options, Workload};
-use quiclab_core::{ByteCount, Role};
+use quiclab_core::{ByteCount, RandomStream, Role};
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
 /// Largest window (RFC 9113 section 6.9.1).
 const LARGEST_WINDOW: u64 = (1 << 31) - 1;
+/// A small record.
+pub(super) const SMALL_RECORD: u64 = 1300;
 /// Largest payload that every peer takes (RFC 9113 section 4.2).
 const LARGEST_FRAME: u64 = 16_384;
 
@@ -39,6 +42,8 @@ pub(super) struct Values {
     pub(super) connection_window: u64,
     pub(super) max_streams: u32,
     pub(super) frame_size: u64,
+    /// Bytes that are written in records of [`SMALL_RECORD`], before longer ones.
+    pub(super) warm_up: u64,
 }
 
 impl Values {
@@ -49,12 +54,14 @@ impl Values {
                 connection_window: 15 << 20,
                 max_streams: 1000,
                 frame_size: LARGEST_FRAME,
+                warm_up: 0,
             },
             Role::Server => Self {
                 stream_window: INITIAL_WINDOW,
                 connection_window: LARGEST_WINDOW,
                 max_streams: 100,
                 frame_size: LARGEST_FRAME,
+                warm_up: 1 << 20,
             },
         };
         let Some(options) = options else { return default };
@@ -64,6 +71,7 @@ impl Values {
             connection_window: bytes(options.connection_window, default.connection_window),
             max_streams: options.max_streams.unwrap_or(default.max_streams),
             frame_size: bytes(options.frame_size, default.frame_size),
+            warm_up: bytes(options.warm_up, default.warm_up),
         }
     }
 }
@@ -83,7 +91,7 @@ pub(crate) fn check(options: Option<&Http2Options>) -> Result<(), Error> {
     within("http2.frame_size", options.frame_size, bytes(1)..=bytes(LARGEST_FRAME))
 }
 
-/// One side of a page on a byte stream.
+/// One side of a page on a byte stream; `random` is the page's own.
 ///
 /// # Errors
 /// If a value of the page is not allowed, or an option has no effect.
@@ -91,6 +99,7 @@ pub(crate) fn build(
     role: Role,
     workload: &Workload,
     options: Option<&Http2Options>,
+    random: RandomStream,
 ) -> Result<Box<dyn Application>, Error> {
     check(options)?;
     let page = Page::new(workload)?;
@@ -100,7 +109,7 @@ pub(crate) fn build(
             if let Some(size) = options.and_then(|options| options.frame_size) {
                 return Err(refused("http2.frame_size", size, "nothing: a client of pages sends no DATA"));
             }
-            Box::new(Client::new(Browser::new(page), values))
+            Box::new(Client::new(Browser::new(page, page::own_time(workload, random)), values))
         }
         Role::Server => Box::new(Server::new(WebServer::new(page), values)),
     })
@@ -154,10 +163,11 @@ mod tests {
         assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
         let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
         let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
-        let error = build(Role::Client, &workload, Some(&given)).err().expect("refused").to_string();
+        let random = || RandomStream::new(1, "page");
+        let error = build(Role::Client, &workload, Some(&given), random()).err().expect("refused").to_string();
         let expected =
             "http2.frame_size: `1 kB` is not allowed; allowed is nothing: a client of pages sends no DATA";
         assert_eq!(error, expected);
-        assert!(build(Role::Server, &workload, Some(&given)).is_ok());
+        assert!(build(Role::Server, &workload, Some(&given), random()).is_ok());
     }
 }

@@ -156,6 +156,15 @@ impl Application for Client {
         self.browser.outcome.fail(reason);
     }
 
+    fn deadline(&self) -> Option<Time> {
+        self.browser.deadline()
+    }
+
+    fn wake(&mut self, now: Time) -> Command {
+        self.browser.wake(now);
+        Command::Wait
+    }
+
     fn outcome(&self) -> &Outcome {
         &self.browser.outcome
     }

@@ -136,6 +136,15 @@ impl StreamApplication for Client {
         self.browser.outcome.fail(reason);
     }
 
+    fn deadline(&self) -> Option<Time> {
+        self.browser.deadline()
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.browser.wake(now);
+        self.ask(now, streams);
+    }
+
     fn outcome(&self) -> &Outcome {
         &self.browser.outcome
     }
@@ -251,7 +260,7 @@ mod tests {
     fn ends(objects: &[(u32, u64, ObjectKind)]) -> [Box<dyn StreamApplication>; 2] {
         let workload = page(objects, Priorities::Browser);
         [Role::Client, Role::Server]
-            .map(|role| build_streams(role, &workload, QuicVersion::V1).expect("a good page"))
+            .map(|role| build_streams(role, &workload, QuicVersion::V1, RandomStream::new(1, "page")).expect("a good page"))
     }
 
     fn own(server: bool) -> Vec<Call> {

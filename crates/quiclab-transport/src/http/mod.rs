@@ -25,10 +25,10 @@ pub(crate) use page::testing;
 use crate::error::Error;
 use crate::workload::StreamApplication;
 use page::{Browser, Page, WebServer};
-use quiclab_core::Role;
+use quiclab_core::{RandomStream, Role};
 use quiclab_core::scenario::{QuicVersion, Workload};
 
-/// One side of a page on the streams of QUIC.
+/// One side of a page on the streams of QUIC; `random` is the page's own.
 ///
 /// # Errors
 /// If a value of the page is not allowed.
@@ -36,12 +36,14 @@ pub(crate) fn build_streams(
     role: Role,
     workload: &Workload,
     version: QuicVersion,
+    random: RandomStream,
 ) -> Result<Box<dyn StreamApplication>, Error> {
     let page = Page::new(workload)?;
+    let browser = |page| Browser::new(page, page::own_time(workload, random));
     Ok(match (version, role) {
-        (QuicVersion::V1, Role::Client) => Box::new(h3::Client::new(Browser::new(page))),
+        (QuicVersion::V1, Role::Client) => Box::new(h3::Client::new(browser(page))),
         (QuicVersion::V1, Role::Server) => Box::new(h3::Server::new(WebServer::new(page))),
-        (QuicVersion::Gquic37, Role::Client) => Box::new(gquic::Client::new(Browser::new(page))),
+        (QuicVersion::Gquic37, Role::Client) => Box::new(gquic::Client::new(browser(page))),
         (QuicVersion::Gquic37, Role::Server) => Box::new(gquic::Server::new(WebServer::new(page))),
     })
 }

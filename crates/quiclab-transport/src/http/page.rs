@@ -1,7 +1,7 @@
 //! Browser and web server of a page, without their protocol.
 //!
-//! The browser asks for the HTML. When it is complete it asks for all objects in the order of the page, as
-//! many at a time as the protocol allows; the page is loaded with the last byte of the last object. (A real
+//! The browser asks for the HTML. When it is complete, and after its own time, it asks for all objects in the
+//! order of the page, as many at a time as the protocol allows; the page is loaded with the last byte of the last object. (A real
 //! browser's preload scanner finds references while the HTML arrives; HTML of one or two packets, as in page
 //! load studies, is complete when it can be scanned.)
 //!
@@ -23,7 +23,7 @@
 use crate::error::{Error, ensure, refused};
 use crate::workload::{Outcome, Priority, Samples};
 use quiclab_core::scenario::{ObjectKind, Priorities, Workload};
-use quiclab_core::{ByteCount, Duration, Metrics, Time};
+use quiclab_core::{ByteCount, Duration, Metrics, RandomStream, Time, draw_delay};
 use std::collections::BTreeSet;
 
 /// More would exhaust memory before anything is learned.
@@ -49,8 +49,9 @@ impl Page {
     /// # Errors
     /// If a value is not allowed, or `workload` is no page.
     pub(super) fn new(workload: &Workload) -> Result<Self, Error> {
-        let Workload::Page { html, objects, html_think_time, think_time, priorities, request, response } =
-            workload
+        let Workload::Page {
+            html, objects, html_think_time, think_time, priorities, request, response, ..
+        } = workload
         else {
             return Err(refused("workload.kind", workload.kind(), "`page`"));
         };
@@ -110,6 +111,23 @@ impl Page {
     }
 }
 
+/// The browser's own time of `workload`.
+pub(super) fn own_time(workload: &Workload, random: RandomStream) -> Duration {
+    match workload {
+        Workload::Page { browser_time, .. } => draw_delay(browser_time, random),
+        _ => Duration::ZERO,
+    }
+}
+
+/// What becomes of the HTML in the browser.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    /// It is not complete.
+    Before,
+    Until(Time),
+    Done,
+}
+
 /// The end that asks.
 pub(super) struct Browser {
     pub(super) page: Page,
@@ -119,14 +137,20 @@ pub(super) struct Browser {
     responses: Vec<(Time, u64)>,
     complete: usize,
     html: Option<Duration>,
+    /// Time of the browser itself between the HTML and the requests for what it names.
+    own_time: Duration,
+    reading: Reading,
     times: Samples,
     pub(super) outcome: Outcome,
 }
 
 impl Browser {
-    pub(super) fn new(page: Page) -> Self {
+    /// `own_time` passes between the HTML and the requests for what it names.
+    pub(super) fn new(page: Page, own_time: Duration) -> Self {
         Self {
             page,
+            own_time,
+            reading: Reading::Before,
             asked: 0,
             responses: Vec::new(),
             complete: 0,
@@ -142,7 +166,22 @@ impl Browser {
 
     /// Whether a request is to be sent as soon as the protocol allows.
     pub(super) fn wants(&self) -> bool {
-        self.asked == 0 || self.html.is_some() && self.asked < self.page.requests()
+        self.asked == 0 || self.asked < self.page.requests() && matches!(self.reading, Reading::Done)
+    }
+
+    /// When the browser will have read the HTML.
+    pub(super) const fn deadline(&self) -> Option<Time> {
+        match self.reading {
+            Reading::Until(end) => Some(end),
+            Reading::Before | Reading::Done => None,
+        }
+    }
+
+    /// The deadline is due.
+    pub(super) fn wake(&mut self, now: Time) {
+        if self.deadline().is_some_and(|deadline| deadline <= now) {
+            self.reading = Reading::Done;
+        }
     }
 
     /// Requests whose responses are not complete.
@@ -170,6 +209,10 @@ impl Browser {
         if request == 0 {
             let started = self.outcome.progress.started.unwrap_or(*asked);
             self.html = Some(now.since(started));
+            self.reading = match self.own_time {
+                Duration::ZERO => Reading::Done,
+                own_time => Reading::Until(now + own_time),
+            };
         } else {
             self.times.add(now.since(*asked));
         }
@@ -261,7 +304,7 @@ impl WebServer {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use quiclab_core::scenario::PageObjects;
+    use quiclab_core::scenario::{Delay, PageObjects};
 
     /// HTML of 1000 B with objects; think times of 5 and 2 ms, header sections of 100 and 200 B.
     pub(crate) fn page(objects: &[(u32, u64, ObjectKind)], priorities: Priorities) -> Workload {
@@ -275,6 +318,7 @@ pub(crate) mod testing {
             objects: objects.iter().map(group).collect(),
             html_think_time: Duration::from_millis(5),
             think_time: Duration::from_millis(2),
+            browser_time: Delay::default(),
             priorities,
             request: ByteCount::from_bytes(100),
             response: ByteCount::from_bytes(200),
@@ -294,7 +338,7 @@ mod tests {
     #[test]
     fn objects_are_asked_for_when_the_html_is_complete() {
         let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::Browser);
-        let mut browser = Browser::new(Page::new(&workload).expect("a good page"));
+        let mut browser = Browser::new(Page::new(&workload).expect("a good page"), Duration::ZERO);
         browser.start(ms(10));
         assert!(browser.wants());
         assert_eq!((browser.ask(ms(30)), browser.wants()), (0, false));
@@ -321,6 +365,21 @@ mod tests {
             ("page_load_ms", 70.0),
         ];
         assert_eq!(out.0, expected);
+    }
+
+    #[test]
+    fn a_browser_takes_its_time() {
+        let workload = page(&[(1, 300, ObjectKind::Image)], Priorities::Browser);
+        let page = Page::new(&workload).expect("a good page");
+        let mut browser = Browser::new(page, Duration::from_millis(30));
+        browser.start(ms(0));
+        browser.ask(ms(0));
+        browser.receive(ms(10), 0, 1000);
+        assert_eq!((browser.wants(), browser.deadline()), (false, Some(ms(40))));
+        browser.wake(ms(39));
+        assert!(!browser.wants());
+        browser.wake(ms(40));
+        assert_eq!((browser.wants(), browser.deadline()), (true, None));
     }
 
     #[test]

@@ -59,8 +59,9 @@ pub(crate) fn build(
     if config.version == QuicVersion::Gquic37 {
         check_gquic(identity, workload)?;
     }
+    let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
     let application = match workload {
-        Workload::Page { .. } => http::build_streams(identity.role, workload, config.version)?,
+        Workload::Page { .. } => http::build_streams(identity.role, workload, config.version, page())?,
         _ => workload::build_on_streams(identity.role, workload, start)?,
     };
     let random = |path: usize| match path {

@@ -46,8 +46,9 @@ pub(crate) fn build(
     observer: Option<Box<dyn TransportObserver>>,
 ) -> Result<Box<dyn Endpoint>, Error> {
     let values = options::resolve(config)?;
+    let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
     let application = match (workload, &config.http2) {
-        (Workload::Page { .. }, options) => http::build_http2(identity.role, workload, options.as_ref())?,
+        (Workload::Page { .. }, options) => http::build_http2(identity.role, workload, options.as_ref(), page())?,
         (_, None) => workload::build(identity.role, workload, start)?,
         (_, Some(_)) => {
             let allowed = format!("nothing with `{}`: only a `page` uses HTTP/2", workload.kind());

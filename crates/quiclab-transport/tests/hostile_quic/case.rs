@@ -154,6 +154,7 @@ fn page(random: &mut RandomStream, section: ByteCount, html: ByteCount, tiny: bo
         objects: (0..groups).map(|_| group(random)).collect(),
         html_think_time: Duration::from_millis(pick(random, &[0, 10])),
         think_time: Duration::from_millis(pick(random, &[0, 1, 50])),
+        browser_time: quiclab_core::scenario::Delay::default(),
         priorities: pick(random, &[Priorities::Browser, Priorities::RoundRobin]),
         request: section,
         response: bytes(pick(random, &[1, 100, 300])),
