@@ -152,7 +152,7 @@ PAGE = Factor("page", "page", "Object size [kB] x objects", "", tuple(PAGES), la
 
 def plt_ms(result: RunResult) -> float:
     """Page load time: from the first request to the last byte."""
-    return float(result.flows["page"].statistics["page_load_ms"])
+    return float(result.flows["page"].receiver["page_load_ms"])
 
 
 PLT = Metric("plt_ms", "Page load time", "ms", plt_ms)
