@@ -73,17 +73,24 @@ BRIDGE_RTT_MS = 36
 """What the bridge keeps of the round trip time when the client's interface makes the jitter."""
 
 
+COMMAND_MS = 20
+"""What a command `sudo tc qdisc change` takes."""
+JITTER_EVERY_MS = (100 + 2 * COMMAND_MS + 3 * (100 + 4 * COMMAND_MS)) // 4
+"""A change waits for 100 ms after a command for each direction; in two steps, with two more, where one delay falls: 3 of 4."""
+
+
 def jitter(jitter_ms: int) -> dict[str, object]:
     """Return the link that stands for `tc-netem` at the client in one direction, whose delay a script changes."""
-    mean_ms = (NETWORKS["jit"][0] - BRIDGE_RTT_MS) / 2
+    # whole milliseconds, below the end of the range
+    mean_ms = (NETWORKS["jit"][0] - BRIDGE_RTT_MS) / 2 - 0.5
     return {
         "delay": {
             "mean": f"{mean_ms:g} ms",
             "deviation": f"{jitter_ms / 2:g} ms",
             "distribution": "uniform",
             "reorder": True,
-            "every": "100 ms",
-            "falling_steps": 2,
+            "every": f"{JITTER_EVERY_MS} ms",
+            "steps": 2,
         }
     }
 
@@ -117,12 +124,23 @@ HTML_BYTES, LINE_BYTES = 116, {"lab-quic": 71, "lab-tcp": 36}
 """HTML without images, and its line for each of them: with the whole address, or with the path alone."""
 
 
+def rtt(changes: Changes) -> str:
+    """Return the round trip time of a network: what a browser remembers of a server, and tells it."""
+    jitter_ms = NETWORKS["jit"][0] - BRIDGE_RTT_MS if "links.jitter_down" in changes else 0
+    bridge_ms = 2 * float(str(changes["links.down1.delay"]).split()[0])
+    return f"{bridge_ms + jitter_ms:g} ms"
+
+
 def with_rest(changes: Changes) -> Changes:
     """Add queues of twice the product of rate and delay of the bridge, and the HTML, which names each image."""
     merged = dict(changes)
     (objects,) = merged["flows.page.workload.objects"]  # type: ignore[attr-defined]
     html_bytes = HTML_BYTES + LINE_BYTES[str(merged["flows.page.stack"])] * objects["count"]
     merged["flows.page.workload.html"] = f"{html_bytes} B"
+    for end in ("sender", "receiver"):
+        own: Mapping[str, Any] = merged[f"flows.page.{end}"]  # type: ignore[assignment]
+        if "early_data" in own["tls"]:
+            merged[f"flows.page.{end}"] = {**own, "initial_rtt": rtt(changes)}
     for name in ("down1", "up1"):
         rate_mbps = float(str(merged[f"links.{name}.rate"]).split()[0])
         delay_ms = float(str(merged[f"links.{name}.delay"]).split()[0])

@@ -38,6 +38,7 @@ def study(name: str, title: str, abstract: str, **parts: object) -> Study:
         engines=ENGINES,
         engine_changes=lambda _: {},
         runs=RUNS,
+        own_seeds=True,
         describe=describe,
         claims=(),
         figures=(),

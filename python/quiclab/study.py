@@ -5,6 +5,8 @@ A study file in `studies/` builds these values and lists them as `STUDIES`; it r
 
 from __future__ import annotations
 
+import json
+import zlib
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -80,6 +82,9 @@ class Study:
         What choosing an engine changes in the scenario.
     runs, seed
         Repetitions of each setting; run i has the seed `seed + i`.
+    own_seeds
+        Each setting has seeds of its own, as in a testbed, where no two share their accidents; variants and engines
+        of a setting have the same ones. `seed` and a hash of the setting give the first.
     table, figures, claims
         What it is compared with.
     assumptions, variants, limits
@@ -122,6 +127,7 @@ class Study:
     limits: tuple[str, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     seed: int = 1
+    own_seeds: bool = False
     further: tuple[Metric, ...] = ()
     criteria: tuple[Criterion, ...] = ()
     scored: str = ""
@@ -150,6 +156,13 @@ class Study:
     def metrics(self) -> tuple[Metric, ...]:
         """The metric of the study, then the further ones."""
         return (self.metric, *self.further)
+
+    def first_seed(self, point: Point) -> int:
+        """Return the seed of the first run of a setting."""
+        if not self.own_seeds:
+            return self.seed
+        setting = json.dumps([point.configuration, *point.values.values()])
+        return self.seed + 1000 * zlib.crc32(setting.encode())
 
     def metric_of(self, name: str) -> Metric:
         """Return a metric by its name; the study's own without one."""

@@ -123,7 +123,7 @@ class Delay:
     distribution: Literal["constant", "normal", "uniform", "pareto"] | None = None
     reorder: bool | None = None
     every: str | None = None
-    falling_steps: int | None = None
+    steps: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

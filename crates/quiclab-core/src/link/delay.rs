@@ -15,9 +15,8 @@
 //! the mean it does not.
 //!
 //! With `every` the delay is that of the time at which a packet enters: a script that changes `tc-netem` again
-//! and again. The first change comes after a part of `every` that is drawn, too. A longer delay holds at once; a
-//! shorter one is reached in `falling_steps` equal steps, of which the last is made `every / falling_steps`
-//! before the next change.
+//! and again. The first change comes after a part of `every` that is drawn, too. A change is made in `steps` equal
+//! steps, the first at once and the others `every / steps` apart: of small falls fewer packets overtake.
 
 use crate::random::RandomStream;
 use crate::scenario::{Delay, Distribution};
@@ -65,10 +64,13 @@ struct Held {
 impl Held {
     /// The delay at `at`, not before the last change.
     fn at(&self, at: Time) -> Duration {
-        let Some(fall) = self.before.as_nanos().checked_sub(self.drawn.as_nanos()) else { return self.drawn };
         let steps = u64::from(self.steps);
         let step = (at.since(self.since).as_nanos() * steps / self.every.as_nanos().max(1) + 1).min(steps);
-        Duration::from_nanos(self.before.as_nanos() - fall * step / steps)
+        let (before, drawn) = (self.before.as_nanos(), self.drawn.as_nanos());
+        Duration::from_nanos(match drawn.checked_sub(before) {
+            Some(rise) => before + rise * step / steps,
+            None => before - (before - drawn) * step / steps,
+        })
     }
 }
 
@@ -85,7 +87,7 @@ impl DelayModel {
             let drawn = model.draw_new();
             let first = model.random.uniform() * every.as_nanos() as f64;
             let next = Time::ZERO + Duration::from_nanos_f64(first);
-            let steps = config.falling_steps;
+            let steps = config.steps;
             model.held = Some(Held { every, steps, before: drawn, drawn, since: Time::ZERO, next });
         }
         model
@@ -207,16 +209,16 @@ mod tests {
         assert_eq!(model.draw(Time::ZERO), Duration::from_nanos(1));
     }
 
-    /// Changes every 100 ms from a phase on that is drawn; falls in two steps of 50 ms, the first at once.
+    /// Changes every 100 ms from a phase on that is drawn, in two steps 50 ms apart, the first at once.
     #[test]
-    fn a_held_delay_changes_at_its_times_and_falls_in_steps() {
+    fn a_held_delay_changes_at_its_times_and_in_steps() {
         let config = Delay {
             mean: Duration::from_millis(38),
             deviation: Duration::from_millis(25),
             distribution: Distribution::Uniform,
             reorder: true,
             every: Some(Duration::from_millis(100)),
-            falling_steps: 2,
+            steps: 2,
         };
         let mut model = DelayModel::new(&config, RandomStream::new(5, "link.delay"));
         let at = |tenths: u64| Time::ZERO + Duration::from_micros(100 * tenths);
@@ -224,22 +226,14 @@ mod tests {
         let changes: Vec<_> = (1..delays.len()).filter(|&i| delays[i] != delays[i - 1]).collect();
         let phase = changes[0];
         assert!(phase <= 1000, "the first change is within the first 100 ms");
-        let mut falls = 0;
-        for &change in &changes {
-            match (change - phase) % 1000 {
-                0 if delays[change] < delays[change - 1] => {
-                    falls += 1;
-                    let [before, half] = [delays[change - 1], delays[change]];
-                    let whole = delays[(change + 600).min(delays.len() - 1)];
-                    // 600 tenths later the second step has been made: as far as the first
-                    assert!(change + 600 >= delays.len() || (before - half).abs_diff(half - whole) <= 1);
-                }
-                0 => {}
-                in_between => assert!((499..=501).contains(&in_between), "{in_between}: the second step"),
-            }
+        assert_eq!(changes.len(), 2 * (100_000 - phase).div_ceil(1000) - usize::from((100_000 - phase) % 1000 < 500));
+        for pair in changes.chunks_exact(2) {
+            assert_eq!((pair[0] - phase) % 1000, 0, "a change");
+            // the phase is no multiple of 100 us
+            assert!((500..=501).contains(&(pair[1] - pair[0])), "its second step");
+            let step = |at: usize| delays[at] as i64 - delays[at - 1] as i64;
+            assert!((step(pair[0]) - step(pair[1])).abs() <= 1, "both are as long");
         }
-        // 100 changes; each falls with 1/2, and neighbours are not independent: far from 0 and from 100
-        assert!((30..70).contains(&falls), "{falls}");
         assert!(delays.iter().all(|delay| (13_000_000..=63_000_000).contains(delay)));
     }
 }

@@ -157,9 +157,9 @@ pub struct Delay {
     /// How long a delay holds that was drawn; without it, each packet draws its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
-    /// In how many equal steps, spread over `every`, a shorter delay is reached; a longer one holds at once.
+    /// In how many equal steps, spread over `every`, a delay changes; the first is made at once.
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
-    pub falling_steps: u32,
+    pub steps: u32,
 }
 
 const fn one_step() -> u32 {
@@ -179,7 +179,7 @@ impl Default for Delay {
             distribution: Distribution::Constant,
             reorder: false,
             every: None,
-            falling_steps: one_step(),
+            steps: one_step(),
         }
     }
 }
@@ -212,7 +212,7 @@ struct DelayTable {
     #[serde(default)]
     every: Option<Duration>,
     #[serde(default = "one_step")]
-    falling_steps: u32,
+    steps: u32,
 }
 
 #[derive(Deserialize)]
@@ -235,8 +235,8 @@ enum LossTable {
 
 impl From<DelayTable> for Delay {
     fn from(table: DelayTable) -> Self {
-        let DelayTable { mean, deviation, distribution, reorder, every, falling_steps } = table;
-        Self { mean, deviation, distribution, reorder, every, falling_steps }
+        let DelayTable { mean, deviation, distribution, reorder, every, steps } = table;
+        Self { mean, deviation, distribution, reorder, every, steps }
     }
 }
 

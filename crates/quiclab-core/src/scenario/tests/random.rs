@@ -65,8 +65,8 @@ fn delay() -> impl Strategy<Value = Delay> {
     use Distribution::{Constant, Normal, Pareto, Uniform};
     let hold = (of(time()), 1..10u32);
     (time(), time(), select(vec![Constant, Normal, Uniform, Pareto]), any::<bool>(), hold).prop_map(
-        |(mean, deviation, distribution, reorder, (every, falling_steps))| {
-            Delay { mean, deviation, distribution, reorder, every, falling_steps }
+        |(mean, deviation, distribution, reorder, (every, steps))| {
+            Delay { mean, deviation, distribution, reorder, every, steps }
         },
     )
 }

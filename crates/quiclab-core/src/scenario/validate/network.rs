@@ -179,9 +179,9 @@ fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
                 .because(format!("it needs a `distribution` ({random})"))
         })?;
     }
-    integer(&path.child("falling_steps"), delay.falling_steps, 1..=MOST_STEPS)?;
-    ensure(delay.falling_steps == 1 || delay.every.is_some(), || {
-        ScenarioError::refused(path.child("falling_steps"), delay.falling_steps, "1 without `every`")
+    integer(&path.child("steps"), delay.steps, 1..=MOST_STEPS)?;
+    ensure(delay.steps == 1 || delay.every.is_some(), || {
+        ScenarioError::refused(path.child("steps"), delay.steps, "1 without `every`")
     })
 }
 
