@@ -88,6 +88,10 @@ class Findings(Protocol):
         """Return a value; NaN if there is none."""
         ...
 
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs of a setting."""
+        ...
+
 
 class Sample:
     """Values of one resample (or of all runs, or of a publication), as predicates ask for them.
@@ -129,6 +133,15 @@ class Sample:
             raise NotMeasuredError(key, self._asked[0])
         return value
 
+    def count(self, key: Key) -> int:
+        """Return the number of runs of a setting."""
+        return self._findings.count(self._asked[0], self._asked[1], key)
+
+    @property
+    def factors(self) -> Mapping[str, tuple[str | int | float, ...]]:
+        """Values of each factor by its short name, in the order of the keys."""
+        return self._grid.factors
+
     def values(self, factor: str) -> tuple[float, ...]:
         """Return the grid of a factor."""
         return tuple(float(value) for value in self._grid.factors[factor])
@@ -147,14 +160,17 @@ class Printed:
         From study and metric to what is printed; the only run of a setting is its mean.
     deviations
         The same for standard deviations.
+    counts
+        The same for numbers of runs.
     """
 
     def __init__(
         self,
         grid: Callable[[str, str], Grid],
         deviations: Callable[[str, str], Mapping[Key, float]] = lambda study, metric: {},  # noqa: ARG005
+        counts: Callable[[str, str], Mapping[Key, int]] = lambda study, metric: {},  # noqa: ARG005
     ) -> None:
-        self.grid, self._deviations = grid, deviations
+        self.grid, self._deviations, self._counts = grid, deviations, counts
 
     def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
         """Return a printed value; NaN if there is none."""
@@ -162,6 +178,10 @@ class Printed:
             return self._deviations(study, metric).get(key, math.nan)
         runs = self.grid(study, metric).runs.get(key)
         return runs[0] if runs and statistic == "mean" else math.nan
+
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs that a printed value stands for; 0 if it is not known."""
+        return self._counts(study, metric).get(key, 0)
 
 
 class Resamples:
@@ -193,6 +213,10 @@ class Resamples:
         drawn, runs = self._drawn[asked]
         self.read[study, key] = runs
         return float(drawn[self._index])
+
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs of a setting, which a resample has as well."""
+        return len(self.grid(study, metric).runs.get(key, ()))
 
     def each(self) -> Iterator[int]:
         """Go through all runs (0) and the resamples (from 1 on)."""
