@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,12 +20,13 @@ import yaml
 from _page_load_explanations import EXPLANATIONS
 from _page_load_traces import SRTT_TIMES_MS
 from quiclab.claims import Claim, NotMeasuredError, Sample
-from quiclab.stats import SIGNIFICANT, Summary, percent_difference, spearman, welch_p
+from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
 
 if TYPE_CHECKING:
     from types import CodeType
 
-    from quiclab.stats import Statistic
+    from quiclab.claims import Key
+    from quiclab.stats import Array, Statistic
 
 GROUP = "page_load"
 FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
@@ -107,6 +108,8 @@ class Names:
     def __init__(self, sample: Sample, home: str, note: Callable[[str, float], None] | None = None) -> None:
         self._sample, self._home, self._note = sample, home, note
         self._views: dict[tuple[str, str, Statistic], Sample] = {}
+        # computed for all resamples at once: there are 2000, and up to a few hundred terms in a predicate
+        self._series: dict[tuple[Any, ...], list[float]] = {}
         told = {name: getattr(self, name) for name in MEASURED}
         if note is not None:
             told = {name: self._told(name, function) for name, function in told.items()}
@@ -115,7 +118,11 @@ class Names:
             **told,
             **{name: getattr(self, name) for name in ("W", "L", "tput", "cwnd_kb", "avg", "quantile")},
             **{function.__name__: function for function in (all, any, abs, sum, range, list, len)},
-            **{"BW": BW, "S": S, "FEW": FEW, "MANY": MANY, "M": M},
+            "BW": BW,
+            "S": S,
+            "FEW": FEW,
+            "MANY": MANY,
+            "M": M,
             "spearman": spearman,
             "share": lambda rates: rates[0] / math.fsum(rates),
             "jain": jain,
@@ -130,12 +137,21 @@ class Names:
             self._views[asked] = self._sample.of(name, metric, statistic)
         return self._views[asked]
 
-    def _at(
-        self, study: str, configuration: str, point: Mapping[str, Any], metric: str = "", statistic: Statistic = "mean"
-    ) -> float:
-        """Read a value; factors that a claim does not name have one value only."""
-        view = self._view(study, metric, statistic)
-        return view.at((configuration, *(point.get(name, values[0]) for name, values in view.factors.items())))
+    def _key(self, view: Sample, configuration: str, point: Mapping[str, Any]) -> Key:
+        """Return the key of a setting; factors that a claim does not name have one value only."""
+        return (configuration, *(point.get(name, values[0]) for name, values in view.factors.items()))
+
+    def _at(self, study: str, configuration: str, point: Mapping[str, Any], metric: str = "") -> float:
+        """Read a value of the resample in turn."""
+        view = self._view(study, metric)
+        return view.at(self._key(view, configuration, point))
+
+    def _once(self, asked: tuple[Any, ...], compute: Callable[[], Array]) -> float:
+        """Return a number of the resample in turn, of those computed for all; NaN if there is none."""
+        found = self._series.get(asked)
+        if found is None:
+            found = self._series[asked] = compute().tolist()
+        return found[self._sample.index]
 
     def _place(self, net: str, bw: int, kb: int, n: int) -> tuple[str, dict[str, Any]]:
         """Return study and point of a page; that of 1 MB in one object is in both studies."""
@@ -143,23 +159,38 @@ class Names:
             return "sizes", {"network": net, "rate": bw, "size": kb}
         return "counts", {"network": net, "rate": bw, "page": f"{kb}x{n}"}
 
-    def _runs(self, net: str, stack: str, bw: int, kb: int, n: int) -> Summary:
+    def _means(self, net: str, stack: str, bw: int, kb: int, n: int, statistic: Statistic = "mean") -> Array:
+        study, point = self._place(net, bw, kb, n)
+        view = self._view(study, "", statistic)
+        return view.series(self._key(view, stack, point))
+
+    def _side(self, net: str, stack: str, bw: int, kb: int, n: int) -> tuple[Array, Array, int]:
+        page = (net, stack, bw, kb, n)
         study, point = self._place(net, bw, kb, n)
         view = self._view(study)
-        key = (stack, *(point.get(name, values[0]) for name, values in view.factors.items()))
-        mean, std = view.at(key), self._view(study, "", "std").at(key)
-        return Summary(view.count(key), mean, std, math.nan, math.nan)
+        return self._means(*page), self._means(*page, "std"), view.count(self._key(view, stack, point))
 
     # --- the vocabulary
 
     def mean(self, net: str, stack: str, bw: int, kb: int, n: int = 1) -> float:
         """Mean page load time [ms]."""
-        study, point = self._place(net, bw, kb, n)
-        return self._at(study, stack, point)
+        found = self._once(("mean", net, stack, bw, kb, n), lambda: self._means(net, stack, bw, kb, n))
+        if math.isnan(found):
+            study, point = self._place(net, bw, kb, n)
+            raise NotMeasuredError((stack, *point.values()), study)
+        return found
 
     def D(self, net: str, a: str, b: str, bw: int, kb: int, n: int = 1) -> float:  # noqa: N802 - name in the reference
         """Difference in percent of the first; positive where it is faster."""
-        return percent_difference(self.mean(net, a, bw, kb, n), self.mean(net, beside(a, b), bw, kb, n))
+
+        def computed() -> Array:
+            first, second = self._means(net, a, bw, kb, n), self._means(net, beside(a, b), bw, kb, n)
+            return (second - first) / first * 100
+
+        found = self._once(("D", net, a, b, bw, kb, n), computed)
+        if math.isnan(found):  # one of the two says which
+            return percent_difference(self.mean(net, a, bw, kb, n), self.mean(net, beside(a, b), bw, kb, n))
+        return found
 
     def gap(self, net: str, a: str, b: str, bw: int, kb: int, n: int = 1) -> float:
         """Difference of the means [ms]."""
@@ -177,7 +208,10 @@ class Names:
         difference = self.mapping["D"](net, a, b, bw, kb, n)
         if not difference * sign > 0:
             return False
-        p = welch_p(self._runs(net, a, bw, kb, n), self._runs(net, beside(a, b), bw, kb, n))
+        p = self._once(
+            ("p", net, a, b, bw, kb, n),
+            lambda: welch_p_values(self._side(net, a, bw, kb, n), self._side(net, beside(a, b), bw, kb, n)),
+        )
         if math.isnan(p):
             study, point = self._place(net, bw, kb, n)
             raise NotMeasuredError((a, *point.values(), "its runs and TCP's are all the same: no p-value"), study)
@@ -327,13 +361,19 @@ def claim_of(identity: str, home: str) -> Claim:
         identity,
         entry["source"],
         " ".join(entry["statement"].split()),
-        lambda sample: bool(evaluate(code, Names(sample, home))),
+        lambda sample: bool(evaluate(code, names_of(sample, home))),
         lambda sample: terms(code, sample, home),
         scope=SCOPES.get(identity, ""),
         note=NOTES.get(identity, ""),
         by_construction=identity in BY_CONSTRUCTION,
         explanation=EXPLANATIONS.get(identity, ""),
     )
+
+
+@lru_cache(maxsize=1)
+def names_of(sample: Sample, home: str) -> Names:
+    """Return the names over a sample: those of the resample before have what was computed for all of them."""
+    return Names(sample, home)
 
 
 def evaluate(code: CodeType, names: Names) -> object:

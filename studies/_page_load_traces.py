@@ -6,13 +6,14 @@ Names and definitions are those of the reference's vocabulary. All are numbers o
 | the reference says | here |
 | --- | --- |
 | Hybrid Slow Start while window < ssthresh | the first sample with a window of at least the threshold ends it |
-| time after the request | after the request for the HTML has left the browser, as the published traces are the server's |
+| time after the request | since the request for the HTML has left the browser: published traces are the server's |
 | samples of the bulk trace | from the start of the flow to its end |
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from quiclab.libraries import pl
@@ -78,7 +79,7 @@ def html_ms(result: RunResult) -> float:
 
 
 def request_s(result: RunResult) -> float:
-    """When the request for the HTML left, since the start: the HTML is there one round trip and the think time later."""
+    """When the request for the HTML left, since the start: a round trip and the think time before the HTML."""
     rtts = [value for _, value in trace(result, "min_rtt_ms")]
     name = flow_of(result)
     if name is None or not rtts:
@@ -153,7 +154,7 @@ def cwnd_updates_per_s(result: RunResult, flow: int) -> float:
     steps = trace(result, "cwnd_bytes", flow)
     if len(steps) < 2:
         return math.nan
-    changes = sum(before[1] != after[1] for before, after in zip(steps, steps[1:], strict=False))
+    changes = sum(before[1] != after[1] for before, after in pairwise(steps))
     return changes / (steps[-1][0] - steps[0][0])
 
 
@@ -172,7 +173,7 @@ def seconds_with_losses(result: RunResult) -> float:
     if not steps or steps[-1][0] < BULK_S - 1.0:
         return math.nan
     totals = [0.0 if math.isnan(value) else value for value in (value_at(steps, t) for t in range(BULK_S + 1))]
-    return float(sum(after > before for before, after in zip(totals, totals[1:], strict=False)))
+    return float(sum(after > before for before, after in pairwise(totals)))
 
 
 def threshold_80s(result: RunResult) -> float:

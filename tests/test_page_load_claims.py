@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 import yaml
 
 from conftest import ROOT
 from quiclab.claims import Claim, Grid, Key, NotMeasuredError, Printed, Resamples, Sample, Verdict, judge
+from quiclab.stats import Array, Statistic
 
 # parts of studies are imported by studies only: they are forgotten again
 sys.path.append(str(ROOT / "studies"))
@@ -96,23 +99,30 @@ def test_each_finding_of_the_reference_stands_with_one_study() -> None:
         assert set(reference()[entry["id"]]) >= {"id", "source", "statement", "check"}
 
 
+Values: TypeAlias = Mapping[tuple[str, str], Mapping[Any, float]]
+"""Study and metric -> setting -> mean."""
+
+
 class Made:
     """Findings of a function from study, metric, configuration and point to a mean."""
 
-    def __init__(self, home: str, values: Mapping[tuple[str, ...], Mapping[Key, float]], std: float = 1.0) -> None:
-        self.home, self.values, self.std = home, values, std
+    def __init__(self, home: str, values: Values, std: float = 1.0) -> None:
+        self.home, self.values, self.std, self.index = home, values, std, 0
         self.asked: set[tuple[str, str]] = set()
 
     def grid(self, study: str, metric: str) -> Grid:
         del metric
         return Grid(FACTORS[study.removeprefix("page_load/") or self.home], STACKS, {})
 
-    def value(self, study: str, metric: str, statistic: str, key: Key) -> float:
+    def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
         if statistic == "std":
             return self.std
         name = study.removeprefix("page_load/") or self.home
         self.asked.add((name, metric))
         return self.values.get((name, metric), {}).get(key, 1.0)
+
+    def series(self, study: str, metric: str, statistic: Statistic, key: Key) -> Array:
+        return np.array([self.value(study, metric, statistic, key)])
 
     def count(self, study: str, metric: str, key: Key) -> int:
         del study, metric, key
@@ -132,18 +142,18 @@ def test_every_name_of_every_predicate_means_something(identity: str) -> None:
     assert all(name.split("(")[0] in TOLD for name in claim.numbers(claim.sample(Made(home, {}))))
 
 
-def holds(identity: str, values: Mapping[tuple[str, ...], Mapping[Key, float]], std: float = 1.0) -> bool:
+def holds(identity: str, values: Values, std: float = 1.0) -> bool:
     home, claim = CLAIMS[identity]
     assert claim.check is not None
     return claim.check(claim.sample(Made(home, values, std)))
 
 
-def many(study: str, metric: str, pairs: Mapping[Key, float]) -> dict[tuple[str, ...], Mapping[Key, float]]:
+def many(study: str, metric: str, pairs: Mapping[Any, float]) -> Values:
     return {(study, metric): pairs}
 
 
 def test_gquic_is_compared_with_the_tcp_of_its_time() -> None:
-    made = {
+    made: Values = {
         ("counts", ""): {
             (stack, "base", rate, "10x100"): value
             for rate in (50, 100)
@@ -165,7 +175,10 @@ def test_differences_without_scatter_have_no_verdict() -> None:
 
 
 def test_one_megabyte_in_one_object_is_that_of_the_counts_there() -> None:
-    made = {("counts", ""): {("quic1", "loss", 10, "1000x1"): 2.0}, ("sizes", ""): {("quic1", "loss", 10, 1000): 4.0}}
+    made: Values = {
+        ("counts", ""): {("quic1", "loss", 10, "1000x1"): 2.0},
+        ("sizes", ""): {("quic1", "loss", 10, 1000): 4.0},
+    }
     counts = Names(Sample(Made("counts", made)), "counts")
     assert counts.mean("loss", "quic1", 10, 1000) == 2.0
     assert Names(Sample(Made("sizes", made)), "sizes").mean("loss", "quic1", 10, 1000) == 4.0
@@ -180,15 +193,18 @@ def test_rates_of_flows() -> None:
     # shares 0.75 of 1, 1/3 of 2/3: the formula does not hold
     assert not holds("PL58", made)
     # shares 1, 2/3, 2/5
-    thirds = {("Q2+2T", 1): 4.0, **{("Q2+4T", flow): 1.0 if flow > 1 else 8 / 3 for flow in range(1, 6)}}
+    thirds: dict[Any, float] = {
+        ("Q2+2T", 1): 4.0,
+        **{("Q2+4T", flow): 1.0 if flow > 1 else 8 / 3 for flow in range(1, 6)},
+    }
     assert holds("PL58", many("fairness", "", {("Q2+T", 1): 99.0, **thirds}))
 
 
 def test_windows_and_traces_are_read_from_their_studies() -> None:
-    window = {("loss_window", "cwnd_mean_kb"): {("quic1",): 130.0, ("tcp",): 100.0}}
+    window: Values = {("loss_window", "cwnd_mean_kb"): {("quic1",): 130.0, ("tcp",): 100.0}}
     assert holds("PL31", window)
     assert not holds("PL31", {("loss_window", "cwnd_mean_kb"): {("quic1",): 129.0, ("tcp",): 100.0}})
-    jitter: dict[tuple[str, ...], Mapping[Key, float]] = {
+    jitter: dict[tuple[str, str], Mapping[Any, float]] = {
         ("reordering", "threshold_80s"): {("quic1",): 41.0},
         ("reordering", "lost_80_120"): {("quic1",): 4.0},
         ("reordering", "lost_0_40"): {("quic1",): 10.0},
@@ -198,13 +214,13 @@ def test_windows_and_traces_are_read_from_their_studies() -> None:
     assert holds("PL47", jitter)
     for metric, value in (("threshold_80s", 39.0), ("lost_80_120", 5.0), ("cwnd_110_130_kb", 149.0)):
         assert not holds("PL47", {**jitter, ("reordering", metric): {("quic1",): value}}), metric
-    static = {("reordering", "seconds_with_losses"): {("gquic37",): 135.0}, ("reordering", "cwnd_p80_kb"): {}}
+    static: Values = {("reordering", "seconds_with_losses"): {("gquic37",): 135.0}, ("reordering", "cwnd_p80_kb"): {}}
     assert holds("PL46", static)
     assert not holds("PL46", {**static, ("reordering", "cwnd_p80_kb"): {("gquic37",): 50.0}})
 
 
 def test_the_estimate_of_tcp_is_taken_when_quic_leaves_slow_start() -> None:
-    made: dict[tuple[str, ...], Mapping[Key, float]] = {
+    made: Values = {
         ("hystart", "hystart_exit_s"): {("quic1_n1", "10x100"): 0.24},
         ("hystart", "losses_before_exit"): {("quic1_n1", "10x100"): 0.0},
         ("hystart", "srtt_after_exit_ms"): {("quic1_n1", "10x100"): 60.0},

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+Side: TypeAlias = "tuple[ArrayLike, ArrayLike, int]"
+"""Means, standard deviations and number of runs of one side of a comparison."""
 Statistic: TypeAlias = Literal["mean", "median", "std"]
 """What repeated runs of a setting are reduced to."""
 
@@ -129,16 +131,37 @@ def welch_p(first: Summary, second: Summary) -> float:
     float
         NaN where there is no test: a side has fewer than two runs, or neither has any scatter.
     """
-    if first.n < 2 or second.n < 2:
-        return math.nan
-    if all(side.std <= IDENTICAL * abs(side.mean) for side in (first, second)):
-        return math.nan
+    return float(welch_p_values(*((side.mean, side.std, side.n) for side in (first, second)))[0])
+
+
+def welch_p_values(first: Side, second: Side) -> Array:
+    """Return the same for many pairs of means at once.
+
+    Parameters
+    ----------
+    first, second
+        Means and sample standard deviations, numbers or shape (n,), and the number of runs of each.
+
+    Returns
+    -------
+    Array
+        Shape (n,).
+    """
+    (mean, std, n), (other_mean, other_std, other_n) = (
+        (np.atleast_1d(np.asarray(side[0], dtype=np.float64)), np.asarray(side[1], dtype=np.float64), side[2])
+        for side in (first, second)
+    )
+    if n < 2 or other_n < 2:
+        return np.full(np.broadcast(mean, other_mean).shape, math.nan)
     from scipy.special import stdtr  # noqa: PLC0415 - takes a third of a second to load
 
-    of_first, of_second = first.std**2 / first.n, second.std**2 / second.n
-    variance = of_first + of_second
-    freedom = variance**2 / (of_first**2 / (first.n - 1) + of_second**2 / (second.n - 1))
-    return float(2.0 * stdtr(freedom, -abs(first.mean - second.mean) / math.sqrt(variance)))
+    squares, other_squares = std**2 / n, other_std**2 / other_n
+    variance = squares + other_squares
+    same = (std <= IDENTICAL * np.abs(mean)) & (other_std <= IDENTICAL * np.abs(other_mean))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = variance**2 / (squares**2 / (n - 1) + other_squares**2 / (other_n - 1))
+        p: Array = 2.0 * stdtr(freedom, -np.abs(mean - other_mean) / np.sqrt(variance))
+    return np.where(same, math.nan, p)
 
 
 def percent_difference(first: float, second: float) -> float:
