@@ -333,7 +333,10 @@ def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = No
     def deviations(name: str, metric: str) -> dict[Key, float]:
         return {row.key: row.summary.std for row in rows(name, metric)[1]}
 
-    return Printed(cache(grid), cache(deviations))
+    def counts(name: str, metric: str) -> dict[Key, int]:
+        return {row.key: row.summary.n for row in rows(name, metric)[1]}
+
+    return Printed(cache(grid), cache(deviations), cache(counts))
 
 
 def _as_printed(summary: Summary) -> Summary:
