@@ -32,35 +32,41 @@ EARLY = {**RESUMED, "early_data": "accepted"}
 BROWSER_TIME = {"mean": "30 ms", "deviation": "2 ms", "distribution": "normal"}
 
 
-def quic(profile: str, tls: Mapping[str, object], **sender: object) -> Changes:
-    """Return a page over QUIC; further options are those of the server."""
+def quic(profile: str, tls: Mapping[str, object], **sender: object) -> dict[str, Any]:
+    """Return both ends of a page over QUIC; further options are those of the server."""
     end = {"profile": profile, "tls": dict(tls)}
-    return {"flows.page.stack": "lab-quic", "flows.page.sender": {**end, **sender}, "flows.page.receiver": end}
+    return {"stack": QUIC, "sender": {**end, **sender}, "receiver": end}
 
 
-def tcp(profile: str, tls: Mapping[str, object], control: str = "cubic") -> Changes:
-    """Return a page over HTTP/2, TLS and Linux' TCP, with the socket buffers of the testbed."""
+def tcp(profile: str, tls: Mapping[str, object], control: str = "cubic") -> dict[str, Any]:
+    """Return both ends of a page over HTTP/2, TLS and Linux' TCP, with the socket buffers of the testbed."""
     buffers = {"receive_buffer": "30 MB", "max_receive_buffer": "50 MB", "max_send_buffer": "50 MB"}
     end = {"profile": profile, "tls": dict(tls), "tcp": buffers}
-    return {
-        "flows.page.stack": "lab-tcp",
-        "flows.page.sender": {**end, "congestion_control": control},
-        "flows.page.receiver": end,
-    }
+    return {"stack": TCP, "sender": {**end, "congestion_control": control}, "receiver": end}
 
 
+QUIC, TCP = "lab-quic", "lab-tcp"
 QUIC1 = "chromium-quic1"
-TCP = "lab-tcp"
-CONFIGURATIONS = (
-    Configuration("quic1", "QUICv1", quic(QUIC1, EARLY)),
-    Configuration("tcp", "TCP", tcp("linux-5.15", RESUMED), TCP),
-    Configuration("gquic37", "gQUIC 37", quic("chromium-gquic37", EARLY)),
-    Configuration("tcp_replicated", "TCP beside gQUIC 37", tcp("linux-4.15", {"version": "1.2", "resumption": True}), TCP),
-    Configuration("quic1_1rtt", "QUICv1, 1-RTT", quic(QUIC1, {"version": "1.3"})),
-    Configuration("quic1_n1", "QUICv1, N = 1", quic(QUIC1, EARLY, emulated_connections=1)),
-    Configuration("quic1_bbr", "QUICv1, BBR", quic(QUIC1, EARLY, congestion_control="bbr-chromium")),
-    Configuration("tcp_bbr", "TCP, BBR", tcp("linux-5.15", RESUMED, "bbr-linux"), TCP),
-)
+ENDS = {
+    "quic1": quic(QUIC1, EARLY),
+    "tcp": tcp("linux-5.15", RESUMED),
+    "gquic37": quic("chromium-gquic37", EARLY),
+    "tcp_replicated": tcp("linux-4.15", {"version": "1.2", "resumption": True}),
+    "quic1_1rtt": quic(QUIC1, {"version": "1.3"}),
+    "quic1_n1": quic(QUIC1, EARLY, emulated_connections=1),
+    "quic1_bbr": quic(QUIC1, EARLY, congestion_control="bbr-chromium"),
+    "tcp_bbr": tcp("linux-5.15", RESUMED, "bbr-linux"),
+}
+LABELS = {
+    "quic1": "QUICv1",
+    "tcp": "TCP",
+    "gquic37": "gQUIC 37",
+    "tcp_replicated": "TCP beside gQUIC 37",
+    "quic1_1rtt": "QUICv1, 1-RTT",
+    "quic1_n1": "QUICv1, N = 1",
+    "quic1_bbr": "QUICv1, BBR",
+    "tcp_bbr": "TCP, BBR",
+}
 SETUPS = {"gquic37": "replicated", "tcp_replicated": "replicated"}
 STACKS = {"tcp_replicated": "tcp", "tcp_bbr": "tcp"}
 EMULATED = {"quic1_n1": 1, "quic1": 2, "quic1_1rtt": 2, "gquic37": 2}
@@ -120,7 +126,7 @@ def page(size_kb: int, count: int) -> Changes:
     return {"flows.page.workload.objects": [{"count": count, "size": f"{size_kb} kB"}]}
 
 
-HTML_BYTES, LINE_BYTES = 116, {"lab-quic": 71, "lab-tcp": 36}
+HTML_BYTES, LINE_BYTES = 116, {QUIC: 71, TCP: 36}
 """HTML without images, and its line for each of them: with the whole address, or with the path alone."""
 
 
@@ -149,21 +155,37 @@ def with_rest(changes: Changes) -> Changes:
     return merged
 
 
-def completed(configuration: Configuration) -> Configuration:
-    """Return a configuration that adds what follows from network and rate together."""
-    own = configuration.changes
-    assert not callable(own)
-
-    def changes(given: Changes) -> Changes:
-        return with_rest({**given, **own})
-
-    return Configuration(configuration.name, configuration.label, changes, configuration.engine)
+def configuration(name: str) -> Configuration:
+    """Return a page over one of the stacks, with what follows from network, rate and page together."""
+    ends = ENDS[name]
+    own = {f"flows.page.{key}": value for key, value in ends.items()}
+    return Configuration(name, LABELS[name], lambda given: with_rest({**given, **own}), TCP if ends["stack"] == TCP else "")
 
 
-NETWORK = Factor("net", "network", "Network", "", tuple(NETWORKS), network)
-RATE = Factor("bw", "bandwidth_mbps", "Bandwidth", "Mbit/s", RATES_MBPS, rate)
-SIZE = Factor("kb", "object_size_kb", "Object size", "kB", SIZES_KB, lambda value: page(int(value), 1))
-PAGE = Factor("page", "page", "Object size [kB] x objects", "", tuple(PAGES), lambda value: page(*PAGES[str(value)]))
+def configurations(*names: str) -> tuple[Configuration, ...]:
+    """Return several of them; all without a name."""
+    return tuple(configuration(name) for name in names or ENDS)
+
+
+
+
+def networks(*names: str) -> Factor:
+    """Return the factor of the networks."""
+    return Factor("network", "network", "Network", "", names, network)
+
+
+def rates(*rates_mbps: int) -> Factor:
+    """Return the factor of the rates."""
+    return Factor("rate", "bandwidth_mbps", "Bandwidth", "Mbit/s", rates_mbps, rate)
+
+
+def pages(*names: str) -> Factor:
+    """Return the factor of the pages with several images."""
+    return Factor("page", "page", "Object size [kB] x objects", "", names, lambda value: page(*PAGES[str(value)]))
+
+
+NETWORK, RATE, PAGE = networks(*NETWORKS), rates(*RATES_MBPS), pages(*PAGES)
+SIZE = Factor("size", "object_size_kb", "Object size", "kB", SIZES_KB, lambda value: page(int(value), 1))
 
 # --- what is measured
 
@@ -197,6 +219,8 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
 
 def table(name: str, *numbers: int) -> Table:
     """Return the published tables of these numbers; further ones need not be there."""
+    if not numbers:
+        return Table("", f"{SOURCE}, {name}")
     return Table(f"{REFERENCE}/table_b01_plt.csv", f"{SOURCE}, {name}", lambda path: read(path, numbers))
 
 

@@ -1,14 +1,13 @@
 """Page load times of two generations of QUIC against TCP (Muthuraj, thesis, University of Alberta, 2024).
 
 One page at a time through a bridge with rate, delay and loss in both directions: one image of 5 kB to 10 MB, or a
-megabyte in 1 to 200 images; with 36 and 112 ms, with 1 % loss, and with a delay that a script changes ten times in a
+megabyte in 1 to 200 images; with 36 and 112 ms, with 1 % loss, and with a delay that a script changes six times in a
 second. When is QUIC faster, and which mechanism makes it so?
 """
 
 from __future__ import annotations
 
 from _page_load import (
-    CONFIGURATIONS,
     ENGINES,
     NETWORK,
     PAGE,
@@ -18,32 +17,49 @@ from _page_load import (
     SCENARIO,
     SIZE,
     SOURCE,
-    completed,
+    configurations,
     describe,
+    networks,
+    rates,
+    pages,
     table,
 )
+from _page_load_bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, beside, bulk
+from _page_load_claims import claims_of
+from _page_load_traces import (
+    FAIRNESS_METRICS,
+    HTML,
+    HYSTART_METRICS,
+    KEPT_SERIES,
+    REORDERING_METRICS,
+    WINDOW_METRICS,
+)
 from quiclab.study import Study
+
+FAIRNESS_RUNS = 5
 
 
 def study(name: str, title: str, abstract: str, **parts: object) -> Study:
     """Return a study of page load times, with what all of them have."""
+    values: dict[str, object] = {
+        "metric": PLT,
+        "runs": RUNS,
+        "describe": describe,
+        "engine_changes": lambda _: {},
+        "figures": (),
+        "assumptions": (),
+        **parts,
+    }
     return Study(
         name=f"page_load/{name}",
         title=title,
         abstract=abstract,
         source=SOURCE,
         scenario=SCENARIO,
-        configurations=tuple(completed(item) for item in CONFIGURATIONS),
-        metric=PLT,
         engines=ENGINES,
-        engine_changes=lambda _: {},
-        runs=RUNS,
         own_seeds=True,
-        describe=describe,
-        claims=(),
-        figures=(),
-        assumptions=(),
-        **parts,  # type: ignore[arg-type]
+        claims=claims_of(name),
+        **values,  # type: ignore[arg-type]
     )
 
 
@@ -51,16 +67,69 @@ SIZES = study(
     "sizes",
     "Pages with one image",
     "One image of 5 kB to 10 MB, over two generations of QUIC and over TCP.",
+    configurations=configurations(),
     factors=(NETWORK, RATE, SIZE),
-    along="kb",
+    along="size",
+    further=(HTML,),
     table=table("Tables B.1 to B.15 of pages with one image", 1, 3, 5, 7, 9, 11, 13, 15),
 )
 COUNTS = study(
     "counts",
     "Pages with several images",
     "A megabyte in 1 to 200 images, over two generations of QUIC and over TCP.",
+    configurations=configurations(),
     factors=(NETWORK, RATE, PAGE),
     along="page",
     table=table("Tables B.2 to B.16 of pages with several images", 2, 4, 6, 8, 10, 12, 14, 16),
 )
-STUDIES = (SIZES, COUNTS)
+HYSTART = study(
+    "hystart",
+    "When Hybrid Slow Start ends",
+    "Ten large images or a hundred small ones without loss: when does each stack leave slow start, and why?",
+    configurations=configurations("quic1_n1", "tcp", "quic1", "gquic37", "quic1_bbr"),
+    factors=(networks("base"), rates(100), pages("100x10", "10x100")),
+    engine_changes=lambda _: {"record.series_interval": "5 ms"},
+    kept_series=KEPT_SERIES,
+    further=HYSTART_METRICS,
+    table=table("Figure 4.8"),
+)
+LOSS_WINDOW = study(
+    "loss_window",
+    "The window under loss",
+    "A long transfer with 1 % loss: what standing for two connections makes of the window.",
+    configurations=tuple(bulk(name, 60) for name in ("tcp", "quic1", "quic1_n1", "gquic37")),
+    factors=(networks("loss"), rates(100)),
+    engine_changes=lambda _: {"record.series_interval": "100 ms"},
+    kept_series=KEPT_SERIES,
+    metric=WINDOW_METRICS[0],
+    runs=FAIRNESS_RUNS,
+    table=table("Figure 4.10"),
+)
+REORDERING = study(
+    "reordering",
+    "A long transfer under jitter",
+    "210 MB while the delay changes and later packets overtake earlier ones: losses declared, the threshold, the window.",
+    configurations=tuple(bulk(name, 160) for name in ("gquic37", "quic1", "tcp", "quic1_bbr")),
+    factors=(networks("jit"), rates(100)),
+    engine_changes=lambda _: {"record.series_interval": "100 ms"},
+    kept_series=KEPT_SERIES,
+    metric=REORDERING_METRICS[0],
+    further=REORDERING_METRICS[1:],
+    runs=FAIRNESS_RUNS,
+    table=table("Figures 4.12 and 4.13"),
+)
+FAIRNESS = study(
+    "fairness",
+    "QUIC beside TCP on 5 Mbit/s",
+    "Transfers that begin together share 5 Mbit/s and a queue of 30 kB.",
+    configurations=tuple(beside(name) for name in BESIDE),
+    factors=(FLOW,),
+    engine_changes=lambda _: {"record.series_interval": "10 ms"},
+    kept_series=("cwnd_bytes",),
+    metric=THROUGHPUT,
+    further=FAIRNESS_METRICS,
+    describe=None,
+    runs=FAIRNESS_RUNS,
+    table=FAIRNESS_TABLE,
+)
+STUDIES = (SIZES, COUNTS, FAIRNESS, HYSTART, LOSS_WINDOW, REORDERING)
