@@ -64,7 +64,8 @@ does not leave slow start refutes what is said of the end of it."""
 BY_CONSTRUCTION = ("PL38",)
 SCOPES: Mapping[str, str] = {
     "PL17": "All runs have to leave slow start before the page is there.",
-    "PL19": "All of QUIC's runs have to leave slow start. TCP's estimate is taken at the next of the times 100, 150 .. 600 ms after the request.",
+    "PL19": "All of QUIC's runs have to leave slow start. TCP's estimate is taken at the next of the times 100, 150 .. "
+    "600 ms after the request.",
     "PL38": "Connection time is read as that to the whole HTML, less the one round trip that the HTML takes.",
     "PL46": "Seconds with losses are counted run by run, and so is the 80th percentile of the window.",
     "PL62": "At most one change a sample of the series is seen.",
