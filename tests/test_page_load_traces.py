@@ -163,3 +163,15 @@ def test_the_reordering_that_is_permitted_is_a_series_of_both_transports() -> No
         run = short(changes)
         values = {value for _, value in traces.trace(run, "reordering_packets")}
         assert values == {3.0}
+
+
+def test_it_grows_where_the_profile_adapts() -> None:
+    overtaking = {"mean": "40 ms", "deviation": "15 ms", "distribution": "normal", "reorder": True}
+    last = {}
+    for profile in ("chromium-quic1", "chromium-gquic37"):
+        ends = {f"flows.main.{end}": {"profile": profile} for end in ("sender", "receiver")}
+        run = short({**QUIC, **ends, "links.down1.delay": overtaking, "record": {"series_interval": "20 ms"}})
+        steps = [value for _, value in traces.trace(run, "reordering_packets")]
+        assert steps == sorted(steps)
+        last[profile] = steps[-1]
+    assert last["chromium-gquic37"] == 3 < last["chromium-quic1"]
