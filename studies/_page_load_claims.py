@@ -51,12 +51,21 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 """Study that reports a claim, without the group."""
 
 READ_AS: Mapping[str, str] = {
+    "PL17": "left_slow_start('quic1_n1',100,10) == 1 and left_slow_start('tcp',100,10) == 1 and "
+    "abs(hystart_exit_s('quic1_n1',100,10) - hystart_exit_s('tcp',100,10)) <= 0.05",
+    "PL19": "left_slow_start('quic1_n1',10,100) == 1 and "
+    "losses_before('quic1_n1',10,100, hystart_exit_s('quic1_n1',10,100)) == 0 and "
+    "srtt_ms('quic1_n1',10,100, hystart_exit_s('quic1_n1',10,100) + 0.02) >= 1.25*36 and "
+    "srtt_ms('tcp',10,100, hystart_exit_s('quic1_n1',10,100) + 0.02) < 1.25*36",
     "PL46": "seconds_with_losses('gquic37','jit') >= 135 and quantile(cwnd_kb('gquic37','jit',0,150), 0.8) < 50",
 }
-"""Predicates that are read otherwise than they are written: what is counted is counted run by run."""
+"""Predicates that are not those of the reference word for word: what is counted is counted run by run, and a stack that
+does not leave slow start refutes what is said of the end of it."""
 BY_CONSTRUCTION = ("PL38",)
 SCOPES: Mapping[str, str] = {
-    "PL19": "TCP's estimate is taken at the next of the times 100, 150 .. 600 ms after the request.",
+    "PL17": "All runs have to leave slow start before the page is there.",
+    "PL19": "All of QUIC's runs have to leave slow start. TCP's estimate is taken at the next of the times 100, 150 .. "
+    "600 ms after the request.",
     "PL38": "Connection time is read as that to the whole HTML, less the one round trip that the HTML takes.",
     "PL46": "Seconds with losses are counted run by run, and so is the 80th percentile of the window.",
     "PL62": "At most one change a sample of the series is seen.",
@@ -242,6 +251,10 @@ class Names:
         """When Hybrid Slow Start ends, after the request [s]."""
         return self._page(stack, kb, n, "hystart_exit_s")
 
+    def left_slow_start(self, stack: str, kb: int, n: int) -> float:
+        """Part of the runs that leave slow start before the page is there."""
+        return self._page(stack, kb, n, "left_slow_start")
+
     def losses_before(self, stack: str, kb: int, n: int, at_s: float) -> float:
         """Packets declared lost until the same stack leaves slow start."""
         del at_s  # that time, in each run
@@ -315,6 +328,7 @@ MEASURED = (
     "handshake_slope",
     "rate",
     "hystart_exit_s",
+    "left_slow_start",
     "losses_before",
     "srtt_ms",
     "ca_fraction",

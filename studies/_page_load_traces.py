@@ -103,6 +103,11 @@ def exit_s(result: RunResult) -> float:
     return next((at_s for at_s, limit in thresholds if windows.get(at_s, -1.0) >= limit), math.nan)
 
 
+def left_slow_start(result: RunResult) -> float:
+    """Whether the window reached the threshold: 1 or 0."""
+    return float(not math.isnan(exit_s(result)))
+
+
 def hystart_exit_s(result: RunResult) -> float:
     """When the window first reached the threshold, after the request [s]."""
     return exit_s(result) - request_s(result)
@@ -185,6 +190,7 @@ def threshold_80s(result: RunResult) -> float:
 HTML = Metric("html_ms", "Time to the whole HTML", "ms", html_ms)
 WINDOW_METRICS = (Metric("cwnd_mean_kb", "Mean congestion window", "kB", cwnd_mean_kb),)
 HYSTART_METRICS = (
+    Metric("left_slow_start", "Part of the runs that leave Hybrid Slow Start", "", left_slow_start),
     Metric("hystart_exit_s", "End of Hybrid Slow Start, after the request", "s", hystart_exit_s),
     Metric("losses_before_exit", "Packets declared lost until then", "", losses_before_exit),
     Metric("srtt_after_exit_ms", "Smoothed RTT 20 ms later", "ms", srtt_after_exit_ms),

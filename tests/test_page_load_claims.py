@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -231,6 +232,9 @@ def test_the_estimate_of_tcp_is_taken_when_quic_leaves_slow_start() -> None:
     assert holds("PL19", made)
     assert not holds("PL19", {**made, ("hystart", "srtt_300_ms"): {("tcp", "10x100"): 45.0}})
     assert not holds("PL19", {**made, ("hystart", "losses_before_exit"): {("quic1_n1", "10x100"): 1.0}})
+    # where a run does not leave it, the mean time has no value, and nobody asks for it
+    never = {("hystart", "left_slow_start"): {("quic1_n1", "10x100"): 0.95}}
+    assert not holds("PL19", {**made, **never, ("hystart", "hystart_exit_s"): {("quic1_n1", "10x100"): math.nan}})
 
 
 def test_a_slope_of_the_handshake_leaves_out_the_round_trip_of_the_html() -> None:

@@ -167,7 +167,8 @@ def _map(rows: Sequence[dict[str, Any]], title: str, shown: MeasuredMap, study: 
         title=_title(down),
         sort=order[0],
         scale=alt.Scale(domain=order[0], paddingInner=0, paddingOuter=0),
-        axis=alt.Axis(minExtent=40, maxExtent=40, **axis),
+        # as they are, on a phone too, where names of settings stand above their bands
+        axis=alt.Axis(minExtent=40, maxExtent=40, labelAlign="right", labelOffset=0, labelPadding=4, **axis),
     )
     x = alt.X(
         "column:N",
