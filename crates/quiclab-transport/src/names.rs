@@ -74,7 +74,12 @@ names! {
         Self::DoubleWhenHalfUsed => "double_when_half_used",
         Self::DoubleWithinTwoRtts => "double_within_two_rtts",
     }
-    StreamScheduler { Self::Fifo => "fifo", Self::RoundRobin => "round_robin", Self::Priority => "priority" }
+    StreamScheduler {
+        Self::Fifo => "fifo",
+        Self::RoundRobin => "round_robin",
+        Self::Priority => "priority",
+        Self::PriorityInBatches => "priority_in_batches",
+    }
     EarlyData { Self::Accepted => "accepted", Self::Rejected => "rejected" }
     TlsVersion { Self::Tls12 => "1.2", Self::Tls13 => "1.3" }
 }
@@ -98,6 +103,7 @@ mod tests {
         check(&[RttVariation::Rfc9002, RttVariation::FromMinimum]);
         check(&[FlowControl::Fixed, FlowControl::DoubleWhenHalfUsed, FlowControl::DoubleWithinTwoRtts]);
         check(&[StreamScheduler::Fifo, StreamScheduler::RoundRobin, StreamScheduler::Priority]);
+        check(&[StreamScheduler::PriorityInBatches]);
         check(&[EarlyData::Accepted, EarlyData::Rejected]);
         check(&[TlsVersion::Tls12, TlsVersion::Tls13]);
         for policy in [

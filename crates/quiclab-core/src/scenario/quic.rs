@@ -201,4 +201,6 @@ pub enum StreamScheduler {
     /// The most urgent; among equals those that are incremental in turn, others one after the other
     /// (RFC 9218).
     Priority,
+    /// The most urgent; among equals each in turn, 16 000 B at a time (google/quiche, `QuicWriteBlockedList`).
+    PriorityInBatches,
 }

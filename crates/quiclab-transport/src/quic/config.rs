@@ -126,6 +126,8 @@ pub(crate) struct Fixed {
     pub(crate) tickets: ByteCount,
     /// When the window lets another datagram leave.
     pub(crate) window_check: WindowCheck,
+    /// The peer is allowed more streams when half of the first number is left, not when an eighth is over.
+    pub(crate) streams_when_half_left: bool,
     /// Whose CUBIC: that of RFC 9438 or quinn's.
     pub(crate) flavour: Flavour,
     /// Packets declared lost are forgotten at once: from a late acknowledgement of one follows nothing, and its
@@ -242,6 +244,7 @@ pub(crate) fn test_config() -> Config {
             flavour: Flavour::Quic,
             forgets_lost: false,
             growth_before_losses: false,
+            streams_when_half_left: false,
             acks_only_when_due: false,
             ack_ping: AckPing::After(20),
             stream_length_always: false,

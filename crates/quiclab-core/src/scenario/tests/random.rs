@@ -343,7 +343,12 @@ fn quic() -> BoxedStrategy<QuicOptions> {
             FlowControl::DoubleWhenHalfUsed,
             FlowControl::DoubleWithinTwoRtts,
         ])),
-        of(select(vec![StreamScheduler::Fifo, StreamScheduler::RoundRobin, StreamScheduler::Priority])),
+        of(select(vec![
+            StreamScheduler::Fifo,
+            StreamScheduler::RoundRobin,
+            StreamScheduler::Priority,
+            StreamScheduler::PriorityInBatches,
+        ])),
         of(path_scheduler()),
     );
     (sizes, switches, counts, others, choices)

@@ -138,8 +138,12 @@ pub(super) const QUIC1: Profile = Profile {
         value!(send_window = UNLIMITED, "quic_stream.cc buffers what flow control allows (assumed)"),
         value!(max_streams = 100, "quic_constants.h kDefaultMaxStreamsPerConnection"),
         value!(
-            stream_scheduler = StreamScheduler::Priority,
-            "quic_write_blocked_list.cc: by urgency (assumed: 16 kB of one stream at a time are not modelled)"
+            fixed.streams_when_half_left = true,
+            "quic_stream_id_manager.cc MaybeSendMaxStreamsFrame; quic_max_streams_window_divisor 2"
+        ),
+        value!(
+            stream_scheduler = StreamScheduler::PriorityInBatches,
+            "quic_write_blocked_list.h kBatchWriteSize; quic_priority_respect_incremental and quic_disable_batch_write are off"
         ),
         value!(datagram_congestion_control = true, "quic_datagram_queue.cc (assumed: not read)"),
         value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),

@@ -203,6 +203,11 @@ pub(super) const FIELDS: &[Field] = &[
         "the window grows before the losses of an acknowledgement cut it",
         |c| { on(c.fixed.growth_before_losses) }
     ),
+    field!(
+        fixed.streams_when_half_left,
+        "the peer is allowed more streams when half is left, and not by eighths",
+        |c| { on(c.fixed.streams_when_half_left) }
+    ),
     field!(fixed.acks_only_when_due, "acknowledgements ride with other packets only when due", |c| {
         on(c.fixed.acks_only_when_due)
     }),
@@ -367,6 +372,7 @@ pub(super) const EMPTY: Config = Config {
         flavour: Flavour::LinuxTcp,
         forgets_lost: false,
         growth_before_losses: false,
+        streams_when_half_left: false,
         acks_only_when_due: false,
         ack_ping: AckPing::Never,
         stream_length_always: false,

@@ -107,6 +107,7 @@ const COMMON: &[Value] = &[
     value!(fixed.flavour = Flavour::Quic, "RFC 9438"),
     value!(fixed.forgets_lost = false, "RFC 9002 appendix A.7 does not say (assumed)"),
     value!(fixed.growth_before_losses = false, "RFC 9002 appendix A.7 (assumed)"),
+    value!(fixed.streams_when_half_left = false, "as quinn-proto 0.11 (assumed)"),
     value!(fixed.acks_only_when_due = false, "RFC 9000 section 13.2.1: SHOULD bundle (assumed)"),
     value!(
         fixed.ack_ping = AckPing::After(20),

@@ -2,7 +2,8 @@
 //!
 //! The peer may open another stream for each of its streams that is over in both directions. It is told so
 //! once more than an eighth of the allowed number has accumulated (quinn-proto 0.11
-//! `StreamsState::queue_max_stream_id`).
+//! `StreamsState::queue_max_stream_id`); or, each time that one is over, when it may open half of that number or
+//! fewer (quiche, quic_stream_id_manager.cc `MaybeSendMaxStreamsFrame`, `quic_max_streams_window_divisor` 2).
 //!
 //! Google QUIC 37 has no frames for that: each end counts the streams that are over itself. The peer knows
 //! earlier that one is over than this end does, which waits for the acknowledgement of its FIN: so the limit
@@ -79,12 +80,14 @@ pub(super) struct Accepting {
     lost: bool,
     /// MAX_STREAMS tells the peer; otherwise it counts.
     announces: bool,
+    /// It does so when half of the number is left, and not by eighths.
+    when_half_left: bool,
 }
 
 impl Accepting {
-    pub(super) fn new(most: u64, announces: bool) -> Self {
+    pub(super) fn new(most: u64, announces: bool, when_half_left: bool) -> Self {
         let most = most.min(MOST_STREAMS);
-        Self { next: 0, most, over: 0, limit: most, lost: false, announces }
+        Self { next: 0, most, over: 0, limit: most, lost: false, announces, when_half_left }
     }
     /// The peer has been told `limit` before, in an earlier connection.
     pub(super) fn keep(&mut self, limit: u64) {
@@ -108,7 +111,13 @@ impl Accepting {
     }
     /// Whether the peer is to be told.
     pub(super) fn is_due(&self) -> bool {
-        self.announces && (self.lost || self.announcement() - self.limit > self.most / 8)
+        let grown = self.announcement() - self.limit;
+        let enough = if self.when_half_left {
+            grown > 0 && self.limit.saturating_sub(self.next) <= self.most / 2
+        } else {
+            grown > self.most / 8
+        };
+        self.announces && (self.lost || enough)
     }
     pub(super) fn on_announced(&mut self) {
         self.limit = self.announcement();
@@ -145,7 +154,7 @@ mod tests {
     /// An eighth of 16 is 2.
     #[test]
     fn streams_are_given_back_by_eighths() {
-        let mut accepting = Accepting::new(16, true);
+        let mut accepting = Accepting::new(16, true, false);
         accepting.on_over();
         accepting.on_over();
         assert!(!accepting.is_due());
@@ -157,12 +166,28 @@ mod tests {
         assert!(!accepting.is_due());
         accepting.on_announcement_lost(19);
         assert!(accepting.is_due());
-        let mut single = Accepting::new(1, true);
+        let mut single = Accepting::new(1, true, false);
         single.on_over();
         assert!(single.is_due());
-        let mut silent = Accepting::new(16, false);
+        let mut silent = Accepting::new(16, false, false);
         assert_eq!((silent.first_limit(), silent.limit()), (16, 32));
         (0..16).for_each(|_| silent.on_over());
         assert_eq!((silent.is_due(), silent.limit()), (false, 48));
+    }
+
+    /// Of 16, 8 are left after the eighth; until then nothing is told.
+    #[test]
+    fn streams_are_given_back_when_half_is_left() {
+        let mut accepting = Accepting::new(16, true, true);
+        accepting.next = 7;
+        accepting.on_over();
+        assert!(!accepting.is_due(), "9 are left");
+        accepting.next = 8;
+        assert_eq!((accepting.is_due(), accepting.announcement()), (true, 17));
+        accepting.on_announced();
+        accepting.next = 9;
+        assert!(!accepting.is_due(), "nothing new");
+        accepting.on_over();
+        assert_eq!((accepting.is_due(), accepting.announcement()), (true, 18));
     }
 }

@@ -5,6 +5,7 @@
 //! | `fifo` | the stream that is the oldest at this end, until it has nothing more to send |
 //! | `round_robin` | each in turn, a frame at a time; one that has something to send again joins at the end |
 //! | `priority` | RFC 9218 section 10: by urgency; then streams that are not incremental, the oldest first; then incremental ones in turn |
+//! | `priority_in_batches` | by urgency; then each in turn, `incremental` or not, a batch of 16 000 B at a time: quiche as long as `quic_priority_respect_incremental` and `quic_disable_batch_write` are off (`kBatchWriteSize`, quic_write_blocked_list.h) |
 //!
 //! RFC 9218 leaves open how incremental and other streams of the same urgency mix; the others come first,
 //! as in quiche (`StreamPriorityKey`).
@@ -33,11 +34,16 @@ pub(super) struct Scheduler {
     waiting: BTreeSet<Place>,
     /// Turns given out.
     turns: u64,
+    /// The stream in whose batch the last frame was, and what is left of it.
+    batch: Option<(Handle, u64)>,
 }
+
+/// Bytes of one stream before the next has its turn.
+const BATCH: u64 = 16_000;
 
 impl Scheduler {
     pub(super) fn new(kind: StreamScheduler) -> Self {
-        Self { kind, waiting: BTreeSet::new(), turns: 0 }
+        Self { kind, waiting: BTreeSet::new(), turns: 0, batch: None }
     }
 
     /// A stream has something to send; `age`: the smaller, the older.
@@ -49,6 +55,7 @@ impl Scheduler {
                 let level = priority.urgency.min(7) * 2 + u8::from(priority.incremental);
                 (level, priority.incremental)
             }
+            StreamScheduler::PriorityInBatches => (priority.urgency.min(7) * 2, true),
         };
         let place = Place { level, order: if in_turn { self.take_turn() } else { age }, handle };
         self.waiting.insert(place);
@@ -60,12 +67,13 @@ impl Scheduler {
         self.waiting.remove(&place);
     }
 
-    /// It has sent a frame and has more: its new place.
-    pub(super) fn requeue(&mut self, place: Place) -> Place {
+    /// It has sent a frame of `length` bytes and has more: its new place.
+    pub(super) fn requeue(&mut self, place: Place, length: u64) -> Place {
         let in_turn = match self.kind {
             StreamScheduler::Fifo => false,
             StreamScheduler::RoundRobin => true,
             StreamScheduler::Priority => place.level % 2 == 1,
+            StreamScheduler::PriorityInBatches => self.ends_batch(place.handle, length),
         };
         // the last of its level keeps its place; one stream alone costs nothing
         let is_last = || {
@@ -80,6 +88,17 @@ impl Scheduler {
         let place = Place { order: self.take_turn(), ..place };
         self.waiting.insert(place);
         place
+    }
+
+    /// Whether a frame of `length` bytes ends the batch of its stream.
+    fn ends_batch(&mut self, handle: Handle, length: u64) -> bool {
+        let left = match self.batch {
+            Some((same, left)) if same == handle => left,
+            _ => BATCH,
+        };
+        let left = left.saturating_sub(length);
+        self.batch = (left > 0).then_some((handle, left));
+        left == 0
     }
 
     /// The stream that sends next.
@@ -123,7 +142,7 @@ mod tests {
             if left[index] == 0 {
                 scheduler.remove(places[index]);
             } else {
-                places[index] = scheduler.requeue(places[index]);
+                places[index] = scheduler.requeue(places[index], 8000);
             }
         }
         order
@@ -148,6 +167,14 @@ mod tests {
         let priorities = [(3, false), (3, true), (3, false), (3, true), (0, true), (9, false)];
         let expected = [4, 4, 4, 2, 2, 2, 0, 0, 0, 1, 3, 1, 3, 1, 3, 5, 5, 5];
         assert_eq!(order(StreamScheduler::Priority, &priorities), expected);
+    }
+
+    /// Frames of 8000 B: two make a batch; each stream has three.
+    #[test]
+    fn each_sends_a_batch_in_turn() {
+        let priorities = [(3, true), (3, false), (0, true)];
+        let expected = [2, 2, 2, 0, 0, 1, 1, 0, 1];
+        assert_eq!(order(StreamScheduler::PriorityInBatches, &priorities), expected);
     }
 
     #[test]

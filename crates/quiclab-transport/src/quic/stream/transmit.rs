@@ -158,10 +158,10 @@ impl Streams {
         self.refresh(handle);
         let listed = &mut self.table.get_mut(handle).listed;
         if let Some(place) = &mut listed.ready {
-            *place = self.ready.requeue(*place);
+            *place = self.ready.requeue(*place, u64::from(chunk.length));
         }
         if let Some(place) = &mut listed.resend {
-            *place = self.resend.requeue(*place);
+            *place = self.resend.requeue(*place, u64::from(chunk.length));
         }
         let (offset, length, fin) = (chunk.offset, chunk.length, chunk.fin);
         let frame = QuicFrame::Stream { stream_id: id.0, offset, length, fin, last: chunk.last };
