@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from quiclab.result import RunResult
@@ -23,7 +23,14 @@ SOURCE = "Muthuraj, Benchmarks and Analysis of QUIC Performance on Emulab, thesi
 RUNS = 20
 RATES_MBPS = (10, 50, 100)
 SIZES_KB = (5, 10, 100, 200, 500, 1000, 10000)
-PAGES = {"1000x1": (1000, 1), "500x2": (500, 2), "200x5": (200, 5), "100x10": (100, 10), "10x100": (10, 100), "5x200": (5, 200)}
+PAGES = {
+    "1000x1": (1000, 1),
+    "500x2": (500, 2),
+    "200x5": (200, 5),
+    "100x10": (100, 10),
+    "10x100": (10, 100),
+    "5x200": (5, 200),
+}
 
 # --- stacks
 
@@ -76,7 +83,12 @@ EMULATED = {"quic1_n1": 1, "quic1": 2, "quic1_1rtt": 2, "gquic37": 2}
 
 # --- networks
 
-NETWORKS: dict[str, tuple[int, float, int]] = {"base": (36, 0, 0), "loss": (36, 1, 0), "lat": (112, 0, 0), "jit": (112, 0, 50)}
+NETWORKS: dict[str, tuple[int, float, int]] = {
+    "base": (36, 0, 0),
+    "loss": (36, 1, 0),
+    "lat": (112, 0, 0),
+    "jit": (112, 0, 50),
+}
 """Round trip time [ms], loss [%], jitter [ms]."""
 BRIDGE_RTT_MS = 36
 """What the bridge keeps of the round trip time when the client's interface makes the jitter."""
@@ -162,14 +174,14 @@ def configuration(name: str) -> Configuration:
     """Return a page over one of the stacks, with what follows from network, rate and page together."""
     ends = ENDS[name]
     own = {f"flows.page.{key}": value for key, value in ends.items()}
-    return Configuration(name, LABELS[name], lambda given: with_rest({**given, **own}), TCP if ends["stack"] == TCP else "")
+    return Configuration(
+        name, LABELS[name], lambda given: with_rest({**given, **own}), TCP if ends["stack"] == TCP else ""
+    )
 
 
 def configurations(*names: str) -> tuple[Configuration, ...]:
     """Return several of them; all without a name."""
     return tuple(configuration(name) for name in names or ENDS)
-
-
 
 
 def networks(*names: str) -> Factor:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from quiclab.result import RunResult
-    from quiclab.study import Changes
 
 BULK_MB = 210
 FAIRNESS_S = 60

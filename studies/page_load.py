@@ -20,12 +20,14 @@ from _page_load import (
     configurations,
     describe,
     networks,
-    rates,
     pages,
+    rates,
     table,
 )
 from _page_load_bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, beside, bulk
 from _page_load_claims import claims_of
+from _page_load_figures import lines, maps, phases, view
+from _page_load_readings import ASSUMPTIONS, VARIANTS
 from _page_load_traces import (
     FAIRNESS_METRICS,
     HTML,
@@ -34,9 +36,11 @@ from _page_load_traces import (
     REORDERING_METRICS,
     WINDOW_METRICS,
 )
-from quiclab.study import Study
+from quiclab.study import Figure, Study
 
 FAIRNESS_RUNS = 5
+STACKS_SHOWN = (("quic1_n1", "QUICv1, N = 1"), ("tcp", "TCP"), ("gquic37", "gQUIC 37"))
+JITTER_SHOWN = (("gquic37", "gQUIC 37"), ("quic1", "QUICv1"), ("tcp", "TCP"), ("quic1_bbr", "QUICv1, BBR"))
 
 
 def study(name: str, title: str, abstract: str, **parts: object) -> Study:
@@ -47,7 +51,7 @@ def study(name: str, title: str, abstract: str, **parts: object) -> Study:
         "describe": describe,
         "engine_changes": lambda _: {},
         "figures": (),
-        "assumptions": (),
+        "assumptions": ASSUMPTIONS,
         **parts,
     }
     return Study(
@@ -72,6 +76,8 @@ SIZES = study(
     along="size",
     further=(HTML,),
     table=table("Tables B.1 to B.15 of pages with one image", 1, 3, 5, 7, 9, 11, 13, 15),
+    figures=maps("sizes"),
+    variants=VARIANTS,
 )
 COUNTS = study(
     "counts",
@@ -81,6 +87,8 @@ COUNTS = study(
     factors=(NETWORK, RATE, PAGE),
     along="page",
     table=table("Tables B.2 to B.16 of pages with several images", 2, 4, 6, 8, 10, 12, 14, 16),
+    figures=maps("counts"),
+    variants=VARIANTS,
 )
 HYSTART = study(
     "hystart",
@@ -92,6 +100,28 @@ HYSTART = study(
     kept_series=KEPT_SERIES,
     further=HYSTART_METRICS,
     table=table("Figure 4.8"),
+    views=(
+        view(
+            "Window and phases",
+            "Figure 4.8a and b",
+            "The server's window; colours are phases.",
+            {
+                f"{label}, {page}": (name, {"network": "base", "rate": 100, "page": page})
+                for page in ("100x10", "10x100")
+                for name, label in (("quic1_n1", "QUICv1, N = 1"), ("tcp", "TCP"))
+            },
+            phases,
+            series_interval="1 ms",
+        ),
+        view(
+            "RTT estimate",
+            "Figure 4.8c and d",
+            "Smoothed RTT of the server, for a hundred small images.",
+            {label: (name, {"network": "base", "rate": 100, "page": "10x100"}) for name, label in STACKS_SHOWN},
+            lambda results: lines(results, "srtt_ms", "RTT [ms]"),
+            series_interval="1 ms",
+        ),
+    ),
 )
 LOSS_WINDOW = study(
     "loss_window",
@@ -104,6 +134,19 @@ LOSS_WINDOW = study(
     metric=WINDOW_METRICS[0],
     runs=FAIRNESS_RUNS,
     table=table("Figure 4.10"),
+    views=(
+        view(
+            "Window under loss",
+            "Figure 4.10",
+            "The window with 1 % loss at 100 Mbit/s.",
+            {
+                label: (name, {"network": "loss", "rate": 100})
+                for name, label in (("tcp", "TCP"), ("quic1", "QUICv1, N = 2"), ("quic1_n1", "QUICv1, N = 1"))
+            },
+            lambda results: lines(results, "cwnd_bytes", "Window [kB]", 1e3),
+            series_interval="50 ms",
+        ),
+    ),
 )
 REORDERING = study(
     "reordering",
@@ -117,6 +160,42 @@ REORDERING = study(
     further=REORDERING_METRICS[1:],
     runs=FAIRNESS_RUNS,
     table=table("Figures 4.12 and 4.13"),
+    views=tuple(
+        view(
+            title,
+            "Figures 4.12 and 4.13",
+            caption,
+            {label: (name, {"network": "jit", "rate": 100}) for name, label in shown},
+            lambda results, metric=metric, label=label, unit=unit: lines(results, metric, label, unit),
+            series_interval="200 ms",
+        )
+        for title, caption, metric, label, unit, shown in (
+            (
+                "Window under jitter",
+                "The window while later packets overtake earlier ones.",
+                "cwnd_bytes",
+                "Window [kB]",
+                1e3,
+                JITTER_SHOWN,
+            ),
+            (
+                "Packets declared lost under jitter",
+                "All in vain: the network loses nothing.",
+                "lost_packets",
+                "Declared lost",
+                1.0,
+                JITTER_SHOWN,
+            ),
+            (
+                "Reordering that is permitted",
+                "Later packets that may be acknowledged before one is lost.",
+                "reordering_packets",
+                "Packets",
+                1.0,
+                JITTER_SHOWN[:2],
+            ),
+        )
+    ),
 )
 FAIRNESS = study(
     "fairness",
@@ -131,5 +210,23 @@ FAIRNESS = study(
     describe=None,
     runs=FAIRNESS_RUNS,
     table=FAIRNESS_TABLE,
+    figures=(
+        Figure(
+            "Rates of transfers beside each other",
+            "Table 4.1",
+            "flow",
+            "QUIC first; flows that are not there have none.",
+        ),
+    ),
+    views=(
+        view(
+            "Windows beside each other",
+            "Figures 4.1 and 4.3",
+            "QUIC is the first flow.",
+            {name: (name, {}) for name in ("Q2+T", "Q1+T", "Qbbr+Tbbr", "Q2+Tbbr")},
+            lambda results: lines(results, "cwnd_bytes", "Window [kB]", 1e3, flows=2),
+            series_interval="50 ms",
+        ),
+    ),
 )
 STUDIES = (SIZES, COUNTS, FAIRNESS, HYSTART, LOSS_WINDOW, REORDERING)

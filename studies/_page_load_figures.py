@@ -1,0 +1,111 @@
+"""Figures of the page-load studies: maps of the difference of two stacks, and traces of single runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from _page_load_traces import flow_of, trace
+from quiclab.study import Figure, HeatMap, View
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from quiclab.result import RunResult
+
+Results = Mapping[str, "RunResult"]
+NETWORKS = {"base": "36 ms", "loss": "36 ms, 1 % loss", "lat": "112 ms", "jit": "112 ms, 50 ms jitter"}
+CAPTION = "Difference of the mean page load times in percent of QUIC's: positive (red) where QUIC is faster, white without significance."
+PUBLISHED: Mapping[tuple[str, str, str], str] = {
+    ("sizes", "quic1", "base"): "4.6a", ("sizes", "quic1", "loss"): "4.6b", ("sizes", "quic1", "lat"): "4.6c",
+    ("counts", "quic1", "base"): "4.6d", ("counts", "quic1", "loss"): "4.6e", ("counts", "quic1", "lat"): "4.6f",
+    ("sizes", "gquic37", "base"): "4.5a", ("sizes", "gquic37", "loss"): "4.5b", ("sizes", "gquic37", "lat"): "4.5c",
+    ("counts", "gquic37", "base"): "4.5d", ("counts", "gquic37", "loss"): "4.5e", ("counts", "gquic37", "lat"): "4.5f",
+    ("sizes", "gquic37", "jit"): "4.11a", ("sizes", "quic1", "jit"): "4.11b",
+    ("counts", "gquic37", "jit"): "4.11c", ("counts", "quic1", "jit"): "4.11d",
+    ("sizes", "quic1_1rtt", "base"): "4.7b", ("sizes", "quic1_n1", "loss"): "4.9b", ("counts", "quic1_n1", "loss"): "4.9d",
+}  # fmt: skip
+NAMES = {
+    "quic1": "QUICv1", "gquic37": "gQUIC 37", "quic1_n1": "QUICv1 with N = 1", "quic1_bbr": "QUICv1 with BBR",
+    "quic1_1rtt": "QUICv1 in 1-RTT", "tcp": "TCP", "tcp_replicated": "TCP", "tcp_bbr": "TCP with BBR",
+}  # fmt: skip
+WORDS = {5: "5 kB", 10: "10 kB", 100: "100 kB", 200: "200 kB", 500: "500 kB", 1000: "1 MB", 10000: "10 MB"}
+PAGE_WORDS = {"1000x1": "1 MB x 1", "500x2": "500 kB x 2", "200x5": "200 kB x 5", "100x10": "100 kB x 10", "10x100": "10 kB x 100", "5x200": "5 kB x 200"}  # fmt: skip
+
+
+def heat_map(study: str, first: str, second: str, network: str) -> Figure:
+    """Return the map of two stacks in a network."""
+    number = PUBLISHED.get((study, first, network), "4.14 or 4.15, without numbers" if "bbr" in first else "")
+    columns, words = ("size", WORDS) if study == "sizes" else ("page", PAGE_WORDS)
+    rates = {rate: f"{rate} Mbit/s" for rate in (10, 50, 100)}
+    return Figure(
+        f"{NAMES[first]} against {NAMES[second]}, {NETWORKS[network]}",
+        f"Figure {number}" if number else "not published",
+        "",
+        CAPTION,
+        map=HeatMap(
+            first, second, "rate", columns, {"network": network}, {**rates, **words} if columns == "page" else words
+        ),
+    )
+
+
+def maps(study: str) -> tuple[Figure, ...]:
+    """Return all maps of a study, in the order of the thesis."""
+    pairs = [("quic1", "tcp"), ("gquic37", "tcp_replicated"), ("quic1_n1", "tcp"), ("quic1_bbr", "tcp_bbr")]
+    found = [heat_map(study, first, second, network) for first, second in pairs for network in NETWORKS]
+    if study == "sizes":
+        found += [heat_map(study, "quic1_1rtt", "tcp", "base"), heat_map(study, "quic1", "quic1_1rtt", "base")]
+    return tuple(found)
+
+
+# --- traces of single runs
+
+
+def lines(results: Results, metric: str, label: str, unit: float = 1.0, *, flows: int = 1) -> alt.TopLevelMixin:
+    """Draw a series of each run, or of each flow of each run, one below the other."""
+    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+
+    return panels(
+        [
+            Panel(
+                {
+                    flow_of(result, number) or "": [
+                        (at_s, value / unit) for at_s, value in trace(result, metric, number)
+                    ]
+                    for number in range(1, flows + 1)
+                    if flow_of(result, number)
+                },
+                name,
+                label,
+                height=130,
+            )
+            for name, result in results.items()
+        ],
+        "Time [s]",
+    )
+
+
+def phases(results: Results) -> alt.TopLevelMixin:
+    """Draw the window of each run, coloured by phase."""
+    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+
+    def parted(result: RunResult) -> dict[str, list[tuple[float, float]]]:
+        in_phase = dict(trace(result, "phase"))
+        parts: dict[str, list[tuple[float, float]]] = {name: [] for name in PHASES.values()}
+        for at_s, value in trace(result, "cwnd_bytes"):
+            for phase, name in PHASES.items():
+                parts[name].append((at_s, value / 1e3 if in_phase.get(at_s) == phase else float("nan")))
+        return {name: steps for name, steps in parts.items() if any(value == value for _, value in steps)}  # noqa: PLR0124
+
+    return panels(
+        [Panel(parted(result), name, "Window [kB]", height=130) for name, result in results.items()], "Time [s]"
+    )
+
+
+PHASES = {0.0: "slow start", 2.0: "congestion avoidance", 3.0: "startup", 4.0: "drain", 5.0: "probing"}
+
+
+def view(title: str, source: str, caption: str, shown: Mapping[str, object], draw: object, **record: object) -> View:
+    """Return a view; `record` is what its runs record beside."""
+    changes = {f"record.{key}": value for key, value in record.items()}
+    return View(title, source, caption, shown, changes, draw)  # type: ignore[arg-type]

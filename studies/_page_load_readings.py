@@ -1,0 +1,249 @@
+"""How the description of the page-load thesis was read: assumptions, and other readings as variants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from _page_load import QUIC, TCP
+from quiclab.study import Assumption, Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quiclab.study import Changes
+
+SCRIPTS = "the scripts of the testbed (repository 99Alphapriority/long-look-quic, test_src/engineWrapper.py and doTrafficStuff.py)"
+VARIANT_RUNS = 10
+FLOW = "flows.page"
+
+ASSUMPTIONS = (
+    Assumption(
+        "Rate, half of the round trip time, loss and a queue of twice rate times delay are in both directions.",
+        f"The thesis gives the sums; {SCRIPTS} set both pipes of the bridge alike, and halve the delay.",
+    ),
+    Assumption(
+        "Jitter: 36 ms stay at the bridge; the other 76 ms are the client's, half in each direction, and change by up to 25 ms "
+        "in each direction again and again, in two steps.",
+        f"So {SCRIPTS}: `tc-netem` on the client's interface and, for what arrives, on an ifb; a loop draws a new delay, "
+        "sets it with `sudo tc qdisc change`, in two steps where one of both falls, and sleeps for 100 ms.",
+    ),
+    Assumption(
+        "A command of that loop takes 20 ms, so that a delay holds for 170 ms in the mean.",
+        "Two commands for each step; `sudo tc` took 21 ms on a busy machine of ours. The two directions change at times of "
+        "their own here, and in two steps always. The variant `script_in_no_time` has 100 ms.",
+    ),
+    Assumption(
+        "The browser takes 30 ms (deviation 2 ms) of its own for a page.",
+        "What is left of the published times of the smallest page when the round trips are taken away, which follow from the two "
+        "delays: 30.8 ms with QUIC and 30.6 ms with TCP at 100 Mbit/s. It is the same for all stacks, sizes and networks, and "
+        "the only randomness of runs without loss and jitter; published deviations are 1.3 to 3 ms.",
+    ),
+    Assumption(
+        "A browser that comes back has a ticket, a token for its address and the round trip time of the connection before.",
+        "RFC 8446 section 2.3, RFC 9000 section 8.1.3; google/quiche tells the server `initial_round_trip_time_us`.",
+    ),
+    Assumption(
+        "TLS takes one round trip on TCP in both setups.",
+        "The tables have four round trips for the smallest page: TCP, TLS, HTML, image. With TLS 1.2 that needs a session that is "
+        "resumed.",
+    ),
+    Assumption(
+        "kB are 1000 B; the HTML has 116 B and 71 B (QUIC) or 36 B (TCP) for each image.",
+        "The pages of the testbed's repository: QUIC's name images with the whole address, TCP's with their path.",
+    ),
+    Assumption(
+        "All images are asked for when the whole HTML has been read.",
+        "Most HTML is one packet; that of 200 images has 7 or 14 kB.",
+    ),
+    Assumption(
+        "Socket buffers are 30 MB and never limit; the bridge counts 14 B of Ethernet header for each packet.",
+        "The buffers are in the testbed's set-up (repository naveenrajm7/quic-setup); Dummynet on a bridge sees whole frames.",
+    ),
+    Assumption(
+        "Long transfers: 60 s beside each other, 60 s under loss, 160 s under jitter.",
+        "The thesis gives no lengths but the 150 s of one figure.",
+    ),
+)
+
+
+def given(change: Callable[[dict[str, Any]], None]) -> Callable[[Changes], Changes]:
+    """Return a variant that edits what a setting changes."""
+
+    def changes(before: Changes) -> Changes:
+        edited = dict(before)
+        change(edited)
+        return edited
+
+    return changes
+
+
+def ends(stack: str, **options: object) -> Callable[[Changes], Changes]:
+    """Change both ends of the page where they are of a stack."""
+
+    def change(edited: dict[str, Any]) -> None:
+        if edited.get(f"{FLOW}.stack") == stack:
+            for end in ("sender", "receiver"):
+                edited[f"{FLOW}.{end}"] = {**edited[f"{FLOW}.{end}"], **options}
+
+    return given(change)
+
+
+def quic_options(**options: object) -> Callable[[Changes], Changes]:
+    """Change options of QUIC at both ends."""
+
+    def change(edited: dict[str, Any]) -> None:
+        if edited.get(f"{FLOW}.stack") == QUIC:
+            for end in ("sender", "receiver"):
+                own = edited[f"{FLOW}.{end}"]
+                edited[f"{FLOW}.{end}"] = {**own, "quic": {**own.get("quic", {}), **options}}
+
+    return given(change)
+
+
+def jitter_link(**values: object) -> Callable[[Changes], Changes]:
+    """Change the links that make the jitter."""
+
+    def change(edited: dict[str, Any]) -> None:
+        for name in ("links.jitter_down", "links.jitter_up"):
+            if name in edited:
+                edited[name] = {"delay": {**edited[name]["delay"], **values}}
+
+    return given(change)
+
+
+def constant_delay(direction: str) -> Callable[[Changes], Changes]:
+    """Take the jitter out of one direction."""
+
+    def change(edited: dict[str, Any]) -> None:
+        name = f"links.jitter_{direction}"
+        if name in edited:
+            edited[name] = {"delay": edited[name]["delay"]["mean"]}
+
+    return given(change)
+
+
+def each_packet(edited: dict[str, Any]) -> None:
+    """Draw a delay for each packet."""
+    for name in ("links.jitter_down", "links.jitter_up"):
+        if name in edited:
+            delay = edited[name]["delay"]
+            edited[name] = {"delay": {key: delay[key] for key in ("mean", "deviation", "distribution", "reorder")}}
+
+
+def without_loss(direction: str) -> Callable[[Changes], Changes]:
+    """Take the loss out of one direction."""
+    return given(lambda edited: edited.pop(f"links.{direction}.loss", None))
+
+
+def queue(**values: object) -> Callable[[Changes], Changes]:
+    """Give the bridge another queue."""
+
+    def change(edited: dict[str, Any]) -> None:
+        for name in ("down1", "up1"):
+            edited[f"links.{name}.queue"] = {"kind": "drop_tail", **values}
+
+    return given(change)
+
+
+def think(edited: dict[str, Any]) -> None:
+    """Let the HTML of Apache and Flask take 10 ms; the sample server has its pages in memory."""
+    if edited.get(f"{FLOW}.stack") == TCP:
+        edited[f"{FLOW}.workload.html_think_time"] = "10 ms"
+
+
+def variant(name: str, label: str, reason: str, changes: Callable[[Changes], Changes]) -> Variant:
+    """Return a variant of the pages."""
+    return Variant(name, label, reason, changes, runs=VARIANT_RUNS)
+
+
+VARIANTS = (
+    variant(
+        "loss_of_data", "1 % loss of data only", "The thesis gives one number for both directions.", without_loss("up1")
+    ),
+    variant("loss_of_acks", "1 % loss of acknowledgements only", "As `loss_of_data`.", without_loss("down1")),
+    variant(
+        "jitter_of_acks",
+        "jitter of what the client sends only",
+        "`tc` on an interface shapes what leaves there: read without the ifb of the scripts.",
+        constant_delay("down"),
+    ),
+    variant(
+        "jitter_of_data",
+        "jitter of the data only",
+        "The explanations of the thesis are about data.",
+        constant_delay("up"),
+    ),
+    variant(
+        "jitter_each_packet",
+        "each packet draws its delay",
+        "What `tc-netem` does with a jitter of its own; the text reads so, the scripts do not.",
+        given(each_packet),
+    ),
+    variant(
+        "script_in_no_time",
+        "the loop's commands take no time",
+        "Literally, a delay holds for the 100 ms that the loop sleeps.",
+        jitter_link(every="100 ms"),
+    ),
+    variant(
+        "queue_50_packets",
+        "queues of 50 packets",
+        "Dummynet's default, to which the scripts set the bridge back between settings.",
+        queue(packets=50),
+    ),
+    variant(
+        "queue_10_mb",
+        "queues of 10 MB",
+        "The largest that the bridge was set up for: once for all settings.",
+        queue(bytes="10 MB"),
+    ),
+    variant(
+        "window_10",
+        "QUIC begins with 10 packets",
+        "The initial window is not published; 32 packets are the constant of the code.",
+        ends(QUIC, initial_window="14600 B"),
+    ),
+    variant(
+        "first_connection_rtt",
+        "QUIC assumes 100 ms at first",
+        "Without what the browser remembers of the connection before.",
+        ends(QUIC, initial_rtt="100 ms"),
+    ),
+    variant(
+        "flask_takes_time",
+        "HTML over TCP takes 10 ms more",
+        "Apache asks Flask for the HTML; the sample server has all in memory.",
+        given(think),
+    ),
+    variant(
+        "more_streams",
+        "200 streams at a time in QUIC",
+        "The limit is not published; 100 are the constant of the code.",
+        quic_options(max_streams=250),
+    ),
+    variant(
+        "streams_in_turn",
+        "images in turn in QUIC",
+        "RFC 9218 with incremental images: newer versions of google/quiche.",
+        quic_options(stream_scheduler="priority"),
+    ),
+    variant(
+        "no_hystart",
+        "QUIC without Hybrid Slow Start",
+        "An ablation: what the exit on delay costs.",
+        given(
+            lambda edited: (
+                edited.update({f"{FLOW}.sender": {**edited[f"{FLOW}.sender"], "slow_start_exit": "none"}})
+                if edited.get(f"{FLOW}.stack") == QUIC
+                and "bbr" not in str(edited[f"{FLOW}.sender"].get("congestion_control"))
+                else None
+            )
+        ),
+    ),
+    variant(
+        "static_threshold",
+        "QUIC with a static threshold of 3 packets",
+        "An ablation: what the adaptive threshold gains.",
+        quic_options(adaptive_packet_threshold=False),
+    ),
+)
