@@ -27,6 +27,9 @@ pub struct Link {
     /// Propagation delay after serialisation.
     #[serde(default)]
     pub delay: Delay,
+    /// Packets that are held back at the far end, so that others overtake them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<Hold>,
     /// Reports to the bearer that sends over the link; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
@@ -154,6 +157,19 @@ pub struct Delay {
     /// Whether packets may overtake each other within the link.
     #[serde(default)]
     pub reorder: bool,
+}
+
+/// A packet that a link holds back after its delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// Its number, counted from 0 in the order of arrival at the link, lost ones included.
+    pub packet: u64,
+    /// How long it is held.
+    pub by: Duration,
+    /// It is released before that, directly behind the packet that is the last of so many to pass it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<u64>,
 }
 
 /// Distribution of a delay; drawn for each packet independently.
