@@ -18,6 +18,7 @@ from quiclab.study_parts import (
     Engine,
     Factor,
     Figure,
+    Listing,
     Metric,
     Model,
     Point,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from quiclab.claims import Claim
     from quiclab.criteria import Criterion
+    from quiclab.result import Keep
 
 __all__ = [
     "BASE",
@@ -43,6 +45,7 @@ __all__ = [
     "Engine",
     "Factor",
     "Figure",
+    "Listing",
     "Metric",
     "Model",
     "Point",
@@ -93,12 +96,17 @@ class Study:
     kept_series
         Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
         the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
+    keep
+        What is kept of the qlog files and captures that the runs record, for metrics that need it: `data["kept"]` of a
+        result. A function of a module of quiclab; for the sim lane.
     describe
         Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
     model
         An estimate without simulation that figures show as a line of its own.
     views
         Figures of single runs, made again for the report.
+    listing
+        A table of words, of what no number says.
     """
 
     name: str
@@ -124,9 +132,11 @@ class Study:
     criteria: tuple[Criterion, ...] = ()
     scored: str = ""
     kept_series: tuple[str, ...] = ()
+    keep: Keep | None = None
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
     model: Model | None = None
     views: tuple[View, ...] = ()
+    listing: Listing | None = None
 
     @property
     def swept(self) -> tuple[Factor, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from quiclab.evaluate import Evaluation
     from quiclab.kernel.lane import Lane
     from quiclab.result import RunResult
 
@@ -146,6 +147,8 @@ class Figure:
         Show reference and measurement of each setting of the criterion, and not their difference.
     metric
         Name of a further metric, in place of the study's own.
+    draw
+        Draws it from the stored runs of an engine, in place of all that.
     """
 
     title: str
@@ -155,6 +158,26 @@ class Figure:
     criterion: str = ""
     pairs: bool = False
     metric: str = ""
+    draw: Callable[[Evaluation, str], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of words that the report shows and that is written as CSV beside it.
+
+    Attributes
+    ----------
+    title
+        What stands above it.
+    heads
+        Names of the columns.
+    rows
+        From the stored runs of an engine to the cells.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: Callable[[Evaluation, str], Sequence[Sequence[str]]]
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,9 @@ __all__ = [
 
 def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure."""
+    if figure.draw is not None:
+        drawn: Layers = figure.draw(evaluation, engine)
+        return drawn
     if figure.pairs:
         return criteria.pairs(evaluation, figure, engine)
     if figure.criterion:
@@ -56,6 +59,8 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     """Return what the marks of a figure mean, in a few sentences."""
+    if figure.draw is not None:
+        return ""  # its own caption says it
     if figure.pairs or figure.criterion:
         return criteria.caption(figure, engine)
     if is_ordered(evaluation.study, figure):
