@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from quiclab.losses import judge
@@ -25,7 +26,7 @@ CASE = "case"
 MID, NEXT, LATER = 40, 100, 220
 """Packets of the link in the first, second and fourth flight of 60."""
 SIZE, LONGER = "200 kB", "400 kB"
-MOST_WAIT = "1 s"
+MOST_WAIT, PAUSE, LONG_NS = "1 s", "500 ms", 400_000_000
 LEAST_DATA_BYTES = 150
 """An IP packet with fewer has no data: acknowledgements have some 80 B."""
 
@@ -46,17 +47,24 @@ class Done:
         Packets of the way back that are dropped.
     size
         Of the download.
+    goes_on
+        The connection goes on after it: where the client closes it when it has everything, nobody would hear what became of
+        the last packets. lab-quic and lab-tcp have a second response half a second later; the clients of quinn and noq
+        stay.
     """
 
     lost: Numbers = ()
     held: tuple[tuple[int, str, int | None], ...] = ()
     acks_lost: Numbers = ()
     size: str = SIZE
+    goes_on: bool = False
 
-    @property
-    def changes(self) -> Changes:
-        """What it changes in the scenario."""
+    def changes(self, stack: Changes) -> Changes:
+        """Return what it changes in the scenario of a stack."""
         found: dict[str, object] = {"flows.main.workload": {"kind": "download", "size": self.size}}
+        if self.goes_on and str(stack["flows.main.stack"]).startswith("lab-"):
+            responses = {"kind": "request_response", "count": 2, "response": self.size, "pause": PAUSE}
+            found["flows.main.workload"] = responses
         if self.lost:
             found["links.down.loss"] = {"kind": "listed", "packets": list(self.lost)}
         if self.held:
@@ -106,8 +114,8 @@ def _tail(*, lost: int = 0, held: str = "") -> Callable[[Changes], Done]:
     def done(engine: Changes) -> Done:
         last = last_data(json.dumps(dict(engine), sort_keys=True))
         if held:
-            return Done(held=((last - 2, held, None),))
-        return Done(lost=tuple(range(last - lost + 1, last + 1)))
+            return Done(held=((last - 2, held, None),), goes_on=True)
+        return Done(lost=tuple(range(last - lost + 1, last + 1)), goes_on=True)
 
     return done
 
@@ -220,15 +228,19 @@ def resolved(stack: Changes) -> Callable[[Changes], Changes]:
 
     def change(noted: Changes) -> Changes:
         done = BY_NAME[str(noted[CASE])].done(stack)
-        return {**{key: value for key, value in noted.items() if key != CASE}, **stack, **done.changes}
+        return {**{key: value for key, value in noted.items() if key != CASE}, **stack, **done.changes(stack)}
 
     return change
 
 
 @cache
 def last_data(engine: str) -> int:
-    """Return which packet of the link is the last with data in a download that nothing disturbs."""
-    return _data_packets(_scouted(engine, Done()))[-1][0]
+    """Return which packet of the link is the last with data, before the pause, where nothing disturbs."""
+    packets = _data_packets(_scouted(engine, Done(goes_on=True)))
+    for (number, time_ns), (_, next_ns) in pairwise(packets):
+        if next_ns - time_ns > LONG_NS:
+            return number
+    return packets[-1][0]
 
 
 @cache
@@ -241,7 +253,8 @@ def retransmission(engine: str) -> int:
 
 def _scouted(engine: str, done: Done) -> RunResult:
     scenario = load(root() / SCENARIO)
-    for path, value in {**json.loads(engine), **done.changes}.items():
+    stack = json.loads(engine)
+    for path, value in {**stack, **done.changes(stack)}.items():
         scenario = scenario.with_value(path, value)
     return run_and_keep(scenario, 1, Path(), judge)
 

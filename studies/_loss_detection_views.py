@@ -30,11 +30,17 @@ MARKS = {
     f"{DECLARED}, but had arrived": ("square", COLOURS[3]),
     EXPECTED: ("stroke", COLOURS[1]),
 }
+UNDO = (
+    "a hole that the delayed original fills counts as reordering (tcp_try_undo_partial), which RFC 8985 section 6.2 step 3 "
+    "does not say of what was sent again"
+)
 CHROMIUM = "packet threshold grows after a spurious loss; 5/4 of the RTT (general_loss_algorithm.h)"
 MECHANISMS = {
     "lab-quic:chromium-quic1": CHROMIUM,
     "lab-quic:chromium-gquic37": "packet threshold 3 for ever; 5/4 of the RTT (early retransmission)",
     "lab-quic:picoquic": "no packet threshold; 5/4 of the RTT (sender.c)",
+    "lab-tcp:linux-4.15": "three duplicates count beside RACK (RFC 6675 section 4), whatever reordering was seen",
+    **{f"lab-tcp:linux-{release}": UNDO for release in ("4.19", "5.3", "5.15", "7")},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -94,6 +95,8 @@ class Trace:
         What the sender declared lost.
     arrived
         What arrived in spite of all: number and time of sending.
+    closed_ms
+        When the connection was closed: nothing is declared lost from then on.
     told
         How it is known what was declared lost, in words.
     """
@@ -101,4 +104,5 @@ class Trace:
     events: list[Sent | Heard] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     arrived: set[tuple[int, float]] = field(default_factory=set)
+    closed_ms: float = math.inf
     told: str = ""

@@ -53,6 +53,9 @@ def read(directory: Path, flow: str, stack: str) -> Trace:
                 trace.events.append(Sent(time_ms, number, space=space))
                 if space == "1RTT":
                     sent_ms[number] = time_ms
+        elif any(frame["frame_type"] == "connection_close" for frame in data.get("frames", [])):
+            trace.closed_ms = time_ms
+            break  # nothing is detected any more (RFC 9000 section 10.2.2)
         else:
             trace.events += _acks(time_ms, space, data)
     for event in _records(directory / f"{flow}.receiver.sqlog"):

@@ -6,7 +6,9 @@ its acknowledgement tells goes through RACK. A retransmission timeout (section 6
 | section | here |
 | --- | --- |
 | 6.2 step 1 | min_RTT is the least RTT of the connection: runs last some seconds |
-| 6.2 step 2 | a retransmitted segment counts if its timestamp is echoed and its RTT is not below min_RTT |
+| 6.2 step 2 | a retransmitted segment counts if its timestamp is echoed and its RTT is not below min_RTT; the first is asked |
+| | of segments acknowledged cumulatively only: of one that arrives out of order an older timestamp is echoed (RFC 7323 |
+| | section 4.3), and a tail loss probe could never show what is lost before it, as section 3 has it |
 | 6.2 step 3 | a segment below FACK that was sent once is delivered: reordering is seen |
 | 6.2 step 4 | DupThresh = 3; min_RTT / 4, a multiple with each round of DSACK, SRTT at most; back after 16 recoveries |
 | 6.2 step 5 | lost when sent before RACK.segment and RACK.rtt + RACK.reo_wnd ago |
@@ -14,6 +16,7 @@ its acknowledgement tells goes through RACK. A retransmission timeout (section 6
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
 DUP_THRESH = 3
 PERSIST = 16
-NEVER_MS = float("inf")
 EXACT_MS = 1e-9
 STRICT, WINDOW = "reordering window 0: three selectively acknowledged", "reordering window"
 
@@ -54,7 +56,7 @@ class _Rack:
     newest: tuple[float, int] = (-1.0, -1)
     """RACK.xmit_ts and RACK.end_seq."""
     rtt_ms: float = 0.0
-    min_rtt_ms: float = NEVER_MS
+    min_rtt_ms: float = math.inf
     srtt_ms: float | None = None
     reordering_seen: bool = False
     mult: int = 1
@@ -64,13 +66,15 @@ class _Rack:
     timer_ms: float | None = None
 
 
-def declared(events: Iterable[Sent | Heard]) -> list[Lost]:
+def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> list[Lost]:
     """Return what RFC 8985 declares lost, in the order of declaration.
 
     Parameters
     ----------
     events
         Segments with data, and acknowledgements, in the order of the sender.
+    closed_ms
+        When the connection was closed.
     """
     rack, found = _Rack(), []
     for event in events:
@@ -80,7 +84,7 @@ def declared(events: Iterable[Sent | Heard]) -> list[Lost]:
             _sent(rack, event)
         else:
             found += _heard(rack, event)
-    if rack.timer_ms is not None:
+    if rack.timer_ms is not None and rack.timer_ms < closed_ms:
         found += _detect(rack, rack.timer_ms, dsack=False, leaving=False)
     return found
 
@@ -144,7 +148,8 @@ def _update(rack: _Rack, ack: Heard, segment: _Segment) -> None:
     rtt = ack.time_ms - segment.sent_ms
     if segment.retransmitted:
         # timestamps count whole milliseconds
-        if ack.echo_ms is not None and ack.echo_ms < int(segment.sent_ms):
+        in_order = segment.span[1] <= ack.cumulative
+        if in_order and ack.echo_ms is not None and ack.echo_ms < int(segment.sent_ms):
             return
         if rtt < rack.min_rtt_ms:
             return

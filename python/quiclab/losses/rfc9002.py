@@ -13,6 +13,7 @@ acknowledgements arrived, and says what is declared lost, when, and by which thr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -57,13 +58,15 @@ class _Space:
     loss_time: float | None = None
 
 
-def declared(events: Iterable[Sent | Heard]) -> list[Lost]:
+def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> list[Lost]:
     """Return what RFC 9002 declares lost of the 1-RTT packets, in the order of declaration.
 
     Parameters
     ----------
     events
         Packets of all spaces that ask for an acknowledgement, and acknowledgements, in the order of the sender.
+    closed_ms
+        When the connection was closed.
     """
     rtt, spaces, found = _Rtt(), {name: _Space() for name in ("initial", "handshake", "1RTT")}, []
     for event in events:
@@ -77,8 +80,9 @@ def declared(events: Iterable[Sent | Heard]) -> list[Lost]:
             space.sent[event.number] = event.time_ms
         else:
             found += _heard(event, space, rtt)
-    if (loss_time := spaces["1RTT"].loss_time) is not None:
-        found += _detect(loss_time, "1RTT", spaces["1RTT"], rtt)
+    last = spaces["1RTT"]
+    while last.loss_time is not None and last.loss_time < closed_ms:
+        found += _detect(last.loss_time, "1RTT", last, rtt)
     return found
 
 

@@ -26,6 +26,8 @@ FLAGS, PACKET_ID = 2, 5
 SYN, ACK = 0x02, 0x10
 TIMESTAMPS, SACK = 8, 5
 AT_ONCE_MS = 1e-3
+HANDSHAKE = -1
+"""Number of the SYN, which is none of the segments with data."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,11 @@ def read(directory: Path, flow: str) -> Trace:
     offset = next((item.stamp[0] - int(item.time_ms) for item in segments if item.outbound and item.stamp), 0)
     numbers: dict[int, int] = {}
     for item in segments:
-        if item.outbound and item.payload:
+        if item.outbound and item.flags & SYN:
+            # for the RTT of the handshake; SYN takes a position
+            span = (item.sequence, item.sequence + 1)
+            trace.events.append(Sent(item.time_ms, HANDSHAKE, span, space="handshake"))
+        elif item.outbound and item.payload:
             again = item.sequence in numbers
             number = numbers.setdefault(item.sequence, len(numbers))
             span = (item.sequence, item.sequence + item.payload)
@@ -89,7 +95,7 @@ def _declared(events: list[Sent | Heard], counts: list[tuple[float, int]]) -> li
     open_ms = [time_ms for time_ms, count in counts for _ in range(count)]
     last_sent: dict[int, float] = {}
     for event in events:
-        if not isinstance(event, Sent):
+        if not isinstance(event, Sent) or event.number == HANDSHAKE:
             continue
         # the counter is told after what is sent at that instant
         if event.again and open_ms and open_ms[0] <= event.time_ms + AT_ONCE_MS:

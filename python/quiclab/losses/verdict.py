@@ -41,7 +41,7 @@ def judge(result: RunResult, directory: Path) -> dict[str, Any]:
     stack = str(flow["sender"].get("stack") or flow["stack"])
     tcp = stack == "lab-tcp"
     trace = tcp_trace.read(directory, FLOW) if tcp else quic_trace.read(directory, FLOW, stack)
-    expected = (rfc8985 if tcp else rfc9002).declared(trace.events)
+    expected = (rfc8985 if tcp else rfc9002).declared(trace.events, trace.closed_ms)
     sent = [event for event in trace.events if isinstance(event, Sent) and event.space == "1RTT"]
     return {
         "standard": "RFC 8985" if tcp else "RFC 9002",
