@@ -1,8 +1,8 @@
 """What is done to the packets of a download, case by case, with the answer of each standard computed by hand.
 
-The n-th packet of the link `down` is dropped or held back. MID lies in the middle of the first flight of 60, whatever the
-handshake; the last packet of a download, and the retransmission of a packet, have the number that a run without that part of
-the disturbance shows: runs are the same up to there.
+The n-th packet of the link `down` is dropped or held back. MID lies in the middle of the first flight of 60, whatever
+the handshake; the last packet of a download, and the retransmission of a packet, have the number that a run without
+that part of the disturbance shows: runs are the same up to there.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Done:
     size
         Of the download.
     goes_on
-        The connection goes on after it: where the client closes it when it has everything, nobody would hear what became of
-        the last packets. lab-quic and lab-tcp have a second response half a second later; the clients of quinn and noq
-        stay.
+        The connection goes on after it: where the client closes it when it has everything, nobody would hear what
+        became of the last packets. lab-quic and lab-tcp have a second response half a second later; the clients of
+        quinn and noq stay.
     """
 
     lost: Numbers = ()
@@ -140,8 +140,8 @@ CASES = (
         _tail(lost=1),
         (1, 0),
         (0, 0),
-        "QUIC: the acknowledgement of a probe, more than 9/8 RTT later. TCP: the probe sends the segment itself again, and "
-        "nothing is declared lost (RFC 8985 section 7.3).",
+        "QUIC: the acknowledgement of a probe, more than 9/8 RTT later. TCP: the probe sends the segment itself again, "
+        "and nothing is declared lost (RFC 8985 section 7.3).",
     ),
     Case(
         "last_three",
@@ -157,7 +157,7 @@ CASES = (
         _twice_lost,
         (2, 0),
         (2, 0),
-        "A retransmission is a packet of its own (RFC 9002 section 2), and has a time of its own (RFC 8985 section 3.1).",
+        "A retransmission is a packet of its own (RFC 9002 section 2), and has its own time (RFC 8985 section 3.1).",
     ),
     *(
         Case(
@@ -176,8 +176,8 @@ CASES = (
         _of(_behind(5, MID, NEXT)),
         (2, 2),
         (2, 2),
-        "Recommended thresholds do not adapt. RACK: what was sent again does not count as reordering seen (section 6.2, "
-        "step 3), so three acknowledged above it are enough again.",
+        "Recommended thresholds do not adapt. RACK: what was sent again does not count as reordering seen "
+        "(section 6.2, step 3), so three acknowledged above it are enough again.",
     ),
     Case(
         "seen_5",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from _loss_detection import BY_NAME
-from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH
+from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers
 
 if TYPE_CHECKING:
     from quiclab.evaluate import Evaluation
@@ -19,26 +19,35 @@ Row = Mapping[str, Any]
 HEADS = ("Engine", "Case", "Declared lost", "After [ms]", "Spurious", "The standard", "After [ms]", "Agrees", "Why not")
 SAME, TIMES, OTHER = "same packets, same times", "same packets, other times", "other packets"
 AGREEMENT = {SAME: COLOURS[1], TIMES: "#b9a44c", OTHER: COLOURS[0]}
-SHOWN = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "lab-quic:picoquic", "quinn", "lab-tcp:linux-4.15", "lab-tcp:linux-7")
-AROUND = 14
+SHOWN = (
+    "lab-quic:rfc9002",
+    "lab-quic:chromium-quic1",
+    "lab-quic:picoquic",
+    "quinn",
+    "lab-tcp:linux-4.15",
+    "lab-tcp:linux-7",
+)
+AROUND, EARLY_MS = 14, 60.0
+RING, POINT = 300, 55
+"""Areas of marks: what the standard declares is a ring around what the engine does."""
+X = "time since the first packet concerned was sent [ms]"
 DECLARED, EXPECTED = "declared lost", "declared lost by the standard"
 MARKS = {
     "sent": ("circle", NEUTRAL),
     "acknowledged": ("triangle-up", COLOURS[2]),
-    "dropped by the link": ("cross", "#555b61"),
     DECLARED: ("diamond", COLOURS[0]),
     f"{DECLARED}, but had arrived": ("square", COLOURS[3]),
-    EXPECTED: ("stroke", COLOURS[1]),
+    EXPECTED: ("circle", COLOURS[1]),
 }
 UNDO = (
-    "a hole that the delayed original fills counts as reordering (tcp_try_undo_partial), which RFC 8985 section 6.2 step 3 "
-    "does not say of what was sent again"
+    "a hole that the delayed original fills counts as reordering (tcp_try_undo_partial), which RFC 8985 section 6.2 "
+    "step 3 does not say of what was sent again"
 )
 CHROMIUM = "packet threshold grows after a spurious loss; 5/4 of the RTT (general_loss_algorithm.h)"
 MECHANISMS = {
     "lab-quic:chromium-quic1": CHROMIUM,
     "lab-quic:chromium-gquic37": "packet threshold 3 for ever; 5/4 of the RTT (early retransmission)",
-    "lab-quic:picoquic": "no packet threshold; 5/4 of the RTT (sender.c)",
+    "lab-quic:picoquic": "no packet threshold: 5/4 of the RTT stand in the profile for picoquic's RACK (sender.c)",
     "lab-tcp:linux-4.15": "three duplicates count beside RACK (RFC 6675 section 4), whatever reordering was seen",
     **{f"lab-tcp:linux-{release}": UNDO for release in ("4.19", "5.3", "5.15", "7")},
 }
@@ -58,9 +67,9 @@ def agreement(run: Row) -> str:
     return TIMES if packets[0] == packets[1] else OTHER
 
 
-def listing(evaluation: Evaluation, engine: str) -> list[Sequence[str]]:
+def listing(evaluation: Evaluation, engine: str) -> list[tuple[str, ...]]:
     """Return the table: a row for each engine and case."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for (configuration, case), run in runs_of(evaluation, engine).items():
         declared, expected = run["declared"], run["expected"]
         why = "" if run["agrees"] else MECHANISMS.get(configuration, "")
@@ -99,7 +108,7 @@ def _after(rows: Sequence[Row]) -> str:
     return f"{after[0]:.1f}" if after[-1] - after[0] < 0.05 else f"{after[0]:.1f} to {after[-1]:.1f}"
 
 
-def matrix(evaluation: Evaluation, engine: str) -> alt.LayerChart:
+def matrix(evaluation: Evaluation, engine: str) -> Layers:
     """Draw engines by cases, coloured by agreement."""
     cells = []
     for (configuration, case), run in runs_of(evaluation, engine).items():
@@ -175,7 +184,6 @@ def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
     rows = [
         *({"at": time, "number": number, "what": "sent"} for time, number in run["sent"]),
         *({"at": time, "number": number, "what": "acknowledged"} for time, number in run["acknowledged"]),
-        *({"at": time, "number": number, "what": "dropped by the link"} for time, number in run["dropped"]),
         *({"at": row["time_ms"], "number": row["number"], "what": EXPECTED} for row in run["expected"]),
         *(
             {
@@ -186,7 +194,12 @@ def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
             for row in run["declared"]
         ),
     ]
-    rows = [{**row, "at": round(row["at"] - first, 3)} for row in rows if low <= row["number"] <= high]
+    # what was sent at first is an RTT before all that is to be seen: zero of the axis, left of it
+    rows = [
+        {**row, "at": round(row["at"] - first, 3)}
+        for row in rows
+        if low <= row["number"] <= high and row["at"] - first > EARLY_MS
+    ]
     shape = alt.Shape(
         "what:N",
         scale=alt.Scale(domain=list(MARKS), range=[mark for mark, _ in MARKS.values()]),
@@ -197,14 +210,15 @@ def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
         scale=alt.Scale(domain=list(MARKS), range=[colour for _, colour in MARKS.values()]),
         legend=alt.Legend(title=None, orient="top", columns=3, symbolSize=120),
     )
-    return (
+    drawn: alt.Chart = (
         alt.Chart({"values": rows})
-        .mark_point(size=55, strokeWidth=2, clip=True)
+        .mark_point(strokeWidth=2, clip=True)
         .encode(
-            x=alt.X("at:Q", title="time since the packet was sent [ms]" if last else None),
+            x=alt.X("at:Q", title=X if last else None, scale=alt.Scale(zero=False)),
             y=alt.Y("number:Q", title="packet", axis=alt.Axis(tickMinStep=1), scale=alt.Scale(zero=False)),
             color=colour,
             shape=shape,
+            size=alt.condition(alt.datum.what == EXPECTED, alt.value(RING), alt.value(POINT)),
             tooltip=[
                 alt.Tooltip("what:N", title="What"),
                 alt.Tooltip("number:Q", title="Packet"),
@@ -213,3 +227,4 @@ def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
         )
         .properties(title=title, width=WIDTH, height=150)
     )
+    return drawn

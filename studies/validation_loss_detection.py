@@ -1,16 +1,16 @@
 """Loss detection of every engine before the same disturbances, beside RFC 9002 and RFC 8985.
 
-A download through a link that drops or holds back packets by number. Of each run the packets and acknowledgements are read
-as the sender saw them; independent models of the standards (`quiclab.losses`) say what they would have declared lost of just
-these, and when. A deviation is a finding about the engine, not a failure: an implementation may tolerate more reordering
-(RFC 9002 section 6.1).
+A download through a link that drops or holds back packets by number. Of each run the packets and acknowledgements are
+read as the sender saw them; independent models of the standards (`quiclab.losses`) say what they would have declared
+lost of just these, and when. A deviation is a finding about the engine, not a failure: an implementation may tolerate
+more reordering (RFC 9002 section 6.1).
 """
 
 import math
 from typing import Any
 
 from _loss_detection import BY_NAME, CASE, SCENARIO, chosen, resolved
-from _loss_detection_views import HEADS, packets_of, listing, matrix
+from _loss_detection_views import HEADS, listing, matrix, packets_of
 from quiclab.losses import judge
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Listing, Metric, Study, Table
@@ -82,13 +82,11 @@ def when(which: str) -> Metric:
 STUDY = Study(
     name="validation/loss_detection",
     title="Loss detection beside RFC 9002 and RFC 8985",
-    abstract="Packets of a download are dropped or held back by number. Which packets each engine declares lost, when, and "
-    "which of these had arrived; beside what the standard declares of the same packets and acknowledgements.",
+    abstract="Packets of a download are dropped or held back by number. Which packets each engine declares lost, when, "
+    "and which of these had arrived; beside what the standard declares of the same packets and acknowledgements.",
     source=STANDARDS,
     scenario=SCENARIO,
-    configurations=tuple(
-        Configuration(name, label, resolved(changes)) for name, (label, changes) in STACKS.items()
-    ),
+    configurations=tuple(Configuration(name, label, resolved(changes)) for name, (label, changes) in STACKS.items()),
     factors=(Factor(CASE, CASE, "Case", "", tuple(BY_NAME), chosen),),
     metric=Metric("agrees", "Agrees with the standard (1: yes)", "", agrees),
     further=(
@@ -108,8 +106,8 @@ STUDY = Study(
             "What each engine declares lost",
             STANDARDS,
             "",
-            "Packets declared lost, and behind the stroke how many the standard declares; an s: some of them had arrived. "
-            "Blue: the same packets at the same times. Orange: other packets. Between: the same packets at other times.",
+            "Packets declared lost, and behind the stroke how many the standard declares; s: some had arrived. "
+            "Blue: the same packets at the same times. Orange: other packets. Between: the same at other times.",
             draw=matrix,
         ),
         *(
@@ -117,8 +115,8 @@ STUDY = Study(
                 f"Case {name}: {case.label}",
                 STANDARDS,
                 "",
-                f"{case.why} Each packet by its number, sent and acknowledged; what was declared lost, and what the "
-                "standard declares. Time from the sending of the first packet concerned.",
+                f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring is what the "
+                "standard declares. Most were sent at about 0, left of the axis.",
                 draw=packets_of(name),
             )
             for name, case in BY_NAME.items()
@@ -146,8 +144,8 @@ STUDY = Study(
         ),
     ),
     limits=(
-        "quinn and noq do not name the packets that they declare lost: at the moment their counter goes up, their adapter names "
-        "the oldest. lab-tcp: the counter gives the time, the retransmissions that follow the segments.",
+        "quinn and noq do not name the packets that they declare lost: at the moment their counter goes up, their "
+        "adapter names the oldest. lab-tcp: the counter gives the time, the retransmissions that follow the segments.",
         "aioquic itself writes no qlog here; its profile in lab-quic stands for it.",
         "Retransmission timeouts are outside: no case needs one.",
     ),

@@ -69,7 +69,9 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
             seed = study.seed + index
             replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
             labels = {**point.labels, "run": index}
-            jobs.append(sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series, study.keep))
+            jobs.append(
+                sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series, study.keep)
+            )
     return jobs
 
 

@@ -1,8 +1,8 @@
 """What a QUIC sender did, from the qlog files of both ends of a flow.
 
-What was declared lost are the `packet_lost` events. lab-quic tells them itself. quinn and noq count their losses and do not
-name them: their adapter names, at the moment at which the count goes up, the oldest packets beyond the packet threshold
-first and then the oldest outstanding ones (`quiclab-stacks`, `observation.rs`).
+What was declared lost are the `packet_lost` events. lab-quic tells them itself. quinn and noq count their losses and do
+not name them: their adapter names, at the moment at which the count goes up, the oldest packets beyond the packet
+threshold first and then the oldest outstanding ones (`quiclab-stacks`, `observation.rs`).
 """
 
 from __future__ import annotations

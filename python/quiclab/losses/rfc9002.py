@@ -1,7 +1,8 @@
 """RFC 9002 as it is written: RTT (section 5.3), loss detection (section 6.1) with the pseudocode of appendix A.
 
 An independent model: it shares nothing with the engines. It takes when a sender sent packets and when which
-acknowledgements arrived, and says what is declared lost, when, and by which threshold. Constants are the recommended ones.
+acknowledgements arrived, and says what is declared lost, when, and by which threshold. Constants are the recommended
+ones.
 
 | section | here |
 | --- | --- |

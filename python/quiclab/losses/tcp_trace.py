@@ -1,7 +1,8 @@
 """What a TCP sender did, from the captures of both ends of a flow and the recovery events of its qlog file.
 
-TCP has no event that names what is lost. When the counter of lost segments goes up, that many have been declared lost; which,
-the retransmissions that follow tell, in their order. A retransmission without such a count before it is a tail loss probe.
+TCP has no event that names what is lost. When the counter of lost segments goes up, that many have been declared lost;
+which, the retransmissions that follow tell, in their order. A retransmission without such a count before it is a tail
+loss probe.
 """
 
 from __future__ import annotations
@@ -148,6 +149,4 @@ def _segment(time_ns: int, outbound: bool, identity: int, packet: bytes) -> Segm
             blocks = [struct.unpack_from("!II", packet, place + 2 + 8 * index) for index in range((size - 2) // 8)]
         place += size
     payload = total - header - length
-    return Segment(
-        time_ns, outbound, identity, sequence, acknowledged, flags, payload, tuple(blocks), stamp
-    )
+    return Segment(time_ns, outbound, identity, sequence, acknowledged, flags, payload, tuple(blocks), stamp)

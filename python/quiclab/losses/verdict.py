@@ -33,9 +33,9 @@ def judge(result: RunResult, directory: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        `declared` and `expected`, each a list of `number`, `sent_ms`, `time_ms`, `spurious`, `rule`; `agrees`; `told`, how
-        it is known what was declared; `sent` and `acknowledged`, lists of time and number; `dropped`, those that did not
-        arrive.
+        `declared` and `expected`, each a list of `number`, `sent_ms`, `time_ms`, `spurious`, `rule`; `agrees`; `told`,
+        how it is known what was declared; `sent` and `acknowledged`, lists of time and number; `dropped`, those that
+        did not arrive.
     """
     flow = result.data["scenario"]["flows"][FLOW]
     stack = str(flow["sender"].get("stack") or flow["stack"])

@@ -56,9 +56,12 @@ fn numbers_are_those_of_arrivals() {
 #[test]
 fn a_late_driver_changes_no_order() {
     let holds = [hold(1, 5, Some(3)), hold(6, 2, None)];
-    let ids = |late: &[bool]| -> Vec<u64> {
-        log_with(&holds, None, late).iter().map(|(id, _)| *id).collect()
-    };
+    let ids =
+        |late: &[bool]| -> Vec<u64> { log_with(&holds, None, late).iter().map(|(id, _)| *id).collect() };
     assert_eq!(ids(&[true; 10]), ids(&[]));
-    assert_eq!(ids(&[]), [0, 2, 3, 4, 1, 5, 7, 6, 8, 9], "6 leaves at 16 + 2 ms, before 8, due at that instant");
+    assert_eq!(
+        ids(&[]),
+        [0, 2, 3, 4, 1, 5, 7, 6, 8, 9],
+        "6 leaves at 16 + 2 ms, before 8, due at that instant"
+    );
 }
