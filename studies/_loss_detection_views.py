@@ -19,15 +19,8 @@ Row = Mapping[str, Any]
 HEADS = ("Engine", "Case", "Declared lost", "After [ms]", "Spurious", "The standard", "After [ms]", "Agrees", "Why not")
 SAME, TIMES, OTHER = "same packets, same times", "same packets, other times", "other packets"
 AGREEMENT = {SAME: COLOURS[1], TIMES: "#b9a44c", OTHER: COLOURS[0]}
-SHOWN = (
-    "lab-quic:rfc9002",
-    "lab-quic:chromium-quic1",
-    "lab-quic:picoquic",
-    "quinn",
-    "lab-tcp:linux-4.15",
-    "lab-tcp:linux-7",
-)
-AROUND, EARLY_MS = 14, 60.0
+SHOWN = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn", "lab-tcp:linux-7")
+AROUND, EARLY_MS, AFTER_MS = 14, 60.0, 10.0
 RING, POINT = 300, 55
 """Areas of marks: what the standard declares is a ring around what the engine does."""
 X = "time since the first packet concerned was sent [ms]"
@@ -167,6 +160,14 @@ def _concerned(run: Row) -> list[int]:
     return numbers or _overtaken(run) or [run["sent"][len(run["sent"]) // 2][1]]
 
 
+def _last_flight(numbers: Sequence[int]) -> list[int]:
+    """Return those of the last flight: what is shown is the effect of what came before."""
+    found = [numbers[0]]
+    for number in numbers[1:]:
+        found = [*found, number] if number - found[-1] < AROUND else [number]
+    return found
+
+
 def _overtaken(run: Row) -> list[int]:
     """Return what was acknowledged after a packet that was sent later."""
     found, largest = [], -1
@@ -178,7 +179,7 @@ def _overtaken(run: Row) -> list[int]:
 
 
 def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
-    numbers = _concerned(run)
+    numbers = _last_flight(_concerned(run))
     first = next(time for time, number in run["sent"] if number == numbers[0])
     low, high = numbers[0] - 3, min(numbers[0] + AROUND, max(numbers[-1] + 5, numbers[0] + 8))
     rows = [
@@ -194,11 +195,13 @@ def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
             for row in run["declared"]
         ),
     ]
+    concerned = [row["at"] for row in rows if row["number"] in numbers]
+    end = max(concerned) + AFTER_MS
     # what was sent at first is an RTT before all that is to be seen: zero of the axis, left of it
     rows = [
         {**row, "at": round(row["at"] - first, 3)}
         for row in rows
-        if low <= row["number"] <= high and row["at"] - first > EARLY_MS
+        if low <= row["number"] <= high and first + EARLY_MS < row["at"] <= end
     ]
     shape = alt.Shape(
         "what:N",
