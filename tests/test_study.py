@@ -219,6 +219,8 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_linux_tcp_bulk.py",
         "_linux_tcp_metrics.py",
         "_linux_tcp_parts.py",
+        "_loss_detection.py",
+        "_loss_detection_views.py",
         "_tunnel.py",
         "_tunnel_beyond.py",
         "_tunnel_claims.py",

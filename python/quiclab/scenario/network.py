@@ -156,7 +156,7 @@ class Link:
     queue: Queue | None = None
     loss: Loss | None = None
     delay: str | Delay | None = None
-    holds: tuple[Hold, ...] = ()
+    holds: tuple[Hold, ...] | None = None
     feedback: Feedback | None = None
 
 
