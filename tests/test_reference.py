@@ -217,6 +217,18 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [{"links.a.loss": '{ kind = "gilbert_elliott", good_to_bad = 0, bad_to_good = 1, loss_in_bad = 1 }'}],
         [{"links.a.loss": '{ kind = "gilbert_elliott", good_to_bad = 0, bad_to_good = 0, loss_in_bad = 1 }'}],
     ),
+    "Hold.packet": (
+        [{"links.a.holds": '[{ packet = 1, by = "1 ms" }, { packet = 0, by = "1 ms" }]'}],
+        [{"links.a.holds": '[{ packet = 1, by = "1 ms" }, { packet = 1, by = "2 ms" }]'}],
+    ),
+    "Hold.by": (
+        [{"links.a.holds": '[{ packet = 1, by = "1 ns" }]'}],
+        [{"links.a.holds": '[{ packet = 1, by = "0 ms" }]'}],
+    ),
+    "Hold.behind": (
+        [{"links.a.holds": '[{ packet = 1, by = "1 ms", behind = 1 }]'}],
+        [{"links.a.holds": '[{ packet = 1, by = "1 ms", behind = 0 }]'}],
+    ),
     "Delay.deviation": (
         [{"links.a.delay": f"{NORMAL} }}"}],
         [

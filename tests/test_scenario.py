@@ -50,6 +50,7 @@ PLAIN = {
             "rate": {"kind": "trace", "file": "lte.csv"},
             "loss": {"kind": "listed", "packets": [3, 4]},
             "delay": "0 s",
+            "holds": [{"packet": 5, "by": "10 ms", "behind": 3}],
         },
     },
     "bearers": {"dc": {"links": ["a", "b"], "shares": [1, 1], "reordering": {"timer": "200 ms", "sequence_bits": 16}}},

@@ -50,7 +50,14 @@ def test_names_are_the_agreed_ones() -> None:
     lab_quic = [f"validation/lab_quic/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")]
     published = ("bottleneck", "single", "delayed", "four", "rrul", "window", "media")
     tunnel = [f"tunnel/{part}" for part in (*published, "beyond_delay", "beyond_rate", "beyond_loss")]
-    assert list(studies()) == [*dual_connectivity, *tunnel, *linux_tcp, *lab_quic, "validation/lanes"]
+    assert list(studies()) == [
+        *dual_connectivity,
+        *tunnel,
+        *linux_tcp,
+        *lab_quic,
+        "validation/lanes",
+        "validation/loss_detection",
+    ]
     assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
     with pytest.raises(RequestError, match="is a group"):
         find("dual_connectivity")
@@ -212,6 +219,8 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_linux_tcp_bulk.py",
         "_linux_tcp_metrics.py",
         "_linux_tcp_parts.py",
+        "_loss_detection.py",
+        "_loss_detection_views.py",
         "_tunnel.py",
         "_tunnel_beyond.py",
         "_tunnel_claims.py",

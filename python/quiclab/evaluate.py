@@ -69,7 +69,9 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
             seed = study.first_seed(point) + index
             replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
             labels = {**point.labels, "run": index}
-            jobs.append(sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series))
+            jobs.append(
+                sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series, study.keep)
+            )
     return jobs
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from dataclasses import dataclass
+from io import StringIO
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -108,6 +110,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     judged = evaluation.judgements(engine)
     claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
     fidelity = _fidelity(evaluation, engine)
+    listed = [] if study.listing is None else study.listing.rows(evaluation, engine)
     page = (
         environment()
         .get_template("report.html.j2")
@@ -122,11 +125,14 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
                 for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
             ],
             fidelity=fidelity,
+            listed=listed,
             claims=claims,
             counts=counts(claims),
         )
     )
     files = {f"report{ending}.html": page.encode()}
+    if study.listing is not None:
+        files[f"listing{ending}.csv"] = _csv(study.listing.heads, listed)
     files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
     files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
     for name, content in files.items():
@@ -140,6 +146,13 @@ def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs:
     kind = " rows" if "usermeta" in spec else " panels" if "vconcat" in spec else ""
     drawn = inline_json(responsive(spec))
     return {"title": title, "caption": caption, "kind": kind, "spec": drawn, "svg": svg, "of_runs": of_runs}
+
+
+def _csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
+    """Return a table as CSV."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
+    return text.getvalue().encode()
 
 
 def _sentences(*texts: str) -> str:

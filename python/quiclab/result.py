@@ -6,12 +6,12 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
@@ -207,6 +207,10 @@ class RunResult:
         return json.dumps(self.data, indent=indent, ensure_ascii=False)
 
 
+Keep: TypeAlias = Callable[[RunResult, Path], Mapping[str, Any]]
+"""What a study keeps of the files that a run has recorded."""
+
+
 def run(
     scenario: Scenario,
     seed: int = 1,
@@ -269,6 +273,24 @@ def run(
     if "series" in tables:
         data["series"] = summary(tables["series"])
     return RunResult(data, taps=taps, **tables)
+
+
+def run_and_keep(scenario: Scenario, seed: int, base_dir: str | Path, keep: Keep | None) -> RunResult:
+    """Run a scenario in virtual time, and keep with its result what its qlog files and captures say.
+
+    Parameters
+    ----------
+    scenario, seed, base_dir
+        As of `run`.
+    keep
+        From the run and the directory of its files, which is gone afterwards, to what JSON can hold; it is
+        `result.data["kept"]` then. `None` is a plain run.
+    """
+    if keep is None:
+        return run(scenario, seed, base_dir=base_dir)
+    with TemporaryDirectory(prefix="quiclab-keep-") as directory:
+        result = run(scenario, seed, base_dir=base_dir, record_dir=directory)
+        return replace(result, data={**result.data, "kept": keep(result, Path(directory))})
 
 
 def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:

@@ -21,6 +21,7 @@ from quiclab.study_parts import (
     Factor,
     Figure,
     HeatMap,
+    Listing,
     Metric,
     Model,
     Point,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from quiclab.claims import Claim
     from quiclab.criteria import Criterion
+    from quiclab.result import Keep
 
 __all__ = [
     "BASE",
@@ -47,6 +49,7 @@ __all__ = [
     "Factor",
     "Figure",
     "HeatMap",
+    "Listing",
     "Metric",
     "Model",
     "Point",
@@ -100,6 +103,9 @@ class Study:
     kept_series
         Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
         the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
+    keep
+        What is kept of the qlog files and captures that the runs record, for metrics that need it: `data["kept"]` of a
+        result. A function of a module of quiclab; for the sim lane.
     describe
         Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
     model
@@ -108,6 +114,8 @@ class Study:
         Figures of single runs, made again for the report.
     along
         Short name of the factor over which series run, where several are varied; the one that is varied by default.
+    listing
+        A table of words, of what no number says.
     """
 
     name: str
@@ -134,10 +142,12 @@ class Study:
     criteria: tuple[Criterion, ...] = ()
     scored: str = ""
     kept_series: tuple[str, ...] = ()
+    keep: Keep | None = None
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
     model: Model | None = None
     views: tuple[View, ...] = ()
     along: str = ""
+    listing: Listing | None = None
 
     @property
     def swept(self) -> tuple[Factor, ...]:

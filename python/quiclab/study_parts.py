@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from quiclab.evaluate import Evaluation
     from quiclab.kernel.lane import Lane
     from quiclab.result import RunResult
 
@@ -173,6 +174,8 @@ class Figure:
         Name of a further metric, in place of the study's own.
     map
         The difference of two configurations over two factors, in place of `x`.
+    draw
+        Draws it from the stored runs of an engine, in place of all that.
     """
 
     title: str
@@ -183,6 +186,26 @@ class Figure:
     pairs: bool = False
     metric: str = ""
     map: HeatMap | None = None
+    draw: Callable[[Evaluation, str], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of words that the report shows and that is written as CSV beside it.
+
+    Attributes
+    ----------
+    title
+        What stands above it.
+    heads
+        Names of the columns.
+    rows
+        From the stored runs of an engine to the cells.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: Callable[[Evaluation, str], Sequence[Sequence[str]]]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from quiclab.inputs import fingerprint
 from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.progress import SweepProgress
-from quiclab.result import RunResult, run
+from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.series import by_flow
 from quiclab.store import Row, Store
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from quiclab.kernel.lane import Lane
+    from quiclab.result import Keep
 
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
@@ -67,6 +68,8 @@ class Job:
         How it runs in the kernel lane; None for the sim lane.
     series
         Metrics of time series that are kept with the result.
+    keep
+        What is kept of the files that the run records, a function of a module.
     """
 
     labels: Mapping[str, str | int | float]
@@ -76,6 +79,7 @@ class Job:
     base_dir: str = "."
     lane: Lane | None = None
     series: tuple[str, ...] = ()
+    keep: Keep | None = None
 
     @property
     def identity(self) -> str:
@@ -84,6 +88,7 @@ class Job:
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
         builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
         lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir)), *self.series]
+        lines += [] if self.keep is None else [f"{self.keep.__module__}.{self.keep.__qualname__}"]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
@@ -332,7 +337,7 @@ def _run_all(
         # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
         while len(running) < workers + 1 and (item := next(queue, None)) is not None:
             identity, job = item
-            running[pool.submit(_work, job.scenario, job.seed, job.base_dir, job.lane, job.series)] = (identity, job)
+            running[pool.submit(_work, job)] = (identity, job)
 
     def settle(futures: set[Future[Work]]) -> None:
         for future in futures:
@@ -391,11 +396,14 @@ def _start_worker() -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def _work(scenario: str, seed: int, base_dir: str, lane: Lane | None, series: tuple[str, ...]) -> Work:
+def _work(job: Job) -> Work:
     """Run once; returns the result as JSON and the series to keep, or `None` and the reason."""
-    parsed = Scenario.from_dict(json.loads(scenario))
+    parsed = Scenario.from_dict(json.loads(job.scenario))
     try:
-        result = run(parsed, seed, base_dir=base_dir) if lane is None else lane.run(parsed, seed, base_dir=base_dir)
+        if job.lane is None:
+            result = run_and_keep(parsed, job.seed, job.base_dir, job.keep)
+        else:
+            result = job.lane.run(parsed, job.seed, base_dir=job.base_dir)
     except QuiclabError as error:
         return None, None, error.sentence
     if problem := result.not_a_result:
@@ -405,4 +413,4 @@ def _work(scenario: str, seed: int, base_dir: str, lane: Lane | None, series: tu
             return None, None, f"flow `{name}` failed after {flow.delivered_bytes} bytes"
         if not flow.completed and parsed.until in (None, "workloads_done"):
             return None, None, f"flow `{name}` did not finish within {parsed.duration}"
-    return result.to_json(), _kept(result, series), ""
+    return result.to_json(), _kept(result, job.series), ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import QuiclabError
 from quiclab.evaluate import available_engines, jobs_of
 from quiclab.figures import declaration
-from quiclab.result import RunResult, run
+from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def result_of(study: Study, view: View, configuration: str, values: Mapping[str,
     """
     point = _setting(study, view, configuration, values)
     [job] = jobs_of(study, [replace(point, changes={**point.changes, **view.changes}, runs=1)])
-    return run(Scenario.from_dict(json.loads(job.scenario)), job.seed, base_dir=job.base_dir)
+    return run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep)
 
 
 def _setting(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> Point:

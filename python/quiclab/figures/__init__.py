@@ -49,6 +49,9 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
     """Declare a figure."""
     if figure.map is not None:
         return heatmap.chart(evaluation, figure, engine)
+    if figure.draw is not None:
+        drawn: Layers = figure.draw(evaluation, engine)
+        return drawn
     if figure.pairs:
         return criteria.pairs(evaluation, figure, engine)
     if figure.criterion:
@@ -62,6 +65,8 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     """Return what the marks of a figure mean, in a few sentences."""
     if figure.map is not None:
         return heatmap.caption(evaluation, figure, engine)
+    if figure.draw is not None:
+        return ""  # its own caption says it
     if figure.pairs or figure.criterion:
         return criteria.caption(figure, engine)
     if is_ordered(evaluation.study, figure):

@@ -127,6 +127,15 @@ class Delay:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Hold:
+    """A packet that a link holds back after its delay: for a time, or until so many have passed."""
+
+    packet: int
+    by: str
+    behind: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Feedback:
     """Reports of a link to its bearer (3GPP TS 38.425)."""
 
@@ -149,6 +158,7 @@ class Link:
     queue: Queue | None = None
     loss: Loss | None = None
     delay: str | Delay | None = None
+    holds: tuple[Hold, ...] | None = None
     feedback: Feedback | None = None
 
 

@@ -12,6 +12,7 @@
 //! | delay | limited number of packets in flight | unlimited |
 //! | jitter | packets overtake each other | only with `reorder` |
 //! | delay changed while packets wait | they keep their times, so later ones overtake | the same with `every` |
+//! | prescribed reordering | none | `holds`: packets by number, see `hold` |
 //!
 //! At equal times departures come before arrivals: a packet that arrives in the nanosecond in which
 //! another one's serialisation ends finds its place free, whichever of the two calls the driver
@@ -21,6 +22,7 @@
 mod delay;
 mod feedback;
 mod flight;
+mod hold;
 mod loss;
 mod queue;
 mod rate;
@@ -46,6 +48,7 @@ pub(crate) use delay::DelayModel;
 pub use delay::draw as draw_delay;
 use feedback::Feedback;
 use flight::Flight;
+use hold::Holding;
 use loss::LossModel;
 use queue::Queued;
 use rate::Serialiser;
@@ -73,6 +76,8 @@ pub struct Link {
     /// No packet takes less time after its serialisation.
     shortest_delay: Duration,
     flight: Flight,
+    /// What is held back at the far end; `None` where nothing is to be.
+    holding: Option<Box<Holding>>,
     totals: Totals,
 }
 
@@ -190,6 +195,7 @@ impl Link {
             serialiser,
             in_service: None,
             flight: Flight::new(config.delay.reorder && !delay.is_constant()),
+            holding: Holding::new(&config.holds),
             shortest_delay: delay.shortest(),
             delay,
             totals: Totals::reporting(feedback),
@@ -238,10 +244,40 @@ impl Link {
 
     /// Emits the packets that have reached the far end by `now`.
     fn deliver_until(&mut self, now: Time, out: &mut Outputs) {
+        if self.holding.is_some() {
+            return self.hold_and_deliver_until(now, out);
+        }
         while let Some(packet) = self.flight.pop_due(now) {
-            let packet = self.store.take(packet);
-            self.totals.sent(&packet);
-            out.send(Port(0), packet);
+            self.emit(packet, out);
+        }
+    }
+
+    fn emit(&mut self, packet: Slot, out: &mut Outputs) {
+        let packet = self.store.take(packet);
+        self.totals.sent(&packet);
+        out.send(Port(0), packet);
+    }
+
+    /// The same with packets that are held: in the order of the times at which they were due, so that a late
+    /// driver changes nothing.
+    fn hold_and_deliver_until(&mut self, now: Time, out: &mut Outputs) {
+        while let Some(holding) = &mut self.holding {
+            let arriving = self.flight.next_due().filter(|due| *due <= now);
+            let released = holding.next_due().filter(|due| *due <= now);
+            if released.is_some_and(|released| arriving.is_none_or(|arriving| released <= arriving)) {
+                if let Some(packet) = holding.pop() {
+                    self.emit(packet, out);
+                }
+                continue;
+            }
+            let Some(at) = arriving else { break };
+            let Some(packet) = self.flight.pop_due(at) else { break };
+            if let Some(how_long) = holding.holds(self.store.get(&packet).id) {
+                holding.keep(at, packet, how_long);
+            } else {
+                holding.passed(at);
+                self.emit(packet, out);
+            }
         }
     }
 
@@ -266,6 +302,9 @@ impl Element for Link {
         debug_assert_eq!(port, Port(0), "a link has one input");
         self.serialise_until(now, out);
         self.totals.received(now, &packet);
+        if let Some(holding) = &mut self.holding {
+            holding.arrives(&packet);
+        }
         let wire_size = packet.wire_size() + self.overhead;
         if self.loss.loses_next() {
             self.totals.discard(DropReason::Loss, packet, out);
@@ -314,6 +353,8 @@ impl Element for Link {
             (Some(end), Some(due)) => Some(end.min(due)),
             (end, due) => end.or(due),
         };
+        let released = self.holding.as_ref().and_then(|holding| holding.next_due());
+        let packet = packet.into_iter().chain(released).min();
         match &self.totals.feedback {
             None => packet,
             Some(feedback) => packet.into_iter().chain(feedback.next_wake()).min(),

@@ -1,6 +1,7 @@
 //! A whole link in small cases computed by hand; random operations are in `properties`.
 
 mod feedback;
+mod hold;
 mod properties;
 
 use super::*;
@@ -70,7 +71,8 @@ fn drain(link: &mut Link, now: Time, received: Count, out: &mut Outputs, log: &m
     assert_eq!(counters.received, received);
     assert_eq!(counters.sent.packets, log.delivered.len() as u64);
     assert_eq!(counters.dropped.packets, log.dropped.len() as u64);
-    let inside = link.backlog().packets + link.flight.len() as u64;
+    let held = link.holding.as_ref().map_or(0, |holding| holding.len());
+    let inside = link.backlog().packets + (link.flight.len() + held) as u64;
     assert_eq!(counters.held.packets, inside);
     assert_eq!(counters.held.packets, link.store.len() as u64);
     let mut statistics = Metrics::default();

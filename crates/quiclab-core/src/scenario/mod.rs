@@ -32,7 +32,7 @@ pub use flow::{
 };
 pub use host::{Host, MemoryReturn};
 pub use load::Document;
-pub use network::{Delay, Distribution, Feedback, Link, Loss, Rate, ShapedRate, TraceEnd, TraceFormat};
+pub use network::{Delay, Distribution, Feedback, Hold, Link, Loss, Rate, ShapedRate, TraceEnd, TraceFormat};
 pub use path_scheduler::PathSchedulerKind;
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
 pub use queue::{CodelRestart, ControlLaw, FlowHash, Queue};

@@ -27,6 +27,9 @@ pub struct Link {
     /// Propagation delay after serialisation.
     #[serde(default)]
     pub delay: Delay,
+    /// Packets that are held back at the far end, so that others overtake them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<Hold>,
     /// Reports to the bearer that sends over the link; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
@@ -160,6 +163,19 @@ pub struct Delay {
     /// In how many equal steps, spread over `every`, a delay changes; the first is made at once.
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
     pub steps: u32,
+}
+
+/// A packet that a link holds back after its delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// Its number, counted from 0 in the order of arrival at the link, lost ones included.
+    pub packet: u64,
+    /// How long it is held.
+    pub by: Duration,
+    /// It is released before that, directly behind the packet that is the last of so many to pass it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<u64>,
 }
 
 const fn one_step() -> u32 {

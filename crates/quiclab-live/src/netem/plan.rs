@@ -233,6 +233,9 @@ impl Request<'_> {
                 "loss is independent or of Gilbert and Elliott",
             );
         }
+        if !self.link.holds.is_empty() {
+            return refuse("holds", "given".to_owned(), "netem holds no packets by number: leave them out");
+        }
         if self.link.feedback.is_some() {
             return refuse("feedback", "on".to_owned(), "links of the kernel report nothing: leave it out");
         }

@@ -94,6 +94,13 @@ fn gilbert_and_elliott_are_gemodel() {
 }
 
 #[test]
+fn packets_held_by_number_are_refused() {
+    let fields = "delay = \"5 ms\"\nholds = [{ packet = 3, by = \"1 ms\" }]";
+    let error = planned(fields, DelayStage::NextHop, true).unwrap_err().to_string();
+    assert!(error.contains("netem holds no packets by number"), "{error}");
+}
+
+#[test]
 fn managed_queues_are_children_of_a_bucket() {
     let fields = |queue: &str| format!("rate = \"10 Mbit/s\"\nqueue = {{ {queue} }}\ndelay = \"5 ms\"");
     let bucket = "root handle 1: tbf rate 10000000bit burst 1600b limit 4294967295b";

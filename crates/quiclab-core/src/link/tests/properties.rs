@@ -65,6 +65,17 @@ fn delay() -> impl Strategy<Value = Delay> {
     )
 }
 
+fn holds() -> impl Strategy<Value = Vec<scenario::Hold>> {
+    let hold = (0..60u64, 1..5_000u64, prop::option::of(1..10u64));
+    prop::collection::vec(hold, 0..4).prop_map(|holds| {
+        let by = Duration::from_micros;
+        holds
+            .into_iter()
+            .map(|(packet, micros, behind)| scenario::Hold { packet, by: by(micros), behind })
+            .collect()
+    })
+}
+
 fn loss() -> impl Strategy<Value = Option<Loss>> {
     let probability =
         || (0..=100u32).prop_map(|percent| Probability::new(f64::from(percent) / 100.0).unwrap());
@@ -97,8 +108,10 @@ prop_compose! {
     /// Any link, ready to be built as often as wanted.
     fn any_link()(
         (rate, trace) in rate(), queue in queue(), loss in loss(), delay in delay(), overhead in 0..40u64,
+        holds in holds(),
     ) -> (scenario::Link, Option<TraceText>) {
-        (scenario::Link { rate, overhead_per_packet: bytes(overhead), queue, loss, delay, feedback: None }, trace)
+        let overhead_per_packet = bytes(overhead);
+        (scenario::Link { rate, overhead_per_packet, queue, loss, delay, holds, feedback: None }, trace)
     }
 }
 
@@ -136,7 +149,7 @@ proptest! {
             queue: unlimited(),
             delay: delay.clone(),
             loss: None,
-            feedback: None,
+            ..scenario::Link::default()
         };
         let mean = delay.mean.as_nanos() as f64;
         let deviation = delay.deviation.as_nanos() as f64;

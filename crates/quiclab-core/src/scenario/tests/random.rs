@@ -4,11 +4,11 @@ use super::{examples, load, some_stacks};
 use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CarrierKind, CodelRestart, CongestionControl,
     ControlLaw, Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback,
-    Flow, FlowControl, FlowHash, Host, Http2Options, LeaveRule, Link, Loss, MemoryReturn, ObjectKind, Pacing,
-    PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds, Priorities,
-    Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer, RttVariation,
-    Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics,
-    TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel, Until, VERSION, Wire,
+    Flow, FlowControl, FlowHash, Hold, Host, Http2Options, LeaveRule, Link, Loss, MemoryReturn, ObjectKind,
+    Pacing, PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds,
+    Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer,
+    RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection,
+    TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel, Until, VERSION, Wire,
     WireDirection, Workload,
 };
 use crate::time::Duration;
@@ -69,6 +69,11 @@ fn delay() -> impl Strategy<Value = Delay> {
             Delay { mean, deviation, distribution, reorder, every, steps }
         },
     )
+}
+
+fn holds() -> impl Strategy<Value = Vec<Hold>> {
+    let hold = (small(), time(), of(small()));
+    vec(hold.prop_map(|(packet, by, behind)| Hold { packet, by, behind }), 0..3)
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
@@ -143,13 +148,14 @@ fn link() -> impl Strategy<Value = Link> {
         delay,
         desired_buffer,
     });
-    (of(rate()), size(), queue(), of(loss()), delay(), of(feedback)).prop_map(
-        |(rate, overhead_per_packet, queue, loss, delay, feedback)| Link {
+    (of(rate()), size(), queue(), of(loss()), delay(), holds(), of(feedback)).prop_map(
+        |(rate, overhead_per_packet, queue, loss, delay, holds, feedback)| Link {
             rate,
             overhead_per_packet,
             queue,
             loss,
             delay,
+            holds,
             feedback,
         },
     )

@@ -4,7 +4,7 @@ use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::graph::Graph;
 use super::super::network::ShapedRate;
 use super::super::{
-    Bearer, Delay, Distribution, EndpointConfig, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd,
+    Bearer, Delay, Distribution, EndpointConfig, Hold, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd,
     TraceFormat, Tunnel, Workload,
 };
 use super::endpoint::integer;
@@ -45,6 +45,7 @@ pub(super) fn check_link(path: &FieldPath, link: &Link) -> Check {
             ScenarioError::about(path, "needs a rate: without it nothing waits", "a `rate` beside it")
         })?;
     }
+    check_holds(&path.child("holds"), &link.holds)?;
     check_delay(&path.child("delay"), &link.delay)
 }
 
@@ -155,6 +156,20 @@ fn check_loss(path: &FieldPath, loss: &Loss) -> Check {
             .enumerate()
             .try_for_each(|(index, packet)| integer_fits(&path.child("packets").child(index), *packet, 0)),
     }
+}
+
+fn check_holds(path: &FieldPath, holds: &[Hold]) -> Check {
+    for (index, hold) in holds.iter().enumerate() {
+        let path = path.child(index);
+        integer_fits(&path.child("packet"), hold.packet, 0)?;
+        positive_time(&path.child("by"), hold.by)?;
+        hold.behind.map_or(Ok(()), |behind| integer_fits(&path.child("behind"), behind, 1))?;
+        ensure(holds[..index].iter().all(|before| before.packet != hold.packet), || {
+            ScenarioError::refused(path.child("packet"), hold.packet, "each packet once")
+                .because("it is held twice")
+        })?;
+    }
+    Ok(())
 }
 
 fn check_delay(path: &FieldPath, delay: &Delay) -> Check {

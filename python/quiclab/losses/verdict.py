@@ -1,0 +1,105 @@
+"""What an engine declared lost, beside what the standard declares lost at the engine's own times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quiclab.losses import quic_trace, rfc8985, rfc9002, tcp_trace
+from quiclab.losses.events import Heard, Lost, Sent, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from quiclab.result import RunResult
+
+FLOW = "main"
+QUIC_SLACK_MS = 1.0
+TCP_SLACK_MS = 3.0
+"""1 ms, and the 2 ms at least that Linux' timers take more (`TCP_TIMEOUT_MIN`, two jiffies)."""
+DECIMALS = 6
+
+
+def judge(result: RunResult, directory: Path) -> dict[str, Any]:
+    """Judge the sender of the flow `main`.
+
+    Parameters
+    ----------
+    result
+        The run.
+    directory
+        Where its qlog files and captures are.
+
+    Returns
+    -------
+    dict
+        `declared` and `expected`, each a list of `number`, `sent_ms`, `time_ms`, `spurious`, `rule`; `agrees`; `told`,
+        how it is known what was declared; `sent` and `acknowledged`, lists of time and number; `dropped`, those that
+        did not arrive.
+    """
+    flow = result.data["scenario"]["flows"][FLOW]
+    stack = str(flow["sender"].get("stack") or flow["stack"])
+    tcp = stack == "lab-tcp"
+    trace = tcp_trace.read(directory, FLOW) if tcp else quic_trace.read(directory, FLOW, stack)
+    expected = (rfc8985 if tcp else rfc9002).declared(trace.events, trace.closed_ms)
+    sent = [event for event in trace.events if isinstance(event, Sent) and event.space == "1RTT"]
+    return {
+        "standard": "RFC 8985" if tcp else "RFC 9002",
+        "stack": stack,
+        "profile": flow["sender"].get("profile") or "",
+        "told": trace.told,
+        "declared": _rows(trace, trace.lost),
+        "expected": _rows(trace, expected),
+        "agrees": agrees(trace.lost, expected, TCP_SLACK_MS if tcp else QUIC_SLACK_MS),
+        "sent": [(round(event.time_ms, DECIMALS), event.number) for event in sent],
+        "acknowledged": _acknowledged(trace),
+        "dropped": [
+            (round(event.time_ms, DECIMALS), event.number)
+            for event in sent
+            if (event.number, event.time_ms) not in trace.arrived
+        ],
+    }
+
+
+def agrees(declared: Sequence[Lost], expected: Sequence[Lost], slack_ms: float) -> bool:
+    """Say whether the same packets were declared lost, each within a time of the other."""
+    key = {(item.number, item.sent_ms): item.time_ms for item in declared}
+    wanted = {(item.number, item.sent_ms): item.time_ms for item in expected}
+    return (
+        len(key) == len(declared)
+        and key.keys() == wanted.keys()
+        and all(abs(key[name] - wanted[name]) <= slack_ms for name in key)
+    )
+
+
+def _rows(trace: Trace, lost: Sequence[Lost]) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "number": item.number,
+            "sent_ms": round(item.sent_ms, DECIMALS),
+            "time_ms": round(item.time_ms, DECIMALS),
+            "spurious": (item.number, item.sent_ms) in trace.arrived,
+            "rule": item.rule,
+        }
+        for item in lost
+    ]
+
+
+def _acknowledged(trace: Trace) -> list[tuple[float, int]]:
+    """Return when each packet was first acknowledged."""
+    spans = {event.number: event.span for event in trace.events if isinstance(event, Sent) and event.space == "1RTT"}
+    open_numbers = dict.fromkeys(spans)
+    found = []
+    for event in trace.events:
+        if not isinstance(event, Heard) or event.space != "1RTT":
+            continue
+        for number in list(open_numbers):
+            start, end = spans[number]
+            if end:
+                known = end <= event.cumulative or any(first <= start and end <= past for first, past in event.ranges)
+            else:
+                known = any(first <= number <= last for first, last in event.ranges)
+            if known:
+                found.append((round(event.time_ms, DECIMALS), number))
+                del open_numbers[number]
+    return found

@@ -1,0 +1,233 @@
+"""Table and figures of loss detection: engine by case, and the packets of each case over time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from _loss_detection import BY_NAME
+from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers
+
+if TYPE_CHECKING:
+    from quiclab.evaluate import Evaluation
+
+Row = Mapping[str, Any]
+
+HEADS = ("Engine", "Case", "Declared lost", "After [ms]", "Spurious", "The standard", "After [ms]", "Agrees", "Why not")
+SAME, TIMES, OTHER = "same packets, same times", "same packets, other times", "other packets"
+AGREEMENT = {SAME: COLOURS[1], TIMES: "#b9a44c", OTHER: COLOURS[0]}
+SHOWN = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn", "lab-tcp:linux-7")
+AROUND, EARLY_MS, AFTER_MS = 14, 60.0, 10.0
+RING, POINT = 300, 55
+"""Areas of marks: what the standard declares is a ring around what the engine does."""
+X = "time since the first packet concerned was sent [ms]"
+DECLARED, EXPECTED = "declared lost", "declared lost by the standard"
+MARKS = {
+    "sent": ("circle", NEUTRAL),
+    "acknowledged": ("triangle-up", COLOURS[2]),
+    DECLARED: ("diamond", COLOURS[0]),
+    f"{DECLARED}, but had arrived": ("square", COLOURS[3]),
+    EXPECTED: ("circle", COLOURS[1]),
+}
+UNDO = (
+    "a hole that the delayed original fills counts as reordering (tcp_try_undo_partial), which RFC 8985 section 6.2 "
+    "step 3 does not say of what was sent again"
+)
+CHROMIUM = "packet threshold grows after a spurious loss; 5/4 of the RTT (general_loss_algorithm.h)"
+MECHANISMS = {
+    "lab-quic:chromium-quic1": CHROMIUM,
+    "lab-quic:chromium-gquic37": "packet threshold 3 for ever; 5/4 of the RTT (early retransmission)",
+    "lab-quic:picoquic": "no packet threshold: 5/4 of the RTT stand in the profile for picoquic's RACK (sender.c)",
+    "lab-tcp:linux-4.15": "three duplicates count beside RACK (RFC 6675 section 4), whatever reordering was seen",
+    **{f"lab-tcp:linux-{release}": UNDO for release in ("4.19", "5.3", "5.15", "7")},
+}
+
+
+def runs_of(evaluation: Evaluation, engine: str) -> dict[tuple[str, str], Row]:
+    """Return what was kept of each run, by configuration and case."""
+    rows = evaluation.table.filter(evaluation.table["engine"] == engine).iter_rows(named=True)
+    return {(row["configuration"], row["case"]): json.loads(row["result"])["kept"] for row in rows}
+
+
+def agreement(run: Row) -> str:
+    """Say how far what was declared lost is what the standard declares."""
+    if run["agrees"]:
+        return SAME
+    packets = [sorted((row["number"], row["sent_ms"]) for row in run[which]) for which in ("declared", "expected")]
+    return TIMES if packets[0] == packets[1] else OTHER
+
+
+def listing(evaluation: Evaluation, engine: str) -> list[tuple[str, ...]]:
+    """Return the table: a row for each engine and case."""
+    found: list[tuple[str, ...]] = []
+    for (configuration, case), run in runs_of(evaluation, engine).items():
+        declared, expected = run["declared"], run["expected"]
+        why = "" if run["agrees"] else MECHANISMS.get(configuration, "")
+        found.append(
+            (
+                evaluation.study.labels[configuration],
+                BY_NAME[case].label,
+                _numbers(declared),
+                _after(declared),
+                _numbers([row for row in declared if row["spurious"]]),
+                _numbers(expected),
+                _after(expected),
+                "yes" if run["agrees"] else "no",
+                why,
+            )
+        )
+    return found
+
+
+def _numbers(rows: Sequence[Row]) -> str:
+    """Return numbers as text, those in a row as a range."""
+    ranges: list[list[int]] = []
+    for number in sorted(row["number"] for row in rows):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges) or "none"
+
+
+def _after(rows: Sequence[Row]) -> str:
+    """Return how long after their sending packets were declared lost: the least, and the most if it differs."""
+    after = sorted(row["time_ms"] - row["sent_ms"] for row in rows)
+    if not after:
+        return "-"
+    return f"{after[0]:.1f}" if after[-1] - after[0] < 0.05 else f"{after[0]:.1f} to {after[-1]:.1f}"
+
+
+def matrix(evaluation: Evaluation, engine: str) -> Layers:
+    """Draw engines by cases, coloured by agreement."""
+    cells = []
+    for (configuration, case), run in runs_of(evaluation, engine).items():
+        spurious = any(row["spurious"] for row in run["declared"])
+        cells.append(
+            {
+                "engine": evaluation.study.labels[configuration],
+                "case": case,
+                "agreement": agreement(run),
+                "text": f"{len(run['declared'])}{'s' if spurious else ''} | {len(run['expected'])}",
+                "packets": _numbers(run["declared"]),
+                "after": _after(run["declared"]),
+                "standard": f"{_numbers(run['expected'])} after {_after(run['expected'])}",
+                "told": run["told"],
+            }
+        )
+    base = alt.Chart({"values": cells}).encode(
+        x=alt.X("case:N", title=None, sort=list(BY_NAME), axis=alt.Axis(orient="top", labelAngle=-50)),
+        y=alt.Y("engine:N", title=None, sort=[evaluation.study.labels[name] for name in evaluation.study.labels]),
+    )
+    squares = base.mark_rect(stroke="white", strokeWidth=1, opacity=0.85).encode(
+        color=alt.Color(
+            "agreement:N",
+            scale=alt.Scale(domain=list(AGREEMENT), range=list(AGREEMENT.values())),
+            legend=alt.Legend(title=None, orient="bottom", direction="horizontal"),
+        ),
+        tooltip=[
+            alt.Tooltip("engine:N", title="Engine"),
+            alt.Tooltip("case:N", title="Case"),
+            alt.Tooltip("packets:N", title="Declared lost"),
+            alt.Tooltip("after:N", title="After [ms]"),
+            alt.Tooltip("standard:N", title="The standard"),
+            alt.Tooltip("told:N", title="Known from"),
+        ],
+    )
+    text = base.mark_text(fontSize=10, color="#ffffff").encode(text="text:N")
+    height = 22 * len({cell["engine"] for cell in cells})
+    return alt.layer(squares, text).properties(width=WIDTH, height=height)
+
+
+def packets_of(case: str) -> Callable[[Evaluation, str], alt.VConcatChart]:
+    """Return what draws the packets of a case over time, one panel an engine."""
+
+    def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
+        found = runs_of(evaluation, engine)
+        shown = {evaluation.study.labels[name]: found[name, case] for name in SHOWN if (name, case) in found}
+        return alt.vconcat(*(_panel(label, run, last=label == list(shown)[-1]) for label, run in shown.items()))
+
+    return draw
+
+
+def _concerned(run: Row) -> list[int]:
+    """Return the numbers that a panel is about; the middle of the flight where nothing was lost or declared."""
+    rows = [row["number"] for row in (*run["declared"], *run["expected"])]
+    numbers = sorted({*rows, *(number for _, number in run["dropped"])})
+    return numbers or _overtaken(run) or [run["sent"][len(run["sent"]) // 2][1]]
+
+
+def _last_flight(numbers: Sequence[int]) -> list[int]:
+    """Return those of the last flight: what is shown is the effect of what came before."""
+    found = [numbers[0]]
+    for number in numbers[1:]:
+        found = [*found, number] if number - found[-1] < AROUND else [number]
+    return found
+
+
+def _overtaken(run: Row) -> list[int]:
+    """Return what was acknowledged after a packet that was sent later."""
+    found, largest = [], -1
+    for _, number in run["acknowledged"]:
+        if number < largest and number not in found:
+            found.append(number)
+        largest = max(largest, number)
+    return found[:1]
+
+
+def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
+    numbers = _last_flight(_concerned(run))
+    first = next(time for time, number in run["sent"] if number == numbers[0])
+    low, high = numbers[0] - 3, min(numbers[0] + AROUND, max(numbers[-1] + 5, numbers[0] + 8))
+    rows = [
+        *({"at": time, "number": number, "what": "sent"} for time, number in run["sent"]),
+        *({"at": time, "number": number, "what": "acknowledged"} for time, number in run["acknowledged"]),
+        *({"at": row["time_ms"], "number": row["number"], "what": EXPECTED} for row in run["expected"]),
+        *(
+            {
+                "at": row["time_ms"],
+                "number": row["number"],
+                "what": f"{DECLARED}, but had arrived" if row["spurious"] else DECLARED,
+            }
+            for row in run["declared"]
+        ),
+    ]
+    concerned = [row["at"] for row in rows if row["number"] in numbers]
+    end = max(concerned) + AFTER_MS
+    # what was sent at first is an RTT before all that is to be seen: zero of the axis, left of it
+    rows = [
+        {**row, "at": round(row["at"] - first, 3)}
+        for row in rows
+        if low <= row["number"] <= high and first + EARLY_MS < row["at"] <= end
+    ]
+    shape = alt.Shape(
+        "what:N",
+        scale=alt.Scale(domain=list(MARKS), range=[mark for mark, _ in MARKS.values()]),
+        legend=alt.Legend(title=None, orient="top", columns=3, symbolSize=120),
+    )
+    colour = alt.Color(
+        "what:N",
+        scale=alt.Scale(domain=list(MARKS), range=[colour for _, colour in MARKS.values()]),
+        legend=alt.Legend(title=None, orient="top", columns=3, symbolSize=120),
+    )
+    drawn: alt.Chart = (
+        alt.Chart({"values": rows})
+        .mark_point(strokeWidth=2, clip=True)
+        .encode(
+            x=alt.X("at:Q", title=X if last else None, scale=alt.Scale(zero=False)),
+            y=alt.Y("number:Q", title="packet", axis=alt.Axis(tickMinStep=1), scale=alt.Scale(zero=False)),
+            color=colour,
+            shape=shape,
+            size=alt.condition(alt.datum.what == EXPECTED, alt.value(RING), alt.value(POINT)),
+            tooltip=[
+                alt.Tooltip("what:N", title="What"),
+                alt.Tooltip("number:Q", title="Packet"),
+                alt.Tooltip("at:Q", title="Time [ms]"),
+            ],
+        )
+        .properties(title=title, width=WIDTH, height=150)
+    )
+    return drawn
