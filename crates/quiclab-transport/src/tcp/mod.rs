@@ -46,8 +46,22 @@ pub(crate) fn build(
     observer: Option<Box<dyn TransportObserver>>,
 ) -> Result<Box<dyn Endpoint>, Error> {
     let values = options::resolve(config)?;
+    if let Workload::Page { resources, .. } = workload
+        && !resources.is_empty()
+    {
+        let mut observer = observer;
+        return http::build_origins(identity, workload, |identity, page, origin| {
+            let application = http::build_http2(identity.role, page, origin, config.http2.as_ref())?;
+            let (values, random) = (options::resolve(config)?, RandomStream::new(seed, &identity.name));
+            // an observer knows one connection: that of the HTML
+            let observer = observer.take();
+            Ok(Box::new(endpoint::TcpEndpoint::new(identity, values, application, start, random, observer)))
+        });
+    }
     let application = match (workload, &config.http2) {
-        (Workload::Page { .. }, options) => http::build_http2(identity.role, workload, options.as_ref())?,
+        (Workload::Page { .. }, options) => {
+            http::build_http2(identity.role, &http::PageEnds::new(workload)?, 0, options.as_ref())?
+        }
         (_, None) => workload::build(identity.role, workload, start)?,
         (_, Some(_)) => {
             let allowed = format!("nothing with `{}`: only a `page` uses HTTP/2", workload.kind());

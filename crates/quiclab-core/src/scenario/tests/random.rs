@@ -440,9 +440,43 @@ fn page() -> BoxedStrategy<Workload> {
     });
     let priorities = select(vec![Priorities::Browser, Priorities::RoundRobin]);
     let times = (time(), time());
-    ([size(), size(), size()], vec(objects, 0..3), times, priorities)
-        .prop_map(|([html, request, response], objects, (html_think_time, think_time), priorities)| {
-            Workload::Page { html, objects, html_think_time, think_time, priorities, request, response }
+    ([size(), size(), size()], vec(objects, 0..3), vec(page_resource(), 0..3), times, priorities)
+        .prop_map(|([html, request, response], objects, resources, times, priorities)| {
+            let (html_think_time, think_time) = times;
+            Workload::Page {
+                html,
+                objects,
+                resources,
+                html_think_time,
+                think_time,
+                priorities,
+                request,
+                response,
+            }
+        })
+        .boxed()
+}
+
+fn page_resource() -> BoxedStrategy<PageResource> {
+    let kinds = vec![ObjectKind::Image, ObjectKind::Style, ObjectKind::Script, ObjectKind::Font];
+    (
+        size(),
+        select(kinds),
+        vec(any::<u32>(), 0..3),
+        time(),
+        any::<u32>(),
+        of(time()),
+        [of(size()), of(size())],
+    )
+        .prop_map(|(size, kind, after, delay, origin, think_time, [request, response])| PageResource {
+            size,
+            kind,
+            after,
+            delay,
+            origin,
+            think_time,
+            request,
+            response,
         })
         .boxed()
 }
@@ -562,12 +596,13 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             let direction = if up { WireDirection::Up } else { WireDirection::Down };
             Wire { from, to, flow, direction }
         });
-    let record = (of(time()), any::<[bool; 5]>()).prop_map(
-        |(series_interval, [packets, acks, sojourns, qlog, pcapng])| Record {
+    let record = (of(time()), any::<[bool; 6]>()).prop_map(
+        |(series_interval, [packets, acks, sojourns, requests, qlog, pcapng])| Record {
             series_interval,
             packets,
             acks,
             sojourns,
+            requests,
             qlog,
             pcapng,
         },
