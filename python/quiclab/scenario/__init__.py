@@ -83,6 +83,7 @@ from quiclab.scenario.workload import (
     Media,
     Page,
     PageObjects,
+    PageResource,
     Ping,
     RequestResponse,
     Workload,
@@ -138,6 +139,7 @@ __all__ = [
     "Pacing",
     "Page",
     "PageObjects",
+    "PageResource",
     "PathRoutes",
     "PathScheduler",
     "Ping",
@@ -236,6 +238,7 @@ class Record:
     packets: bool | None = None
     acks: bool | None = None
     sojourns: bool | None = None
+    requests: bool | None = None
     qlog: bool | None = None
     pcapng: bool | None = None
 
