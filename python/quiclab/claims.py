@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from quiclab.libraries import np
 from quiclab.stats import RESAMPLES, Statistic, bootstrap
 
 if TYPE_CHECKING:
@@ -78,7 +79,15 @@ class Grid:
 
 
 class Findings(Protocol):
-    """Where a predicate finds values: the runs, one resample of them, or a publication."""
+    """Where a predicate finds values: the runs, one resample of them, or a publication.
+
+    Attributes
+    ----------
+    index
+        Which of the values of `series` is in turn.
+    """
+
+    index: int
 
     def grid(self, study: str, metric: str) -> Grid:
         """Return what there is of a metric of a study; empty names are those of the claim."""
@@ -86,6 +95,14 @@ class Findings(Protocol):
 
     def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
         """Return a value; NaN if there is none."""
+        ...
+
+    def series(self, study: str, metric: str, statistic: Statistic, key: Key) -> Array:
+        """Return the value over all runs and those of all resamples; NaN if there is none."""
+        ...
+
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs of a setting."""
         ...
 
 
@@ -129,6 +146,24 @@ class Sample:
             raise NotMeasuredError(key, self._asked[0])
         return value
 
+    @property
+    def index(self) -> int:
+        """Which value of `series` is that of the resample in turn."""
+        return self._findings.index
+
+    def series(self, key: Key) -> Array:
+        """Return the value of one setting over all runs and those of all resamples, for what is computed at once."""
+        return self._findings.series(*self._asked, key)
+
+    def count(self, key: Key) -> int:
+        """Return the number of runs of a setting."""
+        return self._findings.count(self._asked[0], self._asked[1], key)
+
+    @property
+    def factors(self) -> Mapping[str, tuple[str | int | float, ...]]:
+        """Values of each factor by its short name, in the order of the keys."""
+        return self._grid.factors
+
     def values(self, factor: str) -> tuple[float, ...]:
         """Return the grid of a factor."""
         return tuple(float(value) for value in self._grid.factors[factor])
@@ -147,14 +182,18 @@ class Printed:
         From study and metric to what is printed; the only run of a setting is its mean.
     deviations
         The same for standard deviations.
+    counts
+        The same for numbers of runs.
     """
 
     def __init__(
         self,
         grid: Callable[[str, str], Grid],
         deviations: Callable[[str, str], Mapping[Key, float]] = lambda study, metric: {},  # noqa: ARG005
+        counts: Callable[[str, str], Mapping[Key, int]] = lambda study, metric: {},  # noqa: ARG005
     ) -> None:
-        self.grid, self._deviations = grid, deviations
+        self.grid, self._deviations, self._counts = grid, deviations, counts
+        self.index = 0
 
     def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
         """Return a printed value; NaN if there is none."""
@@ -162,6 +201,14 @@ class Printed:
             return self._deviations(study, metric).get(key, math.nan)
         runs = self.grid(study, metric).runs.get(key)
         return runs[0] if runs and statistic == "mean" else math.nan
+
+    def series(self, study: str, metric: str, statistic: Statistic, key: Key) -> Array:
+        """Return the only value as a series."""
+        return np.array([self.value(study, metric, statistic, key)])
+
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs that a printed value stands for; 0 if it is not known."""
+        return self._counts(study, metric).get(key, 0)
 
 
 class Resamples:
@@ -181,25 +228,33 @@ class Resamples:
         self.grid = grid
         self.resamples = resamples
         self._drawn: dict[tuple[str, str, Statistic, Key], tuple[Array, int]] = {}
-        self._index = 0
+        self.index = 0
         self.read: dict[tuple[str, Key], int] = {}
         """Number of runs of each setting that was asked for."""
 
     def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
         """Return a value of the resample in turn; NaN if there is none."""
+        return float(self.series(study, metric, statistic, key)[self.index])
+
+    def series(self, study: str, metric: str, statistic: Statistic, key: Key) -> Array:
+        """Return the value over all runs and those of all resamples; NaN if there is none."""
         asked = (study, metric, statistic, key)
         if asked not in self._drawn:
             self._drawn[asked] = self._draw(*asked)
         drawn, runs = self._drawn[asked]
         self.read[study, key] = runs
-        return float(drawn[self._index])
+        return drawn
+
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs of a setting, which a resample has as well."""
+        return len(self.grid(study, metric).runs.get(key, ()))
 
     def each(self) -> Iterator[int]:
         """Go through all runs (0) and the resamples (from 1 on)."""
         for index in range(self.resamples + 1):
-            self._index = index
+            self.index = index
             yield index
-        self._index = 0
+        self.index = 0
 
     def _draw(self, study: str, metric: str, statistic: Statistic, key: Key) -> tuple[Array, int]:
         grid = self.grid(study, metric)

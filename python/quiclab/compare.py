@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.criteria import Outcome
 from quiclab.evaluate import Evaluation, number
+from quiclab.heatmaps import Cell, MeasuredMap, maps_of
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
 from quiclab.study import BASE
@@ -142,6 +143,50 @@ def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[s
     ]
 
 
+def map_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return each map of the study: what it shows, how alike published and measured are, and its cells."""
+    return [
+        {
+            "title": item.figure.title,
+            "source": item.figure.source,
+            "first": item.map.first,
+            "second": item.map.second,
+            "at": dict(item.map.at),
+            **{
+                name: rounded(value) if isinstance(value, float) else value
+                for name, value in asdict(item.score).items()
+            },
+            "sign_share": rounded(item.score.sign_share),
+            "lines": _map_lines(item),
+        }
+        for item in maps_of(evaluation, engine)
+    ]
+
+
+def _map_lines(item: MeasuredMap) -> list[dict[str, Any]]:
+    """Return the cells of a map; what was not printed or measured is `None`."""
+
+    def half(name: str, cell: Cell | None) -> dict[str, Any]:
+        return {
+            f"{name}_difference": None if cell is None else rounded(cell.difference),
+            f"{name}_p": None if cell is None or math.isnan(cell.p) else cell.p,
+            f"{name}_significant": None if cell is None else cell.significant,
+        }
+
+    published, measured = (
+        {(cell.row, cell.column): cell for cell in cells} for cells in (item.published, item.measured)
+    )
+    return [
+        {
+            item.map.rows: place[0],
+            item.map.columns: place[1],
+            **half("published", published.get(place)),
+            **half("measured", measured.get(place)),
+        }
+        for place in dict.fromkeys([*published, *measured])
+    ]
+
+
 def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
     """Return each criterion with what became of it, as a whole and in each setting."""
     study = evaluation.study
@@ -198,6 +243,7 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "rows": compare_rows(evaluation, engine),
         "fidelity": fidelity_rows(study, evaluation.fidelity(engine)),
         "criteria": criteria_rows(evaluation, engine),
+        "maps": map_rows(evaluation, engine),
         "further": {metric.name: compare_rows(evaluation, engine, metric.name) for metric in study.further},
         "unavailable": {item.name: item.reason for item in study.unavailable},
     }

@@ -66,7 +66,7 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
         resolved = scenario.resolved_json(None if lane is None else lane.stacks())
         arguments += [] if lane is None else lane.arguments()
         for index in range(point.runs):
-            seed = study.seed + index
+            seed = study.first_seed(point) + index
             replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
             labels = {**point.labels, "run": index}
             jobs.append(sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series))
@@ -333,7 +333,10 @@ def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = No
     def deviations(name: str, metric: str) -> dict[Key, float]:
         return {row.key: row.summary.std for row in rows(name, metric)[1]}
 
-    return Printed(cache(grid), cache(deviations))
+    def counts(name: str, metric: str) -> dict[Key, int]:
+        return {row.key: row.summary.n for row in rows(name, metric)[1]}
+
+    return Printed(cache(grid), cache(deviations), cache(counts))
 
 
 def _as_printed(summary: Summary) -> Summary:

@@ -138,8 +138,11 @@ def _card(group: str, report: Report) -> dict[str, Any]:
 
 
 def _small(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a figure in the size of a card, without legends."""
+    """Return a figure in the size of a card, without legends; of panels the first."""
     shown: dict[str, Any] = _without_legends(spec)
+    if "vconcat" in shown:
+        whole = {name: value for name, value in shown.items() if name != "vconcat"}
+        return {**whole, **shown["vconcat"][0], "width": THUMBNAIL_WIDTH, "height": THUMBNAIL_HEIGHT}
     height = spec["height"] if "usermeta" in spec else THUMBNAIL_HEIGHT
     return {**shown, "width": THUMBNAIL_WIDTH, "height": height}
 

@@ -13,7 +13,7 @@ import vl_convert
 
 from quiclab import fidelity, figures, stats, views
 from quiclab.claims import CONFIRMED_SHARE, REFUTED_SHARE
-from quiclab.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row
+from quiclab.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row, map_rows
 from quiclab.errors import QuiclabError
 from quiclab.evaluate import Evaluation
 from quiclab.libraries import pl
@@ -43,6 +43,7 @@ _BOUNDS = {
     "equivalence_share": fidelity.EQUIVALENCE_SHARE,
     "equivalence_errors": fidelity.EQUIVALENCE_ERRORS,
     "knee_level": fidelity.KNEE_LEVEL,
+    "significant": stats.SIGNIFICANT,
 }
 """Thresholds that the text of the page names."""
 
@@ -166,6 +167,7 @@ def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "decimals": published_decimals(rows),
         "digits": 4 if all((row["measured_mean"] or 0.0) < SMALL for row in rows) else 2,
         "criteria": criteria_rows(evaluation, engine),
+        "maps": [item for item in map_rows(evaluation, engine) if item["cells"]],
         "further": [_further(evaluation, engine, metric) for metric in study.further],
         "variants": _variants(evaluation),
         "missing": evaluation.missing(engine),

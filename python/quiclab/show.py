@@ -179,9 +179,18 @@ def comparison(document: Mapping[str, Any]) -> None:
         rows(document["fidelity"], "Fidelity")
     for criterion in document["criteria"]:
         _criterion(criterion)
+    _maps(document["maps"])
     _further(document["further"])
     for name, reason in document["unavailable"].items():
         out.print(f"{name}: {reason}", style="dim")
+
+
+def _maps(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print how alike the published and the measured maps are; those of which one is missing are left out."""
+    columns = ("title", "cells", "correlation", "significant", "right_sign", "also_significant", "sign_share")
+    both = [entry for entry in entries if entry["cells"]]
+    if both:
+        rows([{name: entry[name] for name in columns} for entry in both], "Maps of differences: published and measured")
 
 
 def _criterion(entry: Mapping[str, Any]) -> None:

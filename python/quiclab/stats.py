@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+Side: TypeAlias = "tuple[ArrayLike, ArrayLike, int]"
+"""Means, standard deviations and number of runs of one side of a comparison."""
 Statistic: TypeAlias = Literal["mean", "median", "std"]
 """What repeated runs of a setting are reduced to."""
 
@@ -106,6 +108,98 @@ def difference_half_width(first: Summary, second: Summary) -> float:
         return 0.0 if errors else math.nan
     freedom = variance**2 / sum(error**2 / freedom for error, freedom in errors)
     return _t(freedom) * math.sqrt(variance)
+
+
+SIGNIFICANT = 0.01
+"""Greatest p-value of a difference that counts as significant."""
+IDENTICAL = 1e-12
+"""Deviations below this part of the mean are rounding: the runs are the same."""
+
+
+def welch_p(first: Summary, second: Summary) -> float:
+    """Return the two-sided p-value of Welch's unequal-variance t-test for the difference of two means.
+
+    As `scipy.stats.ttest_ind_from_stats(..., equal_var=False)`, without the second that its module takes to load.
+
+    Parameters
+    ----------
+    first, second
+        Runs of both sides; intervals are not used.
+
+    Returns
+    -------
+    float
+        NaN where there is no test: a side has fewer than two runs, or neither has any scatter.
+    """
+    return float(welch_p_values(*((side.mean, side.std, side.n) for side in (first, second)))[0])
+
+
+def welch_p_values(first: Side, second: Side) -> Array:
+    """Return the same for many pairs of means at once.
+
+    Parameters
+    ----------
+    first, second
+        Means and sample standard deviations, numbers or shape (n,), and the number of runs of each.
+
+    Returns
+    -------
+    Array
+        Shape (n,).
+    """
+    (mean, std, n), (other_mean, other_std, other_n) = (
+        (np.atleast_1d(np.asarray(side[0], dtype=np.float64)), np.asarray(side[1], dtype=np.float64), side[2])
+        for side in (first, second)
+    )
+    if n < 2 or other_n < 2:
+        return np.full(np.broadcast(mean, other_mean).shape, math.nan)
+    from scipy.special import stdtr  # noqa: PLC0415 - takes a third of a second to load
+
+    squares, other_squares = std**2 / n, other_std**2 / other_n
+    variance = squares + other_squares
+    same = (std <= IDENTICAL * np.abs(mean)) & (other_std <= IDENTICAL * np.abs(other_mean))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = variance**2 / (squares**2 / (n - 1) + other_squares**2 / (other_n - 1))
+        p: Array = 2.0 * stdtr(freedom, -np.abs(mean - other_mean) / np.sqrt(variance))
+    return np.where(same, math.nan, p)
+
+
+def percent_difference(first: float, second: float) -> float:
+    """Return (second - first) / first in percent: positive where the first is smaller."""
+    return (second - first) / first * 100.0 if first else math.nan
+
+
+def pearson(first: ArrayLike, second: ArrayLike) -> float:
+    """Return Pearson's correlation of two series; NaN below three points, or where one of them is constant.
+
+    Parameters
+    ----------
+    first, second
+        Shape (n,).
+    """
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if one.size < 3 or not np.ptp(one) or not np.ptp(other):
+        return math.nan
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> float:
+    """Return Spearman's rank correlation: Pearson's of the ranks, ties sharing the mean of theirs.
+
+    Parameters
+    ----------
+    first, second
+        Shape (n,).
+    """
+    return pearson(_ranks(first), _ranks(second))
+
+
+def _ranks(values: ArrayLike) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    below = (array[:, np.newaxis] > array).sum(axis=1)
+    same = (array[:, np.newaxis] == array).sum(axis=1)
+    ranks: Array = below + (same + 1) / 2
+    return ranks
 
 
 def pooled_std(deviations: ArrayLike) -> float:

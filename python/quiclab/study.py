@@ -5,6 +5,8 @@ A study file in `studies/` builds these values and lists them as `STUDIES`; it r
 
 from __future__ import annotations
 
+import json
+import zlib
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ from quiclab.study_parts import (
     Engine,
     Factor,
     Figure,
+    HeatMap,
     Metric,
     Model,
     Point,
@@ -43,6 +46,7 @@ __all__ = [
     "Engine",
     "Factor",
     "Figure",
+    "HeatMap",
     "Metric",
     "Model",
     "Point",
@@ -80,6 +84,9 @@ class Study:
         What choosing an engine changes in the scenario.
     runs, seed
         Repetitions of each setting; run i has the seed `seed + i`.
+    own_seeds
+        Each setting has seeds of its own, as in a testbed, where no two share their accidents; variants and engines
+        of a setting have the same ones. `seed` and a hash of the setting give the first.
     table, figures, claims
         What it is compared with.
     assumptions, variants, limits
@@ -99,6 +106,8 @@ class Study:
         An estimate without simulation that figures show as a line of its own.
     views
         Figures of single runs, made again for the report.
+    along
+        Short name of the factor over which series run, where several are varied; the one that is varied by default.
     """
 
     name: str
@@ -120,6 +129,7 @@ class Study:
     limits: tuple[str, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     seed: int = 1
+    own_seeds: bool = False
     further: tuple[Metric, ...] = ()
     criteria: tuple[Criterion, ...] = ()
     scored: str = ""
@@ -127,6 +137,7 @@ class Study:
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
     model: Model | None = None
     views: tuple[View, ...] = ()
+    along: str = ""
 
     @property
     def swept(self) -> tuple[Factor, ...]:
@@ -148,19 +159,30 @@ class Study:
         """The metric of the study, then the further ones."""
         return (self.metric, *self.further)
 
+    def first_seed(self, point: Point) -> int:
+        """Return the seed of the first run of a setting."""
+        if not self.own_seeds:
+            return self.seed
+        setting = json.dumps([point.configuration, *point.values.values()])
+        return self.seed + 1000 * zlib.crc32(setting.encode())
+
     def metric_of(self, name: str) -> Metric:
         """Return a metric by its name; the study's own without one."""
         return next(item for item in self.metrics if item.name == (name or self.metric.name))
 
     @property
     def is_series(self) -> bool:
-        """Whether its results are series over one number, which have a shape, a knee and an optimum."""
-        return len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
+        """Whether its results are series over one factor, which have a shape, a knee and an optimum."""
+        one_number = len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
+        return bool(self.along) or one_number
 
     def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
-        """Return which series a setting belongs to: its configuration, and the part of the run."""
-        parts = [value for factor, value in zip(self.factors, key[1:], strict=False) if factor.changes is None]
-        return (key[0], *parts)
+        """Return which series a setting belongs to: its configuration, the part of the run, and what else is varied."""
+        along = self.along or (self.swept[0].name if len(self.swept) == 1 else "")
+        named = zip(self.factors, key[1:], strict=False)
+        if along:
+            return (key[0], *(value for factor, value in named if factor.name != along))
+        return (key[0], *(value for factor, value in named if factor.changes is None))
 
     def series_label(self, key: Sequence[Value]) -> str:
         """Return the name of a series in figures, from its key."""
@@ -172,7 +194,8 @@ class Study:
     @property
     def series_labels(self) -> list[str]:
         """Names of all series, in the order of the study."""
-        keys = [(name, *parts) for name in self.labels for parts in product(*(part.values for part in self.parts))]
+        beside = [item for item in self.factors if item.name != self.along] if self.along else self.parts
+        keys = [(name, *parts) for name in self.labels for parts in product(*(item.values for item in beside))]
         return [self.series_label(key) for key in keys]
 
     @property

@@ -133,8 +133,33 @@ class Table:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """The percent difference of two configurations over two factors, with its significance.
+
+    Attributes
+    ----------
+    first, second
+        Configurations; the difference is (mean of `second` - mean of `first`) / mean of `first`, so that it is
+        positive where the first takes less.
+    rows, columns
+        Short names of the factors, each drawn in its order.
+    at
+        Value of each other factor, by its short name.
+    words
+        What a value is called on an axis, where that is not the value itself.
+    """
+
+    first: str
+    second: str
+    rows: str
+    columns: str
+    at: Mapping[str, Value] = field(default_factory=dict)
+    words: Mapping[Value, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Figure:
-    """A chart of one metric over one factor, published and measured; or of how far a criterion is met.
+    """A chart of one metric over one factor, published and measured; or of how far a criterion is met; or a map.
 
     Attributes
     ----------
@@ -146,6 +171,8 @@ class Figure:
         Show reference and measurement of each setting of the criterion, and not their difference.
     metric
         Name of a further metric, in place of the study's own.
+    map
+        The difference of two configurations over two factors, in place of `x`.
     """
 
     title: str
@@ -155,6 +182,7 @@ class Figure:
     criterion: str = ""
     pairs: bool = False
     metric: str = ""
+    map: HeatMap | None = None
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ impl Host {
             return;
         }
         self.deadline = deadline;
-        self.fires = deadline.map(|deadline| deadline + self.slack.draw());
+        self.fires = deadline.map(|deadline| deadline + self.slack.draw(deadline));
     }
 
     /// CPU time of the work done until `now`.

@@ -36,7 +36,7 @@ pub use endpoint::{
 };
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
-pub use link::{Link, LinkError, LinkReport, Trace, TraceError};
+pub use link::{Link, LinkError, LinkReport, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};

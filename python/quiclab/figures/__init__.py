@@ -4,6 +4,7 @@
 | --- | --- |
 | `lines` | a metric over a factor that is a number: series published, measured and estimated |
 | `rows` | a metric of settings that have no order: one row a setting |
+| `heatmap` | the difference of two configurations over two factors, with its significance |
 | `criteria` | how far a criterion is met, setting by setting |
 | `panels` | lines over time, one panel below the other: for views of single runs |
 | `theme` | what they share: colours, symbols, light and dark, SVG and PNG |
@@ -13,14 +14,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.figures import criteria, lines, rows
+from quiclab.figures import criteria, heatmap, lines, rows
 from quiclab.figures.criteria import agreement_data, pairs_data
 from quiclab.figures.points import figure_data, is_ordered, starts_at_zero
 from quiclab.figures.theme import COLOURS, DARK, LIGHT, NEUTRAL, SHIFT, THUMBNAIL, declaration, to_png, to_svg
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from quiclab.evaluate import Evaluation
-    from quiclab.figures.theme import Layers
     from quiclab.study import Figure
 
 __all__ = [
@@ -43,8 +45,10 @@ __all__ = [
 ]
 
 
-def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMixin:
     """Declare a figure."""
+    if figure.map is not None:
+        return heatmap.chart(evaluation, figure, engine)
     if figure.pairs:
         return criteria.pairs(evaluation, figure, engine)
     if figure.criterion:
@@ -56,6 +60,8 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     """Return what the marks of a figure mean, in a few sentences."""
+    if figure.map is not None:
+        return heatmap.caption(evaluation, figure, engine)
     if figure.pairs or figure.criterion:
         return criteria.caption(figure, engine)
     if is_ordered(evaluation.study, figure):

@@ -116,12 +116,14 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class Delay:
-    """Propagation delay, drawn for each packet."""
+    """Propagation delay, drawn for each packet or for a time."""
 
     mean: str
     deviation: str | None = None
     distribution: Literal["constant", "normal", "uniform", "pareto"] | None = None
     reorder: bool | None = None
+    every: str | None = None
+    steps: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

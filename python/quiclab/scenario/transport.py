@@ -291,6 +291,7 @@ class Http2Options:
     connection_window: str | None = None
     max_streams: int | None = None
     frame_size: str | None = None
+    warm_up: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from quiclab.scenario.network import Delay
+
 
 @dataclass(frozen=True, kw_only=True)
 class Download:
@@ -85,6 +87,7 @@ class Page:
     resources: tuple[PageResource, ...] | None = None
     html_think_time: str | None = None
     think_time: str | None = None
+    browser_time: str | Delay | None = None
     priorities: Literal["browser", "round_robin"] | None = None
     request: str | None = None
     response: str | None = None

@@ -267,14 +267,14 @@ fn packets_of_a_timer_delay_the_next_read() {
 #[test]
 fn slack_is_drawn_once_for_each_deadline() {
     let slack =
-        Delay { mean: us(500), deviation: us(400), distribution: Distribution::Uniform, reorder: false };
+        Delay { mean: us(500), deviation: us(400), distribution: Distribution::Uniform, ..Delay::default() };
     let config = scenario::Host { timer_slack: slack.clone(), ..scenario::Host::default() };
     let deadlines = [at(1_000), at(10_000), at(20_000)];
     let (probe, log) = Probe::boxed(0, &deadlines);
     // datagrams in between leave the deadline alone
     drive(&mut Host::new(&config, 7, "client", probe), &burst(30, 900), true);
     let mut model = crate::link::DelayModel::new(&slack, RandomStream::new(7, "client.host"));
-    let expected = deadlines.map(|deadline| (deadline, deadline + model.draw()));
+    let expected = deadlines.map(|deadline| (deadline, deadline + model.draw(deadline)));
     assert_eq!(log.lock().unwrap().fired, expected);
     assert!(expected.iter().all(|(deadline, fired)| fired > deadline));
 }
@@ -417,7 +417,7 @@ proptest! {
         arrivals in any_arrivals(), deadlines in any_deadlines(), wake_first in any::<bool>(),
     ) {
         let timer_slack = Delay {
-            mean: us(slack_us), deviation: us(100), distribution: Distribution::Normal, reorder: false,
+            mean: us(slack_us), deviation: us(100), distribution: Distribution::Normal, ..Delay::default()
         };
         let config = scenario::Host { timer_slack, ..config };
         let (probe, log) = Probe::boxed(replies, &deadlines);

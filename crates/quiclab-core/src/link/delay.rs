@@ -1,4 +1,4 @@
-//! Propagation delay of a link, drawn for each packet independently.
+//! Propagation delay of a link, drawn for each packet independently, or for a time (`every`).
 //!
 //! | distribution | value, cut off at 0 | smallest value |
 //! | --- | --- | --- |
@@ -13,10 +13,14 @@
 //!
 //! The cut at 0 raises the mean where it matters: for a normal delay with a deviation of a tenth of
 //! the mean it does not.
+//!
+//! With `every` the delay is that of the time at which a packet enters: a script that changes `tc-netem` again
+//! and again. The first change comes after a part of `every` that is drawn, too. A change is made in `steps` equal
+//! steps, the first at once and the others `every / steps` apart: of small falls fewer packets overtake.
 
 use crate::random::RandomStream;
 use crate::scenario::{Delay, Distribution};
-use crate::time::Duration;
+use crate::time::{Duration, Time};
 
 /// Shape of the Pareto distribution; its variance is finite above 2.
 const PARETO_SHAPE: f64 = 3.0;
@@ -24,6 +28,12 @@ const PARETO_SHAPE: f64 = 3.0;
 const PARETO_MEAN: f64 = 1.5;
 /// Its standard deviation: sqrt(shape / (shape - 2)) / (shape - 1) = sqrt(3) / 2.
 const PARETO_DEVIATION: f64 = 0.866_025_403_784_438_6;
+
+/// One draw of `config` from `random`: for a time that is needed once.
+#[must_use]
+pub fn draw(config: &Delay, random: RandomStream) -> Duration {
+    DelayModel::new(config, random).draw(Time::ZERO)
+}
 
 /// Draws the delay of each packet.
 #[derive(Debug)]
@@ -34,6 +44,34 @@ pub(crate) struct DelayModel {
     /// Constant where the deviation is 0.
     distribution: Distribution,
     random: RandomStream,
+    /// `None`: each draw is a new one.
+    held: Option<Held>,
+}
+
+/// A delay that holds for a time.
+#[derive(Debug)]
+struct Held {
+    every: Duration,
+    steps: u32,
+    /// The delay before the last change, and the one that was drawn then.
+    before: Duration,
+    drawn: Duration,
+    /// When it was drawn; the first one is drawn before the run.
+    since: Time,
+    next: Time,
+}
+
+impl Held {
+    /// The delay at `at`, not before the last change.
+    fn at(&self, at: Time) -> Duration {
+        let steps = u64::from(self.steps);
+        let step = (at.since(self.since).as_nanos() * steps / self.every.as_nanos().max(1) + 1).min(steps);
+        let (before, drawn) = (self.before.as_nanos(), self.drawn.as_nanos());
+        Duration::from_nanos(match drawn.checked_sub(before) {
+            Some(rise) => before + rise * step / steps,
+            None => before - (before - drawn) * step / steps,
+        })
+    }
 }
 
 impl DelayModel {
@@ -43,7 +81,16 @@ impl DelayModel {
             Duration::ZERO => Distribution::Constant,
             _ => config.distribution,
         };
-        Self { mean: config.mean, deviation: config.deviation.as_nanos() as f64, distribution, random }
+        let deviation = config.deviation.as_nanos() as f64;
+        let mut model = Self { mean: config.mean, deviation, distribution, random, held: None };
+        if let Some(every) = config.every.filter(|_| !model.is_constant()) {
+            let drawn = model.draw_new();
+            let first = model.random.uniform() * every.as_nanos() as f64;
+            let next = Time::ZERO + Duration::from_nanos_f64(first);
+            let steps = config.steps;
+            model.held = Some(Held { every, steps, before: drawn, drawn, since: Time::ZERO, next });
+        }
+        model
     }
 
     /// Whether all packets have the same delay.
@@ -63,8 +110,20 @@ impl DelayModel {
         Duration::from_nanos_f64(self.mean.as_nanos() as f64 - below_mean - f64::from(below_mean > 0.0))
     }
 
-    /// The delay of the next packet.
-    pub(crate) fn draw(&mut self) -> Duration {
+    /// The delay of a packet that enters at `at`, not before the one before.
+    pub(crate) fn draw(&mut self, at: Time) -> Duration {
+        let Some(mut held) = self.held.take() else { return self.draw_new() };
+        while held.next <= at {
+            held.since = held.next;
+            held.next = held.since + held.every;
+            held.before = std::mem::replace(&mut held.drawn, self.draw_new());
+        }
+        let delay = held.at(at);
+        self.held = Some(held);
+        delay
+    }
+
+    fn draw_new(&mut self) -> Duration {
         let standard = match self.distribution {
             Distribution::Constant => return self.mean,
             Distribution::Normal => self.random.normal(),
@@ -90,9 +149,10 @@ mod tests {
             deviation: Duration::from_millis(1),
             distribution,
             reorder: true,
+            ..Delay::default()
         };
         let mut model = DelayModel::new(&config, RandomStream::new(5, "link.delay"));
-        (0..N).map(|_| model.draw().as_nanos() as f64).collect()
+        (0..N).map(|_| model.draw(Time::ZERO).as_nanos() as f64).collect()
     }
 
     fn moments(values: &[f64]) -> (f64, f64) {
@@ -137,15 +197,46 @@ mod tests {
             mean: Duration::from_nanos(1),
             deviation: Duration::from_secs(1),
             distribution: Distribution::Normal,
-            reorder: false,
+            ..Delay::default()
         };
         let mut model = DelayModel::new(&wide, RandomStream::new(5, "link.delay"));
-        let zeros = (0..1000).filter(|_| model.draw() == Duration::ZERO).count();
+        let zeros = (0..1000).filter(|_| model.draw(Time::ZERO) == Duration::ZERO).count();
         // half of a normal distribution around 0 is cut off; five standard errors of 1000 draws
         assert!((zeros as f64 - 500.0).abs() < 5.0 * libm::sqrt(250.0));
         let constant = Delay { deviation: Duration::ZERO, ..wide };
         let mut model = DelayModel::new(&constant, RandomStream::new(5, "link.delay"));
         assert!(model.is_constant());
-        assert_eq!(model.draw(), Duration::from_nanos(1));
+        assert_eq!(model.draw(Time::ZERO), Duration::from_nanos(1));
+    }
+
+    /// Changes every 100 ms from a phase on that is drawn, in two steps 50 ms apart, the first at once.
+    #[test]
+    fn a_held_delay_changes_at_its_times_and_in_steps() {
+        let config = Delay {
+            mean: Duration::from_millis(38),
+            deviation: Duration::from_millis(25),
+            distribution: Distribution::Uniform,
+            reorder: true,
+            every: Some(Duration::from_millis(100)),
+            steps: 2,
+        };
+        let mut model = DelayModel::new(&config, RandomStream::new(5, "link.delay"));
+        let at = |tenths: u64| Time::ZERO + Duration::from_micros(100 * tenths);
+        let delays: Vec<_> = (0..100_000).map(|tenths| model.draw(at(tenths)).as_nanos()).collect();
+        let changes: Vec<_> = (1..delays.len()).filter(|&i| delays[i] != delays[i - 1]).collect();
+        let phase = changes[0];
+        assert!(phase <= 1000, "the first change is within the first 100 ms");
+        assert_eq!(
+            changes.len(),
+            2 * (100_000 - phase).div_ceil(1000) - usize::from((100_000 - phase) % 1000 < 500)
+        );
+        for pair in changes.chunks_exact(2) {
+            assert_eq!((pair[0] - phase) % 1000, 0, "a change");
+            // the phase is no multiple of 100 us
+            assert!((500..=501).contains(&(pair[1] - pair[0])), "its second step");
+            let step = |at: usize| delays[at] as i64 - delays[at - 1] as i64;
+            assert!((step(pair[0]) - step(pair[1])).abs() <= 1, "both are as long");
+        }
+        assert!(delays.iter().all(|delay| (13_000_000..=63_000_000).contains(delay)));
     }
 }

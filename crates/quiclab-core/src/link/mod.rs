@@ -11,6 +11,7 @@
 //! | overhead | the Ethernet header (14 B) counts | `overhead_per_packet` |
 //! | delay | limited number of packets in flight | unlimited |
 //! | jitter | packets overtake each other | only with `reorder` |
+//! | delay changed while packets wait | they keep their times, so later ones overtake | the same with `every` |
 //!
 //! At equal times departures come before arrivals: a packet that arrives in the nanosecond in which
 //! another one's serialisation ends finds its place free, whichever of the two calls the driver
@@ -42,6 +43,7 @@ use crate::scenario::{self, Rate, ShapedRate};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 pub(crate) use delay::DelayModel;
+pub use delay::draw as draw_delay;
 use feedback::Feedback;
 use flight::Flight;
 use loss::LossModel;
@@ -209,7 +211,7 @@ impl Link {
             if let Some(feedback) = &mut self.totals.feedback {
                 feedback.transmitted(self.store.get(&service.packet));
             }
-            self.flight.push(end + self.delay.draw(), service.packet);
+            self.flight.push(end + self.delay.draw(end), service.packet);
             self.serve_next(end, out);
         }
     }
@@ -269,7 +271,7 @@ impl Element for Link {
             self.totals.discard(DropReason::Loss, packet, out);
         } else if matches!(self.serialiser, Serialiser::Unlimited) {
             let packet = self.store.put(packet);
-            self.flight.push(now + self.delay.draw(), packet);
+            self.flight.push(now + self.delay.draw(now), packet);
         } else if self.serialiser.has_ended(now) {
             self.totals.discard(DropReason::LinkEnded, packet, out);
         } else if wire_size > self.serialiser.largest_packet() {

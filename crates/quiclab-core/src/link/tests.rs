@@ -303,7 +303,7 @@ fn jitter_overtakes_only_where_it_may() {
     for (distribution, p) in [(Distribution::Normal, 0.3618), (Distribution::Uniform, 0.28125)] {
         let delivered = |reorder| {
             let (mean, deviation) = (Duration::from_millis(10), Duration::from_millis(1));
-            let delay = Delay { mean, deviation, distribution, reorder };
+            let delay = Delay { mean, deviation, distribution, reorder, ..Delay::default() };
             let config = scenario::Link { delay, ..scenario::Link::default() };
             drive(&mut link(&config), &arrivals).delivered_ids()
         };
@@ -326,6 +326,7 @@ fn seed_and_name_decide_alone() {
         deviation: Duration::from_millis(1),
         distribution: Distribution::Normal,
         reorder: true,
+        ..Delay::default()
     };
     let loss = Some(Loss::Independent { probability: Probability::new(0.3).unwrap() });
     let config = scenario::Link { delay, loss, ..scenario::Link::default() };

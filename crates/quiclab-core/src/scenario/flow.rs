@@ -1,5 +1,6 @@
 //! Flows: two endpoints, their routes and what is transferred.
 
+use super::network::Delay;
 use super::quic::QuicOptions;
 use super::transport::{CongestionControl, Controller, Pacing, SlowStartExit, TcpOptions, Tls};
 use crate::time::Duration;
@@ -153,6 +154,9 @@ pub struct Http2Options {
     /// Largest payload of a DATA frame that this end sends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_size: Option<ByteCount>,
+    /// Bytes that a server writes in records of 1300 B, before those of 16 KB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<ByteCount>,
 }
 
 /// What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).
@@ -236,6 +240,10 @@ pub enum Workload {
         /// The same for each object.
         #[serde(default)]
         think_time: Duration,
+        /// Time that the browser takes for everything but the network, from the last byte of the HTML to the
+        /// first request for an object; drawn once.
+        #[serde(default)]
+        browser_time: Delay,
         /// In which order the server sends the objects.
         #[serde(default)]
         priorities: Priorities,

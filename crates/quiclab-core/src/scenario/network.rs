@@ -140,7 +140,7 @@ pub enum Loss {
 }
 
 /// Propagation delay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = or_short::<Duration>)]
 pub struct Delay {
     /// Mean; written short as `"10 ms"` if it is constant.
@@ -154,9 +154,37 @@ pub struct Delay {
     /// Whether packets may overtake each other within the link.
     #[serde(default)]
     pub reorder: bool,
+    /// How long a delay holds that was drawn; without it, each packet draws its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    /// In how many equal steps, spread over `every`, a delay changes; the first is made at once.
+    #[serde(default = "one_step", skip_serializing_if = "is_one")]
+    pub steps: u32,
 }
 
-/// Distribution of a delay; drawn for each packet independently.
+const fn one_step() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_one(steps: &u32) -> bool {
+    *steps == 1
+}
+
+impl Default for Delay {
+    fn default() -> Self {
+        Self {
+            mean: Duration::ZERO,
+            deviation: Duration::ZERO,
+            distribution: Distribution::Constant,
+            reorder: false,
+            every: None,
+            steps: one_step(),
+        }
+    }
+}
+
+/// Distribution of a delay; drawn for each packet independently, or for a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
@@ -181,6 +209,10 @@ struct DelayTable {
     distribution: Distribution,
     #[serde(default)]
     reorder: bool,
+    #[serde(default)]
+    every: Option<Duration>,
+    #[serde(default = "one_step")]
+    steps: u32,
 }
 
 #[derive(Deserialize)]
@@ -202,8 +234,9 @@ enum LossTable {
 }
 
 impl From<DelayTable> for Delay {
-    fn from(DelayTable { mean, deviation, distribution, reorder }: DelayTable) -> Self {
-        Self { mean, deviation, distribution, reorder }
+    fn from(table: DelayTable) -> Self {
+        let DelayTable { mean, deviation, distribution, reorder, every, steps } = table;
+        Self { mean, deviation, distribution, reorder, every, steps }
     }
 }
 

@@ -236,7 +236,11 @@ impl Request<'_> {
         if self.link.feedback.is_some() {
             return refuse("feedback", "on".to_owned(), "links of the kernel report nothing: leave it out");
         }
-        let Delay { mean, deviation, reorder, .. } = self.link.delay;
+        let Delay { mean, deviation, reorder, every, .. } = self.link.delay;
+        if let Some(every) = every {
+            let allowed = "each packet draws its own delay: leave it out, or take `--emulation engine`";
+            return refuse("delay.every", format!("{every:?}"), allowed);
+        }
         if deviation > Duration::ZERO && !reorder {
             return refuse(
                 "delay.reorder",

@@ -1,7 +1,8 @@
 //! The browser: what it wants when, in any protocol.
 //!
 //! A [`Visit`] is a page being loaded, a [`Browser`] what one of its connections sees of it. The HTML is wanted at
-//! once; every other resource when those that lead to it are complete, and its delay is over. Requests go out in that
+//! once; every other resource when those that lead to it are complete, and its delay is over; after the HTML, the
+//! browser's own time passes, too. Requests go out in that
 //! order, as many at a time as the protocol allows; the page is loaded with the last byte of the last resource.
 //! (A real browser's preload scanner finds references while the HTML arrives; HTML of one or two packets, as in page
 //! load studies, is complete when it can be scanned.)
@@ -31,6 +32,8 @@ struct Course {
 /// What all connections of a browser share.
 pub(super) struct Visit {
     page: Arc<Page>,
+    /// Time of the browser itself between the HTML and the requests for what it names.
+    own_time: Duration,
     courses: Vec<Course>,
     /// Resources whose delay is not over.
     delayed: BTreeSet<(Time, usize)>,
@@ -47,7 +50,8 @@ pub(super) struct Visit {
 }
 
 impl Visit {
-    pub(super) fn new(page: Arc<Page>) -> Self {
+    /// `own_time` passes between the HTML and the requests for what it names.
+    pub(super) fn new(page: Arc<Page>, own_time: Duration) -> Self {
         let course = |resource: &super::page::Resource| Course {
             missing: resource.prerequisites,
             left: resource.body,
@@ -59,6 +63,7 @@ impl Visit {
         let mut wanted = vec![VecDeque::new(); page.origins];
         wanted[0].push_back(0);
         Self {
+            own_time,
             courses: page.resources.iter().map(course).collect(),
             delayed: BTreeSet::new(),
             wanted,
@@ -119,7 +124,8 @@ impl Visit {
             if *missing > 0 {
                 continue;
             }
-            match page.resources[follower].delay {
+            let own_time = if resource == 0 { self.own_time } else { Duration::ZERO };
+            match page.resources[follower].delay + own_time {
                 Duration::ZERO => self.want(now, follower),
                 delay => _ = self.delayed.insert((now + delay, follower)),
             }
@@ -167,8 +173,8 @@ pub(super) struct Browser {
 impl Browser {
     /// The only connection of a browser.
     #[cfg(test)]
-    pub(super) fn new(page: Page) -> Self {
-        let visit = Visit::new(Arc::new(page));
+    pub(super) fn new(page: Page, own_time: Duration) -> Self {
+        let visit = Visit::new(Arc::new(page), own_time);
         Self::of(&Arc::new(Mutex::new(visit)), 0)
     }
 
@@ -196,6 +202,16 @@ impl Browser {
     /// Whether a request is to be sent as soon as the protocol allows.
     pub(super) fn wants(&self) -> bool {
         !lock(&self.visit).wanted[self.origin].is_empty()
+    }
+
+    /// When there is something to do that no packet brings: a delay is over, or the page is loaded.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        if self.is_superfluous() { Some(Time::ZERO) } else { lock(&self.visit).deadline() }
+    }
+
+    /// The deadline is due.
+    pub(super) fn wake(&mut self, now: Time) {
+        lock(&self.visit).wake(now);
     }
 
     /// Whether the page is loaded and this connection does not know it: others had the last byte.
@@ -295,7 +311,7 @@ mod tests {
     #[test]
     fn objects_are_asked_for_when_the_html_is_complete() {
         let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::Browser);
-        let mut browser = Browser::new(Page::new(&workload).expect("a good page"));
+        let mut browser = Browser::new(Page::new(&workload).expect("a good page"), Duration::ZERO);
         browser.start(ms(10));
         assert!(browser.wants());
         assert_eq!((browser.ask(ms(30)), browser.wants()), (0, false));
@@ -322,5 +338,20 @@ mod tests {
             ("page_load_ms", 70.0),
         ];
         assert_eq!(out.0, expected);
+    }
+
+    #[test]
+    fn a_browser_takes_its_time() {
+        let workload = page(&[(1, 300, ObjectKind::Image)], Priorities::Browser);
+        let page = Page::new(&workload).expect("a good page");
+        let mut browser = Browser::new(page, Duration::from_millis(30));
+        browser.start(ms(0));
+        browser.ask(ms(0));
+        browser.receive(ms(10), 0, 1000);
+        assert_eq!((browser.wants(), browser.deadline()), (false, Some(ms(40))));
+        browser.wake(ms(39));
+        assert!(!browser.wants());
+        browser.wake(ms(40));
+        assert_eq!((browser.wants(), browser.deadline()), (true, None));
     }
 }

@@ -140,10 +140,11 @@ impl StreamApplication for Client {
 
     fn deadline(&self) -> Option<Time> {
         let asks = self.connected && !self.blocked && self.browser.wants();
-        (asks || self.browser.is_superfluous()).then_some(Time::ZERO)
+        if asks { Some(Time::ZERO) } else { self.browser.deadline() }
     }
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.browser.wake(now);
         if self.browser.is_superfluous() {
             self.connected = false;
             self.browser.leave();
@@ -276,7 +277,7 @@ mod tests {
     use super::*;
     use crate::workload::testing::{Call, Recorder};
     use quiclab_core::scenario::{ObjectKind, Priorities, QuicVersion};
-    use quiclab_core::{Duration, Role};
+    use quiclab_core::{Duration, RandomStream, Role};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
@@ -294,8 +295,10 @@ mod tests {
     #[test]
     fn a_page_of_two_objects_by_hand_with_a_late_section() {
         let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::RoundRobin);
-        let [mut client, mut server] = [Role::Client, Role::Server]
-            .map(|role| build_streams(role, &workload, QuicVersion::Gquic37).expect("a good page"));
+        let [mut client, mut server] = [Role::Client, Role::Server].map(|role| {
+            build_streams(role, &workload, QuicVersion::Gquic37, RandomStream::new(1, "page"))
+                .expect("a good page")
+        });
         let (mut asks, mut answers) = (Recorder::new(Role::Client), Recorder::new(Role::Server));
         client.start(ms(0));
         client.connected(ms(0), &mut asks);

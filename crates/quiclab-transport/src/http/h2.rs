@@ -8,12 +8,13 @@
 //! | stream window of the server | 65535 | `H2WindowSize` (Apache httpd 2.4 mod_http2) |
 //! | connection window of the server | 2^31 - 1 | `h2_session_start`, the same: "the connection window can only get in the way" |
 //! | streams the server allows | 100 | `H2MaxSessionStreams`, the same |
+//! | small records at the beginning | 1300 B each for 1 MiB | `H2TLSWarmUpSize`, `WRITE_SIZE_INITIAL` (Apache httpd 2.4 mod_http2, h2_c1_io.c): "records that fit into one TCP segment" |
 //! | payload of a DATA frame | 16384 | SETTINGS_MAX_FRAME_SIZE where the peer says nothing (RFC 9113 section 6.5.2) |
 //!
 //! | | deployed programs | here |
 //! | --- | --- | --- |
 //! | HPACK's table, CONTINUATION, padding, PING, push | yes | none: sections have given lengths |
-//! | records of TLS | Apache: 1300 B for the first MB (`H2TLSWarmUpSize`), then 16 KB | 16 KB, or what there is room for |
+//! | records of TLS | Apache after a second's pause: small ones again (`H2TLSCoolDownSecs`) | small ones at the beginning only |
 //! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
 //! | GOAWAY before closing | some | none: the client closes the connection |
 
@@ -29,6 +30,8 @@ use quiclab_core::{ByteCount, Role};
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
 /// Largest window (RFC 9113 section 6.9.1).
 const LARGEST_WINDOW: u64 = (1 << 31) - 1;
+/// A small record.
+pub(super) const SMALL_RECORD: u64 = 1300;
 /// Largest payload that every peer takes (RFC 9113 section 4.2).
 const LARGEST_FRAME: u64 = 16_384;
 
@@ -39,6 +42,8 @@ pub(super) struct Values {
     pub(super) connection_window: u64,
     pub(super) max_streams: u32,
     pub(super) frame_size: u64,
+    /// Bytes that are written in records of [`SMALL_RECORD`], before longer ones.
+    pub(super) warm_up: u64,
 }
 
 impl Values {
@@ -49,12 +54,14 @@ impl Values {
                 connection_window: 15 << 20,
                 max_streams: 1000,
                 frame_size: LARGEST_FRAME,
+                warm_up: 0,
             },
             Role::Server => Self {
                 stream_window: INITIAL_WINDOW,
                 connection_window: LARGEST_WINDOW,
                 max_streams: 100,
                 frame_size: LARGEST_FRAME,
+                warm_up: 1 << 20,
             },
         };
         let Some(options) = options else { return default };
@@ -64,6 +71,7 @@ impl Values {
             connection_window: bytes(options.connection_window, default.connection_window),
             max_streams: options.max_streams.unwrap_or(default.max_streams),
             frame_size: bytes(options.frame_size, default.frame_size),
+            warm_up: bytes(options.warm_up, default.warm_up),
         }
     }
 }
@@ -154,7 +162,8 @@ mod tests {
         assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
         let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
         let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
-        let ends = PageEnds::new(&workload).expect("a good page");
+        let random = quiclab_core::RandomStream::new(1, "page");
+        let ends = PageEnds::new(&workload, random).expect("a good page");
         let error = build(Role::Client, &ends, 0, Some(&given)).err().expect("refused").to_string();
         let expected =
             "http2.frame_size: `1 kB` is not allowed; allowed is nothing: a client of pages sends no DATA";

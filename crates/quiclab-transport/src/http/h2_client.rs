@@ -164,12 +164,16 @@ impl Application for Client {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.browser.is_superfluous().then_some(Time::ZERO)
+        self.browser.deadline()
     }
 
-    fn wake(&mut self, _now: Time) -> Command {
-        self.browser.leave();
-        Command::Close
+    fn wake(&mut self, now: Time) -> Command {
+        self.browser.wake(now);
+        if self.browser.is_superfluous() {
+            self.browser.leave();
+            return Command::Close;
+        }
+        Command::Wait
     }
 
     fn outcome(&self) -> &Outcome {

@@ -8,7 +8,7 @@
 //! | `browser` | Chromium makes each stream depend, exclusively, on the last one of its priority or a higher one (`Http2PriorityDependencies`), so nghttp2 sends them one after the other: by urgency, then in the order of requests; one that its window stops lets the next go |
 //! | `round_robin` | one frame of each in turn |
 
-use super::h2::{INITIAL_WINDOW, Values, request_of, stream_of};
+use super::h2::{INITIAL_WINDOW, SMALL_RECORD, Values, request_of, stream_of};
 use super::h2_frames::{Read, Reader, Writer};
 use super::server::WebServer;
 use crate::workload::{Application, Command, Outcome};
@@ -36,6 +36,8 @@ pub(super) struct Server {
     /// Frames to send before DATA.
     control: VecDeque<Http2Frame>,
     writer: Writer,
+    /// Bytes in records.
+    written: u64,
     reader: Reader,
     responses: BTreeMap<Key, Response>,
     /// The response that sent DATA last.
@@ -54,6 +56,7 @@ impl Server {
             greeted: false,
             control: VecDeque::new(),
             writer: Writer::default(),
+            written: 0,
             reader: Reader::default(),
             responses: BTreeMap::new(),
             last: (0, 0),
@@ -184,11 +187,14 @@ impl Application for Server {
     }
 
     fn pull(&mut self, _now: Time, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+        let most = if self.written < self.values.warm_up { most.min(SMALL_RECORD) } else { most };
         while !self.writer.fills(most) {
             let Some(frame) = self.choose() else { break };
             self.writer.push(frame);
         }
-        self.writer.take(most)
+        let record = self.writer.take(most);
+        self.written += record.as_ref().map_or(0, |record| record.0);
+        record
     }
 
     fn read(&mut self, now: Time, bytes: u64, frames: &[Http2Frame]) -> Command {

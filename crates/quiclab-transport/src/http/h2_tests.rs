@@ -15,7 +15,7 @@ fn ms(millis: u64) -> Time {
 
 fn client(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Values) -> Client {
     let page = Page::new(&page(objects, priorities)).expect("a good page");
-    let mut client = Client::new(Browser::new(page), values);
+    let mut client = Client::new(Browser::new(page, Duration::ZERO), values);
     client.start(ms(0));
     client
 }
@@ -27,8 +27,9 @@ fn server(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Va
     server
 }
 
+/// Without small records at the beginning.
 fn values(role: Role) -> Values {
-    Values::new(role, None)
+    Values { warm_up: 0, ..Values::new(role, None) }
 }
 
 /// All records that `end` writes now.

@@ -139,10 +139,11 @@ impl StreamApplication for Client {
 
     fn deadline(&self) -> Option<Time> {
         let asks = self.connected && !self.blocked && self.browser.wants();
-        (asks || self.browser.is_superfluous()).then_some(Time::ZERO)
+        if asks { Some(Time::ZERO) } else { self.browser.deadline() }
     }
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.browser.wake(now);
         if self.browser.is_superfluous() {
             self.connected = false;
             self.browser.leave();
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
     use crate::workload::testing::{Call, Recorder};
     use quiclab_core::scenario::{ObjectKind, Priorities, QuicVersion};
-    use quiclab_core::{Duration, Role};
+    use quiclab_core::{Duration, RandomStream, Role};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
@@ -282,8 +283,10 @@ mod tests {
 
     fn ends(objects: &[(u32, u64, ObjectKind)]) -> [Box<dyn StreamApplication>; 2] {
         let workload = page(objects, Priorities::Browser);
-        [Role::Client, Role::Server]
-            .map(|role| build_streams(role, &workload, QuicVersion::V1).expect("a good page"))
+        [Role::Client, Role::Server].map(|role| {
+            build_streams(role, &workload, QuicVersion::V1, RandomStream::new(1, "page"))
+                .expect("a good page")
+        })
     }
 
     fn own(server: bool) -> Vec<Call> {

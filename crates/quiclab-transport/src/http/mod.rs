@@ -32,8 +32,8 @@ use crate::error::Error;
 use crate::workload::StreamApplication;
 use browser::{Browser, Visit};
 use page::Page;
-use quiclab_core::Role;
 use quiclab_core::scenario::{QuicVersion, Workload};
+use quiclab_core::{RandomStream, Role};
 use server::WebServer;
 use std::sync::{Arc, Mutex};
 
@@ -44,11 +44,14 @@ pub(crate) struct PageEnds {
 }
 
 impl PageEnds {
+    /// `random` is the page's own.
+    ///
     /// # Errors
     /// If `workload` is no page, or one of its values is not allowed.
-    pub(crate) fn new(workload: &Workload) -> Result<Self, Error> {
+    pub(crate) fn new(workload: &Workload, random: RandomStream) -> Result<Self, Error> {
         let page = Arc::new(Page::new(workload)?);
-        let visit = Arc::new(Mutex::new(Visit::new(Arc::clone(&page))));
+        let own_time = page::own_time(workload, random);
+        let visit = Arc::new(Mutex::new(Visit::new(Arc::clone(&page), own_time)));
         Ok(Self { page, visit })
     }
 
@@ -76,7 +79,7 @@ impl PageEnds {
     }
 }
 
-/// One side of a page on the streams of QUIC.
+/// One side of a page on the streams of QUIC; `random` is the page's own.
 ///
 /// # Errors
 /// If a value of the page is not allowed.
@@ -84,6 +87,7 @@ pub(crate) fn build_streams(
     role: Role,
     workload: &Workload,
     version: QuicVersion,
+    random: RandomStream,
 ) -> Result<Box<dyn StreamApplication>, Error> {
-    Ok(PageEnds::new(workload)?.on_streams(role, 0, version))
+    Ok(PageEnds::new(workload, random)?.on_streams(role, 0, version))
 }

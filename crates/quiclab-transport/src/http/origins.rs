@@ -18,7 +18,7 @@ use crate::error::Error;
 use quiclab_core::scenario::Workload;
 use quiclab_core::{
     Counters, DestinationMetrics, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Outputs, Packet,
-    Port, Progress, RequestTimes, Role, Time,
+    Port, Progress, RandomStream, RequestTimes, Role, Time,
 };
 use std::net::SocketAddr;
 
@@ -50,7 +50,7 @@ struct Origins {
     first_port: u16,
 }
 
-/// One side of a page with `resources`. `connection` makes the end of a connection: its identity, and the number of its
+/// One side of a page with `resources`; `random` is the page's own. `connection` makes the end of a connection: its identity, and the number of its
 /// origin.
 ///
 /// # Errors
@@ -58,9 +58,10 @@ struct Origins {
 pub(crate) fn build(
     identity: &EndpointIdentity,
     workload: &Workload,
+    random: RandomStream,
     mut connection: impl FnMut(&EndpointIdentity, &PageEnds, usize) -> Result<Box<dyn Endpoint>, Error>,
 ) -> Result<Box<dyn Endpoint>, Error> {
-    let ends = PageEnds::new(workload)?;
+    let ends = PageEnds::new(workload, random)?;
     let connections = (0..ends.page.origins)
         .map(|origin| connection(&identity_of(identity, origin), &ends, origin))
         .collect::<Result<Vec<_>, _>>()?;

@@ -223,6 +223,9 @@ fn what_is_refused_is_named() {
         ),
         (resource(&[0], 256), "workload.resources.origin: `256` is not allowed; allowed is 0 to 255"),
     ] {
-        assert_eq!(PageEnds::new(&page(vec![bad])).err().expect("refused").to_string(), expected);
+        assert_eq!(
+            PageEnds::new(&page(vec![bad]), RandomStream::new(1, "page")).err().expect("refused").to_string(),
+            expected
+        );
     }
 }

@@ -19,7 +19,7 @@
 use crate::error::{Error, ensure, refused, within};
 use crate::workload::Priority;
 use quiclab_core::scenario::{MOST_ORIGINS, ObjectKind, PageResource, Priorities, Workload};
-use quiclab_core::{ByteCount, Duration};
+use quiclab_core::{ByteCount, Duration, RandomStream, draw_delay};
 
 /// More would exhaust memory before anything is learned.
 const MOST_OBJECTS: u64 = 100_000;
@@ -70,6 +70,7 @@ impl Page {
             priorities,
             request,
             response,
+            ..
         } = workload
         else {
             return Err(refused("workload.kind", workload.kind(), "`page`"));
@@ -171,6 +172,14 @@ impl Page {
     }
 }
 
+/// The browser's own time of `workload`, drawn.
+pub(super) fn own_time(workload: &Workload, random: RandomStream) -> Duration {
+    match workload {
+        Workload::Page { browser_time, .. } => draw_delay(browser_time, random),
+        _ => Duration::ZERO,
+    }
+}
+
 fn section(field: &'static str, length: ByteCount) -> Result<(), Error> {
     within(field, Some(length), ByteCount::from_bytes(1)..=ByteCount::from_bytes(LONGEST_SECTION))
 }
@@ -179,7 +188,7 @@ fn section(field: &'static str, length: ByteCount) -> Result<(), Error> {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use quiclab_core::scenario::PageObjects;
+    use quiclab_core::scenario::{Delay, PageObjects};
 
     /// HTML of 1000 B with objects; think times of 5 and 2 ms, header sections of 100 and 200 B.
     pub(crate) fn page(objects: &[(u32, u64, ObjectKind)], priorities: Priorities) -> Workload {
@@ -194,6 +203,7 @@ pub(crate) mod testing {
             resources: Vec::new(),
             html_think_time: Duration::from_millis(5),
             think_time: Duration::from_millis(2),
+            browser_time: Delay::default(),
             priorities,
             request: ByteCount::from_bytes(100),
             response: ByteCount::from_bytes(200),

@@ -227,6 +227,9 @@ impl Element for QuicEndpoint {
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
+        if self.connection.state != State::Idle {
+            out.count("reordering_packets", self.connection.packet_threshold());
+        }
     }
 }
 

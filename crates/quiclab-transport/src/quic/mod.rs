@@ -59,13 +59,14 @@ pub(crate) fn build(
     if config.version == QuicVersion::Gquic37 {
         check_gquic(identity, workload)?;
     }
+    let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
     if let Workload::Page { resources, .. } = workload
         && !resources.is_empty()
     {
-        return build_page(identity, (config, workload), (start, seed), observer, operations);
+        return build_page(identity, (config, workload), (start, seed, page()), observer, operations);
     }
     let application = match workload {
-        Workload::Page { .. } => http::build_streams(identity.role, workload, config.version)?,
+        Workload::Page { .. } => http::build_streams(identity.role, workload, config.version, page())?,
         _ => workload::build_on_streams(identity.role, workload, start)?,
     };
     let random = |path: usize| random_of(seed, identity, path);
@@ -77,7 +78,7 @@ pub(crate) fn build(
 fn build_page(
     identity: &EndpointIdentity,
     (config, workload): (Config, &Workload),
-    (start, seed): (Time, u64),
+    (start, seed, random): (Time, u64, RandomStream),
     observer: Option<Box<dyn TransportObserver>>,
     operations: Operations,
 ) -> Result<Box<dyn Endpoint>, Error> {
@@ -90,7 +91,7 @@ fn build_page(
     })?;
     // an observer knows one connection: that of the HTML
     let mut observer = observer;
-    http::build_origins(identity, workload, |identity, page, origin| {
+    http::build_origins(identity, workload, random, |identity, page, origin| {
         let application = page.on_streams(identity.role, origin, config.version);
         let random = |path: usize| random_of(seed, identity, path);
         let operations = Operations::default();

@@ -18,7 +18,7 @@ pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
 use crate::datagram::{self, Probes, Schedule};
 use crate::error::{Error, ensure, refused};
-use quiclab_core::scenario::{PingProtocol, QuicVersion, Workload};
+use quiclab_core::scenario::{PingProtocol, Workload};
 use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, RequestTimes, Role, Time};
 
 /// What an application wants of its connection.
@@ -140,8 +140,7 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
     }
 }
 
-/// One side of `workload` on the streams and datagrams of QUIC, a page over HTTP/3; see
-/// [`crate::http::build_streams`] for one over Google QUIC.
+/// One side of `workload` on the streams and datagrams of QUIC; see [`crate::http::build_streams`] for a page.
 ///
 /// # Errors
 /// If a value of the workload is not allowed.
@@ -152,7 +151,6 @@ pub(crate) fn build_on_streams(
 ) -> Result<Box<dyn StreamApplication>, Error> {
     datagram::check(workload)?;
     Ok(match *workload {
-        Workload::Page { .. } => crate::http::build_streams(role, workload, QuicVersion::V1)?,
         Workload::Download { .. } | Workload::RequestResponse { .. } => {
             Box::new(on_streams::OnStreams::new(role, build(role, workload, start)?))
         }
@@ -170,8 +168,8 @@ pub(crate) fn build_on_streams(
             Role::Client => Box::new(on_datagrams::Prober::new(size, Probes::new(count, interval, start))),
             Role::Server => Box::new(on_datagrams::Echo::new(count)),
         },
-        Workload::Media { .. } => {
-            let allowed = "a workload without RTP: `media` is for stack `lab-udp`";
+        Workload::Page { .. } | Workload::Media { .. } => {
+            let allowed = "a workload without HTTP and RTP: `media` is for stack `lab-udp`";
             return Err(refused("workload.kind", workload.kind(), allowed));
         }
     })

@@ -155,6 +155,7 @@ fn page(random: &mut RandomStream, section: ByteCount, html: ByteCount, tiny: bo
         resources: Vec::new(),
         html_think_time: Duration::from_millis(pick(random, &[0, 10])),
         think_time: Duration::from_millis(pick(random, &[0, 1, 50])),
+        browser_time: quiclab_core::scenario::Delay::default(),
         priorities: pick(random, &[Priorities::Browser, Priorities::RoundRobin]),
         request: section,
         response: bytes(pick(random, &[1, 100, 300])),

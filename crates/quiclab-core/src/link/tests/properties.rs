@@ -60,7 +60,7 @@ fn delay() -> impl Strategy<Value = Delay> {
     (0..20_000u64, 0..5_000u64, distributions, any::<bool>()).prop_map(
         |(mean, deviation, distribution, reorder)| {
             let (mean, deviation) = (Duration::from_micros(mean), Duration::from_micros(deviation));
-            Delay { mean, deviation, distribution, reorder }
+            Delay { mean, deviation, distribution, reorder, ..Delay::default() }
         },
     )
 }

@@ -63,8 +63,17 @@ fn rate() -> impl Strategy<Value = Rate> {
 
 fn delay() -> impl Strategy<Value = Delay> {
     use Distribution::{Constant, Normal, Pareto, Uniform};
-    (time(), time(), select(vec![Constant, Normal, Uniform, Pareto]), any::<bool>())
-        .prop_map(|(mean, deviation, distribution, reorder)| Delay { mean, deviation, distribution, reorder })
+    let hold = (of(time()), 1..10u32);
+    (time(), time(), select(vec![Constant, Normal, Uniform, Pareto]), any::<bool>(), hold).prop_map(
+        |(mean, deviation, distribution, reorder, (every, steps))| Delay {
+            mean,
+            deviation,
+            distribution,
+            reorder,
+            every,
+            steps,
+        },
+    )
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
@@ -413,12 +422,13 @@ fn ping_protocol() -> impl Strategy<Value = PingProtocol> {
 }
 
 fn http2() -> impl Strategy<Value = Http2Options> {
-    (of(size()), of(size()), of(any::<u32>()), of(size())).prop_map(
-        |(stream_window, connection_window, max_streams, frame_size)| Http2Options {
+    (of(size()), of(size()), of(any::<u32>()), of(size()), of(size())).prop_map(
+        |(stream_window, connection_window, max_streams, frame_size, warm_up)| Http2Options {
             stream_window,
             connection_window,
             max_streams,
             frame_size,
+            warm_up,
         },
     )
 }
@@ -439,16 +449,17 @@ fn page() -> BoxedStrategy<Workload> {
         kind,
     });
     let priorities = select(vec![Priorities::Browser, Priorities::RoundRobin]);
-    let times = (time(), time());
+    let times = (time(), time(), delay());
     ([size(), size(), size()], vec(objects, 0..3), vec(page_resource(), 0..3), times, priorities)
         .prop_map(|([html, request, response], objects, resources, times, priorities)| {
-            let (html_think_time, think_time) = times;
+            let (html_think_time, think_time, browser_time) = times;
             Workload::Page {
                 html,
                 objects,
                 resources,
                 html_think_time,
                 think_time,
+                browser_time,
                 priorities,
                 request,
                 response,

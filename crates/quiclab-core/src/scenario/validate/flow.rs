@@ -4,6 +4,7 @@ use super::super::Scenario;
 use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::{EndpointConfig, Flow, MOST_ORIGINS, PageObjects, PageResource, Workload};
 use super::super::plugin::{Applied, apply};
+use super::network::check_time;
 use super::{
     Check, StackProblem, endpoint, ensure, path_scheduler, plugin, positive_rate, positive_size,
     positive_time, quoted,
@@ -110,7 +111,8 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
         Workload::Datagrams { rate, size, duration, on, off } => {
             check_datagrams(path, *rate, *size, *duration, *on, *off)
         }
-        Workload::Page { html, objects, resources, request, response, .. } => {
+        Workload::Page { html, objects, resources, request, response, browser_time, .. } => {
+            check_time(&path.child("browser_time"), browser_time, "it is one time")?;
             for (name, size) in [("html", *html), ("request", *request), ("response", *response)] {
                 positive_size(&path.child(name), size)?;
             }

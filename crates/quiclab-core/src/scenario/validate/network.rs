@@ -7,6 +7,7 @@ use super::super::{
     Bearer, Delay, Distribution, EndpointConfig, Host, Link, Loss, Queue, Rate, Scenario, TraceEnd,
     TraceFormat, Tunnel, Workload,
 };
+use super::endpoint::integer;
 use super::{Check, ensure, field, integer_fits, positive_rate, positive_size, positive_time, quoted};
 use crate::endpoint::Role;
 use crate::packet::{Direction, FlowId};
@@ -170,7 +171,31 @@ fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
     ensure(!(constant && delay.reorder), || {
         ScenarioError::refused(path.child("reorder"), true, "false with a constant delay")
             .because(format!("it needs a `distribution` ({random})"))
+    })?;
+    if let Some(every) = delay.every {
+        positive_time(&path.child("every"), every)?;
+        ensure(!constant, || {
+            ScenarioError::refused(path.child("every"), quoted(every), "nothing with a constant delay")
+                .because(format!("it needs a `distribution` ({random})"))
+        })?;
+    }
+    integer(&path.child("steps"), delay.steps, 1..=MOST_STEPS)?;
+    ensure(delay.steps == 1 || delay.every.is_some(), || {
+        ScenarioError::refused(path.child("steps"), delay.steps, "1 without `every`")
     })
+}
+
+/// Steps in which a delay falls.
+const MOST_STEPS: u32 = 1000;
+
+/// A time that is drawn anew each time it is needed: a delay of which nothing else is meant.
+pub(super) fn check_time(path: &FieldPath, time: &Delay, no_order: &str) -> Check {
+    ensure(!time.reorder, || ScenarioError::refused(path.child("reorder"), true, "false").because(no_order))?;
+    ensure(time.every.is_none(), || {
+        ScenarioError::refused(path.child("every"), quoted(time.every.unwrap_or_default()), "nothing")
+            .because("each is drawn when it is needed")
+    })?;
+    check_delay(path, time)
 }
 
 pub(super) fn check_host(path: &FieldPath, host: &Host) -> Check {
@@ -184,11 +209,7 @@ pub(super) fn check_host(path: &FieldPath, host: &Host) -> Check {
             ScenarioError::refused(path.child(name), batch, format!("1 to {} datagrams", u32::MAX))
         })?;
     }
-    let slack = path.child("timer_slack");
-    ensure(!host.timer_slack.reorder, || {
-        ScenarioError::refused(slack.child("reorder"), true, "false").because("timers have no order to keep")
-    })?;
-    check_delay(&slack, &host.timer_slack)
+    check_time(&path.child("timer_slack"), &host.timer_slack, "timers have no order to keep")
 }
 
 /// Refuses parts of the network that no packet can pass: most often the name is mistyped.

@@ -360,6 +360,11 @@ impl Connection {
         state
     }
 
+    /// Packet threshold of the first path, as given or as adapted (RFC 9002 section 6.1.1).
+    pub(super) fn packet_threshold(&self) -> u64 {
+        self.paths[0].space.sent.packet_threshold()
+    }
+
     /// Probe timeouts on all paths.
     pub(super) fn timeouts(&self) -> u64 {
         self.paths.iter().map(|path| path.timeouts).sum()

@@ -1,0 +1,216 @@
+"""The testbed, stacks and pages of the page-load thesis, and what its studies measure.
+
+First part of the study of page load times; `page_load` has the studies themselves. What the thesis does not say is
+read in the scripts of its testbed (repository 99Alphapriority/long-look-quic at 6f20404e: `test_src/engineWrapper.py`,
+`doTrafficStuff.py`, `engineChrome_harCapturer.py`, `getTimes.py`, `quic/`, `tcp/`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from quiclab.result import RunResult
+
+SCENARIO = "scenarios/page_load.toml"
+REFERENCE = "reference/page_load"
+SOURCE = "Muthuraj, Benchmarks and Analysis of QUIC Performance on Emulab, thesis, University of Alberta, 2024"
+RUNS = 20
+RATES_MBPS = (10, 50, 100)
+SIZES_KB = (5, 10, 100, 200, 500, 1000, 10000)
+PAGES = {"1000x1": (1000, 1), "500x2": (500, 2), "200x5": (200, 5), "100x10": (100, 10), "10x100": (10, 100), "5x200": (5, 200)}
+
+# --- stacks
+
+RESUMED = {"version": "1.3", "resumption": True}
+EARLY = {**RESUMED, "early_data": "accepted"}
+BROWSER_TIME = {"mean": "30 ms", "deviation": "2 ms", "distribution": "normal"}
+
+
+def quic(profile: str, tls: Mapping[str, object], **sender: object) -> Changes:
+    """Return a page over QUIC; further options are those of the server."""
+    end = {"profile": profile, "tls": dict(tls)}
+    return {"flows.page.stack": "lab-quic", "flows.page.sender": {**end, **sender}, "flows.page.receiver": end}
+
+
+def tcp(profile: str, tls: Mapping[str, object], control: str = "cubic") -> Changes:
+    """Return a page over HTTP/2, TLS and Linux' TCP, with the socket buffers of the testbed."""
+    buffers = {"receive_buffer": "30 MB", "max_receive_buffer": "50 MB", "max_send_buffer": "50 MB"}
+    end = {"profile": profile, "tls": dict(tls), "tcp": buffers}
+    return {
+        "flows.page.stack": "lab-tcp",
+        "flows.page.sender": {**end, "congestion_control": control},
+        "flows.page.receiver": end,
+    }
+
+
+QUIC1 = "chromium-quic1"
+TCP = "lab-tcp"
+CONFIGURATIONS = (
+    Configuration("quic1", "QUICv1", quic(QUIC1, EARLY)),
+    Configuration("tcp", "TCP", tcp("linux-5.15", RESUMED), TCP),
+    Configuration("gquic37", "gQUIC 37", quic("chromium-gquic37", EARLY)),
+    Configuration("tcp_replicated", "TCP beside gQUIC 37", tcp("linux-4.15", {"version": "1.2", "resumption": True}), TCP),
+    Configuration("quic1_1rtt", "QUICv1, 1-RTT", quic(QUIC1, {"version": "1.3"})),
+    Configuration("quic1_n1", "QUICv1, N = 1", quic(QUIC1, EARLY, emulated_connections=1)),
+    Configuration("quic1_bbr", "QUICv1, BBR", quic(QUIC1, EARLY, congestion_control="bbr-chromium")),
+    Configuration("tcp_bbr", "TCP, BBR", tcp("linux-5.15", RESUMED, "bbr-linux"), TCP),
+)
+SETUPS = {"gquic37": "replicated", "tcp_replicated": "replicated"}
+STACKS = {"tcp_replicated": "tcp", "tcp_bbr": "tcp"}
+EMULATED = {"quic1_n1": 1, "quic1": 2, "quic1_1rtt": 2, "gquic37": 2}
+
+# --- networks
+
+NETWORKS: dict[str, tuple[int, float, int]] = {"base": (36, 0, 0), "loss": (36, 1, 0), "lat": (112, 0, 0), "jit": (112, 0, 50)}
+"""Round trip time [ms], loss [%], jitter [ms]."""
+BRIDGE_RTT_MS = 36
+"""What the bridge keeps of the round trip time when the client's interface makes the jitter."""
+
+
+COMMAND_MS = 20
+"""What a command `sudo tc qdisc change` takes."""
+JITTER_EVERY_MS = (100 + 2 * COMMAND_MS + 3 * (100 + 4 * COMMAND_MS)) // 4
+"""A change waits for 100 ms after a command for each direction; in two steps, with two more, where one delay falls: 3 of 4."""
+
+
+def jitter(jitter_ms: int) -> dict[str, object]:
+    """Return the link that stands for `tc-netem` at the client in one direction, whose delay a script changes."""
+    # whole milliseconds, below the end of the range
+    mean_ms = (NETWORKS["jit"][0] - BRIDGE_RTT_MS) / 2 - 0.5
+    return {
+        "delay": {
+            "mean": f"{mean_ms:g} ms",
+            "deviation": f"{jitter_ms / 2:g} ms",
+            "distribution": "uniform",
+            "reorder": True,
+            "every": f"{JITTER_EVERY_MS} ms",
+            "steps": 2,
+        }
+    }
+
+
+def network(value: Value) -> Changes:
+    """Return delay, loss and jitter of a network; the queue follows from the rate."""
+    rtt_ms, loss_percent, jitter_ms = NETWORKS[str(value)]
+    at_bridge_ms = BRIDGE_RTT_MS if jitter_ms else rtt_ms
+    changes: dict[str, object] = {}
+    for name in ("down1", "up1"):
+        changes[f"links.{name}.delay"] = f"{at_bridge_ms / 2:g} ms"
+        if loss_percent:
+            changes[f"links.{name}.loss"] = f"{loss_percent:g} %"
+    if jitter_ms:
+        changes |= {"links.jitter_down": jitter(jitter_ms), "links.jitter_up": jitter(jitter_ms)}
+        changes |= {"flows.page.down": ["down1", "jitter_down"], "flows.page.up": ["jitter_up", "up1"]}
+    return changes
+
+
+def rate(value: Value) -> Changes:
+    """Return the rate in both directions."""
+    return {f"links.{name}.rate": f"{value} Mbit/s" for name in ("down1", "up1")}
+
+
+def page(size_kb: int, count: int) -> Changes:
+    """Return a page of equal images."""
+    return {"flows.page.workload.objects": [{"count": count, "size": f"{size_kb} kB"}]}
+
+
+HTML_BYTES, LINE_BYTES = 116, {"lab-quic": 71, "lab-tcp": 36}
+"""HTML without images, and its line for each of them: with the whole address, or with the path alone."""
+
+
+def rtt(changes: Changes) -> str:
+    """Return the round trip time of a network: what a browser remembers of a server, and tells it."""
+    jitter_ms = NETWORKS["jit"][0] - BRIDGE_RTT_MS if "links.jitter_down" in changes else 0
+    bridge_ms = 2 * float(str(changes["links.down1.delay"]).split()[0])
+    return f"{bridge_ms + jitter_ms:g} ms"
+
+
+def with_rest(changes: Changes) -> Changes:
+    """Add queues of twice the product of rate and delay of the bridge, and the HTML, which names each image."""
+    merged = dict(changes)
+    (objects,) = merged["flows.page.workload.objects"]  # type: ignore[attr-defined]
+    html_bytes = HTML_BYTES + LINE_BYTES[str(merged["flows.page.stack"])] * objects["count"]
+    merged["flows.page.workload.html"] = f"{html_bytes} B"
+    for end in ("sender", "receiver"):
+        own: Mapping[str, Any] = merged[f"flows.page.{end}"]  # type: ignore[assignment]
+        if "early_data" in own["tls"]:
+            merged[f"flows.page.{end}"] = {**own, "initial_rtt": rtt(changes)}
+    for name in ("down1", "up1"):
+        rate_mbps = float(str(merged[f"links.{name}.rate"]).split()[0])
+        delay_ms = float(str(merged[f"links.{name}.delay"]).split()[0])
+        queue_bytes = 2 * rate_mbps * 1e6 * 2 * delay_ms * 1e-3 / 8
+        merged.setdefault(f"links.{name}.queue", {"kind": "drop_tail", "bytes": f"{queue_bytes:.0f} B"})
+    return merged
+
+
+def completed(configuration: Configuration) -> Configuration:
+    """Return a configuration that adds what follows from network and rate together."""
+    own = configuration.changes
+    assert not callable(own)
+
+    def changes(given: Changes) -> Changes:
+        return with_rest({**given, **own})
+
+    return Configuration(configuration.name, configuration.label, changes, configuration.engine)
+
+
+NETWORK = Factor("net", "network", "Network", "", tuple(NETWORKS), network)
+RATE = Factor("bw", "bandwidth_mbps", "Bandwidth", "Mbit/s", RATES_MBPS, rate)
+SIZE = Factor("kb", "object_size_kb", "Object size", "kB", SIZES_KB, lambda value: page(int(value), 1))
+PAGE = Factor("page", "page", "Object size [kB] x objects", "", tuple(PAGES), lambda value: page(*PAGES[str(value)]))
+
+# --- what is measured
+
+
+def plt_ms(result: RunResult) -> float:
+    """Page load time: from the first request to the last byte."""
+    return float(result.flows["page"].receiver["page_load_ms"])
+
+
+PLT = Metric("plt_ms", "Page load time", "ms", plt_ms)
+ENGINES = (Engine("lab-quic"),)
+
+
+def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
+    """Return the columns of the published tables."""
+    name = str(labels["configuration"])
+    rtt_ms, loss_percent, jitter_ms = NETWORKS[str(labels["network"])]
+    size_kb, count = PAGES[str(labels["page"])] if "page" in labels else (labels["object_size_kb"], 1)
+    return {
+        "stack": STACKS.get(name, name),
+        "cc": "bbr" if "bbr" in name else "cubic",
+        "rtt_ms": rtt_ms,
+        "jitter_ms": jitter_ms,
+        "loss_percent": loss_percent,
+        "object_size_kb": size_kb,
+        "object_count": count,
+        "cubic_emulated_connections": EMULATED.get(name, ""),
+        "setup": SETUPS.get(name, "extended"),
+    }
+
+
+def table(name: str, *numbers: int) -> Table:
+    """Return the published tables of these numbers; further ones need not be there."""
+    return Table(f"{REFERENCE}/table_b01_plt.csv", f"{SOURCE}, {name}", lambda path: read(path, numbers))
+
+
+def read(path: Path, numbers: Sequence[int]) -> Sequence[Mapping[str, str]]:
+    """Return the rows of the published tables of these numbers with the columns of the study."""
+    from quiclab.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+
+    files = [file for number in numbers if (file := path.with_name(f"table_b{number:02}_plt.csv")).exists()]
+    networks = {value: name for name, value in NETWORKS.items()}
+    rows = []
+    for row in (row for file in files for row in csv_rows(file)):
+        condition = (int(row["rtt_ms"]), float(row["loss_percent"]), int(row["jitter_ms"]))
+        replicated = row["setup"] == "replicated"
+        name = "tcp_replicated" if replicated and row["stack"] == "tcp" else row["stack"]
+        page_name = f"{row['object_size_kb']}x{row['object_count']}"
+        rows.append({**row, "network": networks[condition], "configuration": name, "page": page_name})
+    return rows
