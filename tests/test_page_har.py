@@ -44,14 +44,15 @@ def read(folder: Path, document: object) -> RecordedPage:
 
 
 def test_what_leads_to_what_comes_from_redirects_initiators_and_referers(tmp_path: Path) -> None:
-    """The chain: / redirects to /home, which names s.css and j.js; the script's stack leads to d; i.png by its Referer."""
+    """/ redirects to /home, which names s.css and j.js; the script's stack leads to d, a Referer to i.png."""
     stack = {"callFrames": [], "parent": {"callFrames": [{"url": f"{SITE}/j.js"}]}}
+    moved = {"status": 301, "redirectURL": "/home", "bodySize": 0, "content": {"size": 0}}
     referer = {"headers": [{"name": "Referer", "value": f"{SITE}/s.css"}]}
     page = read(
         tmp_path,
         har(
             [
-                entry(f"{SITE}/", 0, response={"status": 301, "redirectURL": "/home", "bodySize": 0, "content": {"size": 0}}),
+                entry(f"{SITE}/", 0, response=moved),
                 entry(f"{SITE}/home#top", 60, _initiator={"type": "other"}),
                 entry(f"{SITE}/s.css", 120, _initiator={"type": "parser", "url": f"{SITE}/home"}),
                 entry(f"{SITE}/j.js", 90, _initiator=f"{SITE}/home"),
@@ -97,7 +98,7 @@ def test_sizes_are_those_on_the_wire(tmp_path: Path) -> None:
 
 
 def test_think_time_is_the_wait_less_a_round_trip(tmp_path: Path) -> None:
-    """Handshakes: 90 - 50 = 40 with TLS over TCP; 25 where connect and ssl are one, over QUIC; else the shortest wait."""
+    """Handshakes: 90 - 50 = 40 with TLS over TCP; 25 where connect and ssl are one (QUIC); else the shortest wait."""
     page = read(
         tmp_path,
         har(
@@ -139,7 +140,8 @@ def test_what_was_no_transfer_is_left_out_and_counted(tmp_path: Path) -> None:
         ),
     )
     assert [resource.entry for resource in page.resources] == [0, 8]
-    assert {what: n for what, n in page.counts.items() if "led" not in what and "round" not in what and "100 B" not in what} == {
+    assumed = ("led", "round", "100 B")
+    assert {what: n for what, n in page.counts.items() if not any(word in what for word in assumed)} == {
         "not HTTP (data, blob, WebSocket, extension)": 2,
         "from a cache": 2,
         "aborted or blocked": 1,
@@ -200,11 +202,11 @@ BAD: list[tuple[object, str]] = [
         har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, response={"bodySize": -2})]),
         "log.entries[1].response.bodySize = -2: allowed is a length of 0 to 10000000000 bytes, or -1",
     ),
-    (har([entry(f"{SITE}/", 0, response={"bodySize": "1"})]), "log.entries[0].response.bodySize = '1': allowed is a length"),
-    (har([entry(f"{SITE}/", 0, response={"content": {"size": 1e300}})]), "log.entries[0].response.content.size = 1e+300"),
+    (har([entry(f"{SITE}/", 0, response={"bodySize": "1"})]), "log.entries[0].response.bodySize = '1': allowed is"),
+    (har([entry(f"{SITE}/", 0, response={"content": {"size": 1e300}})]), "[0].response.content.size = 1e+300"),
     (har([entry(f"{SITE}/", 0, time_ms=-5)]), "log.entries[0].time = -5: allowed is a time of 0 to 3600000 ms"),
     (har([entry(f"{SITE}/", 0, time_ms=float("nan"))]), "log.entries[0].time = nan: allowed is a time"),
-    (har([entry(f"{SITE}/", 0, timings={"wait": 1e12})]), "log.entries[0].timings.wait = 1000000000000.0: allowed is a time"),
+    (har([entry(f"{SITE}/", 0, timings={"wait": 1e12})]), "log.entries[0].timings.wait = 1000000000000.0: allowed"),
     (
         har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, startedDateTime="2031-01-01T00:00:00Z")]),
         "log.entries[1].startedDateTime = '2031-01-01T00:00:00Z': allowed is a time within 3600 s of the first entry",

@@ -31,7 +31,7 @@ class Recording:
         self.entries: list[dict[str, Any]] = []
         self.ends: list[float] = []
         self.connected: set[str] = set()
-        self.random = random.Random(8)
+        self.random = random.Random(8)  # noqa: S311 - sizes, no secrets
 
     def add(self, url: str, kind: str, size: int, after: int | None, delay_ms: float, think_ms: float = 2.0) -> int:
         """Add a request that another leads to; returns its number."""
@@ -44,6 +44,7 @@ class Recording:
         wait = round_trip + think_ms
         receive = size / RATE_BYTES_PER_MS
         time = max(connect, 0) + wait + receive
+        plain = "text/html" if after is None else "application/json"
         headers = [
             {"name": "accept", "value": "*/*"},
             {"name": "accept-encoding", "value": "gzip, deflate, br"},
@@ -71,13 +72,21 @@ class Recording:
                     {"name": "content-length", "value": str(size)},
                     {"name": "cache-control", "value": "max-age=31536000"},
                 ],
-                "content": {"size": size, "mimeType": MIMES.get(kind, "text/html" if after is None else "application/json")},
+                "content": {"size": size, "mimeType": MIMES.get(kind, plain)},
                 "redirectURL": "",
                 "headersSize": -1,
                 "bodySize": -1,
                 "_transferSize": size + 100,
             },
-            "timings": {"blocked": 0, "dns": -1, "connect": connect, "ssl": ssl, "send": 0, "wait": wait, "receive": round(receive, 3)},
+            "timings": {
+                "blocked": 0,
+                "dns": -1,
+                "connect": connect,
+                "ssl": ssl,
+                "send": 0,
+                "wait": wait,
+                "receive": round(receive, 3),
+            },
             "pageref": "page_1",
         }
         self.entries.append(entry)
@@ -103,7 +112,8 @@ def shop() -> dict[str, Any]:
     """Return the recording."""
     page = Recording()
     html = page.add(f"{SHOP}/", "document", 28_000, None, 0, think_ms=80)
-    styles = [page.add(f"{SHOP}/css/{name}.css", "stylesheet", page.size(14_000), html, 2) for name in ("base", "shop", "print")]
+    sheets = ("base", "shop", "print")
+    styles = [page.add(f"{SHOP}/css/{name}.css", "stylesheet", page.size(14_000), html, 2) for name in sheets]
     theme = page.add(f"{CDN}/theme/theme.css", "stylesheet", page.size(20_000), html, 2)
     scripts = [page.add(f"{SHOP}/js/part{number}.js", "script", page.size(18_000), html, 4) for number in range(8)]
     framework = page.add(f"{CDN}/framework/core.js", "script", 92_000, html, 4)
@@ -115,8 +125,13 @@ def shop() -> dict[str, Any]:
             page.add(f"{CDN}/fonts/{name}.woff2", "font", page.size(24_000), sheet, 3)
     for number in range(6):
         page.add(f"{SHOP}/img/sprite{number}.webp", "image", page.size(5_000), styles[1], 3)
-    chunks = [page.add(f"{CDN}/framework/chunk{number}.js", "script", page.size(22_000), framework, 12) for number in range(6)]
-    data = [page.add(f"{SHOP}/api/list{number}", "fetch", page.size(6_000), chunk, 8, think_ms=35) for number, chunk in enumerate(chunks)]
+    chunks = [
+        page.add(f"{CDN}/framework/chunk{number}.js", "script", page.size(22_000), framework, 12) for number in range(6)
+    ]
+    data = [
+        page.add(f"{SHOP}/api/list{number}", "fetch", page.size(6_000), chunk, 8, think_ms=35)
+        for number, chunk in enumerate(chunks)
+    ]
     for number in range(36):
         page.add(f"{CDN}/photos/{number}.webp", "image", page.size(14_000), data[number % len(data)], 5)
     collected = page.add(f"{STATS}/config", "fetch", 2_500, tags, 10, think_ms=15)

@@ -28,10 +28,11 @@ def page_command(
         str, typer.Option(metavar="A,B,...", help="Stacks and profiles as `quiclab stack list` names them.")
     ] = "lab-tcp,lab-quic",
     flow: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The flow whose routes and hosts are taken, where it has several.")
+        str | None,
+        typer.Option(metavar="NAME", help="The flow whose routes and hosts are taken, if there are several."),
     ] = None,
     tls: Annotated[
-        str, typer.Option(metavar="USE", help="TLS: `full` handshakes, `resumed` sessions, or 0-RTT `early_data` (QUIC).")
+        str, typer.Option(metavar="USE", help="TLS: `full` handshakes, `resumed` sessions, 0-RTT `early_data` (QUIC).")
     ] = "full",
     seed: Annotated[
         int, typer.Option(parser=integer(0, MOST_SEED - MOST_RUNS), metavar="N", help="Seed of the first run.")

@@ -359,8 +359,8 @@ def page_loads(document: Mapping[str, Any]) -> None:
     page = document["page"]
     out.print(f"{page['url']} over {document['network']['scenario']}", style="bold")
     out.print(
-        f"{page['resources']} resources of {len(page['origins'])} servers, {page['body_bytes'] / 1e6:.2f} MB, chains of "
-        f"up to {page['depth']}; TLS: {str(document['tls']).replace('_', ' ')}"
+        f"{page['resources']} resources of {len(page['origins'])} servers, {page['body_bytes'] / 1e6:.2f} MB, "
+        f"chains of up to {page['depth']}; TLS: {str(document['tls']).replace('_', ' ')}"
     )
     times = table("Page load times", ["stack", "mean [ms]", "deviation [ms]", "runs", "HTML [ms]", "connections"])
     for stack in document["stacks"]:

@@ -2,7 +2,7 @@
 
 | Quantity | Taken from, in this order |
 | --- | --- |
-| body on the wire | `response.bodySize`; `response._transferSize` less the header section; `content.size` less `compression` |
+| body on the wire | `response.bodySize`; `_transferSize` less the header section; `content.size` less `compression` |
 | header sections | `headers`, as HPACK (RFC 7541) would write them the first time, see `Sections`; 100 B without them |
 | uploaded body | `request.bodySize`, counted with the request's section |
 | start, length | `startedDateTime`, `time` |

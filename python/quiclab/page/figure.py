@@ -11,10 +11,12 @@ from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from quiclab.figures.theme import Layers
+
 #: Phases of a request, in the order in which they follow each other, with their colours.
 PHASES: Final = {
-    "waiting for the connection": "#b9bfc7",
-    "waiting for a free stream": NEUTRAL,
+    "waiting for the connection": NEUTRAL,
+    "waiting for a free stream": COLOURS[4],
     "request to first byte": COLOURS[1],
     "download": COLOURS[0],
 }
@@ -41,7 +43,7 @@ def phases(row: Mapping[str, Any]) -> list[tuple[str, float, float]]:
     return [(name, begin, end) for name, begin, end in edges if begin is not None and end is not None and end > begin]
 
 
-def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapping[int, str]) -> alt.LayerChart:
+def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapping[int, str]) -> Layers:
     """Declare the waterfall of one load.
 
     Parameters

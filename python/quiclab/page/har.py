@@ -4,9 +4,9 @@ What the file does not say is assumed, and each assumption is counted (`Recorded
 
 | What | Assumed |
 | --- | --- |
-| what led to a request | the answer that redirected to it; else the initiator (`_initiator`, its stack); else the Referer; else the document |
+| what led to a request | the redirect to it; else the initiator (`_initiator`, its stack); else Referer; else the document |
 | delay | from the end of what led to it to its start; 0 where it began before (a preload scanner reads on the way) |
-| server's think time | `timings.wait` less the round trip of its server's handshake; where none was recorded, less the shortest wait there |
+| server's think time | `timings.wait` less the round trip of a handshake with its server, else less its shortest wait |
 | body whose length is missing | the median of those that are known |
 | a body of nothing | 1 B, the workload's least |
 | entries after `onLoad`, of further pages, from caches, aborted, not HTTP | left out |
@@ -43,6 +43,8 @@ MOST_ENTRIES = 10_000
 MOST_FILE_BYTES = 256 * 1024 * 1024
 # as the scenario's `origin`
 MOST_ORIGINS = 256
+# entries of a circle that a sentence names
+MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -253,10 +255,10 @@ def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | No
                 circle = list(chain)[list(chain).index(at) :]
                 numbers = sorted(kept[place].number for place in circle)
                 first = min(circle, key=lambda place: kept[place].number)
-                shown = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")  # noqa: PLR2004
+                shown = ", ".join(map(str, numbers[:MOST_SHOWN])) + (", …" if len(numbers) > MOST_SHOWN else "")
                 raise RequestError(
-                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: entries {shown} lead to each other in a "
-                    "circle; allowed is an initiator that does not come from the entry itself"
+                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: entries {shown} lead to each other "
+                    "in a circle; allowed is an initiator that does not come from the entry itself"
                 )
             chain[at] = None
             at = parents[at]

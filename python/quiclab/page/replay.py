@@ -261,7 +261,8 @@ def request_rows(page: RecordedPage, loads: Loads) -> list[dict[str, Any]]:
     for row in loads.result.requests.sort("resource").iter_rows(named=True):
         resource = page.resources[row["resource"]]
         times = {name: _rounded(value) for name, value in row.items() if name.endswith("_ms")}
-        about = {"resource": row["resource"], "entry": resource.entry, "url": resource.url, "kind": resource.kind}
+        kind = resource.kind if row["resource"] else "document"
+        about = {"resource": row["resource"], "entry": resource.entry, "url": resource.url, "kind": kind}
         rows.append({**about, "origin": page.origins[resource.origin], "size_bytes": row["size_bytes"], **times})
     return rows
 

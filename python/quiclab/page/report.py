@@ -26,15 +26,19 @@ def render(document: Mapping[str, Any]) -> str:
         shown = {"spec": inline_json(responsive(spec)), "svg": figures.to_svg(spec)} if rows else {}
         charts.append({"number": number, "stack": stack, "rows": rows, **shown})
     fastest = min((stack["page_load_ms_mean"] for stack in document["stacks"] if stack["n_runs"]), default=None)
-    return environment().get_template("page.html.j2").render(
-        document=document,
-        page=document["page"],
-        charts=charts,
-        fastest=fastest,
-        short=short,
-        light=inline_json(figures.LIGHT),
-        dark=inline_json(figures.DARK),
-        bundle=vl_convert.javascript_bundle(BUNDLE),
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            document=document,
+            page=document["page"],
+            charts=charts,
+            fastest=fastest,
+            short=short,
+            light=inline_json(figures.LIGHT),
+            dark=inline_json(figures.DARK),
+            bundle=vl_convert.javascript_bundle(BUNDLE),
+        )
     )
 
 

@@ -83,7 +83,7 @@ class Page:
     """
 
     html: str
-    objects: tuple[PageObjects, ...] | None = None
+    objects: tuple[PageObjects, ...] = ()
     resources: tuple[PageResource, ...] | None = None
     html_think_time: str | None = None
     think_time: str | None = None
