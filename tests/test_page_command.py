@@ -16,7 +16,7 @@ from quiclab.page import figure, replay
 from quiclab.page.har import read_har
 from quiclab.scenario import load
 
-SHOP = ROOT / "tests/data/har/shop.har"
+SHOP = ROOT / "scenarios/pages/shop.har"
 NETWORK = ROOT / "scenarios/page_http2.toml"
 
 

@@ -13,7 +13,7 @@ from quiclab.errors import RequestError
 from quiclab.page.entry import Sections, kind_of
 from quiclab.page.har import RecordedPage, read_har
 
-SHOP = ROOT / "tests/data/har/shop.har"
+SHOP = ROOT / "scenarios/pages/shop.har"
 SITE = "https://a.example"
 
 

@@ -6,7 +6,7 @@ are of the order of the medians of the HTTP Archive's Web Almanac 2022 (page wei
 Times are those of a browser on 10 Mbit/s and 40 ms, roughly: the recording's network does not enter the replay, only
 delays and waits do.
 
-    python tools/page_har.py > tests/data/har/shop.har
+    python tools/page_har.py > scenarios/pages/shop.har
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ What the file does not say is assumed, and each assumption is counted (`Recorded
 
 | What | Assumed |
 | --- | --- |
-| what led to a request | the redirect to it; else the initiator (`_initiator`, its stack); else Referer; else the document |
+| what led to a request | the redirect to it; else `_initiator`, its stack; else Referer; else the document |
 | delay | from the end of what led to it to its start; 0 where it began before (a preload scanner reads on the way) |
 | server's think time | `timings.wait` less the round trip of a handshake with its server, else less its shortest wait |
 | body whose length is missing | the median of those that are known |
