@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import quiclab
+from quiclab.page import read_har, replay
 from quiclab.registry import find_all
 from quiclab.scenario import Download, RequestResponse
 
@@ -32,6 +33,8 @@ SCENARIO = Path(__file__).with_name("bulk.toml")
 TCP_SCENARIO = Path(__file__).with_name("bulk_tcp.toml")
 #: One flow of lab-quic over the same link.
 QUIC_SCENARIO = Path(__file__).with_name("bulk_quic.toml")
+#: A recorded page, and the network it is loaded over.
+PAGE_RECORDING, PAGE_NETWORK = ROOT / "scenarios/pages/shop.har", ROOT / "scenarios/page_http2.toml"
 #: Connections for `idle_connection_bytes`, each of two ends.
 IDLE_FLOWS = 2000
 #: Runs of each setting of the published programme of Dual Connectivity: tables of throughput and of fairness.
@@ -74,6 +77,13 @@ def main() -> int:
     say("lab-quic")
     modelled = quiclab.load(QUIC_SCENARIO)
     figures["lab_quic_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(modelled))))
+
+    say("a recorded page of 120 resources over HTTP/3")
+    page = replay.workload(read_har(PAGE_RECORDING))
+    network = quiclab.load(PAGE_NETWORK)
+    stack = replay.stacks_of("chromium-quic1")[0]
+    load = replay.scenario_of(network, replay.flow_of(network, None), page, stack, "full").resolved()
+    figures["page_replay_seconds"] = round(median(lambda: run(load)[0]), 3)
 
     say("qlog at both ends and pcapng")
     logged = base.with_value("record.qlog", True).with_value("record.pcapng", True)
