@@ -79,11 +79,7 @@ def main() -> int:
     figures["lab_quic_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(modelled))))
 
     say("a recorded page of 120 resources over HTTP/3")
-    page = replay.workload(read_har(PAGE_RECORDING))
-    network = quiclab.load(PAGE_NETWORK)
-    stack = replay.stacks_of("chromium-quic1")[0]
-    load = replay.scenario_of(network, replay.flow_of(network, None), page, stack, "full").resolved()
-    figures["page_replay_seconds"] = round(median(lambda: run(load)[0]), 3)
+    figures["page_replay_seconds"] = round(page_seconds(), 3)
 
     say("qlog at both ends and pcapng")
     logged = base.with_value("record.qlog", True).with_value("record.pcapng", True)
@@ -122,6 +118,14 @@ def run(scenario: quiclab.Scenario) -> tuple[float, float]:
         result = quiclab.run(scenario, SEED, record_dir=Path(folder) if recorded else None)
         seconds = time.process_time() - start
     return seconds, sum(flow.sender["packets_sent"] for flow in result.flows.values())
+
+
+def page_seconds() -> float:
+    """CPU seconds of a load of a recorded page."""
+    network = quiclab.load(PAGE_NETWORK)
+    page, stack = replay.workload(read_har(PAGE_RECORDING)), replay.stacks_of("chromium-quic1")[0]
+    load = replay.scenario_of(network, replay.flow_of(network, None), page, stack, "full").resolved()
+    return median(lambda: run(load)[0])
 
 
 def programme_minutes(engine: str) -> float:

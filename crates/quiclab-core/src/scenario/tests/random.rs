@@ -5,10 +5,10 @@ use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CarrierKind, CodelRestart, CongestionControl,
     ControlLaw, Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback,
     Flow, FlowControl, FlowHash, Host, Http2Options, LeaveRule, Link, Loss, MemoryReturn, ObjectKind, Pacing,
-    PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds, Priorities,
-    Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer, RttVariation,
-    Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection, TcpMetrics,
-    TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel, Until, VERSION, Wire,
+    PageObjects, PageResource, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds,
+    Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer,
+    RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection,
+    TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel, Until, VERSION, Wire,
     WireDirection, Workload,
 };
 use crate::time::Duration;
