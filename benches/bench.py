@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import quiclab
+from quiclab.page import read_har, replay
 from quiclab.registry import find_all
 from quiclab.scenario import Download, RequestResponse
 
@@ -32,6 +33,8 @@ SCENARIO = Path(__file__).with_name("bulk.toml")
 TCP_SCENARIO = Path(__file__).with_name("bulk_tcp.toml")
 #: One flow of lab-quic over the same link.
 QUIC_SCENARIO = Path(__file__).with_name("bulk_quic.toml")
+#: A recorded page, and the network it is loaded over.
+PAGE_RECORDING, PAGE_NETWORK = ROOT / "scenarios/pages/shop.har", ROOT / "scenarios/page_http2.toml"
 #: Connections for `idle_connection_bytes`, each of two ends.
 IDLE_FLOWS = 2000
 #: Runs of each setting of the published programme of Dual Connectivity: tables of throughput and of fairness.
@@ -75,6 +78,9 @@ def main() -> int:
     modelled = quiclab.load(QUIC_SCENARIO)
     figures["lab_quic_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(modelled))))
 
+    say("a recorded page of 120 resources over HTTP/3")
+    figures["page_replay_seconds"] = round(page_seconds(), 3)
+
     say("qlog at both ends and pcapng")
     logged = base.with_value("record.qlog", True).with_value("record.pcapng", True)
     figures["qlog_pcap_slowdown"] = round(median(lambda: run(logged)[0] / run(base)[0]), 2)
@@ -112,6 +118,14 @@ def run(scenario: quiclab.Scenario) -> tuple[float, float]:
         result = quiclab.run(scenario, SEED, record_dir=Path(folder) if recorded else None)
         seconds = time.process_time() - start
     return seconds, sum(flow.sender["packets_sent"] for flow in result.flows.values())
+
+
+def page_seconds() -> float:
+    """CPU seconds of a load of a recorded page."""
+    network = quiclab.load(PAGE_NETWORK)
+    page, stack = replay.workload(read_har(PAGE_RECORDING)), replay.stacks_of("chromium-quic1")[0]
+    load = replay.scenario_of(network, replay.flow_of(network, None), page, stack, "full").resolved()
+    return median(lambda: run(load)[0])
 
 
 def programme_minutes(engine: str) -> float:

@@ -113,6 +113,13 @@ def quic_tls(table: str) -> dict[str, str]:
     return {**quic(tls=table), "flows.main.receiver.tls": table}
 
 
+def resource(**fields: str) -> dict[str, str]:
+    """Return the changes that load a page with one resource; fields as TOML."""
+    items = {"size": '"1 kB"', **fields}
+    table = ", ".join(f"{name} = {value}" for name, value in items.items())
+    return page(resources=f"[{{ {table} }}]")
+
+
 def page(**fields: str) -> dict[str, str]:
     """Return the changes that load a page over lab-quic; fields as TOML."""
     items = {"html": '"1 kB"', "objects": "[]", **fields}
@@ -614,6 +621,15 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "Workload.page.html": ([page(html='"1 B"')], [page(html='"0 B"')]),
     "Workload.page.request": ([page(request='"1 B"')], [page(request='"0 B"')]),
     "Workload.page.response": ([page(response='"1 B"')], [page(response='"0 B"')]),
+    "Workload.page.resources": (
+        [page(resources='[{ size = "1 B" }]')],
+        [page(objects='[{ count = 1, size = "1 B" }]', resources='[{ size = "1 B" }]')],
+    ),
+    "PageResource.size": ([resource(size='"1 B"')], [resource(size='"0 B"')]),
+    "PageResource.after": ([resource(after="[0]")], [resource(after="[]"), resource(after="[1]")]),
+    "PageResource.origin": ([resource(origin="1"), resource(origin="255")], [resource(origin="256")]),
+    "PageResource.request": ([resource(request='"1 B"')], [resource(request='"0 B"')]),
+    "PageResource.response": ([resource(response='"1 B"')], [resource(response='"0 B"')]),
     "PageObjects.count": (
         [page(objects='[{ count = 1, size = "1 B" }]')],
         [page(objects='[{ count = 0, size = "1 B" }]')],

@@ -141,10 +141,18 @@ PLAIN = {
         "web": {
             "stack": "lab-tcp",
             "sender": {"http2": {"stream_window": "64 KiB", "frame_size": "16 KiB"}},
-            "workload": {"kind": "page", "html": "1 kB", "objects": []},
+            "workload": {
+                "kind": "page",
+                "html": "1 kB",
+                "objects": [],
+                "resources": [
+                    {"size": "2 kB", "kind": "style", "delay": "1 ms", "request": "40 B", "response": "90 B"},
+                    {"size": "3 kB", "after": [0, 1], "origin": 1, "think_time": "5 ms"},
+                ],
+            },
         },
     },
-    "record": {"series_interval": "10 ms", "qlog": True},
+    "record": {"series_interval": "10 ms", "requests": True, "qlog": True},
 }
 
 

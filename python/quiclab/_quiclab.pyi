@@ -38,6 +38,9 @@ class RunOutput:
     def sojourns(self) -> Mapping[str, bytes | list[str]]:
         """How packets left the queues of tunnels, as columns of equal length; empty columns without `sojourns`."""
     @property
+    def requests(self) -> Mapping[str, bytes | list[str]]:
+        """What happened to the requests of pages, as columns of equal length; empty columns without `requests`."""
+    @property
     def acks(self) -> Mapping[str, bytes | list[str]]:
         """Acknowledgements that arrived, as columns of equal length, little endian; empty columns without `acks`.
 

@@ -60,6 +60,11 @@ COMMANDS = {
         "inspect_command",
         "Write a page that looks inside one run, or two side by side; it works offline.",
     ),
+    "page": Part(
+        "cli_page",
+        "page_command",
+        "Replay a page that you recorded (HAR) over a network and several stacks; it writes a page with waterfalls.",
+    ),
     "verify": Part("cli_verify", "verify_command", "Print claims and their verdicts, with numbers."),
 }
 GROUPS = {

@@ -73,7 +73,7 @@ def run_command(
         raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
 
 
-TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet")
+TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet", "requests.parquet")
 
 
 def write_run(result: RunResult, out: Path) -> None:
@@ -83,8 +83,8 @@ def write_run(result: RunResult, out: Path) -> None:
     """
     path = out / "result.json"
     taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
-    tables = {"series": result.series, "packets": result.packets, "acks": result.acks, "sojourns": result.sojourns}
-    frames = {**{f"{name}.parquet": frame for name, frame in tables.items()}, **taps}
+    names = (Path(table).stem for table in TABLES)
+    frames = {**{f"{name}.parquet": getattr(result, name) for name in names}, **taps}
     written = {name: frame for name, frame in frames.items() if not frame.is_empty()}
     try:
         for name in older_files(path) - set(written) - recordings(result):

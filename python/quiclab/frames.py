@@ -129,6 +129,32 @@ def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
     return frame.with_columns(gap_ms=pl.col("time_ns").diff().over("element") / 1e6)
 
 
+TIMES = ("connecting", "connected", "wanted", "asked", "first_byte", "complete")
+
+
+def requests(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return what happened to the requests of pages: `flow`, `resource`, `origin`, `size_bytes` and times in ms.
+
+    The times are `connecting_ms` and `connected_ms` of the connection, then `wanted_ms`, `asked_ms`, `first_byte_ms`,
+    `complete_ms` of the request; null for what has not happened.
+    """
+    flows = np.frombuffer(columns.get("flow", b""), dtype="<u4")
+    rows = len(flows)
+    if rows == 0:
+        return pl.DataFrame()
+    times = {name: np.frombuffer(columns[f"{name}_ns"], dtype="<i8") for name in TIMES}
+    frame = pl.DataFrame(
+        {
+            "flow": _named(flows, columns["flow_names"]),
+            "resource": _integers(columns, "resource", rows),
+            "origin": _integers(columns, "origin", rows),
+            "size_bytes": _integers(columns, "size_bytes", rows),
+            **{f"{name}_ms": values / 1e6 for name, values in times.items()},
+        }
+    )
+    return frame.with_columns(pl.when(pl.col(f"{name}_ms") >= 0).then(pl.col(f"{name}_ms")) for name in TIMES)
+
+
 def sojourns(columns: Mapping[str, Any]) -> pl.DataFrame:
     """Return how packets left queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome`.
 

@@ -98,6 +98,10 @@ class RunResult:
     sojourns
         How packets left the queues of tunnels, with columns `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`,
         `outcome`; empty if none were asked for.
+    requests
+        What happened to the requests of pages, with columns `flow`, `resource`, `origin`, `size_bytes`, and in ms
+        `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`; empty if none were
+        asked for.
     """
 
     data: Mapping[str, Any]
@@ -106,6 +110,7 @@ class RunResult:
     taps: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False, compare=False)
     acks: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
     sojourns: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
+    requests: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "the result") -> RunResult:
@@ -267,8 +272,9 @@ def run(
             ("packets", frames.packets, output.packets),
             ("acks", frames.acks, output.acks),
             ("sojourns", frames.sojourns, output.sojourns),
+            ("requests", frames.requests, output.requests),
         )
-        if columns.get("time_ns")
+        if columns.get("time_ns") or columns.get("wanted_ns")
     }
     if "series" in tables:
         data["series"] = summary(tables["series"])

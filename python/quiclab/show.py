@@ -351,3 +351,27 @@ def multiverse(found: Sequence[Row]) -> None:
         outcome = differing or row.summary
         shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.worlds)), outcome)
     out.print(shown)
+
+
+def page_loads(document: Mapping[str, Any]) -> None:
+    """Print the load times of a page, and what the recording left open."""
+    out = console()
+    page = document["page"]
+    out.print(f"{page['url']} over {document['network']['scenario']}", style="bold")
+    out.print(
+        f"{page['resources']} resources of {len(page['origins'])} servers, {page['body_bytes'] / 1e6:.2f} MB, "
+        f"chains of up to {page['depth']}; TLS: {str(document['tls']).replace('_', ' ')}"
+    )
+    times = table("Page load times", ["stack", "mean [ms]", "deviation [ms]", "runs", "HTML [ms]", "connections"])
+    for stack in document["stacks"]:
+        typical = stack["typical"] or {}
+        times.add_row(
+            stack["name"],
+            *(text(stack[name]) for name in ("page_load_ms_mean", "page_load_ms_std", "n_runs")),
+            *(text(typical.get(name)) for name in ("html_ms", "connections")),
+        )
+    out.print(times)
+    counts = table("Taken and assumed", ["what", "entries"])
+    for what, count in page["counts"].items():
+        counts.add_row(what, str(count))
+    out.print(counts)

@@ -4,6 +4,7 @@ use crate::element::Element;
 use crate::packet::{FiveTuple, FlowId, Packet};
 use crate::recovery::RecoveryState;
 use crate::time::{Duration, Time};
+use crate::units::ByteCount;
 
 /// A transport with its workload. It has one input and one output, both port 0.
 pub trait Endpoint: Element {
@@ -21,6 +22,11 @@ pub trait Endpoint: Element {
         None
     }
 
+    /// When the requests of its page were sent and answered, in the order of the page; none for other workloads.
+    fn requests(&self) -> Vec<RequestTimes> {
+        Vec::new()
+    }
+
     /// Before the run: what the kernel has kept when the connection before was closed.
     fn recall(&mut self, _metrics: DestinationMetrics) {}
 }
@@ -35,6 +41,29 @@ pub struct DestinationMetrics {
     pub rtt: Option<Duration>,
     /// Reordering that is tolerated, in segments.
     pub reordering: Option<u32>,
+}
+
+/// What happened to a request of a page, at the client. `None`: it has not happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestTimes {
+    /// Number of the resource: 0 is the HTML.
+    pub resource: u32,
+    /// Which server has it.
+    pub origin: u32,
+    /// Length of the body.
+    pub size: ByteCount,
+    /// When the client began to open the connection that carries it.
+    pub connecting: Option<Time>,
+    /// When that connection was ready for requests.
+    pub connected: Option<Time>,
+    /// When the browser wanted it.
+    pub wanted: Option<Time>,
+    /// When the request was given to the transport.
+    pub asked: Option<Time>,
+    /// When the first byte of the body was read.
+    pub first_byte: Option<Time>,
+    /// When the last byte was read.
+    pub complete: Option<Time>,
 }
 
 /// How far the workload of an endpoint is.

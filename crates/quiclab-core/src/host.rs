@@ -24,7 +24,7 @@
 mod receive_buffer;
 
 use crate::element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
-use crate::endpoint::{DestinationMetrics, Endpoint, Progress};
+use crate::endpoint::{DestinationMetrics, Endpoint, Progress, RequestTimes};
 use crate::link::DelayModel;
 use crate::packet::Packet;
 use crate::random::RandomStream;
@@ -287,6 +287,10 @@ impl Endpoint for Host {
 
     fn destination_metrics(&self) -> Option<DestinationMetrics> {
         self.endpoint.destination_metrics()
+    }
+
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.endpoint.requests()
     }
 
     fn recall(&mut self, metrics: DestinationMetrics) {

@@ -48,6 +48,8 @@ pub enum Http2Frame {
         dependency: bool,
         /// END_STREAM.
         end: bool,
+        /// Which resource of the page a request asks for: it stands in the section.
+        resource: u32,
     },
     /// DATA (RFC 9113 section 6.1).
     Data {
@@ -91,8 +93,9 @@ mod tests {
         assert_eq!(Http2Frame::Settings { count: 5, max_streams: None, stream_window: None }.bytes(), 39);
         assert_eq!(Http2Frame::SettingsAck.bytes(), 9);
         assert_eq!(Http2Frame::WindowUpdate { stream: 0, increment: 1 }.bytes(), 13);
-        let headers =
-            |dependency| Http2Frame::Headers { stream: 1, section: 100, dependency, end: true }.bytes();
+        let headers = |dependency| {
+            Http2Frame::Headers { stream: 1, section: 100, dependency, end: true, resource: 0 }.bytes()
+        };
         assert_eq!((headers(false), headers(true)), (109, 114));
         assert_eq!(Http2Frame::Data { stream: 1, length: 16_384, end: true }.bytes(), 16_393);
     }

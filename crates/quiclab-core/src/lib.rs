@@ -31,8 +31,8 @@ mod units;
 pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};
 pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
-    DestinationMetrics, Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, Role,
-    TransportEvent, TransportObserver,
+    DestinationMetrics, Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RequestTimes,
+    Role, TransportEvent, TransportObserver,
 };
 pub use host::Host;
 pub use http2::{Http2Frame, Record};

@@ -51,6 +51,12 @@ impl RunOutput {
         dictionary(py, self.output.sojourns_table())
     }
 
+    /// What happened to the requests of pages, as packed little-endian columns.
+    #[getter]
+    fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        dictionary(py, self.output.requests_table())
+    }
+
     /// Acknowledgements that arrived, as packed little-endian columns.
     #[getter]
     fn acks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

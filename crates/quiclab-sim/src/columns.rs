@@ -4,7 +4,7 @@
 use crate::packet_log::Record;
 use crate::run::RunOutput;
 use quiclab_core::tunnel::SojournRecord;
-use quiclab_core::{DropReason, TapRecords};
+use quiclab_core::{DropReason, RequestTimes, TapRecords, Time};
 
 /// A table: columns of equal length, and the names that numbers in them stand for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +71,30 @@ impl RunOutput {
     #[must_use]
     pub fn tap_tables(&self) -> Vec<(&str, Table)> {
         self.taps.iter().map(|(name, records)| (name.as_str(), tap_table(records))).collect()
+    }
+
+    /// What happened to the requests of pages: `flow`, `resource`, `origin`, `size_bytes`, and the times `connecting_ns`,
+    /// `connected_ns`, `wanted_ns`, `asked_ns`, `first_byte_ns`, `complete_ns`, each -1 if it has not come.
+    #[must_use]
+    pub fn requests_table(&self) -> Table {
+        let records: Vec<(u32, RequestTimes)> = self
+            .requests
+            .iter()
+            .flat_map(|(flow, requests)| requests.iter().map(move |request| (*flow, *request)))
+            .collect();
+        let nanos = |time: Option<Time>| time.map_or(-1, |time| time.as_nanos() as i64).to_le_bytes();
+        Table::default()
+            .column("flow", &records, |(flow, _)| flow.to_le_bytes())
+            .column("resource", &records, |(_, r)| r.resource.to_le_bytes())
+            .column("origin", &records, |(_, r)| r.origin.to_le_bytes())
+            .column("size_bytes", &records, |(_, r)| r.size.bytes().to_le_bytes())
+            .column("connecting_ns", &records, |(_, r)| nanos(r.connecting))
+            .column("connected_ns", &records, |(_, r)| nanos(r.connected))
+            .column("wanted_ns", &records, |(_, r)| nanos(r.wanted))
+            .column("asked_ns", &records, |(_, r)| nanos(r.asked))
+            .column("first_byte_ns", &records, |(_, r)| nanos(r.first_byte))
+            .column("complete_ns", &records, |(_, r)| nanos(r.complete))
+            .names("flow_names", self.result.scenario.flow_names())
     }
 
     /// How packets have left the queues of tunnels: `time_ns`, `element`, `flow`, `direction`, `sojourn_ns`,

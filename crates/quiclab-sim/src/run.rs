@@ -8,7 +8,10 @@ use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, S
 use crate::series::Series;
 use quiclab_core::scenario::{Scenario, Until};
 use quiclab_core::tunnel::SojournRecord;
-use quiclab_core::{ByteCount, Duration, Metrics, PacketObserver, Progress, Tap, TapRecords, Time, Topology};
+use quiclab_core::{
+    ByteCount, Duration, Endpoint, Metrics, PacketObserver, Progress, RequestTimes, Tap, TapRecords, Time,
+    Topology,
+};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -79,6 +82,8 @@ pub struct RunOutput {
     pub taps: Vec<(String, TapRecords)>,
     /// How long packets have waited at the ends of tunnels, by name.
     pub sojourns: Vec<(String, Vec<SojournRecord>)>,
+    /// What happened to the requests of pages, by number of the flow.
+    pub requests: Vec<(u32, Vec<RequestTimes>)>,
     /// Names of the elements by index.
     pub element_names: Vec<String>,
     /// See [`PacketLog::into_checkpoints`].
@@ -173,9 +178,10 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
         .take()
         .map(|mut log| (std::mem::take(&mut log.records), log.into_checkpoints()))
         .unwrap_or_default();
+    let requests = requests(simulation.topology(), scenario, &ends);
     let taps = take_taps(simulation.topology_mut());
     let sojourns = take_sojourns(simulation.topology_mut());
-    Ok(RunOutput { result, series, packets, taps, sojourns, element_names, checkpoints })
+    Ok(RunOutput { result, series, packets, taps, sojourns, requests, element_names, checkpoints })
 }
 
 /// Steps until the scenario's end; samples series on the way.
@@ -291,6 +297,15 @@ fn take_sojourns(topology: &mut Topology) -> Vec<(String, Vec<SojournRecord>)> {
         Some((topology.name(index).to_owned(), records))
     });
     ends.filter(|(_, records)| !records.is_empty()).collect()
+}
+
+/// What happened to the requests of each page, if the scenario asks for it.
+fn requests(topology: &Topology, scenario: &Scenario, ends: &Ends) -> Vec<(u32, Vec<RequestTimes>)> {
+    if !scenario.record.requests {
+        return Vec::new();
+    }
+    let of = |receiver: &usize| topology.node(*receiver).as_endpoint().map(Endpoint::requests);
+    (0..).zip(ends.receivers.iter().filter_map(of)).filter(|(_, requests)| !requests.is_empty()).collect()
 }
 
 fn check_balance(topology: &Topology) -> Result<(), RunError> {

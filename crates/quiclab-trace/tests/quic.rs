@@ -44,7 +44,7 @@ fn packet(ipv6: bool, packets: Vec<QuicPacket>) -> Packet {
 /// 11 + 2 + 1000 + 16 = 1029.
 fn packets() -> Vec<Packet> {
     use PacketSpace::{Handshake, Initial, OneRtt};
-    let data = QuicFrame::Stream { stream_id: 0, offset: 0, length: 1000, fin: false, last: true };
+    let data = QuicFrame::Stream { stream_id: 0, offset: 0, length: 1000, fin: false, last: true, label: 0 };
     let ack = AckFrame { ranges: [0..=3].into_iter().collect(), ..AckFrame::default() };
     vec![
         packet(

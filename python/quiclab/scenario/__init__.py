@@ -84,6 +84,7 @@ from quiclab.scenario.workload import (
     Media,
     Page,
     PageObjects,
+    PageResource,
     Ping,
     RequestResponse,
     Workload,
@@ -140,6 +141,7 @@ __all__ = [
     "Pacing",
     "Page",
     "PageObjects",
+    "PageResource",
     "PathRoutes",
     "PathScheduler",
     "Ping",
@@ -238,6 +240,7 @@ class Record:
     packets: bool | None = None
     acks: bool | None = None
     sojourns: bool | None = None
+    requests: bool | None = None
     qlog: bool | None = None
     pcapng: bool | None = None
 

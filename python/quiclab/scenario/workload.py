@@ -62,11 +62,29 @@ class PageObjects:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PageResource:
+    """A resource of a page that other resources lead to; `after` has their numbers, 0 for the HTML."""
+
+    size: str
+    kind: Literal["image", "style", "script", "font"] | None = None
+    after: tuple[int, ...] | None = None
+    delay: str | None = None
+    origin: int | None = None
+    think_time: str | None = None
+    request: str | None = None
+    response: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Page:
-    """The client loads a page: HTML first, then the objects that it names, over HTTP/3 on QUIC or HTTP/2 on TCP."""
+    """The client loads a page: HTML, then the objects that it names, or resources that depend on each other.
+
+    Over HTTP/3 on QUIC, or HTTP/2 on TCP.
+    """
 
     html: str
-    objects: tuple[PageObjects, ...]
+    objects: tuple[PageObjects, ...] = ()
+    resources: tuple[PageResource, ...] | None = None
     html_think_time: str | None = None
     think_time: str | None = None
     browser_time: str | Delay | None = None

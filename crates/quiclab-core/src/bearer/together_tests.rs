@@ -109,7 +109,13 @@ fn link() -> impl Strategy<Value = scenario::Link> {
                 rate: Some(Rate::Constant(DataRate::from_mbps(mbps))),
                 queue: Queue::DropTail { packets: Some(packets), bytes: None, time: None },
                 loss: Some(Loss::Independent { probability: Probability::new(loss).unwrap() }),
-                delay: Delay { mean: Duration::from_millis(delay), deviation, distribution, reorder: jitter, ..Delay::default() },
+                delay: Delay {
+                    mean: Duration::from_millis(delay),
+                    deviation,
+                    distribution,
+                    reorder: jitter,
+                    ..Delay::default()
+                },
                 feedback: Some(Feedback { interval, delay: way, desired_buffer: desired }),
                 ..scenario::Link::default()
             }

@@ -226,7 +226,10 @@ mod tests {
         let changes: Vec<_> = (1..delays.len()).filter(|&i| delays[i] != delays[i - 1]).collect();
         let phase = changes[0];
         assert!(phase <= 1000, "the first change is within the first 100 ms");
-        assert_eq!(changes.len(), 2 * (100_000 - phase).div_ceil(1000) - usize::from((100_000 - phase) % 1000 < 500));
+        assert_eq!(
+            changes.len(),
+            2 * (100_000 - phase).div_ceil(1000) - usize::from((100_000 - phase) % 1000 < 500)
+        );
         for pair in changes.chunks_exact(2) {
             assert_eq!((pair[0] - phase) % 1000, 0, "a change");
             // the phase is no multiple of 100 us

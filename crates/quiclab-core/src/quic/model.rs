@@ -71,13 +71,15 @@ pub enum QuicFrame {
         length: u16,
         parameters: Option<Box<TransportParameters>>,
     },
-    /// `last`: the frame has no Length field, it takes the rest of the packet.
+    /// `last`: the frame has no Length field, it takes the rest of the packet. `label`: what the application
+    /// says of the stream; it stands in the data, which are a length here, and takes no bytes of its own.
     Stream {
         stream_id: u64,
         offset: u64,
         length: u16,
         fin: bool,
         last: bool,
+        label: u64,
     },
     ResetStream {
         stream_id: u64,

@@ -221,13 +221,18 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         off: Option<Duration>,
     },
-    /// The client loads a page: HTML first, then the objects that it names, over HTTP/3 on QUIC or HTTP/2
-    /// on TCP.
+    /// The client loads a page: HTML first, then the objects that it names, or resources that depend on each
+    /// other, over HTTP/3 on QUIC or HTTP/2 on TCP.
     Page {
         /// Length of the HTML.
         html: ByteCount,
         /// What the HTML names, in its order.
+        #[serde(default)]
         objects: Vec<PageObjects>,
+        /// What the page needs beyond the HTML, each with what makes the browser ask for it; instead of
+        /// `objects`. Resource 0 is the HTML, those of this list follow, from 1.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        resources: Vec<PageResource>,
         /// Time from the end of a request to the first byte of the answer that the server needs for the
         /// HTML.
         #[serde(default)]
@@ -333,9 +338,10 @@ impl Workload {
                 Some(ByteCount::from_bytes(u64::from(*count) * response.bytes()))
             }
             Self::Ping { size, count, .. } => Some(ByteCount::from_bytes(u64::from(*count) * size.bytes())),
-            Self::Page { html, objects, .. } => {
+            Self::Page { html, objects, resources, .. } => {
                 let sizes =
                     objects.iter().map(|group| group.size.bytes().saturating_mul(u64::from(group.count)));
+                let sizes = sizes.chain(resources.iter().map(|resource| resource.size.bytes()));
                 Some(ByteCount::from_bytes(sizes.fold(html.bytes(), u64::saturating_add)))
             }
             Self::Datagrams { .. } | Self::Media { .. } => None,
@@ -372,6 +378,43 @@ pub struct PageObjects {
     #[serde(default)]
     pub kind: ObjectKind,
 }
+
+/// A resource of a page that other resources lead to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageResource {
+    /// Length of the body.
+    pub size: ByteCount,
+    /// What it is: a browser's priorities depend on it.
+    #[serde(default)]
+    pub kind: ObjectKind,
+    /// Numbers of the resources that must be complete before the browser asks for it.
+    #[serde(default = "default_after")]
+    pub after: Vec<u32>,
+    /// Time from their completion to the request: what the browser needs to parse and to execute them.
+    #[serde(default)]
+    pub delay: Duration,
+    /// Which server has it. Each has a connection of its own, opened when it is first needed; 0 has the HTML.
+    #[serde(default)]
+    pub origin: u32,
+    /// Time from the end of the request to the first byte of the answer; without it, `think_time` of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<Duration>,
+    /// Length of the header section of the request, compressed; without it, `request` of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<ByteCount>,
+    /// Length of the header section of the response, compressed; without it, `response` of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<ByteCount>,
+}
+
+/// The HTML.
+fn default_after() -> Vec<u32> {
+    vec![0]
+}
+
+/// Servers that a page can have: packets of their connections are numbered apart.
+pub const MOST_ORIGINS: u32 = 256;
 
 /// What an object of a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

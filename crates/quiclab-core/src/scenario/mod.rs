@@ -27,8 +27,8 @@ mod tests;
 pub use bearer::{Bearer, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
 pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
 pub use flow::{
-    AckFrequency, EndpointConfig, Flow, Http2Options, ObjectKind, PageObjects, PathRoutes, PingProtocol,
-    Priorities, Workload,
+    AckFrequency, EndpointConfig, Flow, Http2Options, MOST_ORIGINS, ObjectKind, PageObjects, PageResource,
+    PathRoutes, PingProtocol, Priorities, Workload,
 };
 pub use host::{Host, MemoryReturn};
 pub use load::Document;
@@ -172,6 +172,9 @@ pub struct Record {
     /// How long each packet has waited in the queues of tunnels.
     #[serde(default)]
     pub sojourns: bool,
+    /// When each request of a page was sent and answered.
+    #[serde(default)]
+    pub requests: bool,
     /// qlog of each QUIC endpoint.
     #[serde(default)]
     pub qlog: bool,

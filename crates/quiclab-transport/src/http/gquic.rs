@@ -11,12 +11,14 @@
 //! | end of a request without a body | a flag of its HEADERS | an empty STREAM frame with FIN, too: it opens the stream |
 //!
 //! Sections arrive in the order in which they were sent: a lost one holds back those behind it, and what has
-//! arrived of their bodies waits. All responses have the same think time but that of the HTML, which comes
-//! first, so the order of responses is that of requests.
+//! arrived of their bodies waits. Which section belongs to which stream stands in it (the stream's identifier); here
+//! the label of each stream says where its section ends.
 
-use super::page::{Browser, WebServer};
+use super::browser::Browser;
+use super::server::WebServer;
 use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
-use quiclab_core::{Http2Frame, Metrics, Time};
+use quiclab_core::{Http2Frame, Metrics, RequestTimes, Time};
+use std::collections::BTreeMap;
 
 const HEADERS_STREAM: StreamId = StreamId(0);
 /// SETTINGS_MAX_HEADER_LIST_SIZE alone.
@@ -38,59 +40,44 @@ fn request_of(stream: StreamId) -> Option<usize> {
 /// Length of a HEADERS frame.
 fn headers(section: u64, dependency: bool) -> u64 {
     let section = u32::try_from(section).expect("checked: shorter than a header list may be");
-    Http2Frame::Headers { stream: 0, section, dependency, end: false }.bytes()
+    Http2Frame::Headers { stream: 0, section, dependency, end: false, resource: 0 }.bytes()
 }
 
-/// Sections read from a headers stream.
-#[derive(Debug)]
-struct Sections {
-    /// Bytes read that belong to no complete section; SETTINGS come first.
-    missing: u64,
-    length: u64,
-    complete: usize,
-}
-
-impl Sections {
-    const fn new(length: u64) -> Self {
-        Self { missing: SETTINGS + length, length, complete: 0 }
-    }
-
-    fn read(&mut self, mut bytes: u64) {
-        while bytes >= self.missing {
-            bytes -= self.missing;
-            self.missing = self.length;
-            self.complete += 1;
-        }
-        self.missing -= bytes;
-    }
-}
+/// How the label of a request's stream holds the resource that it is for and where its section ends on the headers
+/// stream.
+const RESOURCE_BITS: u32 = 20;
 
 /// The browser's end.
 pub(super) struct Client {
     browser: Browser,
     connected: bool,
-    sections: Sections,
-    /// What has arrived of each body before its section.
-    early: Vec<u64>,
-    /// Sections whose bodies are no longer held back.
-    released: usize,
+    /// The server allows no further stream now.
+    blocked: bool,
+    /// Bytes written to and read from the headers stream.
+    written: u64,
+    read: u64,
+    /// Bodies that have arrived before their sections: by where these end, request and bytes.
+    early: BTreeMap<u64, (usize, u64)>,
 }
 
 impl Client {
-    pub(super) fn new(browser: Browser) -> Self {
-        let sections = Sections::new(headers(browser.page.response, false));
-        Self { browser, connected: false, sections, early: Vec::new(), released: 0 }
+    pub(super) const fn new(browser: Browser) -> Self {
+        Self { browser, connected: false, blocked: false, written: 0, read: 0, early: BTreeMap::new() }
     }
 
     fn ask(&mut self, now: Time, streams: &mut dyn Streams) {
         while self.connected && self.browser.wants() {
-            let Some(stream) = streams.open(true) else { return };
-            let request = self.browser.ask(now);
-            debug_assert_eq!(stream, stream_of(request), "requests take streams in order");
-            self.early.push(0);
-            let page = &self.browser.page;
-            streams.write(HEADERS_STREAM, headers(page.request, true));
-            streams.set_priority(stream, page.priority(request));
+            let Some(stream) = streams.open(true) else {
+                self.blocked = true;
+                return;
+            };
+            let number = self.browser.ask(now);
+            let resource = &self.browser.page.resources[number];
+            let section = headers(resource.request, true);
+            self.written += section;
+            streams.write(HEADERS_STREAM, section);
+            streams.set_priority(stream, resource.priority);
+            streams.set_label(stream, self.written << RESOURCE_BITS | number as u64);
             streams.finish(stream);
         }
     }
@@ -115,24 +102,26 @@ impl StreamApplication for Client {
         };
         debug_assert_eq!(stream, HEADERS_STREAM, "it is the first");
         self.connected = true;
+        self.browser.connected(now);
         streams.set_priority(stream, FIRST);
+        self.written = SETTINGS;
         streams.write(stream, SETTINGS);
         self.ask(now, streams);
     }
 
     fn received(&mut self, now: Time, stream: StreamId, bytes: u64, _end: bool, streams: &mut dyn Streams) {
         if stream == HEADERS_STREAM {
-            self.sections.read(bytes);
-            while self.released < self.sections.complete.min(self.early.len()) {
-                self.released += 1;
-                let early = std::mem::take(&mut self.early[self.released - 1]);
-                self.deliver(now, self.released - 1, early, streams);
+            self.read += bytes;
+            while let Some(body) = self.early.first_entry().filter(|body| *body.key() <= self.read) {
+                let (request, early) = body.remove();
+                self.deliver(now, request, early, streams);
             }
-        } else if let Some(request) = request_of(stream).filter(|request| *request < self.early.len()) {
-            if request < self.released {
+        } else if let Some(request) = request_of(stream) {
+            let section = streams.label(stream);
+            if section <= self.read {
                 self.deliver(now, request, bytes, streams);
             } else {
-                self.early[request] += bytes;
+                self.early.entry(section).or_insert((request, 0)).1 += bytes;
             }
         }
         self.ask(now, streams);
@@ -145,7 +134,24 @@ impl StreamApplication for Client {
     fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
 
     fn available(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.blocked = false;
         self.ask(now, streams);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let asks = self.connected && !self.blocked && self.browser.wants();
+        if asks { Some(Time::ZERO) } else { self.browser.deadline() }
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.browser.wake(now);
+        if self.browser.is_superfluous() {
+            self.connected = false;
+            self.browser.leave();
+            streams.close();
+        } else {
+            self.ask(now, streams);
+        }
     }
 
     fn closed_by_peer(&mut self, _now: Time) {
@@ -158,15 +164,6 @@ impl StreamApplication for Client {
         self.browser.outcome.fail(reason);
     }
 
-    fn deadline(&self) -> Option<Time> {
-        self.browser.deadline()
-    }
-
-    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.browser.wake(now);
-        self.ask(now, streams);
-    }
-
     fn outcome(&self) -> &Outcome {
         &self.browser.outcome
     }
@@ -174,35 +171,40 @@ impl StreamApplication for Client {
     fn statistics(&self, out: &mut Metrics) {
         self.browser.statistics(out);
     }
+
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.browser.requests()
+    }
 }
 
 /// The web server's end.
 pub(super) struct Server {
     server: WebServer,
-    sections: Sections,
-    /// Whether SETTINGS were sent.
-    greeted: bool,
-    /// Streams of requests that have been opened.
-    opened: Vec<bool>,
+    /// Bytes written to and read from the headers stream.
+    written: u64,
+    read: u64,
+    /// Streams of requests that have been opened, and their labels.
+    opened: BTreeMap<usize, u64>,
     /// Requests handed to the server.
     asked: usize,
     unacknowledged: usize,
 }
 
 impl Server {
-    pub(super) fn new(server: WebServer) -> Self {
-        let sections = Sections::new(headers(server.page.request, true));
-        let opened = vec![false; server.page.requests()];
-        Self { server, sections, greeted: false, opened, asked: 0, unacknowledged: 0 }
+    pub(super) const fn new(server: WebServer) -> Self {
+        Self { server, written: 0, read: 0, opened: BTreeMap::new(), asked: 0, unacknowledged: 0 }
     }
 
     fn respond(&mut self, now: Time, streams: &mut dyn Streams) {
         while let Some(request) = self.server.next_response(now) {
-            let page = &self.server.page;
+            let resource = self.server.resource(request);
             let stream = stream_of(request);
-            streams.write(HEADERS_STREAM, headers(page.response, false));
-            streams.set_priority(stream, page.priority(request));
-            streams.write(stream, page.body(request));
+            let section = headers(resource.response, false);
+            self.written += section;
+            streams.write(HEADERS_STREAM, section);
+            streams.set_priority(stream, resource.priority);
+            streams.set_label(stream, self.written);
+            streams.write(stream, resource.body);
             streams.finish(stream);
             self.unacknowledged += 1;
         }
@@ -216,18 +218,21 @@ impl StreamApplication for Server {
 
     fn received(&mut self, now: Time, stream: StreamId, bytes: u64, _end: bool, streams: &mut dyn Streams) {
         if stream == HEADERS_STREAM {
-            if !self.greeted {
-                self.greeted = true;
+            if self.written == 0 {
+                self.written = SETTINGS;
                 streams.set_priority(stream, FIRST);
                 streams.write(stream, SETTINGS);
             }
-            self.sections.read(bytes);
-        } else if let Some(opened) = request_of(stream).and_then(|request| self.opened.get_mut(request)) {
-            *opened = true;
+            self.read += bytes;
+        } else if let Some(request) = request_of(stream) {
+            self.opened.insert(request, streams.label(stream));
         }
         // a request is whole when its section is there and its stream exists
-        while self.asked < self.sections.complete && self.opened.get(self.asked) == Some(&true) {
-            self.server.asked(now, self.asked);
+        while let Some(&label) = self.opened.get(&self.asked)
+            && label >> RESOURCE_BITS <= self.read
+        {
+            let resource = label & ((1 << RESOURCE_BITS) - 1);
+            self.server.asked(now, self.asked, usize::try_from(resource).expect("20 bits"));
             self.asked += 1;
         }
         self.respond(now, streams);
@@ -272,7 +277,7 @@ mod tests {
     use super::*;
     use crate::workload::testing::{Call, Recorder};
     use quiclab_core::scenario::{ObjectKind, Priorities, QuicVersion};
-    use quiclab_core::{Duration, Role};
+    use quiclab_core::{Duration, RandomStream, Role};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
@@ -290,18 +295,22 @@ mod tests {
     #[test]
     fn a_page_of_two_objects_by_hand_with_a_late_section() {
         let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::RoundRobin);
-        let [mut client, mut server] = [Role::Client, Role::Server]
-            .map(|role| build_streams(role, &workload, QuicVersion::Gquic37, RandomStream::new(1, "page")).expect("a good page"));
+        let [mut client, mut server] = [Role::Client, Role::Server].map(|role| {
+            build_streams(role, &workload, QuicVersion::Gquic37, RandomStream::new(1, "page"))
+                .expect("a good page")
+        });
         let (mut asks, mut answers) = (Recorder::new(Role::Client), Recorder::new(Role::Server));
         client.start(ms(0));
         client.connected(ms(0), &mut asks);
         assert_eq!(writes(asks.take()), [(0, 15), (0, 114)]);
+        answers.arrived = asks.labels.clone();
         server.received(ms(10), StreamId(0), 15 + 114, false, &mut answers);
         assert_eq!((writes(answers.take()), server.deadline()), (vec![(0, 15)], None), "no stream yet");
         server.received(ms(10), StreamId(4), 0, true, &mut answers);
         server.wake(ms(15), &mut answers);
         assert_eq!(writes(answers.take()), [(0, 209), (4, 1000)]);
 
+        asks.arrived = answers.labels.clone();
         client.received(ms(25), StreamId(4), 1000, true, &mut asks);
         assert_eq!(client.outcome().progress.delivered_bytes, 0, "the section is missing");
         client.received(ms(26), StreamId(0), 15 + 208, false, &mut asks);
@@ -310,11 +319,13 @@ mod tests {
         assert_eq!(client.outcome().progress.delivered_bytes, 1000);
         assert_eq!(writes(asks.take()), [(0, 114), (0, 114)]);
 
+        answers.arrived = asks.labels.clone();
         server.received(ms(37), StreamId(8), 0, true, &mut answers);
         server.received(ms(37), StreamId(12), 0, true, &mut answers);
         server.received(ms(37), StreamId(0), 228, false, &mut answers);
         server.wake(ms(39), &mut answers);
         assert_eq!(writes(answers.take()), [(0, 209), (8, 300), (0, 209), (12, 300)]);
+        asks.arrived = answers.labels.clone();
         client.received(ms(49), StreamId(12), 300, true, &mut asks);
         client.received(ms(49), StreamId(0), 209, false, &mut asks);
         client.received(ms(49), StreamId(8), 300, true, &mut asks);

@@ -18,13 +18,13 @@
 //! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
 //! | GOAWAY before closing | some | none: the client closes the connection |
 
+use super::PageEnds;
 use super::h2_client::Client;
 use super::h2_server::Server;
-use super::page::{self, Browser, Page, WebServer};
 use crate::error::{Error, refused, within};
 use crate::workload::Application;
-use quiclab_core::scenario::{Http2Options, Workload};
-use quiclab_core::{ByteCount, RandomStream, Role};
+use quiclab_core::scenario::Http2Options;
+use quiclab_core::{ByteCount, Role};
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
@@ -91,27 +91,26 @@ pub(crate) fn check(options: Option<&Http2Options>) -> Result<(), Error> {
     within("http2.frame_size", options.frame_size, bytes(1)..=bytes(LARGEST_FRAME))
 }
 
-/// One side of a page on a byte stream; `random` is the page's own.
+/// One side of a page on a byte stream, of the connection to one of its servers.
 ///
 /// # Errors
-/// If a value of the page is not allowed, or an option has no effect.
+/// If an option is not allowed or has no effect.
 pub(crate) fn build(
     role: Role,
-    workload: &Workload,
+    ends: &PageEnds,
+    origin: usize,
     options: Option<&Http2Options>,
-    random: RandomStream,
 ) -> Result<Box<dyn Application>, Error> {
     check(options)?;
-    let page = Page::new(workload)?;
     let values = Values::new(role, options);
     Ok(match role {
         Role::Client => {
             if let Some(size) = options.and_then(|options| options.frame_size) {
                 return Err(refused("http2.frame_size", size, "nothing: a client of pages sends no DATA"));
             }
-            Box::new(Client::new(Browser::new(page, page::own_time(workload, random)), values))
+            Box::new(Client::new(ends.browser(origin), values))
         }
-        Role::Server => Box::new(Server::new(WebServer::new(page), values)),
+        Role::Server => Box::new(Server::new(ends.server(origin), values)),
     })
 }
 
@@ -163,11 +162,12 @@ mod tests {
         assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
         let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
         let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
-        let random = || RandomStream::new(1, "page");
-        let error = build(Role::Client, &workload, Some(&given), random()).err().expect("refused").to_string();
+        let random = quiclab_core::RandomStream::new(1, "page");
+        let ends = PageEnds::new(&workload, random).expect("a good page");
+        let error = build(Role::Client, &ends, 0, Some(&given)).err().expect("refused").to_string();
         let expected =
             "http2.frame_size: `1 kB` is not allowed; allowed is nothing: a client of pages sends no DATA";
         assert_eq!(error, expected);
-        assert!(build(Role::Server, &workload, Some(&given), random()).is_ok());
+        assert!(build(Role::Server, &ends, 0, Some(&given)).is_ok());
     }
 }

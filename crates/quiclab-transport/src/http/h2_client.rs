@@ -3,11 +3,11 @@
 //! It begins with preface, SETTINGS and WINDOW_UPDATE for the connection, and asks at once, without waiting for
 //! the server's SETTINGS: up to 100 streams until these say otherwise (`kInitialMaxConcurrentStreams`).
 
+use super::browser::Browser;
 use super::h2::{INITIAL_WINDOW, Values, stream_of};
 use super::h2_frames::{Read, Reader, ReceiveWindow, Writer};
-use super::page::Browser;
 use crate::workload::{Application, Command, Outcome};
-use quiclab_core::{Http2Frame, Metrics, Time};
+use quiclab_core::{Http2Frame, Metrics, RequestTimes, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Streams at a time before the server has said how many.
@@ -20,6 +20,8 @@ pub(super) struct Client {
     browser: Browser,
     values: Values,
     greeted: bool,
+    /// Requests sent.
+    asked: usize,
     /// Streams at a time that the server allows.
     max_streams: usize,
     /// Frames to send before requests.
@@ -36,6 +38,7 @@ impl Client {
             browser,
             values,
             greeted: false,
+            asked: 0,
             max_streams: STREAMS_AT_FIRST,
             control: VecDeque::new(),
             writer: Writer::default(),
@@ -60,14 +63,17 @@ impl Client {
     }
 
     fn ask(&mut self, now: Time) {
-        let request = self.browser.ask(now);
-        let stream = stream_of(request);
+        let resource = self.browser.ask(now);
+        let stream = stream_of(self.asked);
+        self.asked += 1;
         self.streams.insert(stream, ReceiveWindow::new(self.values.stream_window));
         self.writer.push(Http2Frame::Headers {
             stream,
-            section: u32::try_from(self.browser.page.request).expect("checked: shorter than a list may be"),
+            section: u32::try_from(self.browser.page.resources[resource].request)
+                .expect("checked: shorter than a list may be"),
             dependency: self.browser.page.by_browser,
             end: true,
+            resource: resource as u32,
         });
     }
 
@@ -90,7 +96,8 @@ impl Application for Client {
         self.browser.start(now);
     }
 
-    fn connected(&mut self, _now: Time) -> Command {
+    fn connected(&mut self, now: Time) -> Command {
+        self.browser.connected(now);
         Command::Wait
     }
 
@@ -162,6 +169,10 @@ impl Application for Client {
 
     fn wake(&mut self, now: Time) -> Command {
         self.browser.wake(now);
+        if self.browser.is_superfluous() {
+            self.browser.leave();
+            return Command::Close;
+        }
         Command::Wait
     }
 
@@ -171,5 +182,9 @@ impl Application for Client {
 
     fn statistics(&self, out: &mut Metrics) {
         self.browser.statistics(out);
+    }
+
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.browser.requests()
     }
 }

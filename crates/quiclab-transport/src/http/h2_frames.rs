@@ -174,7 +174,7 @@ mod tests {
             most in 1u64..20_000,
         ) {
             let frames: Vec<_> = lengths.iter().map(|&(kind, length)| match kind {
-                0 => Http2Frame::Headers { stream: 1, section: length, dependency: false, end: false },
+                0 => Http2Frame::Headers { stream: 1, section: length, dependency: false, end: false, resource: 0 },
                 1 => Http2Frame::SettingsAck,
                 _ => data(3, length),
             }).collect();

@@ -10,13 +10,13 @@
 
 use super::h2::{INITIAL_WINDOW, SMALL_RECORD, Values, request_of, stream_of};
 use super::h2_frames::{Read, Reader, Writer};
-use super::page::WebServer;
+use super::server::WebServer;
 use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Http2Frame, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Order of a response: urgency, then its request.
+/// Order of a response: urgency, then its request's number on this connection.
 type Key = (u8, usize);
 
 /// A response that has begun.
@@ -83,16 +83,22 @@ impl Server {
     }
 
     fn key(&self, request: usize) -> Key {
-        (self.server.page.priority(request).urgency, request)
+        (self.server.resource(request).priority.urgency, request)
     }
 
     /// Begins the responses whose time has come.
     fn respond(&mut self, now: Time) {
         while let Some(request) = self.server.next_response(now) {
-            let section = u32::try_from(self.server.page.response).expect("shorter than a list may be");
-            let stream = stream_of(request);
-            self.control.push_back(Http2Frame::Headers { stream, section, dependency: false, end: false });
-            let response = Response { left: self.server.page.body(request), window: self.stream_window };
+            let resource = self.server.resource(request);
+            let section = u32::try_from(resource.response).expect("shorter than a list may be");
+            let response = Response { left: resource.body, window: self.stream_window };
+            self.control.push_back(Http2Frame::Headers {
+                stream: stream_of(request),
+                section,
+                dependency: false,
+                end: false,
+                resource: 0,
+            });
             self.responses.insert(self.key(request), response);
         }
     }
@@ -127,8 +133,8 @@ impl Server {
 
     fn on_frame(&mut self, now: Time, frame: Http2Frame) {
         match frame {
-            Http2Frame::Headers { stream, .. } => {
-                self.server.asked(now, request_of(stream));
+            Http2Frame::Headers { stream, resource, .. } => {
+                self.server.asked(now, request_of(stream), resource as usize);
                 self.respond(now);
             }
             Http2Frame::Settings { stream_window, .. } => {

@@ -1,9 +1,10 @@
 //! Both ends of HTTP/2 without a network between them: what is written, in which order, and what windows
 //! and limits hold back.
 
+use super::super::browser::Browser;
 use super::super::h2_client::Client;
+use super::super::page::Page;
 use super::super::page::testing::page;
-use super::super::page::{Browser, Page};
 use super::*;
 use quiclab_core::scenario::{Http2Options, ObjectKind, Priorities};
 use quiclab_core::{ByteCount, Duration, Role};
@@ -14,7 +15,7 @@ fn ms(millis: u64) -> Time {
 
 fn client(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Values) -> Client {
     let page = Page::new(&page(objects, priorities)).expect("a good page");
-    let mut client = Client::new(Browser::new(page), values);
+    let mut client = Client::new(Browser::new(page, Duration::ZERO), values);
     client.start(ms(0));
     client
 }
@@ -26,8 +27,9 @@ fn server(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Va
     server
 }
 
+/// Without small records at the beginning.
 fn values(role: Role) -> Values {
-    Values::new(role, None)
+    Values { warm_up: 0, ..Values::new(role, None) }
 }
 
 /// All records that `end` writes now.
@@ -116,15 +118,21 @@ fn priorities_decide_the_order_of_frames() {
 fn an_urgent_response_overtakes_what_waits() {
     let objects = [(1, 100_000, ObjectKind::Image), (1, 100, ObjectKind::Style)];
     let mut server = server(&objects, Priorities::Browser, values(Role::Server));
-    let headers = |stream| Http2Frame::Headers { stream, section: 100, dependency: true, end: true };
+    let headers = |stream, resource| Http2Frame::Headers {
+        stream,
+        section: 100,
+        dependency: true,
+        end: true,
+        resource,
+    };
     let window = Http2Frame::Settings { count: 1, max_streams: None, stream_window: Some(1 << 20) };
     let more = Http2Frame::WindowUpdate { stream: 0, increment: 1 << 20 };
-    server.read(ms(0), 15 + 13 + 114, &[window, more, headers(3)]);
+    server.read(ms(0), 15 + 13 + 114, &[window, more, headers(3, 1)]);
     server.wake(ms(2));
     // SETTINGS 15, WINDOW_UPDATE 13, ACK 9, HEADERS 209, then one DATA frame fills the record
     let (_, frames) = server.pull(ms(2), 16_384).expect("a record");
     assert_eq!(data(&frames), [(3, 16_384)]);
-    server.read(ms(3), 114, &[headers(5)]);
+    server.read(ms(3), 114, &[headers(5, 2)]);
     server.wake(ms(5));
     // 255 bytes of the frame before; HEADERS and DATA of the style sheet; then the image again
     let (_, frames) = server.pull(ms(5), 16_384).expect("a record");

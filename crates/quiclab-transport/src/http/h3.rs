@@ -13,11 +13,14 @@
 //! | priority of a request | PRIORITY_UPDATE or `priority` field | in the length of the request |
 //! | DATA frames | one for each write | one for the body, as quiche's server with a file in memory |
 //!
+//! Which resource a request asks for stands in its section: the label of its stream.
+//!
 //! The control streams are sent before everything else (quiche: static streams).
 
-use super::page::{Browser, WebServer};
+use super::browser::Browser;
+use super::server::WebServer;
 use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
-use quiclab_core::{Metrics, Time};
+use quiclab_core::{Metrics, RequestTimes, Time};
 
 /// Type of a stream, SETTINGS' type and length, then QPACK_MAX_TABLE_CAPACITY 65536, MAX_FIELD_SECTION_SIZE
 /// 262144 (identifier 1, value 4) and QPACK_BLOCKED_STREAMS 100 (1, 2).
@@ -62,13 +65,15 @@ pub(super) struct Client {
     /// Own streams opened.
     opened: usize,
     connected: bool,
+    /// The server allows no further stream now.
+    blocked: bool,
     /// Bytes of each response before its body that are still to come.
     heads: Vec<u64>,
 }
 
 impl Client {
     pub(super) const fn new(browser: Browser) -> Self {
-        Self { browser, opened: 0, connected: false, heads: Vec::new() }
+        Self { browser, opened: 0, connected: false, blocked: false, heads: Vec::new() }
     }
 
     /// Sends all requests that may be sent.
@@ -78,13 +83,17 @@ impl Client {
         }
         open_own(&mut self.opened, streams);
         while self.browser.wants() {
-            let Some(stream) = streams.open(true) else { return };
-            let request = self.browser.ask(now);
-            debug_assert_eq!(request, request_of(stream), "requests take streams in order");
-            let page = &self.browser.page;
-            self.heads.push(frame(page.response) + frame(page.body(request)) - page.body(request));
-            streams.set_priority(stream, page.priority(request));
-            streams.write(stream, frame(page.request));
+            let Some(stream) = streams.open(true) else {
+                self.blocked = true;
+                return;
+            };
+            let number = self.browser.ask(now);
+            let resource = &self.browser.page.resources[number];
+            debug_assert_eq!(self.heads.len(), request_of(stream), "requests take streams in order");
+            self.heads.push(frame(resource.response) + frame(resource.body) - resource.body);
+            streams.set_priority(stream, resource.priority);
+            streams.set_label(stream, number as u64);
+            streams.write(stream, frame(resource.request));
             streams.finish(stream);
         }
     }
@@ -97,6 +106,7 @@ impl StreamApplication for Client {
 
     fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
         self.connected = true;
+        self.browser.connected(now);
         self.ask(now, streams);
     }
 
@@ -123,7 +133,24 @@ impl StreamApplication for Client {
     fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
 
     fn available(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.blocked = false;
         self.ask(now, streams);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let asks = self.connected && !self.blocked && self.browser.wants();
+        if asks { Some(Time::ZERO) } else { self.browser.deadline() }
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.browser.wake(now);
+        if self.browser.is_superfluous() {
+            self.connected = false;
+            self.browser.leave();
+            streams.close();
+        } else {
+            self.ask(now, streams);
+        }
     }
 
     fn closed_by_peer(&mut self, _now: Time) {
@@ -136,21 +163,16 @@ impl StreamApplication for Client {
         self.browser.outcome.fail(reason);
     }
 
-    fn deadline(&self) -> Option<Time> {
-        self.browser.deadline()
-    }
-
-    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.browser.wake(now);
-        self.ask(now, streams);
-    }
-
     fn outcome(&self) -> &Outcome {
         &self.browser.outcome
     }
 
     fn statistics(&self, out: &mut Metrics) {
         self.browser.statistics(out);
+    }
+
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.browser.requests()
     }
 }
 
@@ -166,16 +188,16 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(server: WebServer) -> Self {
-        let received = vec![0; server.page.requests()];
+        let received = vec![0; server.requests];
         Self { server, opened: 0, received, unacknowledged: 0 }
     }
 
     fn respond(&mut self, now: Time, streams: &mut dyn Streams) {
         while let Some(request) = self.server.next_response(now) {
-            let page = &self.server.page;
+            let resource = self.server.resource(request);
             let stream = StreamId::new(request as u64, false, true);
-            streams.set_priority(stream, page.priority(request));
-            streams.write(stream, frame(page.response) + frame(page.body(request)));
+            streams.set_priority(stream, resource.priority);
+            streams.write(stream, frame(resource.response) + frame(resource.body));
             streams.finish(stream);
             self.unacknowledged += 1;
         }
@@ -194,12 +216,14 @@ impl StreamApplication for Server {
             return;
         }
         let request = request_of(stream);
-        let whole = frame(self.server.page.request);
+        let number = usize::try_from(streams.label(stream)).unwrap_or(usize::MAX);
+        let Some(resource) = self.server.page.resources.get(number) else { return };
+        let whole = frame(resource.request);
         let Some(received) = self.received.get_mut(request) else { return };
         let before = *received;
         *received += bytes;
         if before < whole && *received >= whole {
-            self.server.asked(now, request);
+            self.server.asked(now, request, number);
             self.respond(now, streams);
         }
     }
@@ -247,7 +271,7 @@ mod tests {
     use super::*;
     use crate::workload::testing::{Call, Recorder};
     use quiclab_core::scenario::{ObjectKind, Priorities, QuicVersion};
-    use quiclab_core::{Duration, Role};
+    use quiclab_core::{Duration, RandomStream, Role};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
@@ -259,8 +283,10 @@ mod tests {
 
     fn ends(objects: &[(u32, u64, ObjectKind)]) -> [Box<dyn StreamApplication>; 2] {
         let workload = page(objects, Priorities::Browser);
-        [Role::Client, Role::Server]
-            .map(|role| build_streams(role, &workload, QuicVersion::V1, RandomStream::new(1, "page")).expect("a good page"))
+        [Role::Client, Role::Server].map(|role| {
+            build_streams(role, &workload, QuicVersion::V1, RandomStream::new(1, "page"))
+                .expect("a good page")
+        })
     }
 
     fn own(server: bool) -> Vec<Call> {
@@ -312,6 +338,7 @@ mod tests {
         assert_eq!(streams.take(), [ask(second, image), ask(third, script)].concat());
         assert_eq!(client.outcome().progress.delivered_bytes, 1000);
 
+        answers.arrived = streams.labels.clone();
         server.received(ms(56), second, 103, true, &mut answers);
         server.received(ms(56), third, 103, true, &mut answers);
         server.wake(ms(58), &mut answers);

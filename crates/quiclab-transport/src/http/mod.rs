@@ -1,32 +1,83 @@
 //! A web page and the protocols that carry it.
 //!
 //! ```text
-//! page       browser and web server: what is asked for and answered, in any protocol
+//! page       what there is on a page, and what leads to what
+//! browser, server   what is asked for and answered, in any protocol
 //! h3         HTTP/3 on the streams of QUIC (RFC 9114)
 //! gquic      HTTP on Google QUIC: headers on one stream, bodies on their own
 //! h2         HTTP/2 on a byte stream (RFC 9113): h2_client, h2_server, h2_frames what both share
+//! origins    the connections to several servers as one endpoint
 //! ```
 //!
-//! Bodies and header sections are lengths. Which object a request asks for follows from its number: the
-//! client asks in the order of the page, and both ends know the page.
+//! Bodies and header sections are lengths. Which resource a request asks for stands in its section: a value
+//! beside the length, which travels with it. Both ends know the page.
 
+mod browser;
 mod gquic;
 mod h2;
 mod h2_client;
 mod h2_frames;
 mod h2_server;
 mod h3;
+mod origins;
 mod page;
+mod server;
 
 pub(crate) use h2::{build as build_http2, check as check_http2};
+pub(crate) use origins::build as build_origins;
 #[cfg(test)]
 pub(crate) use page::testing;
 
 use crate::error::Error;
 use crate::workload::StreamApplication;
-use page::{Browser, Page, WebServer};
-use quiclab_core::{RandomStream, Role};
+use browser::{Browser, Visit};
+use page::Page;
 use quiclab_core::scenario::{QuicVersion, Workload};
+use quiclab_core::{RandomStream, Role};
+use server::WebServer;
+use std::sync::{Arc, Mutex};
+
+/// What the ends of all connections of a page at one side are made of.
+pub(crate) struct PageEnds {
+    page: Arc<Page>,
+    visit: Arc<Mutex<Visit>>,
+}
+
+impl PageEnds {
+    /// `random` is the page's own.
+    ///
+    /// # Errors
+    /// If `workload` is no page, or one of its values is not allowed.
+    pub(crate) fn new(workload: &Workload, random: RandomStream) -> Result<Self, Error> {
+        let page = Arc::new(Page::new(workload)?);
+        let own_time = page::own_time(workload, random);
+        let visit = Arc::new(Mutex::new(Visit::new(Arc::clone(&page), own_time)));
+        Ok(Self { page, visit })
+    }
+
+    fn browser(&self, origin: usize) -> Browser {
+        Browser::of(&self.visit, origin)
+    }
+
+    fn server(&self, origin: usize) -> WebServer {
+        WebServer::of(Arc::clone(&self.page), origin)
+    }
+
+    /// One side of the page on the streams of QUIC, of the connection to one of its servers.
+    pub(crate) fn on_streams(
+        &self,
+        role: Role,
+        origin: usize,
+        version: QuicVersion,
+    ) -> Box<dyn StreamApplication> {
+        match (version, role) {
+            (QuicVersion::V1, Role::Client) => Box::new(h3::Client::new(self.browser(origin))),
+            (QuicVersion::V1, Role::Server) => Box::new(h3::Server::new(self.server(origin))),
+            (QuicVersion::Gquic37, Role::Client) => Box::new(gquic::Client::new(self.browser(origin))),
+            (QuicVersion::Gquic37, Role::Server) => Box::new(gquic::Server::new(self.server(origin))),
+        }
+    }
+}
 
 /// One side of a page on the streams of QUIC; `random` is the page's own.
 ///
@@ -38,12 +89,5 @@ pub(crate) fn build_streams(
     version: QuicVersion,
     random: RandomStream,
 ) -> Result<Box<dyn StreamApplication>, Error> {
-    let page = Page::new(workload)?;
-    let browser = |page| Browser::new(page, page::own_time(workload, random));
-    Ok(match (version, role) {
-        (QuicVersion::V1, Role::Client) => Box::new(h3::Client::new(browser(page))),
-        (QuicVersion::V1, Role::Server) => Box::new(h3::Server::new(WebServer::new(page))),
-        (QuicVersion::Gquic37, Role::Client) => Box::new(gquic::Client::new(browser(page))),
-        (QuicVersion::Gquic37, Role::Server) => Box::new(gquic::Server::new(WebServer::new(page))),
-    })
+    Ok(PageEnds::new(workload, random)?.on_streams(role, 0, version))
 }

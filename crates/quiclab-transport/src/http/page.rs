@@ -1,11 +1,7 @@
-//! Browser and web server of a page, without their protocol.
+//! A page: what there is on it, what leads to what, and which response goes first.
 //!
-//! The browser asks for the HTML. When it is complete, and after its own time, it asks for all objects in the
-//! order of the page, as many at a time as the protocol allows; the page is loaded with the last byte of the last object. (A real
-//! browser's preload scanner finds references while the HTML arrives; HTML of one or two packets, as in page
-//! load studies, is complete when it can be scanned.)
-//!
-//! The server takes its think time from the end of a request to the first byte of the response.
+//! Resource 0 is the HTML. Objects follow in the order of the page, all wanted when the HTML is complete; resources
+//! each say which others must be complete, how long after these they are wanted, and which server has them.
 //!
 //! | priority `browser` | urgency (RFC 9218) | incremental |
 //! | --- | --- | --- |
@@ -20,27 +16,43 @@
 //! about 110 ask for nothing incremental. Images that turn out to be in view are raised later in Chromium, not
 //! here: that needs a layout.
 
-use crate::error::{Error, ensure, refused};
-use crate::workload::{Outcome, Priority, Samples};
-use quiclab_core::scenario::{ObjectKind, Priorities, Workload};
-use quiclab_core::{ByteCount, Duration, Metrics, RandomStream, Time, draw_delay};
-use std::collections::BTreeSet;
+use crate::error::{Error, ensure, refused, within};
+use crate::workload::Priority;
+use quiclab_core::scenario::{MOST_ORIGINS, ObjectKind, PageResource, Priorities, Workload};
+use quiclab_core::{ByteCount, Duration, RandomStream, draw_delay};
 
 /// More would exhaust memory before anything is learned.
 const MOST_OBJECTS: u64 = 100_000;
 /// Longest header section: Chromium's limit for a header list (`kSpdyMaxHeaderListSize`).
 const LONGEST_SECTION: u64 = 256 * 1024;
 
-/// What there is on a page. Request 0 is for the HTML, request n for object n.
+/// What a browser asks for, and what it gets.
 #[derive(Clone, Debug)]
-pub(super) struct Page {
-    /// Length and priority of each body.
-    bodies: Vec<(u64, Priority)>,
-    html_think_time: Duration,
-    think_time: Duration,
-    /// Length of header sections.
+pub(super) struct Resource {
+    /// Length of the body.
+    pub(super) body: u64,
+    /// When the response is sent.
+    pub(super) priority: Priority,
+    /// Length of the header sections.
     pub(super) request: u64,
     pub(super) response: u64,
+    /// From the end of the request to the first byte of the response.
+    pub(super) think_time: Duration,
+    /// Which server has it.
+    pub(super) origin: usize,
+    /// How many resources must be complete before it is wanted, and how long after the last of them it is.
+    pub(super) prerequisites: u32,
+    pub(super) delay: Duration,
+    /// Those that need this one.
+    pub(super) followers: Vec<u32>,
+}
+
+/// What there is on a page.
+#[derive(Clone, Debug)]
+pub(super) struct Page {
+    pub(super) resources: Vec<Resource>,
+    /// How many servers have them.
+    pub(super) origins: usize,
     /// Whether priorities are those of a browser: it also says so.
     pub(super) by_browser: bool,
 }
@@ -50,7 +62,15 @@ impl Page {
     /// If a value is not allowed, or `workload` is no page.
     pub(super) fn new(workload: &Workload) -> Result<Self, Error> {
         let Workload::Page {
-            html, objects, html_think_time, think_time, priorities, request, response, ..
+            html,
+            objects,
+            resources,
+            html_think_time,
+            think_time,
+            priorities,
+            request,
+            response,
+            ..
         } = workload
         else {
             return Err(refused("workload.kind", workload.kind(), "`page`"));
@@ -58,10 +78,20 @@ impl Page {
         let one =
             |field, size: ByteCount| ensure(size > ByteCount::ZERO, || refused(field, size, "1 B or more"));
         one("workload.html", *html)?;
-        let sections = ByteCount::from_bytes(1)..=ByteCount::from_bytes(LONGEST_SECTION);
-        crate::error::within("workload.request", Some(*request), sections.clone())?;
-        crate::error::within("workload.response", Some(*response), sections)?;
-        let mut bodies = vec![(html.bytes(), Self::HTML)];
+        section("workload.request", *request)?;
+        section("workload.response", *response)?;
+        let resource = |size: ByteCount, priority, prerequisites| Resource {
+            body: size.bytes(),
+            priority,
+            request: request.bytes(),
+            response: response.bytes(),
+            think_time: *think_time,
+            origin: 0,
+            prerequisites,
+            delay: Duration::ZERO,
+            followers: Vec::new(),
+        };
+        let mut all = vec![Resource { think_time: *html_think_time, ..resource(*html, Self::HTML, 0) }];
         let count: u64 = objects.iter().map(|group| u64::from(group.count)).sum();
         ensure(count <= MOST_OBJECTS, || {
             refused("workload.objects", count, format!("at most {MOST_OBJECTS} in all"))
@@ -69,20 +99,59 @@ impl Page {
         for group in objects {
             ensure(group.count > 0, || refused("workload.objects.count", group.count, "1 or more"))?;
             one("workload.objects.size", group.size)?;
-            bodies.extend((0..group.count).map(|_| (group.size.bytes(), Self::priority_of(group.kind))));
+            let object = resource(group.size, Self::priority_of(group.kind), 1);
+            all.extend((0..group.count).map(|_| object.clone()));
+        }
+        all[0].followers = (1..all.len()).map(|number| number as u32).collect();
+        Self::check_resources(resources, !objects.is_empty())?;
+        for given in resources {
+            let number = all.len() as u32;
+            given.after.iter().for_each(|&before| all[before as usize].followers.push(number));
+            let default = resource(given.size, Self::priority_of(given.kind), given.after.len() as u32);
+            all.push(Resource {
+                request: given.request.map_or(default.request, ByteCount::bytes),
+                response: given.response.map_or(default.response, ByteCount::bytes),
+                think_time: given.think_time.unwrap_or(default.think_time),
+                origin: given.origin as usize,
+                delay: given.delay,
+                ..default
+            });
         }
         let by_browser = *priorities == Priorities::Browser;
         if !by_browser {
-            bodies.iter_mut().for_each(|body| body.1 = Self::IN_TURN);
+            all.iter_mut().for_each(|resource| resource.priority = Self::IN_TURN);
         }
-        Ok(Self {
-            bodies,
-            html_think_time: *html_think_time,
-            think_time: *think_time,
-            request: request.bytes(),
-            response: response.bytes(),
-            by_browser,
-        })
+        let origins = 1 + all.iter().map(|resource| resource.origin).max().unwrap_or(0);
+        Ok(Self { resources: all, origins, by_browser })
+    }
+
+    fn check_resources(resources: &[PageResource], has_objects: bool) -> Result<(), Error> {
+        let field = "workload.resources";
+        ensure(resources.is_empty() || !has_objects, || {
+            refused(field, resources.len(), "none beside `objects`")
+        })?;
+        ensure(resources.len() as u64 <= MOST_OBJECTS, || {
+            refused(field, resources.len(), format!("at most {MOST_OBJECTS}"))
+        })?;
+        for (index, resource) in resources.iter().enumerate() {
+            ensure(resource.size > ByteCount::ZERO, || {
+                refused("workload.resources.size", resource.size, "1 B or more")
+            })?;
+            resource.request.map_or(Ok(()), |length| section("workload.resources.request", length))?;
+            resource.response.map_or(Ok(()), |length| section("workload.resources.response", length))?;
+            ensure(!resource.after.is_empty(), || {
+                refused("workload.resources.after", "[]", "one or more resources before it")
+            })?;
+            for &after in &resource.after {
+                ensure(after as usize <= index, || {
+                    refused("workload.resources.after", after, format!("0 to {index}: a resource before it"))
+                })?;
+            }
+            ensure(resource.origin < MOST_ORIGINS, || {
+                refused("workload.resources.origin", resource.origin, format!("0 to {}", MOST_ORIGINS - 1))
+            })?;
+        }
+        Ok(())
     }
 
     const HTML: Priority = Priority { urgency: 0, incremental: true };
@@ -97,21 +166,13 @@ impl Page {
         }
     }
 
-    /// Requests that loading it takes.
-    pub(super) fn requests(&self) -> usize {
-        self.bodies.len()
-    }
-    /// Length of the body that answers a request.
-    pub(super) fn body(&self, request: usize) -> u64 {
-        self.bodies[request].0
-    }
-    /// When the response to a request is sent.
-    pub(super) fn priority(&self, request: usize) -> Priority {
-        self.bodies[request].1
+    /// Requests to one server.
+    pub(super) fn requests_of(&self, origin: usize) -> usize {
+        self.resources.iter().filter(|resource| resource.origin == origin).count()
     }
 }
 
-/// The browser's own time of `workload`.
+/// The browser's own time of `workload`, drawn.
 pub(super) fn own_time(workload: &Workload, random: RandomStream) -> Duration {
     match workload {
         Workload::Page { browser_time, .. } => draw_delay(browser_time, random),
@@ -119,185 +180,8 @@ pub(super) fn own_time(workload: &Workload, random: RandomStream) -> Duration {
     }
 }
 
-/// What becomes of the HTML in the browser.
-#[derive(Clone, Copy, Debug)]
-enum Reading {
-    /// It is not complete.
-    Before,
-    Until(Time),
-    Done,
-}
-
-/// The end that asks.
-pub(super) struct Browser {
-    pub(super) page: Page,
-    /// Requests sent.
-    asked: usize,
-    /// When each was sent, and what of its body is still to come.
-    responses: Vec<(Time, u64)>,
-    complete: usize,
-    html: Option<Duration>,
-    /// Time of the browser itself between the HTML and the requests for what it names.
-    own_time: Duration,
-    reading: Reading,
-    times: Samples,
-    pub(super) outcome: Outcome,
-}
-
-impl Browser {
-    /// `own_time` passes between the HTML and the requests for what it names.
-    pub(super) fn new(page: Page, own_time: Duration) -> Self {
-        Self {
-            page,
-            own_time,
-            reading: Reading::Before,
-            asked: 0,
-            responses: Vec::new(),
-            complete: 0,
-            html: None,
-            times: Samples::default(),
-            outcome: Outcome::default(),
-        }
-    }
-
-    pub(super) fn start(&mut self, now: Time) {
-        self.outcome.progress.started = Some(now);
-    }
-
-    /// Whether a request is to be sent as soon as the protocol allows.
-    pub(super) fn wants(&self) -> bool {
-        self.asked == 0 || self.asked < self.page.requests() && matches!(self.reading, Reading::Done)
-    }
-
-    /// When the browser will have read the HTML.
-    pub(super) const fn deadline(&self) -> Option<Time> {
-        match self.reading {
-            Reading::Until(end) => Some(end),
-            Reading::Before | Reading::Done => None,
-        }
-    }
-
-    /// The deadline is due.
-    pub(super) fn wake(&mut self, now: Time) {
-        if self.deadline().is_some_and(|deadline| deadline <= now) {
-            self.reading = Reading::Done;
-        }
-    }
-
-    /// Requests whose responses are not complete.
-    pub(super) fn open(&self) -> usize {
-        self.asked - self.complete
-    }
-
-    /// Sends the next request: its number.
-    pub(super) fn ask(&mut self, now: Time) -> usize {
-        self.responses.push((now, self.page.body(self.asked)));
-        self.asked += 1;
-        self.asked - 1
-    }
-
-    /// Bytes of a body have arrived; whether the page is loaded.
-    pub(super) fn receive(&mut self, now: Time, request: usize, bytes: u64) -> bool {
-        let Some((asked, left)) = self.responses.get_mut(request) else { return false };
-        let bytes = bytes.min(*left);
-        *left -= bytes;
-        self.outcome.progress.delivered_bytes += bytes;
-        if bytes == 0 || *left > 0 {
-            return false;
-        }
-        self.complete += 1;
-        if request == 0 {
-            let started = self.outcome.progress.started.unwrap_or(*asked);
-            self.html = Some(now.since(started));
-            self.reading = match self.own_time {
-                Duration::ZERO => Reading::Done,
-                own_time => Reading::Until(now + own_time),
-            };
-        } else {
-            self.times.add(now.since(*asked));
-        }
-        let loaded = self.complete == self.page.requests();
-        if loaded {
-            self.outcome.finish(now);
-        }
-        loaded
-    }
-
-    /// The server has ended the connection.
-    pub(super) fn abandoned(&mut self) {
-        self.outcome.fail("closed by the server before the page was loaded".to_owned());
-    }
-
-    pub(super) fn statistics(&self, out: &mut Metrics) {
-        let progress = &self.outcome.progress;
-        out.count("objects", self.times.count());
-        if let Some(html) = self.html {
-            out.set("html_ms", html.as_ms_f64());
-        }
-        self.times.report("object_ms", out);
-        if let (Some(started), Some(finished)) = (progress.started, progress.finished) {
-            out.set("page_load_ms", finished.since(started).as_ms_f64());
-        }
-    }
-}
-
-/// The end that answers.
-pub(super) struct WebServer {
-    pub(super) page: Page,
-    /// Requests that are being thought about, with the times of their responses.
-    thinking: BTreeSet<(Time, usize)>,
-    answered: usize,
-    pub(super) outcome: Outcome,
-}
-
-impl WebServer {
-    pub(super) fn new(page: Page) -> Self {
-        Self { page, thinking: BTreeSet::new(), answered: 0, outcome: Outcome::default() }
-    }
-
-    /// A whole request has arrived.
-    pub(super) fn asked(&mut self, now: Time, request: usize) {
-        let progress = &mut self.outcome.progress;
-        progress.started.get_or_insert(now);
-        progress.delivered_bytes += self.page.request;
-        let think = if request == 0 { self.page.html_think_time } else { self.page.think_time };
-        if request < self.page.requests() {
-            self.thinking.insert((now + think, request));
-        }
-    }
-
-    /// The request whose response begins now.
-    pub(super) fn next_response(&mut self, now: Time) -> Option<usize> {
-        let &(_, request) = self.thinking.first().filter(|first| first.0 <= now)?;
-        self.thinking.pop_first();
-        self.answered += 1;
-        Some(request)
-    }
-
-    /// When the next response begins.
-    pub(super) fn deadline(&self) -> Option<Time> {
-        self.thinking.first().map(|first| first.0)
-    }
-
-    /// Whether all requests have got their responses.
-    pub(super) fn is_done(&self) -> bool {
-        self.answered == self.page.requests()
-    }
-
-    /// The client has ended the connection.
-    pub(super) fn abandoned(&mut self, now: Time) {
-        self.thinking.clear();
-        if self.is_done() {
-            self.outcome.finish(now);
-        } else {
-            self.outcome.fail("closed by the client before its last request".to_owned());
-        }
-    }
-
-    pub(super) fn failed(&mut self, reason: String) {
-        self.thinking.clear();
-        self.outcome.fail(reason);
-    }
+fn section(field: &'static str, length: ByteCount) -> Result<(), Error> {
+    within(field, Some(length), ByteCount::from_bytes(1)..=ByteCount::from_bytes(LONGEST_SECTION))
 }
 
 /// Pages for tests.
@@ -316,6 +200,7 @@ pub(crate) mod testing {
         Workload::Page {
             html: ByteCount::from_bytes(1000),
             objects: objects.iter().map(group).collect(),
+            resources: Vec::new(),
             html_think_time: Duration::from_millis(5),
             think_time: Duration::from_millis(2),
             browser_time: Delay::default(),
@@ -331,80 +216,14 @@ mod tests {
     use super::testing::page;
     use super::*;
 
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
-
-    #[test]
-    fn objects_are_asked_for_when_the_html_is_complete() {
-        let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::Browser);
-        let mut browser = Browser::new(Page::new(&workload).expect("a good page"), Duration::ZERO);
-        browser.start(ms(10));
-        assert!(browser.wants());
-        assert_eq!((browser.ask(ms(30)), browser.wants()), (0, false));
-        assert_eq!((browser.receive(ms(50), 0, 999), browser.wants()), (false, false));
-        assert_eq!((browser.receive(ms(51), 0, 1), browser.wants()), (false, true));
-        assert_eq!((browser.ask(ms(51)), browser.ask(ms(52)), browser.wants()), (1, 2, false));
-        assert_eq!((browser.open(), browser.receive(ms(71), 2, 300)), (2, false));
-        assert_eq!((browser.open(), browser.receive(ms(80), 1, 300)), (1, true));
-        let progress = browser.outcome.progress;
-        assert_eq!((progress.finished, progress.delivered_bytes), (Some(ms(80)), 1600));
-        assert_eq!(workload.size(), Some(ByteCount::from_bytes(1600)));
-        let mut out = Metrics::default();
-        browser.statistics(&mut out);
-        // 51 - 10; 71 - 52 and 80 - 51; 80 - 10
-        let expected = [
-            ("objects", 2.0),
-            ("html_ms", 41.0),
-            ("object_ms_mean", 24.0),
-            ("object_ms_min", 19.0),
-            ("object_ms_max", 29.0),
-            ("object_ms_p50", 19.0),
-            ("object_ms_p95", 29.0),
-            ("object_ms_p99", 29.0),
-            ("page_load_ms", 70.0),
-        ];
-        assert_eq!(out.0, expected);
-    }
-
-    #[test]
-    fn a_browser_takes_its_time() {
-        let workload = page(&[(1, 300, ObjectKind::Image)], Priorities::Browser);
-        let page = Page::new(&workload).expect("a good page");
-        let mut browser = Browser::new(page, Duration::from_millis(30));
-        browser.start(ms(0));
-        browser.ask(ms(0));
-        browser.receive(ms(10), 0, 1000);
-        assert_eq!((browser.wants(), browser.deadline()), (false, Some(ms(40))));
-        browser.wake(ms(39));
-        assert!(!browser.wants());
-        browser.wake(ms(40));
-        assert_eq!((browser.wants(), browser.deadline()), (true, None));
-    }
-
-    #[test]
-    fn a_server_thinks_before_each_response() {
-        let workload = page(&[(2, 300, ObjectKind::Image)], Priorities::Browser);
-        let mut server = WebServer::new(Page::new(&workload).expect("a good page"));
-        server.asked(ms(10), 0);
-        assert_eq!((server.next_response(ms(14)), server.deadline()), (None, Some(ms(15))));
-        assert_eq!((server.next_response(ms(15)), server.deadline()), (Some(0), None));
-        server.asked(ms(20), 1);
-        server.asked(ms(21), 2);
-        assert_eq!((server.next_response(ms(22)), server.next_response(ms(22))), (Some(1), None));
-        assert!(!server.is_done());
-        assert_eq!((server.next_response(ms(23)), server.is_done()), (Some(2), true));
-    }
-
     #[test]
     fn priorities_are_those_of_chromium_or_all_the_same() {
         use ObjectKind::{Font, Image, Script, Style};
         let objects = [(1, 1, Style), (1, 1, Script), (1, 1, Font), (1, 1, Image)];
         let of = |priorities| {
             let page = Page::new(&page(&objects, priorities)).expect("a good page");
-            (0..5)
-                .map(|request| (page.priority(request).urgency, page.priority(request).incremental))
-                .collect::<Vec<_>>()
+            let of = |resource: &Resource| (resource.priority.urgency, resource.priority.incremental);
+            page.resources.iter().map(of).collect::<Vec<_>>()
         };
         let browser = [(0, true), (0, false), (1, false), (0, false), (3, true)];
         assert_eq!(of(Priorities::Browser), browser);

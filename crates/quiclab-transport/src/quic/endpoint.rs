@@ -13,8 +13,8 @@ use crate::workload::StreamApplication;
 use quiclab_core::quic::QuicDatagram;
 use quiclab_core::{
     ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics,
-    Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, Role, Time,
-    TransportEvent, TransportObserver,
+    Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, RequestTimes, Role,
+    Time, TransportEvent, TransportObserver,
 };
 
 /// IP headers in bytes (RFC 791, RFC 8200).
@@ -240,5 +240,9 @@ impl Endpoint for QuicEndpoint {
 
     fn failure(&self) -> Option<&str> {
         self.application.outcome().failure.as_deref()
+    }
+
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.application.requests()
     }
 }

@@ -60,16 +60,53 @@ pub(crate) fn build(
         check_gquic(identity, workload)?;
     }
     let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
+    if let Workload::Page { resources, .. } = workload
+        && !resources.is_empty()
+    {
+        return build_page(identity, (config, workload), (start, seed, page()), observer, operations);
+    }
     let application = match workload {
         Workload::Page { .. } => http::build_streams(identity.role, workload, config.version, page())?,
         _ => workload::build_on_streams(identity.role, workload, start)?,
     };
-    let random = |path: usize| match path {
-        0 => RandomStream::new(seed, &identity.name),
-        path => RandomStream::new(seed, &format!("{}.{path}", identity.name)),
-    };
+    let random = |path: usize| random_of(seed, identity, path);
     let parts = endpoint::Parts { config, application, operations, observer };
     Ok(Box::new(endpoint::QuicEndpoint::new(identity, parts, start, random)))
+}
+
+/// A page with resources: a connection to each of its servers.
+fn build_page(
+    identity: &EndpointIdentity,
+    (config, workload): (Config, &Workload),
+    (start, seed, random): (Time, u64, RandomStream),
+    observer: Option<Box<dyn TransportObserver>>,
+    operations: Operations,
+) -> Result<Box<dyn Endpoint>, Error> {
+    ensure(operations.is_empty(), || {
+        refused(
+            "plugins",
+            "some",
+            "none with `workload.resources`: functions have the state of one connection",
+        )
+    })?;
+    // an observer knows one connection: that of the HTML
+    let mut observer = observer;
+    http::build_origins(identity, workload, random, |identity, page, origin| {
+        let application = page.on_streams(identity.role, origin, config.version);
+        let random = |path: usize| random_of(seed, identity, path);
+        let operations = Operations::default();
+        let parts =
+            endpoint::Parts { config: config.clone(), application, operations, observer: observer.take() };
+        Ok(Box::new(endpoint::QuicEndpoint::new(identity, parts, start, random)))
+    })
+}
+
+/// Random numbers of a path.
+fn random_of(seed: u64, identity: &EndpointIdentity, path: usize) -> RandomStream {
+    match path {
+        0 => RandomStream::new(seed, &identity.name),
+        path => RandomStream::new(seed, &format!("{}.{path}", identity.name)),
+    }
 }
 
 /// What Google QUIC 37 has no frames for: datagrams, and further paths.

@@ -18,8 +18,8 @@ use crate::workload::{Application, Command};
 use quiclab_core::{
     ByteCount, Counters, DataRate, DestinationMetrics, Direction, Duration, Ecn, Element, Endpoint,
     EndpointIdentity, FiveTuple, FlowId, Http2Frame, Metrics, Outputs, Packet, Payload, Port, Progress,
-    Protocol, RandomStream, Record, RecoveryState, Role, Segment, SegmentOptions, Time, TransportEvent,
-    TransportObserver,
+    Protocol, RandomStream, Record, RecoveryState, RequestTimes, Role, Segment, SegmentOptions, Time,
+    TransportEvent, TransportObserver,
 };
 
 /// IP headers in bytes (RFC 791, RFC 8200).
@@ -351,6 +351,10 @@ impl Endpoint for TcpEndpoint {
 
     fn failure(&self) -> Option<&str> {
         self.application.outcome().failure.as_deref()
+    }
+
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.application.requests()
     }
 
     fn destination_metrics(&self) -> Option<DestinationMetrics> {

@@ -47,8 +47,22 @@ pub(crate) fn build(
 ) -> Result<Box<dyn Endpoint>, Error> {
     let values = options::resolve(config)?;
     let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
+    if let Workload::Page { resources, .. } = workload
+        && !resources.is_empty()
+    {
+        let mut observer = observer;
+        return http::build_origins(identity, workload, page(), |identity, page, origin| {
+            let application = http::build_http2(identity.role, page, origin, config.http2.as_ref())?;
+            let (values, random) = (options::resolve(config)?, RandomStream::new(seed, &identity.name));
+            // an observer knows one connection: that of the HTML
+            let observer = observer.take();
+            Ok(Box::new(endpoint::TcpEndpoint::new(identity, values, application, start, random, observer)))
+        });
+    }
     let application = match (workload, &config.http2) {
-        (Workload::Page { .. }, options) => http::build_http2(identity.role, workload, options.as_ref(), page())?,
+        (Workload::Page { .. }, options) => {
+            http::build_http2(identity.role, &http::PageEnds::new(workload, page())?, 0, options.as_ref())?
+        }
         (_, None) => workload::build(identity.role, workload, start)?,
         (_, Some(_)) => {
             let allowed = format!("nothing with `{}`: only a `page` uses HTTP/2", workload.kind());

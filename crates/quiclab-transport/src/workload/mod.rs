@@ -19,7 +19,7 @@ pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 use crate::datagram::{self, Probes, Schedule};
 use crate::error::{Error, ensure, refused};
 use quiclab_core::scenario::{PingProtocol, Workload};
-use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, Role, Time};
+use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, RequestTimes, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,10 @@ pub(crate) trait Application: Send {
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
+    /// What happened to the requests of a page.
+    fn requests(&self) -> Vec<RequestTimes> {
+        Vec::new()
+    }
 }
 
 /// State of a transfer, with the reason if it failed.

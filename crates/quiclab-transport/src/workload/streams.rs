@@ -1,7 +1,7 @@
 //! What an application does with the streams of QUIC.
 
 use super::Outcome;
-use quiclab_core::{Metrics, Time};
+use quiclab_core::{Metrics, RequestTimes, Time};
 
 /// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
 /// one way only.
@@ -55,6 +55,10 @@ pub(crate) trait Streams {
     fn reset(&mut self, stream: StreamId);
     /// When it is sent.
     fn set_priority(&mut self, stream: StreamId, priority: Priority);
+    /// What the data of `stream` say to the peer, as far as it matters: they are a length here.
+    fn set_label(&mut self, stream: StreamId, label: u64);
+    /// What the peer's data on `stream` say; 0: nothing, or nothing has arrived.
+    fn label(&self, stream: StreamId) -> u64;
     /// Sends an unreliable datagram of `length` bytes.
     fn send_datagram(&mut self, length: u16, number: u64, sent: Time, echo: bool);
     /// Ends the connection.
@@ -101,4 +105,8 @@ pub(crate) trait StreamApplication: Send {
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
+    /// What happened to the requests of a page.
+    fn requests(&self) -> Vec<RequestTimes> {
+        Vec::new()
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Priority, StreamId, Streams};
 use quiclab_core::{Role, Time};
+use std::collections::BTreeMap;
 
 /// What an application asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +23,22 @@ pub(crate) struct Recorder {
     /// Streams that may be opened of each kind.
     pub(crate) limit: u64,
     opened: [u64; 2],
+    /// Labels of this end's streams, and those that have arrived from the peer.
+    pub(crate) labels: BTreeMap<StreamId, u64>,
+    pub(crate) arrived: BTreeMap<StreamId, u64>,
     calls: Vec<Call>,
 }
 
 impl Recorder {
     pub(crate) fn new(role: Role) -> Self {
-        Self { role, limit: 100, opened: [0; 2], calls: Vec::new() }
+        Self {
+            role,
+            limit: 100,
+            opened: [0; 2],
+            labels: BTreeMap::new(),
+            arrived: BTreeMap::new(),
+            calls: Vec::new(),
+        }
     }
 
     /// What was asked for since the last time.
@@ -58,6 +69,12 @@ impl Streams for Recorder {
     }
     fn set_priority(&mut self, stream: StreamId, priority: Priority) {
         self.calls.push(Call::Priority(stream, priority));
+    }
+    fn set_label(&mut self, stream: StreamId, label: u64) {
+        self.labels.insert(stream, label);
+    }
+    fn label(&self, stream: StreamId) -> u64 {
+        self.arrived.get(&stream).copied().unwrap_or(0)
     }
     fn send_datagram(&mut self, _length: u16, number: u64, _sent: Time, echo: bool) {
         self.calls.push(Call::Datagram(number, echo));

@@ -152,6 +152,7 @@ fn page(random: &mut RandomStream, section: ByteCount, html: ByteCount, tiny: bo
     Workload::Page {
         html,
         objects: (0..groups).map(|_| group(random)).collect(),
+        resources: Vec::new(),
         html_think_time: Duration::from_millis(pick(random, &[0, 10])),
         think_time: Duration::from_millis(pick(random, &[0, 1, 50])),
         browser_time: quiclab_core::scenario::Delay::default(),

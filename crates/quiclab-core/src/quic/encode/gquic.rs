@@ -141,7 +141,7 @@ pub(super) fn encode_frame(frame: &QuicFrame, packet: &QuicPacket, out: &mut Vec
         QuicFrame::Crypto { offset, length, .. } => {
             encode_stream(out, CRYPTO_STREAM, offset, length, false, false);
         }
-        QuicFrame::Stream { stream_id, offset, length, fin, last } => {
+        QuicFrame::Stream { stream_id, offset, length, fin, last, .. } => {
             encode_stream(out, stream(stream_id), offset, length, fin, last);
         }
         QuicFrame::ResetStream { stream_id, error_code, final_size } => {

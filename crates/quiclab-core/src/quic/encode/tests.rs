@@ -134,8 +134,14 @@ fn acks_of_gquic() {
 /// Bytes by hand from `AppendTypeByte` and the `Append...Frame` functions of Chromium's framer.
 #[test]
 fn frames_of_gquic() {
-    let stream =
-        |stream_id, offset, last| QuicFrame::Stream { stream_id, offset, length: 2, fin: true, last };
+    let stream = |stream_id, offset, last| QuicFrame::Stream {
+        stream_id,
+        offset,
+        length: 2,
+        fin: true,
+        last,
+        label: 0,
+    };
     for (frame, expected) in [
         (QuicFrame::Padding { length: 3 }, "00 00 00"),
         (QuicFrame::Ping, "07"),
@@ -177,7 +183,7 @@ fn a_frame_that_a_version_lacks_is_a_bug() {
 #[test]
 fn overheads_of_data() {
     let stream = |offset, last| {
-        let frame = QuicFrame::Stream { stream_id: 4, offset, length: 1000, fin: false, last };
+        let frame = QuicFrame::Stream { stream_id: 4, offset, length: 1000, fin: false, last, label: 0 };
         (frame.length(Wire::V1) - 1000, frame.length(Wire::Gquic37) - 1000)
     };
     assert_eq!((stream(0, true), stream(0, false)), ((2, 2), (4, 4)));
@@ -289,7 +295,7 @@ fn common() -> impl Strategy<Value = QuicFrame> {
             parameters: None
         }),
         (0..1u64 << 30, offset(), length(), any::<bool>()).prop_map(|(stream_id, offset, length, fin)| {
-            QuicFrame::Stream { stream_id, offset, length, fin, last: false }
+            QuicFrame::Stream { stream_id, offset, length, fin, last: false, label: 0 }
         }),
         (0..1u64 << 30, 0..1u64 << 32, integer()).prop_map(|(stream_id, error_code, final_size)| {
             QuicFrame::ResetStream { stream_id, error_code, final_size }
@@ -404,7 +410,7 @@ proptest! {
     /// A STREAM frame without Length takes the rest of the packet.
     #[test]
     fn a_last_stream_frame_is_read_back(before in only_v1(), id in integer(), at in offset(), length in length()) {
-        let last = QuicFrame::Stream { stream_id: id, offset: at, length, fin: true, last: true };
+        let last = QuicFrame::Stream { stream_id: id, offset: at, length, fin: true, last: true, label: 0 };
         let packet = packet(PacketSpace::OneRtt, format(Wire::V1, 8, 0, 2), 0, vec![before, last]);
         prop_assert_eq!(encoded_length(&packet), packet.length());
         let mut payload = Vec::new();

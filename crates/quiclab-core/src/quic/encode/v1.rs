@@ -165,7 +165,7 @@ fn no_such_frame() -> ! {
 
 pub(super) fn encode_frame(frame: &QuicFrame, out: &mut Vec<u8>) {
     match frame {
-        QuicFrame::Stream { stream_id, offset, length, fin, last } => {
+        QuicFrame::Stream { stream_id, offset, length, fin, last, .. } => {
             let bits = u8::from(*offset > 0) << 2 | u8::from(!*last) << 1 | u8::from(*fin);
             out.push(0x08 | bits);
             varint(out, *stream_id);

@@ -5,7 +5,7 @@ use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CarrierKind, CodelRestart, CongestionControl,
     ControlLaw, Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback,
     Flow, FlowControl, FlowHash, Hold, Host, Http2Options, LeaveRule, Link, Loss, MemoryReturn, ObjectKind,
-    Pacing, PageObjects, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds,
+    Pacing, PageObjects, PageResource, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds,
     Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer,
     RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection,
     TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel, Until, VERSION, Wire,
@@ -65,8 +65,13 @@ fn delay() -> impl Strategy<Value = Delay> {
     use Distribution::{Constant, Normal, Pareto, Uniform};
     let hold = (of(time()), 1..10u32);
     (time(), time(), select(vec![Constant, Normal, Uniform, Pareto]), any::<bool>(), hold).prop_map(
-        |(mean, deviation, distribution, reorder, (every, steps))| {
-            Delay { mean, deviation, distribution, reorder, every, steps }
+        |(mean, deviation, distribution, reorder, (every, steps))| Delay {
+            mean,
+            deviation,
+            distribution,
+            reorder,
+            every,
+            steps,
         },
     )
 }
@@ -456,12 +461,13 @@ fn page() -> BoxedStrategy<Workload> {
     });
     let priorities = select(vec![Priorities::Browser, Priorities::RoundRobin]);
     let times = (time(), time(), delay());
-    ([size(), size(), size()], vec(objects, 0..3), times, priorities)
-        .prop_map(|([html, request, response], objects, times, priorities)| {
+    ([size(), size(), size()], vec(objects, 0..3), vec(page_resource(), 0..3), times, priorities)
+        .prop_map(|([html, request, response], objects, resources, times, priorities)| {
             let (html_think_time, think_time, browser_time) = times;
             Workload::Page {
                 html,
                 objects,
+                resources,
                 html_think_time,
                 think_time,
                 browser_time,
@@ -469,6 +475,30 @@ fn page() -> BoxedStrategy<Workload> {
                 request,
                 response,
             }
+        })
+        .boxed()
+}
+
+fn page_resource() -> BoxedStrategy<PageResource> {
+    let kinds = vec![ObjectKind::Image, ObjectKind::Style, ObjectKind::Script, ObjectKind::Font];
+    (
+        size(),
+        select(kinds),
+        vec(any::<u32>(), 0..3),
+        time(),
+        any::<u32>(),
+        of(time()),
+        [of(size()), of(size())],
+    )
+        .prop_map(|(size, kind, after, delay, origin, think_time, [request, response])| PageResource {
+            size,
+            kind,
+            after,
+            delay,
+            origin,
+            think_time,
+            request,
+            response,
         })
         .boxed()
 }
@@ -588,12 +618,13 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             let direction = if up { WireDirection::Up } else { WireDirection::Down };
             Wire { from, to, flow, direction }
         });
-    let record = (of(time()), any::<[bool; 5]>()).prop_map(
-        |(series_interval, [packets, acks, sojourns, qlog, pcapng])| Record {
+    let record = (of(time()), any::<[bool; 6]>()).prop_map(
+        |(series_interval, [packets, acks, sojourns, requests, qlog, pcapng])| Record {
             series_interval,
             packets,
             acks,
             sojourns,
+            requests,
             qlog,
             pcapng,
         },

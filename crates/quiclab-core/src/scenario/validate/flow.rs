@@ -2,7 +2,7 @@
 
 use super::super::Scenario;
 use super::super::error::{FieldPath, ScenarioError, alternatives};
-use super::super::flow::{EndpointConfig, Flow, Workload};
+use super::super::flow::{EndpointConfig, Flow, MOST_ORIGINS, PageObjects, PageResource, Workload};
 use super::super::plugin::{Applied, apply};
 use super::network::check_time;
 use super::{
@@ -111,7 +111,7 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
         Workload::Datagrams { rate, size, duration, on, off } => {
             check_datagrams(path, *rate, *size, *duration, *on, *off)
         }
-        Workload::Page { html, objects, request, response, browser_time, .. } => {
+        Workload::Page { html, objects, resources, request, response, browser_time, .. } => {
             check_time(&path.child("browser_time"), browser_time, "it is one time")?;
             for (name, size) in [("html", *html), ("request", *request), ("response", *response)] {
                 positive_size(&path.child(name), size)?;
@@ -121,7 +121,7 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
                 at_least_one(&path.child("count"), group.count)?;
                 positive_size(&path.child("size"), group.size)?;
             }
-            Ok(())
+            check_resources(&path.child("resources"), resources, objects)
         }
         Workload::Ping { size, count, interval, protocol: _ } => {
             at_least_one(&path.child("count"), *count)?;
@@ -152,6 +152,42 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
             positive_rate(&path.child("ramp_up_speed"), *ramp_up_speed)
         }
     }
+}
+
+/// A resource comes after those before it alone, so nothing waits for itself.
+fn check_resources(path: &FieldPath, resources: &[PageResource], objects: &[PageObjects]) -> Check {
+    ensure(resources.is_empty() || objects.is_empty(), || {
+        let value = format!("[{} resources]", resources.len());
+        ScenarioError::refused(path.clone(), value, "either `objects` or `resources`")
+            .because("`objects` are given, too")
+    })?;
+    for (index, resource) in resources.iter().enumerate() {
+        let path = path.child(index);
+        positive_size(&path.child("size"), resource.size)?;
+        for (name, section) in [("request", resource.request), ("response", resource.response)] {
+            section.map_or(Ok(()), |section| positive_size(&path.child(name), section))?;
+        }
+        ensure(!resource.after.is_empty(), || {
+            ScenarioError::refused(
+                path.child("after"),
+                "[]",
+                "one or more numbers of resources; 0 is the HTML",
+            )
+        })?;
+        for &after in &resource.after {
+            // the first of the list is resource 1
+            ensure(after as usize <= index, || {
+                let allowed =
+                    format!("0 (the HTML) to {index}: a resource before this one, number {}", index + 1);
+                ScenarioError::refused(path.child("after"), after, allowed)
+            })?;
+        }
+        ensure(resource.origin < MOST_ORIGINS, || {
+            let allowed = format!("0 (the server of the HTML) to {}", MOST_ORIGINS - 1);
+            ScenarioError::refused(path.child("origin"), resource.origin, allowed)
+        })?;
+    }
+    Ok(())
 }
 
 fn check_download(

@@ -205,9 +205,7 @@ const MOST_STEPS: u32 = 1000;
 
 /// A time that is drawn anew each time it is needed: a delay of which nothing else is meant.
 pub(super) fn check_time(path: &FieldPath, time: &Delay, no_order: &str) -> Check {
-    ensure(!time.reorder, || {
-        ScenarioError::refused(path.child("reorder"), true, "false").because(no_order)
-    })?;
+    ensure(!time.reorder, || ScenarioError::refused(path.child("reorder"), true, "false").because(no_order))?;
     ensure(time.every.is_none(), || {
         ScenarioError::refused(path.child("every"), quoted(time.every.unwrap_or_default()), "nothing")
             .because("each is drawn when it is needed")

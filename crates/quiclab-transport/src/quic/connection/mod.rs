@@ -452,6 +452,12 @@ impl crate::workload::Streams for Connection {
     fn set_priority(&mut self, stream: StreamId, priority: Priority) {
         self.streams.set_priority(stream, priority);
     }
+    fn set_label(&mut self, stream: StreamId, label: u64) {
+        self.streams.set_label(stream, label);
+    }
+    fn label(&self, stream: StreamId) -> u64 {
+        self.streams.label(stream)
+    }
     fn send_datagram(&mut self, length: u16, number: u64, sent: Time, echo: bool) {
         self.datagrams.push_back(QueuedDatagram { length, number, sent, echo });
     }

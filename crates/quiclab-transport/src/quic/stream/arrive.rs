@@ -22,8 +22,11 @@ impl Streams {
         srtt: Option<Duration>,
     ) -> Result<(), StreamError> {
         match *frame {
-            QuicFrame::Stream { stream_id, offset, length, fin, .. } => {
+            QuicFrame::Stream { stream_id, offset, length, fin, label, .. } => {
                 let id = StreamId(stream_id);
+                if label != 0 {
+                    self.labels.insert(id, label);
+                }
                 let Some(handle) = self.find_receiving(id)? else { return Ok(()) };
                 let Some(receive) = &mut self.table.get_mut(handle).receive else { return Ok(()) };
                 let arrived = receive.on_data(id, (offset, length, fin), &self.window, now, srtt)?;

@@ -36,7 +36,7 @@ use quiclab_core::scenario::{FlowControl, QuicVersion};
 use receive::ReceiveHalf;
 use scheduler::Scheduler;
 use send::SendHalf;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use table::{Handle, Listed, Stream, Table};
 
 /// Unidirectional streams that the peer may have open at one time (quinn-proto's default; HTTP/3 needs 3).
@@ -130,6 +130,8 @@ pub(crate) struct Streams {
     /// Those of this connection; `None`: they have not arrived.
     arrived: Option<TransportParameters>,
     events: VecDeque<StreamEvent>,
+    /// What the peer's application says of streams, if it says anything.
+    labels: BTreeMap<StreamId, u64>,
 }
 
 impl Streams {
@@ -170,6 +172,7 @@ impl Streams {
             peer: None,
             arrived: None,
             events: VecDeque::new(),
+            labels: BTreeMap::new(),
         };
         if let Some(remembered) = remembered {
             streams.adopt(remembered);
@@ -274,6 +277,18 @@ impl Streams {
         self.refresh(handle);
     }
 
+    /// What the application says of it to its peer; 0: nothing.
+    pub(crate) fn set_label(&mut self, id: StreamId, label: u64) {
+        if let Some(handle) = self.table.find(id) {
+            self.table.get_mut(handle).label = label;
+        }
+    }
+
+    /// What the peer's application says of it; 0: nothing, or it has not arrived.
+    pub(crate) fn label(&self, id: StreamId) -> u64 {
+        self.labels.get(&id).copied().unwrap_or(0)
+    }
+
     /// The next thing to tell the application.
     pub(crate) fn next_event(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
@@ -297,6 +312,7 @@ impl Streams {
             id,
             age: self.ages,
             priority: Priority::default(),
+            label: 0,
             send: sends.then(|| SendHalf::new(self.stream_limit(id))),
             receive: receives.then(|| ReceiveHalf::new(self.new_window())),
             listed: Listed::default(),

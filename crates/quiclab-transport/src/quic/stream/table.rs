@@ -24,6 +24,8 @@ pub(super) struct Stream {
     /// Streams that this end knew before it.
     pub(super) age: u64,
     pub(super) priority: Priority,
+    /// What the application of this end says of it; 0: nothing.
+    pub(super) label: u64,
     /// `None`: the peer's unidirectional stream.
     pub(super) send: Option<SendHalf>,
     /// `None`: this end's unidirectional stream.
@@ -153,6 +155,7 @@ mod tests {
             id: StreamId(id),
             age: 0,
             priority: Priority::default(),
+            label: 0,
             send: None,
             receive: None,
             listed: Listed::default(),

@@ -150,7 +150,7 @@ impl Streams {
 
     fn data_of(&mut self, handle: Handle, room: usize, credit: u64) -> Option<(QuicFrame, SentFrame)> {
         let stream = self.table.get_mut(handle);
-        let id = stream.id;
+        let (id, label) = (stream.id, stream.label);
         let chunk = stream.send.as_mut()?.next(id, room, credit, self.wire)?;
         self.credit.spend(chunk.new);
         self.unacked += chunk.new;
@@ -164,7 +164,7 @@ impl Streams {
             *place = self.resend.requeue(*place, u64::from(chunk.length));
         }
         let (offset, length, fin) = (chunk.offset, chunk.length, chunk.fin);
-        let frame = QuicFrame::Stream { stream_id: id.0, offset, length, fin, last: chunk.last };
+        let frame = QuicFrame::Stream { stream_id: id.0, offset, length, fin, last: chunk.last, label };
         Some((frame, SentFrame::Stream { id, offset, length, fin }))
     }
 

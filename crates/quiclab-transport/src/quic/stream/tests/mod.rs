@@ -73,7 +73,7 @@ fn client() -> Streams {
 /// The next STREAM frame: stream, offset, length, FIN, whether it has no Length field.
 fn data(streams: &mut Streams, room: usize) -> Option<(u64, u64, u16, bool, bool)> {
     let (frame, _) = streams.next_data(room)?;
-    let QuicFrame::Stream { stream_id, offset, length, fin, last } = frame else { panic!("{frame:?}") };
+    let QuicFrame::Stream { stream_id, offset, length, fin, last, .. } = frame else { panic!("{frame:?}") };
     Some((stream_id, offset, length, fin, last))
 }
 
@@ -92,7 +92,7 @@ fn events(streams: &mut Streams) -> Vec<StreamEvent> {
 }
 
 fn stream(id: u64, offset: u64, length: u16, fin: bool) -> QuicFrame {
-    QuicFrame::Stream { stream_id: id, offset, length, fin, last: false }
+    QuicFrame::Stream { stream_id: id, offset, length, fin, last: false, label: 0 }
 }
 
 fn sent(id: StreamId, offset: u64, length: u16, fin: bool) -> SentFrame {

@@ -36,6 +36,12 @@ fn a_page_loads_in_the_round_trips_of_its_requests() {
     assert_eq!((pipe.client.next_wake(), pipe.server.next_wake()), (None, None));
 }
 
+/// Records of 16 KB from the beginning on.
+fn long_records() -> EndpointConfig {
+    let http2 = Http2Options { warm_up: Some(ByteCount::ZERO), ..Http2Options::default() };
+    EndpointConfig { http2: Some(http2), ..fixed() }
+}
+
 /// TLS 1.3 costs a round trip, and 22 B for each record. Client: the beginning, three requests, the ACK of
 /// SETTINGS. Server: the same; the answer of the HTML; those of the objects, 6436 B in one.
 #[test]
@@ -46,7 +52,7 @@ fn records_of_tls_have_their_overhead() {
         certificate: ByteCount::from_bytes(3000),
         early_data: None,
     });
-    let config = EndpointConfig { tls, ..fixed() };
+    let config = EndpointConfig { tls, ..long_records() };
     let mut pipe = Pipe::new(&config, &config, &page(&[(2, 3000, IMAGE)], Priorities::Browser));
     pipe.run(ms(10_000));
     assert_eq!(pipe.finished(), Some(ms(87)));
@@ -63,11 +69,11 @@ fn records_of_tls_have_their_overhead() {
 #[test]
 fn one_lost_segment_holds_back_all_streams() {
     let workload = page(&[(2, 6000, IMAGE)], Priorities::Browser);
-    let mut pipe = Pipe::new(&fixed(), &fixed(), &workload);
+    let mut pipe = Pipe::new(&long_records(), &long_records(), &workload);
     pipe.run(ms(10_000));
     assert_eq!(object_ms(&mut pipe), [Some(22.0), Some(22.0)], "without a loss");
 
-    let mut pipe = Pipe::new(&fixed(), &fixed(), &workload);
+    let mut pipe = Pipe::new(&long_records(), &long_records(), &workload);
     let first = 1 + 37 + 209 + 1009;
     pipe.lost = Box::new(move |_, sent| {
         sent.role == Role::Server && sent.time == ms(57) && sent.segment.sequence == first

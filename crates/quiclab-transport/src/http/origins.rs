@@ -1,0 +1,228 @@
+//! A page from several servers: a connection to each, as browsers have with HTTP/2 and HTTP/3, all ends at one side of
+//! a flow as one endpoint.
+//!
+//! A connection is opened when the first resource of its server is wanted. Connections share the flow's routes and,
+//! where it has one, the host: one browser, and one machine that has all servers. They differ in the client's port,
+//! which says for queues and for this endpoint whose a packet is; ids of their packets in bits 32 to 39.
+//!
+//! | | a browser | here |
+//! | --- | --- | --- |
+//! | opening in advance (`preconnect`, speculation) | some | none |
+//! | name resolution | before each connection | takes no time |
+//! | servers with one address and certificate | may share a connection (RFC 9113 section 9.1.1) | each its own |
+//! | a connection that fails | the page goes on without its resources | the page has failed |
+
+use super::PageEnds;
+use super::browser::lock;
+use crate::error::Error;
+use quiclab_core::scenario::Workload;
+use quiclab_core::{
+    Counters, DestinationMetrics, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Outputs, Packet,
+    Port, Progress, RandomStream, RequestTimes, Role, Time,
+};
+use std::net::SocketAddr;
+
+/// Where the number of the connection stands in ids of packets: 2^32 packets for each.
+const CONNECTION_SHIFT: u32 = 32;
+/// Statistics that are sums over all connections; others are those of the connection to the HTML's server.
+const SUMS: [&str; 10] = [
+    "packets_sent",
+    "packets_received",
+    "lost_packets",
+    "spurious_losses",
+    "congestion_events",
+    "retransmitted_packets",
+    "timeouts",
+    "tail_loss_probes",
+    "data_packets_sent",
+    "acks_received",
+];
+
+/// See the module documentation.
+struct Origins {
+    role: Role,
+    ends: PageEnds,
+    /// By origin.
+    connections: Vec<Box<dyn Endpoint>>,
+    /// Whether the client has begun to open it.
+    begun: Vec<bool>,
+    /// The client's port of the first connection.
+    first_port: u16,
+}
+
+/// One side of a page with `resources`; `random` is the page's own. `connection` makes the end of a connection: its identity, and the number of its
+/// origin.
+///
+/// # Errors
+/// If a value of the page is not allowed; those of `connection`.
+pub(crate) fn build(
+    identity: &EndpointIdentity,
+    workload: &Workload,
+    random: RandomStream,
+    mut connection: impl FnMut(&EndpointIdentity, &PageEnds, usize) -> Result<Box<dyn Endpoint>, Error>,
+) -> Result<Box<dyn Endpoint>, Error> {
+    let ends = PageEnds::new(workload, random)?;
+    let connections = (0..ends.page.origins)
+        .map(|origin| connection(&identity_of(identity, origin), &ends, origin))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut begun = vec![false; connections.len()];
+    begun[0] = true;
+    let first_port = client_of(identity.role, &identity.tuple).port();
+    Ok(Box::new(Origins { role: identity.role, ends, connections, begun, first_port }))
+}
+
+/// The identity of a connection; that of the first is the flow's.
+fn identity_of(identity: &EndpointIdentity, origin: usize) -> EndpointIdentity {
+    if origin == 0 {
+        return identity.clone();
+    }
+    let tuple = &identity.tuple;
+    let shifted = |address: SocketAddr| SocketAddr::new(address.ip(), address.port() + origin as u16);
+    let (source, destination) = match identity.role {
+        Role::Client => (shifted(tuple.source()), tuple.destination()),
+        Role::Server => (tuple.source(), shifted(tuple.destination())),
+    };
+    EndpointIdentity {
+        name: format!("{}.origin{origin}", identity.name),
+        tuple: FiveTuple::new(tuple.protocol(), source, destination),
+        ..identity.clone()
+    }
+}
+
+/// The client's address in the packets that an end sends.
+fn client_of(role: Role, sent: &FiveTuple) -> SocketAddr {
+    match role {
+        Role::Client => sent.source(),
+        Role::Server => sent.destination(),
+    }
+}
+
+impl Origins {
+    /// Lets a connection act and numbers the packets that it sends.
+    fn act(&mut self, origin: usize, out: &mut Outputs, act: impl FnOnce(&mut dyn Endpoint, &mut Outputs)) {
+        let before = out.packets.len();
+        act(self.connections[origin].as_mut(), out);
+        for (_, packet) in &mut out.packets[before..] {
+            packet.id += (origin as u64) << CONNECTION_SHIFT;
+        }
+    }
+
+    /// Rouses the connections for which others have found something to do.
+    fn settle(&mut self, now: Time, out: &mut Outputs) {
+        loop {
+            let roused = lock(&self.ends.visit).next_roused();
+            let Some(origin) = roused else { return };
+            self.begun[origin] = true;
+            self.act(origin, out, |connection, out| connection.wake(now, out));
+        }
+    }
+
+    /// The connections that exist, with their origins.
+    fn open(&self) -> impl Iterator<Item = (usize, &dyn Endpoint)> {
+        let is_open = |origin: &usize| self.role == Role::Server || self.begun[*origin];
+        (0..self.connections.len()).filter(is_open).map(|origin| (origin, self.connections[origin].as_ref()))
+    }
+}
+
+impl Element for Origins {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+        // as the peer sends it
+        let client = client_of(self.role, &packet.tuple.reverse());
+        let origin = usize::from(client.port().wrapping_sub(self.first_port));
+        // background traffic that went astray: the first connection counts it
+        let origin = if origin < self.connections.len() { origin } else { 0 };
+        self.act(origin, out, |connection, out| connection.receive(now, port, packet, out));
+        self.settle(now, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        let is_due =
+            |(_, connection): &(usize, &dyn Endpoint)| connection.next_wake().is_some_and(|at| at <= now);
+        let due: Vec<usize> = self.open().filter(is_due).map(|(origin, _)| origin).collect();
+        for origin in due {
+            self.act(origin, out, |connection, out| connection.wake(now, out));
+        }
+        lock(&self.ends.visit).wake(now);
+        self.settle(now, out);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        let delays = lock(&self.ends.visit).deadline();
+        self.open().filter_map(|(_, connection)| connection.next_wake()).chain(delays).min()
+    }
+
+    fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        for counters in self.connections.iter().map(|connection| connection.counters()) {
+            sum.received += counters.received;
+            sum.created += counters.created;
+            sum.sent += counters.sent;
+            sum.dropped += counters.dropped;
+            sum.consumed += counters.consumed;
+            sum.held += counters.held;
+        }
+        sum
+    }
+
+    fn statistics(&mut self, now: Time, out: &mut Metrics) {
+        self.report(out, |connection, out| connection.statistics(now, out));
+        if self.role == Role::Client {
+            out.count("connections", self.begun.iter().filter(|begun| **begun).count() as u64);
+        }
+    }
+
+    fn sample(&mut self, now: Time, out: &mut Metrics) {
+        self.report(out, |connection, out| connection.sample(now, out));
+    }
+}
+
+impl Origins {
+    /// What the first connection reports, with the sums of counts.
+    fn report(&mut self, out: &mut Metrics, report: impl Fn(&mut dyn Endpoint, &mut Metrics)) {
+        let begin = out.0.len();
+        let (first, others) = self.connections.split_first_mut().expect("there is one for the HTML");
+        report(first.as_mut(), out);
+        let mut values = Metrics::default();
+        others.iter_mut().for_each(|connection| report(connection.as_mut(), &mut values));
+        for (name, value) in values.0.iter().filter(|(name, _)| SUMS.contains(name)) {
+            match out.0[begin..].iter_mut().find(|(known, _)| known == name) {
+                Some((_, sum)) => *sum += value,
+                None => out.set(name, *value),
+            }
+        }
+    }
+}
+
+impl Endpoint for Origins {
+    fn progress(&self) -> Progress {
+        let mut sum = Progress::default();
+        for progress in self.connections.iter().map(|connection| connection.progress()) {
+            sum.delivered_bytes += progress.delivered_bytes;
+            sum.failed |= progress.failed;
+            // the servers' are those of the last one
+            sum.started = [sum.started, progress.started].into_iter().flatten().min();
+            sum.finished = sum.finished.max(progress.finished);
+        }
+        sum
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.connections.iter().find_map(|connection| connection.failure())
+    }
+
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.connections[0].requests()
+    }
+
+    fn destination_metrics(&self) -> Option<DestinationMetrics> {
+        self.connections[0].destination_metrics()
+    }
+
+    fn recall(&mut self, metrics: DestinationMetrics) {
+        self.connections.iter_mut().for_each(|connection| connection.recall(metrics));
+    }
+}
+
+#[cfg(test)]
+#[path = "origins_tests.rs"]
+mod tests;

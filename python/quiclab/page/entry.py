@@ -1,0 +1,342 @@
+"""One entry of a HAR file (HTTP Archive 1.2): what is taken of it, and what is wrong with it.
+
+| Quantity | Taken from, in this order |
+| --- | --- |
+| body on the wire | `response.bodySize`; `_transferSize` less the header section; `content.size` less `compression` |
+| header sections | `headers`, as HPACK (RFC 7541) would write them the first time, see `Sections`; 100 B without them |
+| uploaded body | `request.bodySize`, counted with the request's section |
+| start, length | `startedDateTime`, `time` |
+| waiting | `timings.wait` |
+
+A size of -1 means "not known" (HAR 1.2); any other negative one is an error.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+from quiclab.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind: TypeAlias = Literal["style", "script", "image", "font"]
+
+MOST_BODY_BYTES = 10**10
+# the limit for a header list of Chromium, which the workload has, too
+MOST_SECTION_BYTES = 256 * 1024
+# a page that takes longer is not being loaded
+MOST_MS = 3_600_000.0
+PLAIN_SECTION_BYTES = 100
+# codes of letters and digits have 5 to 7 bits (RFC 7541 appendix B)
+HUFFMAN_BITS = 6
+PORTS = {"https": 443, "http": 80}
+STATUS_NOT_MODIFIED = 304
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A request of the page as it was recorded.
+
+    Attributes
+    ----------
+    number
+        Its position in `log.entries`, from 0.
+    url, origin
+        Without fragment; scheme, host and port.
+    kind
+        What it is for a browser's priorities.
+    body_bytes
+        Length of the body on the wire; `None` if the file does not say it.
+    size_is_decoded
+        The length is that after decoding: what was on the wire may have been shorter.
+    started_ms, duration_ms
+        When the browser wanted it, and how long it took.
+    wait_ms
+        From the end of the request to the first byte of the answer; `None` if not recorded.
+    handshake_ms
+        Time of the round trip of a TCP handshake; `None` if no connection was opened for it.
+    upload_bytes
+        Length of the body of the request.
+    request_headers, response_headers
+        Names and values; `None` if not recorded.
+    initiators
+        URLs that may have led to it, the likeliest first, with where each was found.
+    redirect
+        Where its answer sends the browser; empty for nowhere.
+    """
+
+    number: int
+    url: str
+    origin: str
+    kind: Kind
+    body_bytes: int | None
+    size_is_decoded: bool
+    started_ms: float
+    duration_ms: float
+    wait_ms: float | None
+    handshake_ms: float | None
+    upload_bytes: int
+    request_headers: tuple[tuple[str, str], ...] | None
+    response_headers: tuple[tuple[str, str], ...] | None
+    initiators: tuple[tuple[str, str], ...]
+    redirect: str
+
+    @property
+    def end_ms(self) -> float:
+        """When it was complete."""
+        return self.started_ms + self.duration_ms
+
+
+class Reader:
+    """Fields of one entry, with sentences about those that are wrong."""
+
+    def __init__(self, file: str, number: int, entry: object) -> None:
+        self.file, self.number = file, number
+        self.entry = self.table(entry, "")
+
+    def refuse(self, field: str, value: object, allowed: str) -> RequestError:
+        """Return the error about a field."""
+        shown = "missing" if value is None else repr(value) if isinstance(value, str) else str(value)
+        shown = shown if len(shown) <= 80 else f"{shown[:80]}…"
+        name = f"log.entries[{self.number}]" + (f".{field}" if field else "")
+        return RequestError(f"{self.file}: {name} = {shown}: allowed is {allowed}")
+
+    def table(self, value: object, field: str) -> Mapping[str, Any]:
+        """Take an object."""
+        if not isinstance(value, dict):
+            raise self.refuse(field, value, "an object")
+        return value
+
+    def text(self, table: Mapping[str, Any], name: str, field: str) -> str:
+        """Take a text; empty if it is not there."""
+        value = table.get(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self.refuse(f"{field}.{name}" if field else name, value, "a text")
+        return value
+
+    def size(self, table: Mapping[str, Any], name: str, field: str) -> int | None:
+        """Take a length in bytes; `None`: not known."""
+        value = table.get(name)
+        if value is None or value == -1:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_BODY_BYTES:
+            raise self.refuse(f"{field}.{name}", value, f"a length of 0 to {MOST_BODY_BYTES} bytes, or -1 (not known)")
+        return int(value)
+
+    def milliseconds(self, table: Mapping[str, Any], name: str, field: str) -> float | None:
+        """Take a time; `None`: it does not apply."""
+        value = table.get(name)
+        if value is None or value == -1:
+            return None
+        path = f"{field}.{name}" if field else name
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
+            raise self.refuse(path, value, f"a time of 0 to {MOST_MS:.0f} ms, or -1 (does not apply)")
+        return float(value)
+
+    def started(self) -> datetime:
+        """Take when the request began."""
+        text = self.text(self.entry, "startedDateTime", "")
+        try:
+            return datetime.fromisoformat(text).astimezone()
+        except (ValueError, OverflowError, OSError):
+            raise self.refuse("startedDateTime", text or None, "a date and time (ISO 8601)") from None
+
+    def headers(self, message: Mapping[str, Any], field: str) -> tuple[tuple[str, str], ...] | None:
+        """Take names and values of a message's headers; `None` if there are none."""
+        listed = message.get("headers")
+        if not listed:
+            return None
+        if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+            raise self.refuse(f"{field}.headers", listed, "a list of objects with name and value")
+        return tuple((str(item.get("name", "")).lower(), str(item.get("value", ""))) for item in listed)
+
+
+def why_not(reader: Reader) -> str | None:
+    """Return why an entry is no transfer over the network, in words; `None` if it is one."""
+    entry = reader.entry
+    request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
+    url = reader.text(request, "url", "request")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise reader.refuse("request.url", url, "an URL") from None
+    del port
+    if parts.scheme not in PORTS:
+        return "not HTTP (data, blob, WebSocket, extension)"
+    if not parts.hostname:
+        raise reader.refuse("request.url", url, "an URL with a host")
+    status = response.get("status")
+    if not isinstance(status, int) or status <= 0 or entry.get("response", {}).get("_error"):
+        return "aborted or blocked"
+    if entry.get("_fromCache") or response.get("_fetchedViaServiceWorker"):
+        return "from a cache"
+    transferred, content = response.get("_transferSize"), response.get("content")
+    held = isinstance(content, dict) and isinstance(size := content.get("size"), int) and size > 0
+    body = response.get("bodySize")
+    if transferred == 0 and held and status != STATUS_NOT_MODIFIED and not (isinstance(body, int) and body > 0):
+        return "from a cache"
+    return None
+
+
+def read_entry(reader: Reader, origin_of_time: datetime) -> Entry:
+    """Take what counts of an entry.
+
+    Raises
+    ------
+    RequestError
+        With entry number and field of what is wrong.
+    """
+    entry = reader.entry
+    request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
+    content = reader.table(response.get("content") or {}, "response.content")
+    url = urldefrag(reader.text(request, "url", "request")).url
+    parts = urlsplit(url)
+    started_ms = (reader.started() - origin_of_time).total_seconds() * 1000
+    if not abs(started_ms) <= MOST_MS:
+        allowed = f"a time within {MOST_MS / 1000:.0f} s of the first entry, {origin_of_time.isoformat()}"
+        raise reader.refuse("startedDateTime", entry.get("startedDateTime"), allowed)
+    timings = reader.table(entry.get("timings") or {}, "timings")
+    connect, ssl = (reader.milliseconds(timings, name, "timings") for name in ("connect", "ssl"))
+    body, decoded = _body(reader, response, content)
+    redirect = reader.text(response, "redirectURL", "response")
+    request_headers = reader.headers(request, "request")
+    return Entry(
+        number=reader.number,
+        url=url,
+        origin=f"{parts.scheme}://{parts.hostname}:{parts.port or PORTS[parts.scheme]}",
+        kind=kind_of(entry, reader.text(content, "mimeType", "response.content"), parts.path),
+        body_bytes=body,
+        size_is_decoded=decoded,
+        started_ms=started_ms,
+        duration_ms=reader.milliseconds(entry, "time", "") or 0.0,
+        wait_ms=reader.milliseconds(timings, "wait", "timings"),
+        handshake_ms=_handshake(connect, ssl),
+        upload_bytes=reader.size(request, "bodySize", "request") or 0,
+        request_headers=request_headers,
+        response_headers=reader.headers(response, "response"),
+        initiators=tuple(_initiators(entry, request_headers)),
+        redirect=urldefrag(urljoin(url, redirect)).url if redirect else "",
+    )
+
+
+def _handshake(connect: float | None, ssl: float | None) -> float | None:
+    """Return the round trip of a handshake: `connect` includes TLS; where both are the same, it is QUIC's."""
+    if connect is None or connect <= 0:
+        return None
+    tcp = connect - (ssl or 0)
+    return tcp if tcp > 0 else connect
+
+
+def _body(reader: Reader, response: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[int | None, bool]:
+    """Return the length of the body on the wire, and whether it is only that after decoding."""
+    body = reader.size(response, "bodySize", "response")
+    size = reader.size(content, "size", "response.content")
+    if body is not None and (body > 0 or not size):
+        return body, False
+    transferred = reader.size(response, "_transferSize", "response")
+    if transferred:
+        section = reader.size(response, "headersSize", "response") or PLAIN_SECTION_BYTES
+        return max(transferred - section, 0), False
+    if size is None:
+        return body, False
+    saved = content.get("compression")
+    if isinstance(saved, int) and 0 < saved < size:
+        return size - saved, False
+    return size, True
+
+
+def kind_of(entry: Mapping[str, Any], mime: str, path: str) -> Kind:
+    """Return what an answer is for a browser's priorities, of the four kinds that pages have.
+
+    What is none of them gets the one that has its priority in Chromium (`TypeToPriority`, blink's resource_fetcher.cc):
+    frames that of style sheets (highest), fetch, XHR and other text that of scripts (high), media that of images (low).
+    """
+    mime = mime.partition(";")[0].strip().lower()
+    recorded = entry.get("_resourceType")
+    kinds: dict[object, Kind] = {"stylesheet": "style", "script": "script", "image": "image", "font": "font"}
+    if recorded in kinds:
+        return kinds[recorded]
+    if "css" in mime or mime in ("text/html", "application/xhtml+xml"):
+        return "style"
+    if mime.startswith(("image/", "audio/", "video/")):
+        return "image"
+    if "font" in mime or path.endswith((".woff", ".woff2", ".ttf", ".otf")):
+        return "font"
+    return "script"
+
+
+def _initiators(entry: Mapping[str, Any], headers: tuple[tuple[str, str], ...] | None) -> list[tuple[str, str]]:
+    """Return URLs that may have led to a request, the likeliest first, with where each was found."""
+    found: list[tuple[str, str]] = []
+    for field in ("_initiator_detail", "_initiator", "initiator"):
+        value = entry.get(field)
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            value = parsed_detail(value)
+        if isinstance(value, str):
+            found.append((value, field))
+        elif isinstance(value, dict):
+            found += [(url, field) for url in _urls_of(value)]
+    found += [(value, "Referer") for name, value in headers or () if name == "referer"]
+    return [(urldefrag(url).url, field) for url, field in found if url]
+
+
+def parsed_detail(text: str) -> object:
+    """Read the object that some recorders write as a text."""
+    import json  # noqa: PLC0415 - rare
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+# frames of asynchronous stacks: what lies deeper is the page's framework
+MOST_STACKS = 32
+
+
+def _urls_of(initiator: Mapping[str, Any]) -> list[str]:
+    """Return the URLs in Chrome's description of an initiator: its own, then those of its stacks from the inside."""
+    urls = [initiator.get("url")]
+    stack = initiator.get("stack")
+    for _ in range(MOST_STACKS):
+        if not isinstance(stack, dict):
+            break
+        frames = stack.get("callFrames")
+        urls += [frame.get("url") for frame in frames if isinstance(frame, dict)] if isinstance(frames, list) else []
+        stack = stack.get("parent")
+    return [url for url in urls if isinstance(url, str)]
+
+
+class Sections:
+    """Lengths of header sections on one connection.
+
+    As HPACK and QPACK write them: a field that was sent before is an index of one byte (RFC 7541 section 6.1); else its
+    value, and its name the first time, are literals of Huffman codes (section 5.2), 6 bits for a character. Indices
+    beyond the first 62, table eviction and fields that are never indexed are not modelled.
+    """
+
+    def __init__(self) -> None:
+        self.fields: set[tuple[str, str]] = set()
+        self.names: set[str] = set()
+
+    def length(self, headers: tuple[tuple[str, str], ...]) -> int:
+        """Return the length of the next section in bytes, at least 1."""
+        total = 0
+        for name, value in headers:
+            total += 1
+            if (name, value) in self.fields:
+                continue
+            total += 1 + math.ceil(len(value) * HUFFMAN_BITS / 8)
+            if name not in self.names:
+                total += 1 + math.ceil(len(name) * HUFFMAN_BITS / 8)
+            self.fields.add((name, value))
+            self.names.add(name)
+        return max(1, min(total, MOST_SECTION_BYTES))

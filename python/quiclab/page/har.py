@@ -1,0 +1,370 @@
+"""From a HAR file to what a page load consists of: sizes, order, dependencies, delays, think times.
+
+What the file does not say is assumed, and each assumption is counted (`RecordedPage.counts`):
+
+| What | Assumed |
+| --- | --- |
+| what led to a request | the redirect to it; else `_initiator`, its stack; else Referer; else the document |
+| delay | from the end of what led to it to its start; 0 where it began before (a preload scanner reads on the way) |
+| server's think time | `timings.wait` less the round trip of a handshake with its server, else less its shortest wait |
+| body whose length is missing | the median of those that are known |
+| a body of nothing | 1 B, the workload's least |
+| entries after `onLoad`, of further pages, from caches, aborted, not HTTP | left out |
+
+Origins have a connection each, as with HTTP/2 and HTTP/3. The document is the entry that began first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from quiclab.errors import RequestError
+from quiclab.page.entry import (
+    MOST_SECTION_BYTES,
+    PLAIN_SECTION_BYTES,
+    Entry,
+    Kind,
+    Reader,
+    Sections,
+    read_entry,
+    why_not,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+MOST_ENTRIES = 10_000
+MOST_FILE_BYTES = 256 * 1024 * 1024
+# as the scenario's `origin`
+MOST_ORIGINS = 256
+# entries of a circle that a sentence names
+MOST_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of the page.
+
+    Attributes
+    ----------
+    entry
+        Number of its entry in the file.
+    url
+        Without fragment.
+    kind
+        What it is for a browser's priorities.
+    origin
+        Position in `RecordedPage.origins`.
+    after
+        Position in `RecordedPage.resources` of what led to it; `None` for the document.
+    delay_ms, think_time_ms
+        From the completion of that to the request; the server's.
+    body_bytes, request_bytes, response_bytes
+        Lengths of the body and of the header sections.
+    """
+
+    entry: int
+    url: str
+    kind: Kind
+    origin: int
+    after: int | None
+    delay_ms: float
+    think_time_ms: float
+    body_bytes: int
+    request_bytes: int
+    response_bytes: int
+
+
+@dataclass(frozen=True)
+class RecordedPage:
+    """A page as it was recorded.
+
+    Attributes
+    ----------
+    file
+        Name of the file.
+    resources
+        The document first; each after what led to it.
+    origins
+        Scheme, host and port of each server; that of the document first.
+    counts
+        How many entries were left out and why, and how often each assumption was made.
+    on_load_ms
+        When the browser said that the page was loaded; `None` if the file does not say it.
+    """
+
+    file: str
+    resources: tuple[Resource, ...]
+    origins: tuple[str, ...]
+    counts: Mapping[str, int]
+    on_load_ms: float | None
+
+    @property
+    def body_bytes(self) -> int:
+        """All bodies."""
+        return sum(resource.body_bytes for resource in self.resources)
+
+    @property
+    def depth(self) -> int:
+        """Resources in the longest chain, one leading to the next; the document alone has 1."""
+        depths: list[int] = []
+        for resource in self.resources:
+            depths.append(1 if resource.after is None else 1 + depths[resource.after])
+        return max(depths)
+
+
+def read_har(path: Path) -> RecordedPage:
+    """Read a HAR file.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read or is not one; the sentence names entry and field.
+    """
+    log = _log(path)
+    name = str(path)
+    entries = log.get("entries")
+    if not isinstance(entries, list) or not entries:
+        raise RequestError(f"{name}: log.entries is missing or empty: allowed is a list of 1 to {MOST_ENTRIES} entries")
+    if len(entries) > MOST_ENTRIES:
+        raise RequestError(f"{name}: log.entries has {len(entries)} entries: allowed are up to {MOST_ENTRIES}")
+    counts: Counter[str] = Counter()
+    kept = _kept(name, log, entries, counts)
+    if not any(entry.body_bytes is not None for entry in kept):
+        raise RequestError(
+            f"{name}: log.entries[{kept[0].number}].response and all others say no size: needed is bodySize, "
+            "_transferSize or content.size of one entry at least"
+        )
+    on_load_ms = _on_load(name, log)
+    if on_load_ms is not None:
+        loaded_ms = kept[0].started_ms + on_load_ms
+        on_time = [entry for entry in kept if entry.started_ms <= loaded_ms]
+        _count(counts, "began after onLoad", len(kept) - len(on_time))
+        kept = on_time
+    parents = _parents(name, kept, counts)
+    return _page(name, kept, parents, counts, on_load_ms)
+
+
+def _log(path: Path) -> Mapping[str, Any]:
+    try:
+        size = path.stat().st_size
+        if size > MOST_FILE_BYTES:
+            raise RequestError(
+                f"{path} has {size} bytes: allowed are up to {MOST_FILE_BYTES}; record it without contents of responses"
+            )
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RequestError(f"cannot read {path}: it is not UTF-8 text") from error
+    try:
+        document = json.loads(text)
+    except RecursionError as error:
+        raise RequestError(f"{path} is not a HAR file: its JSON is nested too deeply") from error
+    except ValueError as error:
+        cut = isinstance(error, json.JSONDecodeError) and error.pos >= len(text.rstrip()) - 1
+        why = "it ends in the middle: is it truncated?" if cut and text.lstrip()[:1] == "{" else str(error)
+        raise RequestError(f"{path} is not JSON: {why}") from error
+    log = document.get("log") if isinstance(document, dict) else None
+    if not isinstance(log, dict):
+        raise RequestError(f"{path} is not a HAR file: it has no object `log` (HAR 1.2)")
+    return log
+
+
+def _kept(name: str, log: Mapping[str, Any], entries: Sequence[object], counts: Counter[str]) -> list[Entry]:
+    """Return the entries that are transfers of the first page, in the order in which they began."""
+    pages = log.get("pages")
+    first = pages[0].get("id") if isinstance(pages, list) and pages and isinstance(pages[0], dict) else None
+    readers = []
+    for number, raw in enumerate(entries):
+        reader = Reader(name, number, raw)
+        page = reader.entry.get("pageref", first)
+        why = "of further pages" if first is not None and page != first else why_not(reader)
+        if why is None:
+            readers.append(reader)
+        else:
+            _count(counts, why)
+    if not readers:
+        raise RequestError(f"{name}: none of its {len(entries)} entries is an HTTP transfer over the network")
+    starts = [reader.started() for reader in readers]
+    # the file's first: one absurd time must not make all others absurd
+    kept = [read_entry(reader, starts[0]) for reader in readers]
+    return sorted(kept, key=lambda entry: (entry.started_ms, entry.number))
+
+
+def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
+    """Return when the page was loaded, from the start of the document in ms."""
+    pages = log.get("pages")
+    page = pages[0] if isinstance(pages, list) and pages else None
+    timings = page.get("pageTimings") if isinstance(page, dict) else None
+    value = timings.get("onLoad") if isinstance(timings, dict) else None
+    if value is None or value == -1:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise RequestError(f"{name}: log.pages[0].pageTimings.onLoad = {value}: allowed is a time in ms, or -1")
+    return float(value)
+
+
+def _parents(name: str, kept: Sequence[Entry], counts: Counter[str]) -> list[int | None]:
+    """Return the position of what led to each entry; `None` for the first.
+
+    Raises
+    ------
+    RequestError
+        If entries lead to each other in a circle.
+    """
+    positions: dict[str, list[int]] = {}
+    redirects: dict[str, list[int]] = {}
+    for position, entry in enumerate(kept):
+        positions.setdefault(entry.url, []).append(position)
+        if entry.redirect:
+            redirects.setdefault(entry.redirect, []).append(position)
+    parents: list[int | None] = [None]
+    fields = ["", *("the document" for _ in kept[1:])]
+    for position, entry in enumerate(kept[1:], start=1):
+        candidates = [(redirects.get(entry.url, []), "a redirect")]
+        candidates += [(positions.get(url, []), field) for url, field in entry.initiators]
+        for found, field in candidates:
+            others = [other for other in found if other != position]
+            if others:
+                earlier = [other for other in others if other < position]
+                parents.append(earlier[-1] if earlier else others[0])
+                fields[position] = field
+                break
+        else:
+            parents.append(0)
+    for field in fields[1:]:
+        _count(counts, f"what led to it: {'the initiator' if 'nitiator' in field else field}")
+    _refuse_circles(name, kept, parents, fields)
+    return parents
+
+
+def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | None], fields: Sequence[str]) -> None:
+    sound: set[int] = set()
+    for start in range(len(kept)):
+        chain: dict[int, None] = {}
+        at: int | None = start
+        while at is not None and at not in sound:
+            if at in chain:
+                circle = list(chain)[list(chain).index(at) :]
+                numbers = sorted(kept[place].number for place in circle)
+                first = min(circle, key=lambda place: kept[place].number)
+                shown = ", ".join(map(str, numbers[:MOST_SHOWN])) + (", …" if len(numbers) > MOST_SHOWN else "")
+                raise RequestError(
+                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: entries {shown} lead to each other "
+                    "in a circle; allowed is an initiator that does not come from the entry itself"
+                )
+            chain[at] = None
+            at = parents[at]
+        sound.update(chain)
+
+
+def _page(
+    name: str, kept: Sequence[Entry], parents: Sequence[int | None], counts: Counter[str], on_load_ms: float | None
+) -> RecordedPage:
+    order = _order(parents)
+    place = {position: number for number, position in enumerate(order)}
+    origins: dict[str, int] = {}
+    for position in order:
+        origins.setdefault(kept[position].origin, len(origins))
+    if len(origins) > MOST_ORIGINS:
+        raise RequestError(f"{name}: its entries have {len(origins)} origins: allowed are up to {MOST_ORIGINS}")
+    known = [entry.body_bytes for entry in kept if entry.body_bytes is not None]
+    usual = round(median(known))
+    round_trips = _round_trips(kept)
+    sections = {origin: (Sections(), Sections()) for origin in origins}
+    resources = []
+    for position in order:
+        entry, parent = kept[position], parents[position]
+        delay_ms = 0.0
+        if parent is not None:
+            delay_ms = entry.started_ms - kept[parent].end_ms
+            _count(counts, "began before what led to it was complete", int(delay_ms < 0))
+        body = entry.body_bytes
+        _count(counts, "length of the body guessed: median of the others", int(body is None))
+        _count(counts, "length of the body is that after decoding", int(entry.size_is_decoded))
+        _count(counts, "no body: 1 B", int(body == 0))
+        request, response = (
+            _section(table, headers, counts)
+            for table, headers in zip(
+                sections[entry.origin], (entry.request_headers, entry.response_headers), strict=True
+            )
+        )
+        _count(counts, "upload longer than 256 KiB cut", int(request + entry.upload_bytes > MOST_SECTION_BYTES))
+        resources.append(
+            Resource(
+                entry=entry.number,
+                url=entry.url,
+                kind=entry.kind,
+                origin=origins[entry.origin],
+                after=None if parent is None else place[parent],
+                delay_ms=max(delay_ms, 0.0),
+                think_time_ms=_think_time(entry, round_trips, counts),
+                body_bytes=max(usual if body is None else body, 1),
+                request_bytes=min(request + entry.upload_bytes, MOST_SECTION_BYTES),
+                response_bytes=response,
+            )
+        )
+    return RecordedPage(name, tuple(resources), tuple(origins), dict(counts), on_load_ms)
+
+
+def _order(parents: Sequence[int | None]) -> list[int]:
+    """Return positions so that each comes after what led to it, otherwise as they began."""
+    children: dict[int, list[int]] = {}
+    for position, parent in enumerate(parents):
+        if parent is not None:
+            children.setdefault(parent, []).append(position)
+    order, ready = [], [0]
+    while ready:
+        position = heapq.heappop(ready)
+        order.append(position)
+        for child in children.get(position, ()):
+            heapq.heappush(ready, child)
+    return order
+
+
+def _section(table: Sections, headers: tuple[tuple[str, str], ...] | None, counts: Counter[str]) -> int:
+    if headers is None:
+        _count(counts, "header section without headers: 100 B")
+        return PLAIN_SECTION_BYTES
+    return table.length(headers)
+
+
+@dataclass(frozen=True)
+class _RoundTrip:
+    time_ms: float
+    measured: bool
+
+
+def _round_trips(kept: Sequence[Entry]) -> dict[str, _RoundTrip]:
+    """Return the round trip of each origin: the shortest handshake, else the shortest wait."""
+    found: dict[str, _RoundTrip] = {}
+    for origin in {entry.origin for entry in kept}:
+        here = [entry for entry in kept if entry.origin == origin]
+        handshakes = [entry.handshake_ms for entry in here if entry.handshake_ms is not None]
+        waits = [entry.wait_ms for entry in here if entry.wait_ms is not None]
+        if handshakes:
+            found[origin] = _RoundTrip(min(handshakes), True)
+        elif waits:
+            found[origin] = _RoundTrip(min(waits), False)
+    return found
+
+
+def _think_time(entry: Entry, round_trips: Mapping[str, _RoundTrip], counts: Counter[str]) -> float:
+    if entry.wait_ms is None:
+        _count(counts, "no wait recorded: no think time")
+        return 0.0
+    round_trip = round_trips[entry.origin]
+    _count(counts, "round trip not recorded: shortest wait of the server", int(not round_trip.measured))
+    return max(entry.wait_ms - round_trip.time_ms, 0.0)
+
+
+def _count(counts: Counter[str], what: str, times: int = 1) -> None:
+    if times:
+        counts[what] += times

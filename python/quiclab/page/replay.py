@@ -1,0 +1,320 @@
+"""Replay of a recorded page over the network of a scenario, with several stacks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from quiclab.errors import RequestError
+from quiclab.native import engine
+from quiclab.result import RunResult, run
+from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario
+from quiclab.scenario.transport import Tls
+from quiclab.stats import Summary, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from quiclab.page.har import RecordedPage, Resource
+
+PAGE_SCHEMA: Final = "quiclab.page/1"
+FLOW: Final = "page"
+#: A page that needs longer is not loaded.
+LONGEST: Final = "600 s"
+
+TlsUse: TypeAlias = Literal["full", "resumed", "early_data"]
+TLS_USES: Final[tuple[TlsUse, ...]] = ("full", "resumed", "early_data")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack that loads the page.
+
+    Attributes
+    ----------
+    name
+        As it was asked for.
+    stack, profile
+        Engine and its profile.
+    protocol
+        `tcp`, `quic` or `udp`.
+    workloads
+        What it can run.
+    """
+
+    name: str
+    stack: str
+    profile: str | None
+    protocol: str
+    workloads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What the loads with one stack came to.
+
+    Attributes
+    ----------
+    stack
+        The stack.
+    page_load_ms
+        By run; `None` where the page was not loaded.
+    problems
+        By run; empty where it was.
+    typical
+        Number of the run with the median time, the lower one of two; `None` without any.
+    result
+        That run.
+    """
+
+    stack: Stack
+    page_load_ms: tuple[float | None, ...]
+    problems: tuple[str, ...]
+    typical: int | None
+    result: RunResult | None
+
+    @property
+    def summary(self) -> Summary:
+        """Mean and deviation over the runs that loaded the page."""
+        return summarise([value for value in self.page_load_ms if value is not None])
+
+    @property
+    def problem(self) -> str | None:
+        """Why runs did not load the page, in a sentence; `None` if all did."""
+        failed = [problem for problem in self.problems if problem]
+        if not failed:
+            return None
+        return f"{self.stack.name} did not load the page in {len(failed)} of {len(self.problems)} runs: {failed[0]}"
+
+
+@cache
+def known_stacks() -> dict[str, Stack]:
+    """Return all stacks and profiles by the names that `quiclab stack list` has."""
+    found: dict[str, Stack] = {}
+    catalogue = json.loads(engine().stacks())
+    for entry in catalogue:
+        stack = entry["name"]
+        found[stack] = Stack(stack, stack, None, entry["protocol"], tuple(entry["workloads"]))
+    for engine_of in list(found.values()):
+        for profile in next(entry["profiles"] for entry in catalogue if entry["name"] == engine_of.name):
+            name = profile if isinstance(profile, str) else profile["name"]
+            for written in (name, f"{engine_of.name}/{name}"):  # an engine has the shorter right to a name
+                found.setdefault(written, replace(engine_of, name=written, profile=name))
+    return found
+
+
+def stacks_of(text: str) -> list[Stack]:
+    """Read a list of stacks and profiles, divided by commas.
+
+    Raises
+    ------
+    RequestError
+        If one does not exist or is named twice.
+    """
+    known = known_stacks()
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise RequestError("--stacks names none; see `quiclab stack list`")
+    for name in names:
+        if name not in known:
+            allowed = ", ".join(key for key in known if "/" not in key)
+            raise RequestError(f"there is no stack or profile `{name}`; there are {allowed}, and STACK/PROFILE")
+        if "page" not in known[name].workloads:
+            able = ", ".join(key for key, stack in known.items() if "page" in stack.workloads and "/" not in key)
+            raise RequestError(f"`{name}` loads no pages; those that do are {able}")
+        if names.count(name) > 1:
+            raise RequestError(f"--stacks names `{name}` twice")
+    return [known[name] for name in names]
+
+
+def workload(page: RecordedPage) -> Page:
+    """Return the workload that loads a recorded page."""
+    document, *others = page.resources
+    return Page(
+        html=_bytes(document.body_bytes),
+        html_think_time=_ms(document.think_time_ms),
+        request=_bytes(document.request_bytes),
+        response=_bytes(document.response_bytes),
+        resources=tuple(_resource(resource) for resource in others) or None,
+    )
+
+
+def _resource(resource: Resource) -> PageResource:
+    return PageResource(
+        size=_bytes(resource.body_bytes),
+        kind=resource.kind,
+        after=(resource.after or 0,),
+        delay=_ms(resource.delay_ms),
+        origin=resource.origin,
+        think_time=_ms(resource.think_time_ms),
+        request=_bytes(resource.request_bytes),
+        response=_bytes(resource.response_bytes),
+    )
+
+
+def _bytes(count: int) -> str:
+    return f"{count} B"
+
+
+def _ms(milliseconds: float) -> str:
+    return f"{round(milliseconds * 1000)} us"
+
+
+def flow_of(network: Scenario, name: str | None) -> Flow:
+    """Return the flow whose routes and hosts the page takes.
+
+    Raises
+    ------
+    RequestError
+        If it is not clear which.
+    """
+    if network.wires:
+        raise RequestError("the network states its wires by hand; a page needs a flow with routes `down` and `up`")
+    names = ", ".join(sorted(network.flows))
+    if name is not None:
+        if name not in network.flows:
+            raise RequestError(f"--flow {name}: there is no such flow; there are {names}")
+        return network.flows[name]
+    if len(network.flows) != 1:
+        raise RequestError(f"the network has {len(network.flows)} flows ({names}); name one with --flow")
+    return next(iter(network.flows.values()))
+
+
+def scenario_of(network: Scenario, flow: Flow, page: Page, stack: Stack, tls: TlsUse) -> Scenario:
+    """Return the scenario in which a stack loads the page: links, hosts and routes of the network, nothing else."""
+    session = _tls(stack, tls)
+
+    def on(host: str | None) -> EndpointConfig:
+        return EndpointConfig(profile=stack.profile, tls=session, host=host)
+
+    return Scenario(
+        name=network.name,
+        duration=LONGEST,
+        links=network.links,
+        bearers=network.bearers,
+        hosts=network.hosts,
+        taps=network.taps,
+        tunnels=network.tunnels,
+        flows={
+            FLOW: Flow(
+                stack=stack.stack,
+                sender=on(_host(flow.sender)),
+                receiver=on(_host(flow.receiver)),
+                down=flow.down,
+                up=flow.up,
+                paths=flow.paths,
+                workload=page,
+            )
+        },
+        record=Record(requests=True),
+        base_dir=network.base_dir,
+    )
+
+
+def _host(end: EndpointConfig | None) -> str | None:
+    return None if end is None else end.host
+
+
+def _tls(stack: Stack, use: TlsUse) -> Tls | None:
+    """Return the TLS of a stack; over TCP there is no early data: browsers do not send any there.
+
+    A real stack has its own, full handshakes.
+    """
+    if not stack.stack.startswith("lab-"):
+        if use != "full":
+            raise RequestError(f"--tls {use}: `{stack.name}` is a real stack and has full handshakes only")
+        return None
+    early: Literal["accepted"] | None = "accepted" if use == "early_data" and stack.protocol == "quic" else None
+    return Tls(version="1.3", resumption=use != "full", early_data=early)
+
+
+def load_page(scenario: Scenario, stack: Stack, seeds: Iterable[int], done: Callable[[], None]) -> Loads:
+    """Load a page once with each seed; `done` is called after each."""
+    times: list[float | None] = []
+    problems: list[str] = []
+    results: list[RunResult] = []
+    for seed in seeds:
+        result = run(scenario, seed, base_dir=scenario.base_dir)
+        flow = result.flows[FLOW]
+        time_ms = flow.receiver.get("page_load_ms") if flow.completed else None
+        times.append(time_ms)
+        problems.append("" if time_ms is not None else _why(result))
+        results.append(result)
+        done()
+    loaded = sorted((value, number) for number, value in enumerate(times) if value is not None)
+    typical = loaded[(len(loaded) - 1) // 2][1] if loaded else None
+    return Loads(stack, tuple(times), tuple(problems), typical, None if typical is None else results[typical])
+
+
+def _why(result: RunResult) -> str:
+    warnings: list[str] = list(result.data.get("warnings", []))
+    return warnings[0] if warnings else f"it was not complete after {LONGEST}"
+
+
+def request_rows(page: RecordedPage, loads: Loads) -> list[dict[str, Any]]:
+    """Return what happened to each request of the typical run, with what the file says of it; times in ms."""
+    if loads.result is None:
+        return []
+    rows = []
+    for row in loads.result.requests.sort("resource").iter_rows(named=True):
+        resource = page.resources[row["resource"]]
+        times = {name: _rounded(value) for name, value in row.items() if name.endswith("_ms")}
+        kind = resource.kind if row["resource"] else "document"
+        about = {"resource": row["resource"], "entry": resource.entry, "url": resource.url, "kind": kind}
+        rows.append({**about, "origin": page.origins[resource.origin], "size_bytes": row["size_bytes"], **times})
+    return rows
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def document(
+    page: RecordedPage, network: tuple[str, str], seed: int, tls: TlsUse, loads: Sequence[Loads]
+) -> dict[str, Any]:
+    """Return everything as the JSON that `quiclab page --json` prints (`docs/page.md` describes it)."""
+    return {
+        "schema": PAGE_SCHEMA,
+        "page": {
+            "file": page.file,
+            "url": page.resources[0].url,
+            "resources": len(page.resources),
+            "origins": list(page.origins),
+            "depth": page.depth,
+            "body_bytes": page.body_bytes,
+            "recorded_on_load_ms": page.on_load_ms,
+            "counts": dict(page.counts),
+        },
+        "network": {"scenario": network[0], "flow": network[1]},
+        "seed": seed,
+        "tls": tls,
+        "stacks": [_stack_document(page, item, seed) for item in loads],
+    }
+
+
+def _stack_document(page: RecordedPage, loads: Loads, seed: int) -> dict[str, Any]:
+    summary = loads.summary
+    result = loads.result
+    receiver = result.flows[FLOW].receiver if result else {}
+    return {
+        "name": loads.stack.name,
+        "stack": loads.stack.stack,
+        "profile": loads.stack.profile,
+        "page_load_ms_mean": _rounded(summary.mean) if summary.n else None,
+        "page_load_ms_std": _rounded(summary.std) if summary.n > 1 else None,
+        "n_runs": summary.n,
+        "page_load_ms": [_rounded(value) for value in loads.page_load_ms],
+        "problem": loads.problem,
+        "typical": None
+        if result is None or loads.typical is None
+        else {
+            "seed": seed + loads.typical,
+            "html_ms": _rounded(receiver.get("html_ms")),
+            "connections": int(receiver.get("connections", 1)),
+            "events": result.events,
+            "digest": result.digest,
+            "requests": request_rows(page, loads),
+        },
+    }

@@ -1,0 +1,191 @@
+"""`quiclab page`: what a recording becomes, what comes out, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from quiclab import cli
+from quiclab.errors import RequestError
+from quiclab.page import figure, replay
+from quiclab.page.har import read_har
+from quiclab.scenario import load
+
+SHOP = ROOT / "scenarios/pages/shop.har"
+NETWORK = ROOT / "scenarios/page_http2.toml"
+
+
+def run(*arguments: object) -> int:
+    """Run the command on the recording of the shop."""
+    return cli.invoke(["page", str(SHOP), "--network", str(NETWORK), *map(str, arguments)])
+
+
+def document_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    """Return what the command prints as JSON."""
+    assert run("--json", *arguments) == 0
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+def test_resources_are_wanted_when_what_led_to_them_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+    """In every protocol: wanted = complete of its initiator + recorded delay; then the phases in their order."""
+    page = read_har(SHOP)
+    document = document_of(capsys, "--stacks", "lab-tcp,chromium-quic1,chromium-gquic37", "--runs", 1)
+    for stack in document["stacks"]:
+        rows = stack["typical"]["requests"]
+        assert [row["resource"] for row in rows] == list(range(120))
+        for row, resource in zip(rows, page.resources, strict=True):
+            if resource.after is not None:
+                expected = rows[resource.after]["complete_ms"] + resource.delay_ms
+                assert row["wanted_ms"] == pytest.approx(expected, abs=0.002), row["url"]
+            assert row["size_bytes"] == resource.body_bytes
+            assert row["connecting_ms"] <= row["connected_ms"] <= row["asked_ms"]
+            assert row["wanted_ms"] <= row["asked_ms"] < row["first_byte_ms"] <= row["complete_ms"]
+        last = max(row["complete_ms"] for row in rows)
+        assert stack["page_load_ms"] == [pytest.approx(last, abs=0.001)]
+        assert stack["typical"]["connections"] == 3
+        # a connection begins when its first resource is wanted
+        for origin in document["page"]["origins"]:
+            here = [row for row in rows if row["origin"] == origin]
+            assert here[0]["connecting_ms"] == min(row["wanted_ms"] for row in here)
+
+
+def test_the_document_has_the_keys_that_are_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    """The keys of docs/page.md, all of them."""
+    document = document_of(capsys, "--stacks", "lab-quic", "--runs", 2, "--tls", "early_data")
+    text = (ROOT / "docs/page.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `([\w.\[\]]+)` \|", text, flags=re.M))
+    assert documented == set(keys_of(document))
+    assert document["schema"] == "quiclab.page/1"
+    assert len(document["stacks"][0]["page_load_ms"]) == 2
+
+
+def keys_of(value: Any, path: str = "") -> list[str]:
+    """Return the paths of all values; a list counts as its first item."""
+    if isinstance(value, dict) and path != "page.counts":
+        return [key for name, inner in value.items() for key in keys_of(inner, f"{path}.{name}" if path else name)]
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return keys_of(value[0], f"{path}[]")
+    return [path]
+
+
+def test_the_same_seed_gives_the_same_loads_and_early_data_saves_time() -> None:
+    """Without loss 0-RTT saves a round trip of 36 ms of the HTML, resumption none over QUIC."""
+    scenario = ROOT / "scenarios/page_http2.toml"
+    network = load(scenario, [("links.down1.loss", "0 %")])
+    page = replay.workload(read_har(SHOP))
+    stack = replay.stacks_of("lab-quic")[0]
+    html = {}
+    for tls in replay.TLS_USES:
+        one = replay.scenario_of(network, replay.flow_of(network, None), page, stack, tls).resolved()
+        first, second = (replay.load_page(one, stack, [7], lambda: None) for _ in range(2))
+        assert first.page_load_ms == second.page_load_ms
+        assert first.result is not None
+        html[tls] = first.result.flows["page"].receiver["html_ms"]
+    assert html["full"] - html["early_data"] > 36
+    assert html["resumed"] <= html["full"]
+
+
+def test_the_page_shows_every_stack_and_works_offline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One waterfall for each stack, nothing from elsewhere, and the path printed at the end."""
+    out = tmp_path / "shop.html"
+    assert run("--stacks", "lab-tcp,lab-quic", "--runs", 1, "--out", out) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == str(out)
+    text = out.read_text(encoding="utf-8")
+    assert re.findall(r'id="(chart-\d)"', text) == ["chart-1", "chart-2"]
+    markup = re.sub(r"<script>.*?</script>", "", text, flags=re.S)
+    assert not re.search(r'(src|href)="(?!data:|#)', markup)
+    assert "default-src 'none'" in markup
+    assert "https://www.shop.example/js/part0.js" in text
+
+
+def row(**times: float | None) -> dict[str, Any]:
+    """Return a request with these times; others have not come."""
+    names = ("connecting", "connected", "wanted", "asked", "first_byte", "complete")
+    return {f"{name}_ms": times.get(name) for name in names}
+
+
+def test_phases_by_hand() -> None:
+    """A new connection, a wait for a stream, a request that was never answered, and one that was never wanted."""
+    connection, stream, request, download = figure.PHASES
+    new = row(connecting=10, connected=50, wanted=10, asked=50, first_byte=92, complete=95)
+    assert figure.phases(new) == [(connection, 10, 50), (request, 50, 92), (download, 92, 95)]
+    late = row(connecting=10, connected=50, wanted=60, asked=80, first_byte=120, complete=120)
+    assert figure.phases(late) == [(stream, 60, 80), (request, 80, 120)]
+    assert figure.phases(row(connecting=0, connected=5, wanted=0, asked=7)) == [(connection, 0, 5), (stream, 5, 7)]
+    assert figure.phases(row()) == []
+
+
+def test_a_stack_is_named_as_in_the_list() -> None:
+    """By engine, by profile, or by both."""
+    chosen = replay.stacks_of("lab-tcp, linux-5.15,lab-quic/picoquic")
+    found = [(stack.name, stack.stack, stack.profile) for stack in chosen]
+    assert found == [
+        ("lab-tcp", "lab-tcp", None),
+        ("linux-5.15", "lab-tcp", "linux-5.15"),
+        ("lab-quic/picoquic", "lab-quic", "picoquic"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--stacks", "lab-tcp,moon"), "there is no stack or profile `moon`; there are lab-quic, lab-tcp"),
+        (("--stacks", "lab-udp"), "`lab-udp` loads no pages; those that do are lab-quic, lab-tcp"),
+        (("--stacks", "lab-tcp,lab-tcp"), "--stacks names `lab-tcp` twice"),
+        (("--stacks", ","), "--stacks names none"),
+        (("--tls", "none"), "--tls none: allowed is full, resumed, early_data"),
+        (("--flow", "side"), "--flow side: there is no such flow; there are main"),
+        (("--runs", "0"), "`0` is not an integer from 1 to 1000"),
+        (("--network", str(ROOT / "scenarios/two_flows.toml")), "name one with --flow"),
+        (("--network", str(ROOT / "scenarios/explicit_wires.toml")), "the network states its wires by hand"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
+) -> None:
+    """Exit code 2."""
+    out = tmp_path / "x.html"
+    assert run("--out", out, *arguments) == 2
+    assert sentence in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cut in the middle: exit code 2, one sentence, no page."""
+    bad = tmp_path / "bad.har"
+    bad.write_text(SHOP.read_text(encoding="utf-8")[:5000], encoding="utf-8")
+    out = tmp_path / "x.html"
+    assert cli.invoke(["page", str(bad), "--network", str(NETWORK), "--out", str(out)]) == 2
+    assert "is it truncated?" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_page_that_is_not_loaded_has_no_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing passes the link: exit code 1, the reason, no time."""
+    network = tmp_path / "dead.toml"
+    network.write_text(re.sub(r'loss = "1 %"', 'loss = "100 %"', NETWORK.read_text(encoding="utf-8")), encoding="utf-8")
+    options = ["--network", str(network), "--stacks", "lab-quic", "--runs", "1", "--json"]
+    assert cli.invoke(["page", str(SHOP), *options]) == 1
+    captured = capsys.readouterr()
+    stack = json.loads(captured.out)["stacks"][0]
+    assert (stack["page_load_ms"], stack["page_load_ms_mean"], stack["typical"]) == ([None], None, None)
+    assert "lab-quic did not load the page in 1 of 1 runs" in captured.err
+
+
+def test_one_of_several_flows_gives_the_route() -> None:
+    """A network with several flows needs a name; with it, routes and hosts are those of that flow."""
+    network = load(ROOT / "scenarios/two_flows.toml")
+    with pytest.raises(RequestError, match="2 flows"):
+        replay.flow_of(network, None)
+    name = sorted(network.flows)[1]
+    page = replay.workload(read_har(SHOP))
+    taken = replay.flow_of(network, name)
+    scenario = replay.scenario_of(network, taken, page, replay.stacks_of("lab-tcp")[0], "full")
+    assert list(scenario.flows) == ["page"]
+    assert scenario.flows["page"].down == taken.down

@@ -1,0 +1,277 @@
+"""HAR files: what is taken, what is assumed and counted, and what is refused with entry and field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from quiclab.errors import RequestError
+from quiclab.page.entry import Sections, kind_of
+from quiclab.page.har import RecordedPage, read_har
+
+SHOP = ROOT / "scenarios/pages/shop.har"
+SITE = "https://a.example"
+
+
+def entry(url: str, begin_ms: float, time_ms: float = 50.0, **more: Any) -> dict[str, Any]:
+    """Return an entry of a body of 1000 bytes that waited 30 ms; `more` replaces parts."""
+    whole: dict[str, Any] = {
+        "startedDateTime": f"2026-01-01T00:00:{begin_ms / 1000:06.3f}Z",
+        "time": time_ms,
+        "request": {"method": "GET", "url": url, "headers": [], "bodySize": 0},
+        "response": {"status": 200, "bodySize": 1000, "content": {"size": 1000, "mimeType": "image/png"}},
+        "timings": {"connect": -1, "ssl": -1, "wait": 30},
+    }
+    for name, value in more.items():
+        whole[name] = {**whole[name], **value} if isinstance(whole.get(name), dict) else value
+    return whole
+
+
+def har(entries: list[Any], **log: Any) -> dict[str, Any]:
+    """Return a file with these entries."""
+    return {"log": {"version": "1.2", "entries": entries, **log}}
+
+
+def read(folder: Path, document: object) -> RecordedPage:
+    """Write a file and read it."""
+    path = folder / "x.har"
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return read_har(path)
+
+
+def test_what_leads_to_what_comes_from_redirects_initiators_and_referers(tmp_path: Path) -> None:
+    """/ redirects to /home, which names s.css and j.js; the script's stack leads to d, a Referer to i.png."""
+    stack = {"callFrames": [], "parent": {"callFrames": [{"url": f"{SITE}/j.js"}]}}
+    moved = {"status": 301, "redirectURL": "/home", "bodySize": 0, "content": {"size": 0}}
+    referer = {"headers": [{"name": "Referer", "value": f"{SITE}/s.css"}]}
+    page = read(
+        tmp_path,
+        har(
+            [
+                entry(f"{SITE}/", 0, response=moved),
+                entry(f"{SITE}/home#top", 60, _initiator={"type": "other"}),
+                entry(f"{SITE}/s.css", 120, _initiator={"type": "parser", "url": f"{SITE}/home"}),
+                entry(f"{SITE}/j.js", 90, _initiator=f"{SITE}/home"),
+                entry(f"{SITE}/d", 150, _initiator={"type": "script", "stack": stack}),
+                entry(f"{SITE}/i.png", 200, request=referer),
+                entry(f"{SITE}/other", 210, _initiator={"type": "parser", "url": "https://gone.example/"}),
+            ]
+        ),
+    )
+    names = [resource.url.rpartition("/")[2] for resource in page.resources]
+    assert names == ["", "home", "j.js", "s.css", "d", "i.png", "other"]
+    assert [resource.after for resource in page.resources] == [None, 0, 1, 1, 2, 3, 0]
+    # 60 - 50; 90 and 120 - 110; 150 - 140; 200 - 170; 210 - 50
+    assert [resource.delay_ms for resource in page.resources] == pytest.approx([0, 10, 0, 10, 10, 30, 160])
+    assert page.counts == {
+        "what led to it: a redirect": 1,
+        "what led to it: the initiator": 3,
+        "what led to it: Referer": 1,
+        "what led to it: the document": 1,
+        "began before what led to it was complete": 1,
+        "no body: 1 B": 1,
+        "header section without headers: 100 B": 13,
+        "round trip not recorded: shortest wait of the server": 7,
+    }
+    assert page.depth == 4
+
+
+def test_sizes_are_those_on_the_wire(tmp_path: Path) -> None:
+    """bodySize, then _transferSize less the section, then content less what compression saved, then content."""
+    answers: list[dict[str, Any]] = [
+        {"bodySize": 700, "_transferSize": 900, "content": {"size": 2000}},
+        {"bodySize": -1, "_transferSize": 900, "headersSize": 150, "content": {"size": 2000}},
+        {"bodySize": -1, "_transferSize": 900, "headersSize": -1, "content": {"size": 2000}},
+        {"bodySize": -1, "content": {"size": 2000, "compression": 1400}},
+        {"bodySize": -1, "content": {"size": 2000}},
+        {"bodySize": -1, "content": {"size": -1}},
+    ]
+    page = read(tmp_path, har([entry(f"{SITE}/{n}", n, response=answer) for n, answer in enumerate(answers)]))
+    # the last is the median of 700, 750, 800, 600 and 2000
+    assert [resource.body_bytes for resource in page.resources] == [700, 750, 800, 600, 2000, 750]
+    assert page.counts["length of the body guessed: median of the others"] == 1
+    assert page.counts["length of the body is that after decoding"] == 1
+
+
+def test_think_time_is_the_wait_less_a_round_trip(tmp_path: Path) -> None:
+    """Handshakes: 90 - 50 = 40 with TLS over TCP; 25 where connect and ssl are one (QUIC); else the shortest wait."""
+    page = read(
+        tmp_path,
+        har(
+            [
+                entry(f"{SITE}/", 0, timings={"connect": 90, "ssl": 50, "wait": 65}),
+                entry(f"{SITE}/1", 60, timings={"wait": 35}),
+                entry("https://b.example/", 70, timings={"connect": 25, "ssl": 25, "wait": 30}),
+                entry("https://c.example/1", 80, timings={"wait": 44}),
+                entry("https://c.example/2", 90, timings={"wait": 61}),
+                entry("https://c.example/3", 95, timings={"wait": -1}),
+            ]
+        ),
+    )
+    assert [resource.think_time_ms for resource in page.resources] == [25, 0, 5, 0, 17, 0]
+    assert [resource.origin for resource in page.resources] == [0, 0, 1, 2, 2, 2]
+    assert page.origins == ("https://a.example:443", "https://b.example:443", "https://c.example:443")
+    assert page.counts["round trip not recorded: shortest wait of the server"] == 2
+    assert page.counts["no wait recorded: no think time"] == 1
+
+
+def test_what_was_no_transfer_is_left_out_and_counted(tmp_path: Path) -> None:
+    """Caches, aborted requests, other schemes, further pages, and what began after onLoad."""
+    cached = {"bodySize": 0, "_transferSize": 0}
+    page = read(
+        tmp_path,
+        har(
+            [
+                entry(f"{SITE}/", 0, pageref="p1"),
+                entry("data:image/png;base64,AAAA", 1),
+                entry("wss://a.example/socket", 2),
+                entry(f"{SITE}/memory", 3, _fromCache="memory"),
+                entry(f"{SITE}/disk", 4, response=cached),
+                entry(f"{SITE}/blocked", 5, response={"status": 0, "bodySize": -7}, time=-3),
+                entry(f"{SITE}/later", 501),
+                entry(f"{SITE}/next", 20, pageref="p2"),
+                entry(f"{SITE}/last", 499),
+            ],
+            pages=[{"id": "p1", "pageTimings": {"onLoad": 500}}, {"id": "p2"}],
+        ),
+    )
+    assert [resource.entry for resource in page.resources] == [0, 8]
+    assumed = ("led", "round", "100 B")
+    assert {what: n for what, n in page.counts.items() if not any(word in what for word in assumed)} == {
+        "not HTTP (data, blob, WebSocket, extension)": 2,
+        "from a cache": 2,
+        "aborted or blocked": 1,
+        "of further pages": 1,
+        "began after onLoad": 1,
+    }
+
+
+def test_lengths_of_header_sections_are_those_of_fields_that_are_new() -> None:
+    """RFC 7541: index 1; with a new value 1 + 1 + 8 * 6 / 8 = 8; with a new name 1 + 4 * 6 / 8 = 4 more."""
+    sections = Sections()
+    assert sections.length((("name", "12345678"),)) == 12
+    assert sections.length((("name", "12345678"),)) == 1
+    assert sections.length((("name", "87654321"),)) == 8
+    assert sections.length(()) == 1
+
+
+@pytest.mark.parametrize(
+    ("recorded", "mime", "path", "kind"),
+    [
+        ("stylesheet", "", "/x", "style"),
+        (None, "text/css; charset=utf-8", "/x", "style"),
+        ("document", "text/html", "/frame", "style"),
+        (None, "text/javascript", "/x", "script"),
+        ("fetch", "application/json", "/x", "script"),
+        (None, "font/woff2", "/x", "font"),
+        (None, "application/octet-stream", "/x.woff2", "font"),
+        (None, "image/svg+xml", "/x", "image"),
+        ("media", "video/mp4", "/x", "image"),
+    ],
+)
+def test_kinds(recorded: str | None, mime: str, path: str, kind: str) -> None:
+    """What a type is for priorities."""
+    assert kind_of({"_resourceType": recorded}, mime, path) == kind
+
+
+def initiated(url: str, begin_ms: float, by: str) -> dict[str, Any]:
+    """Return an entry that another one led to."""
+    return entry(f"{SITE}/{url}", begin_ms, _initiator={"type": "script", "url": f"{SITE}/{by}"})
+
+
+BAD: list[tuple[object, str]] = [
+    ('{"log": {"entries": [{"time": 1', "is not JSON: it ends in the middle: is it truncated?"),
+    ("<html></html>", "is not JSON: Expecting value"),
+    ("[" * 200_000, "is not a HAR file: its JSON is nested too deeply"),
+    ("[1, 2]", "is not a HAR file: it has no object `log`"),
+    ({"log": []}, "is not a HAR file: it has no object `log`"),
+    (har([]), "log.entries is missing or empty"),
+    (har([entry("data:,", 0)]), "none of its 1 entries is an HTTP transfer"),
+    (har([7]), "log.entries[0] = 7: allowed is an object"),
+    (har([entry(f"{SITE}/", 0), {}]), "log.entries[1].request = missing: allowed is an object"),
+    (har([entry("https://[/", 0)]), "log.entries[0].request.url = 'https://[/': allowed is an URL"),
+    (
+        har([entry(f"{SITE}/", 0, response={"bodySize": -1, "content": {}})]),
+        "log.entries[0].response and all others say no size",
+    ),
+    (
+        har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, response={"bodySize": -2})]),
+        "log.entries[1].response.bodySize = -2: allowed is a length of 0 to 10000000000 bytes, or -1",
+    ),
+    (har([entry(f"{SITE}/", 0, response={"bodySize": "1"})]), "log.entries[0].response.bodySize = '1': allowed is"),
+    (har([entry(f"{SITE}/", 0, response={"content": {"size": 1e300}})]), "[0].response.content.size = 1e+300"),
+    (har([entry(f"{SITE}/", 0, time_ms=-5)]), "log.entries[0].time = -5: allowed is a time of 0 to 3600000 ms"),
+    (har([entry(f"{SITE}/", 0, time_ms=float("nan"))]), "log.entries[0].time = nan: allowed is a time"),
+    (har([entry(f"{SITE}/", 0, timings={"wait": 1e12})]), "log.entries[0].timings.wait = 1000000000000.0: allowed"),
+    (
+        har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, startedDateTime="2031-01-01T00:00:00Z")]),
+        "log.entries[1].startedDateTime = '2031-01-01T00:00:00Z': allowed is a time within 3600 s of the first entry",
+    ),
+    (har([entry(f"{SITE}/", 0, startedDateTime="noon")]), "log.entries[0].startedDateTime = 'noon': allowed is a date"),
+    (
+        har([entry(f"{SITE}/", 0), initiated("a", 1, "b"), initiated("b", 2, "c"), initiated("c", 3, "a")]),
+        "log.entries[1]._initiator: entries 1, 2, 3 lead to each other in a circle",
+    ),
+    (har([entry(f"{SITE}/", 0)] * 10_001), "log.entries has 10001 entries: allowed are up to 10000"),
+    (har([0] * 100_000), "log.entries has 100000 entries: allowed are up to 10000"),
+    (
+        har([entry(f"https://{n}.example/", 0) for n in range(257)]),
+        "its entries have 257 origins: allowed are up to 256",
+    ),
+    (
+        har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": -3}}]),
+        "log.pages[0].pageTimings.onLoad = -3: allowed is a time in ms, or -1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "sentence"), BAD, ids=[sentence[:40] for _, sentence in BAD])
+def test_what_is_wrong_is_named(tmp_path: Path, document: object, sentence: str) -> None:
+    """Every sentence names the file, and where there is one, entry and field."""
+    with pytest.raises(RequestError) as caught:
+        read(tmp_path, document)
+    assert sentence in caught.value.sentence
+    assert str(tmp_path / "x.har") in caught.value.sentence
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """Missing, or no text."""
+    with pytest.raises(RequestError, match="No such file"):
+        read_har(tmp_path / "none.har")
+    (tmp_path / "x.har").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RequestError, match="not UTF-8"):
+        read_har(tmp_path / "x.har")
+
+
+def test_a_recording_cut_anywhere_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """Every prefix of a file is one that a full disk may leave."""
+    text = json.dumps(har([entry(f"{SITE}/", 0), initiated("a", 60, "")]))
+    for length in range(len(text)):
+        with pytest.raises(RequestError) as caught:
+            read(tmp_path, text[:length])
+        assert "\n" not in caught.value.sentence
+
+
+def test_ten_thousand_entries_in_one_chain_are_read(tmp_path: Path) -> None:
+    """The longest chain that is allowed: no recursion, no square of its length."""
+    entries = [initiated(str(n), n / 1000, str(n - 1)) for n in range(10_000)]
+    assert read(tmp_path, har(entries)).depth == 10_000
+
+
+def test_the_recording_of_the_shop(tmp_path: Path) -> None:
+    """What tools/page_har.py makes is what is stored: 120 resources of three servers, chains of up to five."""
+    from tools.page_har import shop  # noqa: PLC0415
+
+    assert json.loads(SHOP.read_text()) == shop()
+    page = read_har(SHOP)
+    assert (len(page.resources), len(page.origins), page.depth) == (120, 3, 5)
+    assert page.counts == {"what led to it: the initiator": 119}
+    assert [resource.after for resource in page.resources if resource.after is None] == [None]
+    assert all(resource.after < number for number, resource in enumerate(page.resources) if resource.after is not None)
+    # the server of the document thinks for 80 ms: its wait of 120 less the handshake of 40
+    assert page.resources[0].think_time_ms == pytest.approx(80)
+    del tmp_path
