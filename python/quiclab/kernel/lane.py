@@ -86,6 +86,8 @@ class Lane:
     delay_stage
         Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
         on, what is in the delay of the latter two takes places in the queue (docs/emulation.md).
+    client_words
+        Words after the command of each client: what no scenario says, such as how often a browser loads a page.
     """
 
     clock: Clock = "real"
@@ -94,6 +96,7 @@ class Lane:
     syscall_cost_ns: int | None = None
     tracer: tuple[str, ...] = ()
     delay_stage: DelayStage = "next_hop"
+    client_words: tuple[str, ...] = ()
 
     def programs(self) -> dict[str, Adapter]:
         """Return the programs by name."""
@@ -122,6 +125,7 @@ class Lane:
             The resolved scenario as a tree.
         """
         lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns} {self.tracer}"]
+        lines += self.client_words
         lines += [hash_of(live_program()), _hash_of_package()]
         lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
         for name in dict.fromkeys(_stacks(scenario)):
@@ -247,6 +251,7 @@ def make_job(
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"
         flows[name] = adapters[server].commands(flow, placeholders)
+        flows[name]["client"]["command"] += lane.client_words
         for role, program in flows[name].items():
             words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
             program["command"] = words + program["command"]

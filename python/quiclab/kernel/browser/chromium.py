@@ -2,15 +2,15 @@
 
 | what | how |
 | --- | --- |
-| protocol | `--origin-to-force-quic-on` for HTTP/3 (Chromium then never falls back), `--disable-quic` for HTTP/2 |
+| protocol | `--origin-to-force-quic-on` for HTTP/3, `--disable-quic` for HTTP/2 |
 | name of the server | `--host-resolver-rules`: neither DNS nor Alt-Svc is involved |
-| certificate | `--ignore-certificate-errors-spki-list` with the one key of the server: nothing else is trusted |
-| profile | a directory of its own that goes afterwards, and `HOME` in it: the user's profile and trust store stay as they are |
-| connections ahead of need | off (`net.network_prediction_options`): HAR's times of a connection are then those of the load |
-| between loads | `Network.clearBrowserCache`, and `chrome.benchmarking.closeConnections` of `--enable-net-benchmarking`; tickets stay |
+| certificate | `--ignore-certificate-errors-spki-list` with the one key of the server |
+| profile | a directory of its own that goes afterwards, and `HOME` in it: the user's is not touched |
+| connections ahead of need | off (`net.network_prediction_options`): they would not be in HAR's times |
+| between loads | `Network.clearBrowserCache`; `chrome.benchmarking.closeConnections`; tickets stay |
 
-After the published study (chrome-har-capturer with a script of its own that keeps the context, clears the cache and closes all
-connections), and the author's repository for how the browser is brought to use QUIC.
+After the published study: chrome-har-capturer with a script that keeps the context, clears the cache and closes all
+connections; and its author's repository (naveenrajm7/quic-setup) for how the browser is brought to use QUIC.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def key_hash(certificate: Path) -> str:
 
 
 def public_key(der: bytes) -> bytes:
-    """Return the SubjectPublicKeyInfo of a certificate: its seventh field (RFC 5280 section 4.1), six without a version."""
+    """Return the SubjectPublicKeyInfo of a certificate (RFC 5280 section 4.1): the sixth field after the version."""
     body = _content(der, _content(der, 0)[0])
     at, fields = body[0], []
     while at < body[1]:

@@ -49,7 +49,7 @@ class Loader(Protocol):
 
 @dataclass
 class Loads:
-    """What was loaded: those that are thrown away, those that count, those without a ticket; and their HAR by protocol."""
+    """Loads that are thrown away, that count, and that had no ticket; and their HAR by protocol."""
 
     thrown_away: list[PageLoad] = field(default_factory=list)
     counted: list[PageLoad] = field(default_factory=list)
@@ -175,9 +175,7 @@ def table(loads: Loads, versions: Mapping[str, str]) -> dict[str, Any]:
     return {
         "schema": LOADS_SCHEMA,
         "clients": dict(versions),
-        **{
-            name: [load.to_dict() for load in getattr(loads, name)] for name in ("counted", "thrown_away", "left_out")
-        },
+        **{name: [load.to_dict() for load in getattr(loads, name)] for name in ("counted", "thrown_away", "left_out")},
     }
 
 

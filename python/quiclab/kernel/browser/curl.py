@@ -124,9 +124,7 @@ def read(
     first = entries[0]
     if sum(int(entry.get("num_connects", 0)) for entry in entries) != 1:
         raise LoadError(f"{where}: curl did not take one connection for all parts")
-    named_s, connected_s, secure_s = (
-        float(first[f"time_{name}"]) for name in ("namelookup", "connect", "appconnect")
-    )
+    named_s, connected_s, secure_s = (float(first[f"time_{name}"]) for name in ("namelookup", "connect", "appconnect"))
     took_ms = 1e3 * (sum(float(entry["time_total"]) for entry in entries) - named_s)
     return PageLoad(
         number=number,

@@ -1,7 +1,7 @@
 """The server of pages: Envoy, with one set of files over HTTP/3 (Google QUICHE) and over HTTP/2 (TLS 1.3 on TCP).
 
-Why Envoy is in docs/decisions/0015-browser.md. Answers are made by Envoy itself from files (`direct_response`): no second
-server stands behind it. Its access log has a line of JSON for each request; `early-data` is what Envoy itself adds to
+Why Envoy is in docs/decisions/0015-browser.md. Envoy itself answers, from files (`direct_response`): no second server
+stands behind it. Its access log has a line of JSON for each request; `early-data` is what Envoy itself adds to
 requests that it takes from 0-RTT packets before the handshake is over (RFC 8470 section 5.1): what the server says of
 0-RTT, not what the client hopes.
 """
@@ -59,9 +59,8 @@ def write_files(page: Page, directory: Path, address: str, certificate: Path, ke
 
 def configuration(page: Page, directory: Path, address: str, certificate: Path, key: Path) -> dict[str, Any]:
     """Return Envoy's configuration: one listener on TCP, one on UDP."""
-    tls = {
-        "tls_certificates": [{"certificate_chain": {"filename": str(certificate)}, "private_key": {"filename": str(key)}}]
-    }
+    own = {"certificate_chain": {"filename": str(certificate)}, "private_key": {"filename": str(key)}}
+    tls = {"tls_certificates": [own]}
     only_13 = {"tls_minimum_protocol_version": "TLSv1_3"}
     quic = {"downstream_tls_context": {"common_tls_context": tls}, "enable_early_data": True}
     tcp = {"common_tls_context": {**tls, "tls_params": only_13, "alpn_protocols": ["h2"]}}
@@ -82,9 +81,9 @@ def configuration(page: Page, directory: Path, address: str, certificate: Path, 
 
 
 def _connection_manager(codec: str, page: Page, directory: Path) -> dict[str, Any]:
-    routes = [
-        _route(f"/{group}/", directory / f"image-{group}", "image/png") for group in range(len(page.groups))
-    ] + [_route("/", directory / "html", "text/html; charset=utf-8")]
+    routes = [_route(f"/{group}/", directory / f"image-{group}", "image/png") for group in range(len(page.groups))] + [
+        _route("/", directory / "html", "text/html; charset=utf-8")
+    ]
     host = {
         "name": "all",
         "domains": ["*"],

@@ -187,7 +187,7 @@ def har(recording: Recording, title: str, browser: str, version: str) -> dict[st
 def _entry(exchange: Exchange, page: str) -> dict[str, Any]:
     request, response = exchange.sent["request"], exchange.response or {}
     protocol = str(response.get("protocol", ""))
-    url, _, query = exchange.url.partition("?")
+    query = exchange.url.partition("?")[2]
     pairs = [part.partition("=") for part in query.split("&") if part]
     timings = _timings(exchange)
     header_bytes = int(response.get("encodedDataLength", 0))

@@ -71,13 +71,9 @@ class Quinn:
         LoadError
             If something failed, or is not what it should be.
         """
-        words = list(self._words)
-        for path in self.sizes:
-            words.append(f"/?{query}" if path == "/" else path)
+        words = [*self._words, *(f"/?{query}" if path == "/" else path for path in self.sizes)]
         try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, check=False, timeout=timeout_s + _MARGIN_S
-            )
+            done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=timeout_s + _MARGIN_S)
         except subprocess.TimeoutExpired:
             raise LoadError(f"load {number} over HTTP/3 took longer than {timeout_s:g} s") from None
         if done.returncode != 0:
