@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.kernel.browser.har import EVENTS, Event, Recording, har, record
-from quiclab.kernel.browser.load import LoadError, PageLoad, examine
+from quiclab.kernel.browser.load import LOGGED, LoadError, PageLoad, examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -200,7 +200,7 @@ class Chromium:
         except LoadError:
             raise
         except Exception as error:
-            raise LoadError(f"load {number} over {self.protocol}: {self._reason(error, timeout_s)}") from error
+            raise LoadError(f"load {number} over {LOGGED[self.protocol]}: {self._reason(error, timeout_s)}") from error
         examined = examine(recording, self.sizes, number, self.protocol)
         return examined, har(recording, f"load_{number}", self.version, version("quiclab"))
 
@@ -216,18 +216,20 @@ class Chromium:
             if time.monotonic() > end_s:
                 there = sum(part.finished_s is not None for part in recording.exchanges.values())
                 raise LoadError(
-                    f"load {number} over {self.protocol} took longer than {timeout_s:g} s; {there} of "
+                    f"load {number} over {LOGGED[self.protocol]} took longer than {timeout_s:g} s; {there} of "
                     f"{len(self.sizes)} parts were there"
                 )
             self._page.wait_for_timeout(_STEP_MS)
         return recording
 
     def _reason(self, error: Exception, timeout_s: float) -> str:
-        failed = [part.failure for part in record(self._events).exchanges.values() if part.failure]
         if "crashed" in str(error).lower() or "has been closed" in str(error):
             return "Chromium crashed"
         if type(error).__name__ == "TimeoutError":
             return f"nothing came within {timeout_s:g} s"
+        failed = [part.failure for part in record(self._events).exchanges.values() if part.failure]
+        if failed and self.protocol == "h3":
+            return f"the server did not answer over HTTP/3 ({failed[0]})"
         return failed[0] if failed else _short(error)
 
     def close(self) -> None:
