@@ -362,6 +362,7 @@ def test_of_a_scenario_network_and_page_count() -> None:
         (["--protocols", "h3,h3"], "protocols = `h3,h3`: allowed is each one once"),
         (["--client", "lynx"], "client = `lynx`: allowed is `chromium` or `curl` or `quinn`"),
         (["--client", "quinn"], "allowed for quinn is `h3`"),
+        (["--clock", "atomic"], "clock = `atomic`: allowed is `real` or `virtual`"),
         (["--emulation", "ns-3"], "emulation = `ns-3`: allowed is `engine` or `netem`"),
         (["--flow", "x"], "flows.x: allowed is a flow whose workload is a page"),
     ],

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from quiclab import show
-from quiclab.cli_lane import EmulationOption
+from quiclab.cli_lane import ClockOption, EmulationOption
 from quiclab.cli_run import make_directory
 from quiclab.cli_values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError
@@ -38,6 +38,7 @@ def browse_command(
     sets: SetOption = None,
     flow: Annotated[str | None, typer.Option(metavar="NAME", help="Whose page; the first flow with one.")] = None,
     pause: Annotated[float, typer.Option(metavar="S", min=0.0, max=3600.0, help="Pause after each load [s].")] = 0.5,
+    clock: ClockOption = None,
     emulation: EmulationOption = None,
     seed: Annotated[
         int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of the network's random streams.")
@@ -61,6 +62,7 @@ def browse_command(
             seed=seed,
             flow=flow,
             pause_s=pause,
+            clock=clock or "real",
             emulation=emulation or "engine",
             base_dir=os.path.abspath(file.parent),  # noqa: PTH100 (`..` stays as it is behind a link)
             progress=progress,

@@ -41,7 +41,8 @@ PROGRAM: Final = "chromium"
 _NEVER: Final = 2
 #: How long the last words of a connection are waited for before the next load begins.
 _CLOSED_S: Final = 0.1
-_STEP_MS: Final = 5
+#: Between two looks at what has come after the load event; looks before it would take CPU time from the browser.
+_STEP_MS: Final = 20
 _START_TIMEOUT_MS: Final = 60_000
 
 
@@ -156,13 +157,13 @@ class Chromium:
             )
             self._page = self._context.pages[0]
             self._session = self._context.new_cdp_session(self._page)
+            browser = self._context.browser
+            self.version = f"Chromium/{browser.version}" if browser is not None else "Chromium/unknown"
+            self._events: list[Event] = []
+            self._prepare()
         except Exception as error:  # whatever Playwright raises: its classes are those of an extra
-            self._home.cleanup()
+            self.close()
             raise LoadError(f"Chromium does not start: {_short(error)}") from error
-        browser = self._context.browser
-        self.version = f"Chromium/{browser.version}" if browser is not None else "Chromium/unknown"
-        self._events: list[Event] = []
-        self._prepare()
 
     def _prepare(self) -> None:
         for name in EVENTS:
@@ -170,7 +171,6 @@ class Chromium:
         for domain in ("Network", "Page", "Inspector"):
             self._session.send(f"{domain}.enable")
         if not self._page.evaluate("Boolean(window.chrome && chrome.benchmarking)"):
-            self.close()
             raise LoadError(f"{self.version} cannot close its connections: it has no chrome.benchmarking")
 
     def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, dict[str, Any]]:
@@ -200,7 +200,8 @@ class Chromium:
         except LoadError:
             raise
         except Exception as error:
-            raise LoadError(f"load {number} over {LOGGED[self.protocol]}: {self._reason(error, timeout_s)}") from error
+            reason = self._reason(error, timeout_s)
+            raise LoadError(f"load {number} over {LOGGED[self.protocol]}: {reason}") from error
         examined = examine(recording, self.sizes, number, self.protocol)
         return examined, har(recording, f"load_{number}", self.version, version("quiclab"))
 
@@ -211,14 +212,10 @@ class Chromium:
         self._page.wait_for_timeout(_CLOSED_S * 1e3)
         self._events.clear()
         end_s = time.monotonic() + timeout_s
-        self._page.goto(f"https://{self.name}/?{query}", wait_until="commit", timeout=timeout_s * 1e3)
+        self._page.goto(f"https://{self.name}/?{query}", wait_until="load", timeout=timeout_s * 1e3)
         while not (recording := record(self._events)).is_complete and not recording.crashed:
             if time.monotonic() > end_s:
-                there = sum(part.finished_s is not None for part in recording.exchanges.values())
-                raise LoadError(
-                    f"load {number} over {LOGGED[self.protocol]} took longer than {timeout_s:g} s; {there} of "
-                    f"{len(self.sizes)} parts were there"
-                )
+                raise LoadError(f"load {number} over {LOGGED[self.protocol]}: {self._late(timeout_s)}")
             self._page.wait_for_timeout(_STEP_MS)
         return recording
 
@@ -226,11 +223,15 @@ class Chromium:
         if "crashed" in str(error).lower() or "has been closed" in str(error):
             return "Chromium crashed"
         if type(error).__name__ == "TimeoutError":
-            return f"nothing came within {timeout_s:g} s"
+            return self._late(timeout_s)
         failed = [part.failure for part in record(self._events).exchanges.values() if part.failure]
         if failed and self.protocol == "h3":
             return f"the server did not answer over HTTP/3 ({failed[0]})"
         return failed[0] if failed else _short(error)
+
+    def _late(self, timeout_s: float) -> str:
+        there = sum(part.finished_s is not None for part in record(self._events).exchanges.values())
+        return f"it took longer than {timeout_s:g} s; {there} of {len(self.sizes)} parts were there"
 
     def close(self) -> None:
         """End the browser and remove its profile."""

@@ -1,9 +1,9 @@
 """Events of the DevTools protocol as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/).
 
-Playwright records HAR files of its own, but without the time of the load event and without what went over the wire
-(headers and bodies as sent), and chrome-har-capturer, which the published study used, needs Node: this follows its
-reading of the events. The one addition: with 0-RTT a request leaves before the handshake is over, which HAR has no
-notion of. `timings.connect` is then what the request waited for, and `_handshake` (ms) how long the handshake took.
+Playwright records HAR files of its own, but the load event in whole milliseconds of the wall clock, without the time
+before a connection and without its number (1.65 was tried); chrome-har-capturer, which the published study used, needs
+Node. The one addition: with 0-RTT a request leaves before the handshake is over, which HAR has no notion of.
+`timings.connect` is then what the request waited for, and `_handshake` (ms) how long the handshake took.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many loads of a page behind the network of a scenario: one run of the kernel lane, in real time."""
+"""Many loads of a page behind the network of a scenario: one run of the kernel lane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.adapters import load_adapters, programs_folder
 from quiclab.kernel.browser.load import PROTOCOLS, PageLoad
 from quiclab.kernel.browser.page import Page
-from quiclab.kernel.lane import EMULATIONS, Lane
+from quiclab.kernel.lane import CLOCKS, EMULATIONS, Lane
 from quiclab.quantity import seconds
 from quiclab.scenario import Scenario
 from quiclab.store import write_atomically
@@ -73,6 +73,7 @@ def load_pages(
     seed: int = 1,
     flow: str | None = None,
     pause_s: float = 0.5,
+    clock: str = "real",
     emulation: str = "engine",
     base_dir: str | Path = ".",
     progress: Progress | None = None,
@@ -98,6 +99,8 @@ def load_pages(
         The flow; without it the first one that is a page.
     pause_s
         Pause after each load [s].
+    clock
+        `real`; `virtual`: in a guest, in which computing takes no time.
     emulation
         `engine` or `netem`.
     base_dir
@@ -112,7 +115,7 @@ def load_pages(
     QuiclabError
         If a load failed, or was not what it should be: nothing is returned then.
     """
-    _check(loads, protocols, client, emulation)
+    _check(loads, protocols, client, clock, emulation)
     single, timeout_s = page_scenario(scenario, flow, loads * len(protocols), pause_s)
     words = ["--client", client, "--protocols", ",".join(protocols), "--loads", str(loads)]
     words += ["--pause", f"{pause_s:g}", "--timeout", f"{timeout_s:g}"]
@@ -120,7 +123,11 @@ def load_pages(
         words += ["--quinn", str(programs_folder() / "quiclab-quinn")]
     if client == "chromium":
         _need_programs()
-    lane = Lane(emulation="netem" if emulation == "netem" else "engine", client_words=tuple(words))
+    lane = Lane(
+        clock="virtual" if clock == "virtual" else "real",
+        emulation="netem" if emulation == "netem" else "engine",
+        client_words=tuple(words),
+    )
     whole_bytes = (loads + 1) * len(protocols) * sum(Page.of(_workload(single)).sizes().values())
 
     def tell(time_s: float, delivered_bytes: int, _: float) -> None:
@@ -170,12 +177,13 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
     return Scenario.from_dict(plain), timeout_s
 
 
-def _check(loads: int, protocols: Sequence[str], client: str, emulation: str) -> None:
+def _check(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
     if not 1 <= loads <= MOST_LOADS:
         raise RequestError(f"loads = `{loads}`: allowed is 1 to {MOST_LOADS}")
     for value, name, allowed in (
         *((protocol, "protocol", PROTOCOLS) for protocol in protocols),
         (client, "client", CLIENTS),
+        (clock, "clock", CLOCKS),
         (emulation, "emulation", EMULATIONS),
     ):
         if value not in allowed:
