@@ -143,6 +143,8 @@ def test_what_a_program_has_not_is_refused(
         ('name = "mine"\n', "", ["`name` is missing"]),
         ('protocol = "udp"', 'protocol = "sctp"', ["protocol = `sctp`", "`tcp`, `quic`, `udp`"]),
         ("download.size", "upload", ["workloads = `upload`", "`download.size`"]),
+        ('protocol = "udp"', 'protocol = "udp"\nguest = { memory = "lots" }', ["guest.memory = `lots`", "`2G`"]),
+        ('protocol = "udp"', 'protocol = "udp"\nguest = { cpus = 2 }', ["guest.cpus = `2`", "`memory`"]),
         ('protocol = "udp"', 'protocol = "udp"\ncolour = 1', ["colour = `1`", "no such field", "`protocol`"]),
         ("{size_bytes}", "{sizes}", ["server.command = `{sizes}`", "{size_bytes}", "{directory}"]),
         ('["-C", "{congestion_control}"],', '["-C", "reno"],', ["server.command[2]", "placeholder"]),

@@ -2,9 +2,10 @@
 
     python tools/measure_browser.py WORK_DIRECTORY [--loads 20] [--clock real|virtual] [--write]
 
-Needs what `quiclab browse` needs, and root or user namespaces. It takes about ten minutes in real time, and
-then run nothing else beside; twenty with the virtual clock. Each cell that is done stays in WORK_DIRECTORY, so that a measurement that was interrupted goes on;
-with `--write` the tables of all cells that are there, of both clocks, are written to reference/page_load.
+Needs what `quiclab browse` needs, and root or user namespaces. It takes about ten minutes in real time, and then run
+nothing else beside; half an hour with the virtual clock. Each cell that is done stays in WORK_DIRECTORY, so that a
+measurement that was interrupted goes on; with `--write` the tables of all cells that are there, of both clocks, are
+written to reference/page_load.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from quiclab.errors import QuiclabError
 from quiclab.kernel.browser.compare import compared
+from quiclab.kernel.browser.load import PageLoad
 from quiclab.kernel.browser.runner import load_pages
 from quiclab.kernel.lane import CLOCKS
 from quiclab.scenario import Scenario
@@ -83,8 +85,15 @@ def measure(experiment: str, rate_mbps: int, size_kb: int, loads: int, seed: int
         kernel = found.result.data["run"]["kernel"]
         network = {"lateness_p999_ms": kernel["lateness"]["p999_ms"], "kept_up": kernel["kept_up"]}
         cells.append({**setting, "protocol": protocol, **numbers, **extra, **difference, **network})
-    rows = [{**setting, **asdict(load)} for load in found.counted]
+    rows = [{**setting, **_row(load)} for load in found.counted]
     return {"cells": cells, "loads": rows, "versions": {**found.clients, **found.result.data["versions"]}}
+
+
+def _row(load: PageLoad) -> dict[str, Any]:
+    """Return a load with times to the microsecond, without those that say when it was."""
+    left_out = ("client", "started_ns", "connected_ns", "finished_ns")
+    values = {name: value for name, value in asdict(load).items() if name not in left_out}
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def table(rows: list[dict[str, Any]], file: Path) -> None:
