@@ -18,6 +18,7 @@ import pytest
 from conftest import ROOT
 from quiclab import cli
 from quiclab.errors import RequestError
+from quiclab.kernel.adapter_file import GuestPlan
 from quiclab.kernel.adapters import BUILT_IN, load_adapters
 from quiclab.kernel.browser import client, curl, quinn
 from quiclab.kernel.browser.chromium import key_hash
@@ -338,6 +339,13 @@ def test_loads_together() -> None:
     assert welch([1.0, 1.0], [2.0, 2.0]) is None, "nothing varies"
     # Welch: t = 10 / sqrt(1 / 3 + 1 / 3) = 12.25 with 4 degrees of freedom, p = 2.5e-4
     assert welch([10.0, 11.0, 12.0], [20.0, 21.0, 22.0]) == pytest.approx(2.55e-4, rel=0.01)
+
+
+def test_only_browsers_ask_for_another_guest() -> None:
+    asked = {name: entry.file.guest for name, entry in load_adapters().items() if entry.file.guest != GuestPlan()}
+    assert set(asked) == {"chromium", "chromium-h2"}, "memory sizes TCP's buffers: that of the others stays as it is"
+    for plan in asked.values():
+        assert (plan.memory, dict(plan.sysctls)) == ("2G", {"kernel.io_uring_disabled": "2"})
 
 
 def test_of_a_scenario_network_and_page_count() -> None:
