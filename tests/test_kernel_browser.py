@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import os
@@ -346,6 +347,23 @@ def test_only_browsers_ask_for_another_guest() -> None:
     assert set(asked) == {"chromium", "chromium-h2"}, "memory sizes TCP's buffers: that of the others stays as it is"
     for plan in asked.values():
         assert (plan.memory, dict(plan.sysctls)) == ("2G", {"kernel.io_uring_disabled": "2"})
+
+
+def test_our_own_measurement_is_whole() -> None:
+    folder = ROOT / "reference" / "page_load"
+    with (folder / "browser.csv").open() as cells, (folder / "browser_loads.csv").open() as loads:
+        rows, singles = list(csv.DictReader(cells)), list(csv.DictReader(loads))
+    keys = ("clock", "experiment", "bandwidth_mbps", "object_size_kb", "protocol")
+    # two experiments, two rates, three sizes, two protocols, two clocks
+    assert len({tuple(row[key] for key in keys) for row in rows}) == len(rows) == 48
+    for row in rows:
+        own = [load for load in singles if all(load[key] == row[key] for key in keys)]
+        assert len(own) == int(row["loads"]) == 20
+        mean_ms = sum(float(load["page_load_ms"]) for load in own) / 20
+        assert mean_ms == pytest.approx(float(row["page_load_ms"]), abs=0.002)
+        assert row["kept_up"] == "True"
+        wanted = {"20"} if row["protocol"] == "h3" else {""}
+        assert {row["early_data_sent"], row["early_data_accepted"]} == wanted, "0-RTT in every load"
 
 
 def test_of_a_scenario_network_and_page_count() -> None:
