@@ -40,6 +40,8 @@ NOT_RUN = {
     r"quiclab kernel build": "compiles a kernel",
     r"quiclab kernel host": "takes minutes, and needs root and programs of the machine",
     r"quiclab kernel calibrate": "needs root and the machine for itself",
+    r"quiclab browse": "needs root, a browser and a server; tests/test_kernel_browser.py runs it",
+    r"python tools/measure_browser": "takes a quarter of an hour, and the machine for itself",
     r"quiclab shell": "needs root and programs of the machine; tests/test_kernel_shell.py runs it",
     r"quiclab trace import": "needs a file of the data set, which is not here; tests/test_trace_import.py runs it",
     r"quiclab .*\b[A-Z]{2,}\b": "a pattern with a word to replace, not a command",

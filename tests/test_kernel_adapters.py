@@ -49,7 +49,8 @@ def flow(
 
 def test_built_in_files_are_right_and_named_after_their_program() -> None:
     adapters = load_adapters()
-    assert set(adapters) == {"aioquic", "envoy", "iperf3", "linux", "linux-h2", "ngtcp2", "quic-go", "quinn"}
+    browsers = {"chromium", "chromium-h2"}
+    assert set(adapters) == {"aioquic", "envoy", "iperf3", "linux", "linux-h2", "ngtcp2", "quic-go", "quinn"} | browsers
     for name, built_in in adapters.items():
         assert built_in.file.path == BUILT_IN / f"{name}.toml"
         assert built_in.description != name, "it is described"
@@ -142,6 +143,8 @@ def test_what_a_program_has_not_is_refused(
         ('name = "mine"\n', "", ["`name` is missing"]),
         ('protocol = "udp"', 'protocol = "sctp"', ["protocol = `sctp`", "`tcp`, `quic`, `udp`"]),
         ("download.size", "upload", ["workloads = `upload`", "`download.size`"]),
+        ('protocol = "udp"', 'protocol = "udp"\nguest = { memory = "lots" }', ["guest.memory = `lots`", "`2G`"]),
+        ('protocol = "udp"', 'protocol = "udp"\nguest = { cpus = 2 }', ["guest.cpus = `2`", "`memory`"]),
         ('protocol = "udp"', 'protocol = "udp"\ncolour = 1', ["colour = `1`", "no such field", "`protocol`"]),
         ("{size_bytes}", "{sizes}", ["server.command = `{sizes}`", "{size_bytes}", "{directory}"]),
         ('["-C", "{congestion_control}"],', '["-C", "reno"],', ["server.command[2]", "placeholder"]),

@@ -52,6 +52,11 @@ COMMANDS = {
         "Run a command behind the scenario's network; its exit code is that of the command.",
     ),
     "run": Part("cli_run", "run_command", "Run a scenario once."),
+    "browse": Part(
+        "cli_browse",
+        "browse_command",
+        "Load the page of a scenario with a real browser over HTTP/2 and HTTP/3, many times, and compare.",
+    ),
     "diff": Part(
         "cli_run", "diff_command", "Show the first packet where two runs part, and their summaries side by side."
     ),

@@ -11,14 +11,14 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Time between two samples of the bytes that were read, in nanoseconds.
 const SAMPLE_NS: u64 = 10_000_000;
 /// Time to send the close in.
-const CLOSE: Duration = Duration::from_millis(5);
+pub const CLOSE: Duration = Duration::from_millis(5);
 
 /// Arguments of the receiver.
 #[derive(Args, Clone, Debug)]
@@ -106,9 +106,18 @@ async fn transfer(arguments: &ClientArguments, report: &RefCell<Report>) -> Resu
 }
 
 fn config(arguments: &ClientArguments) -> Result<ClientConfig, String> {
-    let wrong = |reason: &dyn std::error::Error| format!("{}: {reason}", arguments.certificate.display());
+    let tls = tls(&arguments.certificate, b"quiclab")?;
+    let crypto = QuicClientConfig::try_from(tls).map_err(|error| error.to_string())?;
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    config.transport_config(arguments.transport.config());
+    Ok(config)
+}
+
+/// TLS 1.3 for a protocol, with one certificate that is trusted.
+pub fn tls(certificate: &Path, protocol: &[u8]) -> Result<rustls::ClientConfig, String> {
+    let wrong = |reason: &dyn std::error::Error| format!("{}: {reason}", certificate.display());
     let mut roots = RootCertStore::empty();
-    let certificate = CertificateDer::from_pem_file(&arguments.certificate).map_err(|error| wrong(&error))?;
+    let certificate = CertificateDer::from_pem_file(certificate).map_err(|error| wrong(&error))?;
     roots.add(certificate).map_err(|error| wrong(&error))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -116,11 +125,8 @@ fn config(arguments: &ClientArguments) -> Result<ClientConfig, String> {
         .expect("ring has TLS 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    tls.alpn_protocols = vec![b"quiclab".to_vec()];
-    let crypto = QuicClientConfig::try_from(tls).map_err(|error| error.to_string())?;
-    let mut config = ClientConfig::new(Arc::new(crypto));
-    config.transport_config(arguments.transport.config());
-    Ok(config)
+    tls.alpn_protocols = vec![protocol.to_vec()];
+    Ok(tls)
 }
 
 /// One request and its whole answer.

@@ -60,6 +60,7 @@ FIELDS: Final = (
 #: `%{...}` and `${...}` belong to the program or the shell.
 PLACEHOLDER: Final = re.compile(r"(?<![%$])\{([a-z_][a-z0-9_.]*)\}")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_MEMORY: Final = re.compile(r"[1-9][0-9]*[MG]")
 _DURATION: Final = "a time such as `5 s`"
 _FIELDS_OF_A_FILE: Final = [
     "name",
@@ -72,6 +73,7 @@ _FIELDS_OF_A_FILE: Final = [
     "server",
     "client",
     "collect",
+    "guest",
 ]
 
 #: A command: words, and groups of words that are left out where a placeholder in them has no value.
@@ -128,6 +130,14 @@ class ProgramPlan:
 
 
 @dataclass(frozen=True)
+class GuestPlan:
+    """What it needs of a guest with the virtual clock: memory such as `2G`, and settings of its kernel."""
+
+    memory: str | None = None
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class AdapterFile:
     """What a file says, checked."""
 
@@ -143,6 +153,7 @@ class AdapterFile:
     client: ProgramPlan
     format: str
     reporting: tuple[str, ...]
+    guest: GuestPlan
 
 
 def read(path: Path) -> AdapterFile:
@@ -196,6 +207,7 @@ class _Reader:
             reporting=tuple(
                 self._choice("collect.ends", end, ENDS) for end in self._items("ends", {"ends": reporting})
             ),
+            guest=self._guest("guest", tree.get("guest", {})),
         )
         if version is not None:
             self._placeholders("version", version, EARLY)
@@ -210,6 +222,15 @@ class _Reader:
         name = self._text(f"{path}.{kinds[0]}", table[kinds[0]])
         self._placeholders(f"{path}.{kinds[0]}", (name,), EARLY)
         return Need(kinds[0], name, self._text(f"{path}.package", table["package"]))
+
+    def _guest(self, path: str, value: object) -> GuestPlan:
+        table = self._table(path, value)
+        self._fields(path, table, ["memory", "sysctls"], required=())
+        memory = self._text(f"{path}.memory", table["memory"]) if "memory" in table else None
+        if memory is not None and _MEMORY.fullmatch(memory) is None:
+            self._wrong(f"{path}.memory", memory, "a number with M or G, such as `2G`")
+        settings = self._table(f"{path}.sysctls", table.get("sysctls", {}))
+        return GuestPlan(memory, {name: self._text(f"{path}.sysctls.{name}", word) for name, word in settings.items()})
 
     def _option(self, path: str, value: object) -> Option:
         table = self._table(path, value)

@@ -23,12 +23,13 @@ from typing import Any, Literal, get_args
 
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.kernel.adapter_file import GuestPlan
 from quiclab.kernel.adapters import Adapter, load_adapters
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.collect import Report, collect
 from quiclab.kernel.columns import COLUMNS, read_columns
 from quiclab.kernel.programs import live_program
-from quiclab.kernel.virtual import GUEST_DIRECTORY, boot
+from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.kernel.watch import watch
 from quiclab.native import build_id, source_commit
 from quiclab.quantity import seconds
@@ -86,6 +87,8 @@ class Lane:
     delay_stage
         Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
         on, what is in the delay of the latter two takes places in the queue (docs/emulation.md).
+    client_words
+        Words after the command of each client: what no scenario says, such as how often a browser loads a page.
     """
 
     clock: Clock = "real"
@@ -94,6 +97,7 @@ class Lane:
     syscall_cost_ns: int | None = None
     tracer: tuple[str, ...] = ()
     delay_stage: DelayStage = "next_hop"
+    client_words: tuple[str, ...] = ()
 
     def programs(self) -> dict[str, Adapter]:
         """Return the programs by name."""
@@ -122,6 +126,7 @@ class Lane:
             The resolved scenario as a tree.
         """
         lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns} {self.tracer}"]
+        lines += self.client_words
         lines += [hash_of(live_program()), _hash_of_package()]
         lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
         for name in dict.fromkeys(_stacks(scenario)):
@@ -178,7 +183,8 @@ class Lane:
             _remove_older(directory, job)
             limit_s = MARGIN_S + seconds(job["scenario"]["duration"]) + _extra_s(job)
             if self.clock == "virtual":
-                said = _run_in_guest(directory, seed, limit_s, self.syscall_cost_ns, progress)
+                guests = [adapters[name].file.guest for name in _stacks(job["scenario"])]
+                said = _run_in_guest(directory, seed, limit_s, self.syscall_cost_ns, guests, progress)
             else:
                 said = _run_here(directory, limit_s, progress)
             return _result(directory, adapters, said)
@@ -247,6 +253,7 @@ def make_job(
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"
         flows[name] = adapters[server].commands(flow, placeholders)
+        flows[name]["client"]["command"] += lane.client_words
         for role, program in flows[name].items():
             words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
             program["command"] = words + program["command"]
@@ -275,20 +282,32 @@ def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tup
 
 
 def _run_in_guest(
-    directory: Path, seed: int, limit_s: float, syscall_cost_ns: int | None, progress: Progress | None
+    directory: Path,
+    seed: int,
+    limit_s: float,
+    syscall_cost_ns: int | None,
+    guests: Sequence[GuestPlan],
+    progress: Progress | None,
 ) -> tuple[str, ...]:
     """Run a job in a guest with the virtual clock; returns the last lines of what was said."""
+    memory = max((plan.memory for plan in guests if plan.memory is not None), key=_megabytes, default=MEMORY)
     ended = boot(
         newest_kernel(),
         [str(live_program()), "run", GUEST_DIRECTORY],
         directory,
         seed,
         limit_s * SLOWEST_GUEST,
+        memory=memory,
         syscall_cost_ns=syscall_cost_ns,
+        sysctls={name: value for plan in guests for name, value in plan.sysctls.items()},
         on_line=lambda line: _tell(line, progress),
         console=True,
     )
     return ended.lines
+
+
+def _megabytes(memory: str) -> int:
+    return int(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]]
 
 
 def _tell(line: str, progress: Progress | None) -> None:

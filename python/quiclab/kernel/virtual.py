@@ -48,6 +48,8 @@ TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdo
 START_NS = 1_800_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
 MOST_SEED = 2**64 - 1
+#: Memory of a guest; it sizes buffers, so results are those of it.
+MEMORY = "512M"
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: Addresses are the same in each run, too.
@@ -107,7 +109,7 @@ def boot(
     result_dir: Path,
     seed: int,
     timeout_s: float,
-    memory: str = "512M",
+    memory: str = MEMORY,
     syscall_cost_ns: int | None = None,
     on_line: Callable[[str], None] | None = None,
     environment: Mapping[str, str] | None = None,

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Starts the loader of pages in a mount namespace of its own: DIRECTORY COMMAND. Profiles and all else that a browser
+# writes lie in its /dev/shm, which goes with its last process, even if that is killed.
+set -e
+directory="$1"
+shift
+case "$directory" in
+/dev/shm/*) ;; # its results are to stay
+*)
+    mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+    export TMPDIR=/dev/shm
+    ;;
+esac
+exec "$@"

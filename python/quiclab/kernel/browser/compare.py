@@ -1,0 +1,92 @@
+"""Loads over both protocols together: means with intervals, the study's percent difference, Welch's t-test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from quiclab.stats import summarise
+
+if TYPE_CHECKING:
+    from quiclab.kernel.browser.load import PageLoad
+    from quiclab.kernel.browser.runner import PageLoads
+
+#: Threshold of the study.
+SIGNIFICANCE: Final = 0.01
+
+
+@dataclass(frozen=True)
+class ProtocolSummary:
+    """Loads over one protocol: times in ms; `low` and `high` bound the 95 % interval of the mean (Student's t).
+
+    `early_data_sent` and `early_data_accepted` count loads; None for HTTP/2.
+    """
+
+    loads: int
+    page_load_ms: float
+    page_load_sd_ms: float
+    page_load_low_ms: float
+    page_load_high_ms: float
+    html_ms: float
+    first_byte_ms: float
+    handshake_ms: float | None
+    early_data_sent: int | None
+    early_data_accepted: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a table; what one load does not say is None."""
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in asdict(self).items()
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Summaries by protocol, and their difference: `percent`, `p`, `significant`; None unless there are both."""
+
+    protocols: dict[str, ProtocolSummary]
+    difference: dict[str, Any] | None
+
+
+def compared(found: PageLoads) -> Comparison:
+    """Return what loads over both protocols say together."""
+    by_protocol = {protocol: found.of(protocol) for protocol in found.clients}
+    summaries = {protocol: summary(loads) for protocol, loads in by_protocol.items()}
+    difference = None
+    if {"h2", "h3"} <= set(summaries):
+        h2, h3 = summaries["h2"], summaries["h3"]
+        p = welch([load.page_load_ms for load in by_protocol["h2"]], [load.page_load_ms for load in by_protocol["h3"]])
+        percent = 100 * (h2.page_load_ms - h3.page_load_ms) / h3.page_load_ms
+        difference = {"percent": percent, "p": p, "significant": p is not None and p <= SIGNIFICANCE}
+    return Comparison(summaries, difference)
+
+
+def summary(loads: Sequence[PageLoad]) -> ProtocolSummary:
+    """Return the summary of loads over one protocol."""
+    page = summarise([load.page_load_ms for load in loads])
+    handshakes = [load.handshake_ms for load in loads if load.handshake_ms is not None]
+    told = [load for load in loads if load.early_data_sent is not None]
+    return ProtocolSummary(
+        loads=page.n,
+        page_load_ms=page.mean,
+        page_load_sd_ms=page.std,
+        page_load_low_ms=page.low,
+        page_load_high_ms=page.high,
+        html_ms=summarise([load.html_ms for load in loads]).mean,
+        first_byte_ms=summarise([load.first_byte_ms for load in loads]).mean,
+        handshake_ms=summarise(handshakes).mean if handshakes else None,
+        early_data_sent=sum(bool(load.early_data_sent) for load in told) if told else None,
+        early_data_accepted=sum(bool(load.early_data_accepted) for load in told) if told else None,
+    )
+
+
+def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return p of Welch's unequal-variance t-test; None below two values, or where nothing varies."""
+    if len(first) < 2 or len(second) < 2 or len({*first}) == len({*second}) == 1:
+        return None
+    from scipy.stats import ttest_ind  # noqa: PLC0415 - takes a second to load
+
+    return float(ttest_ind(first, second, equal_var=False).pvalue)

@@ -1,0 +1,115 @@
+"""A page of a scenario as what a server can serve: HTML of the wanted length that names images with URLs of their own.
+
+After the pages of the published study (a static page that names images, nothing else, nothing cached or compressed).
+There, images were JPEG; here they are PNG of one pixel with a chunk that decoders pass over (PNG, third edition,
+section 4.3: private ancillary chunks), because their length can be chosen to the byte and a browser that cannot decode
+an image stops loading it.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quiclab.errors import RequestError
+from quiclab.quantity import parse
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+#: Length, type and checksum of a chunk.
+_CHUNK_BYTES = 12
+#: The icon is in the page: browsers ask for one otherwise, after the page is there.
+_HEAD = "<!DOCTYPE html><html><head><title>page</title><link rel=icon href=data:,></head><body>"
+_FILLER = "<!--", "-->"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page.
+
+    Parameters
+    ----------
+    html_bytes
+        Length of the HTML.
+    groups
+        Number and length of the images that are alike, in the order of the page.
+    """
+
+    html_bytes: int
+    groups: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, workload: Mapping[str, Any], where: str = "workload") -> Page:
+        """Return the page of a workload (the table of a resolved flow).
+
+        Raises
+        ------
+        RequestError
+            If a real server and browser cannot have it: the server thinks as long as it does, and all objects are
+            images.
+        """
+        if workload.get("kind") != "page":
+            raise RequestError(f"{where}.kind = `{workload.get('kind')}`: allowed is `page`")
+        for name in ("html_think_time", "think_time"):
+            if _base(workload.get(name, "0 ns")):
+                raise RequestError(f"{where}.{name} = `{workload[name]}`: allowed is 0: a real server has its own")
+        if workload.get("priorities", "browser") != "browser":
+            raise RequestError(f"{where}.priorities = `{workload['priorities']}`: allowed is `browser`")
+        groups = []
+        for index, group in enumerate(workload["objects"]):
+            if group.get("kind", "image") != "image":
+                raise RequestError(f"{where}.objects[{index}].kind = `{group['kind']}`: allowed is `image`")
+            if _base(group["size"]) < LEAST_IMAGE_BYTES:
+                least = f"{LEAST_IMAGE_BYTES} B or more: an image of a pixel"
+                raise RequestError(f"{where}.objects[{index}].size = `{group['size']}`: allowed is {least}")
+            groups.append((int(group["count"]), _base(group["size"])))
+        page = cls(_base(workload["html"]), tuple(groups))
+        least_html = len(page._markup()) + sum(map(len, _FILLER))
+        if page.html_bytes < least_html:
+            names = f"{least_html} B or more: it names {page.images} images"
+            raise RequestError(f"{where}.html = `{workload['html']}`: allowed is {names}")
+        return page
+
+    @property
+    def images(self) -> int:
+        """Number of images."""
+        return sum(count for count, _ in self.groups)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the length of each object by its path, the HTML (`/`) first."""
+        sizes = {"/": self.html_bytes}
+        for group, (count, size_bytes) in enumerate(self.groups):
+            sizes |= {f"/{group}/{number}": size_bytes for number in range(count)}
+        return sizes
+
+    def html(self) -> bytes:
+        """Return the HTML, filled up with a comment."""
+        markup = self._markup()
+        begin, end = _FILLER
+        filling = " " * (self.html_bytes - len(markup) - len(begin) - len(end))
+        return f"{markup}{begin}{filling}{end}".encode()
+
+    def _markup(self) -> str:
+        return _HEAD + "".join(f"<img src={path}>" for path in self.sizes() if path != "/")
+
+
+def png(size_bytes: int) -> bytes:
+    """Return an image of one grey pixel that is `size_bytes` long (at least `LEAST_IMAGE_BYTES`)."""
+    header = _SIGNATURE + _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    pixel = _chunk(b"IDAT", zlib.compress(b"\0\0")) + _chunk(b"IEND", b"")
+    return header + _chunk(b"quPd", bytes(size_bytes - len(header) - len(pixel) - _CHUNK_BYTES)) + pixel
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _base(value: object) -> int:
+    quantity = parse(value)
+    return quantity[1] if quantity is not None else 0
+
+
+#: 8 bytes of signature, chunks of 13, 10, 0 and 0 bytes: an empty filling.
+LEAST_IMAGE_BYTES = 8 + 4 * _CHUNK_BYTES + 13 + len(zlib.compress(b"\0\0"))

@@ -1,0 +1,431 @@
+"""Pages by real programs: pages as files, events of a browser as HAR, what is refused; and one page by Chromium."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import os
+import shutil
+import struct
+import zlib
+from argparse import Namespace
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from quiclab import cli
+from quiclab.errors import RequestError
+from quiclab.kernel.adapter_file import GuestPlan
+from quiclab.kernel.adapters import BUILT_IN, load_adapters
+from quiclab.kernel.browser import client, curl, quinn
+from quiclab.kernel.browser.chromium import key_hash
+from quiclab.kernel.browser.compare import summary, welch
+from quiclab.kernel.browser.envoy import Request, configuration, requests
+from quiclab.kernel.browser.har import Event, har, record
+from quiclab.kernel.browser.load import LoadError, PageLoad, examine, with_log
+from quiclab.kernel.browser.page import LEAST_IMAGE_BYTES, Page, png
+from quiclab.kernel.browser.runner import load_pages, page_scenario
+from quiclab.scenario import load
+
+PAGE_FILE = ROOT / "scenarios" / "page_browser.toml"
+SIZES = {"/": 1000, "/0/0": 3000, "/0/1": 3000}
+WORKLOAD = {"kind": "page", "html": "1 kB", "objects": [{"count": 2, "size": "3 kB"}]}
+#: The page of `SIZES`, as Chromium 156 told of it behind a link with 36 ms of round trip.
+RECORDED: dict[str, list[list[Any]]] = json.loads((ROOT / "tests" / "data" / "browser_events.json").read_text())
+
+
+def events(protocol: str) -> list[Event]:
+    return [(name, deepcopy(event)) for name, event in RECORDED[protocol]]
+
+
+def changed(recording: str, url: str, **fields: Any) -> list[Event]:
+    """Return the recording with other fields in the response for the URL that ends in `url`."""
+    found = events(recording)
+    for name, event in found:
+        if name == "Network.responseReceived" and event["response"]["url"].endswith(url):
+            event["response"].update(fields)
+    return found
+
+
+def test_a_page_has_the_wanted_lengths_and_names_all_images() -> None:
+    page = Page.of(WORKLOAD)
+    assert page.sizes() == SIZES
+    html = page.html().decode()
+    assert len(html) == 1000
+    assert [html.count(f"<img src={path}>") for path in SIZES] == [0, 1, 1]
+    assert "rel=icon href=data:," in html, "the browser asks for no icon"
+
+
+@pytest.mark.parametrize("size_bytes", [LEAST_IMAGE_BYTES, 3000, 100_000])
+def test_an_image_is_a_whole_png_of_the_wanted_length(size_bytes: int) -> None:
+    image = png(size_bytes)
+    assert len(image) == size_bytes
+    assert image.startswith(b"\x89PNG\r\n\x1a\n")
+    at, kinds = 8, []
+    while at < len(image):
+        (length,) = struct.unpack_from(">I", image, at)
+        body = image[at + 4 : at + 8 + length]
+        assert struct.unpack_from(">I", image, at + 8 + length) == (zlib.crc32(body),)
+        kinds.append(body[:4])
+        at += 12 + length
+    assert kinds == [b"IHDR", b"quPd", b"IDAT", b"IEND"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": "download"}, ["workload.kind = `download`", "`page`"]),
+        ({"think_time": "1 ms"}, ["workload.think_time = `1 ms`", "allowed is 0"]),
+        ({"html_think_time": "2 ms"}, ["workload.html_think_time = `2 ms`"]),
+        ({"priorities": "round_robin"}, ["workload.priorities = `round_robin`", "`browser`"]),
+        ({"objects": [{"count": 1, "size": "3 kB", "kind": "font"}]}, ["objects[0].kind = `font`", "`image`"]),
+        # signature 8, four chunks of 12, IHDR of 13, an IDAT of two bytes compressed: 10
+        ({"objects": [{"count": 1, "size": "78 B"}]}, ["objects[0].size = `78 B`", "79 B or more"]),
+        # 85 bytes of head, 7 of filler, 18 for each of the first ten images, 19 for the others
+        ({"objects": [{"count": 200, "size": "5 kB"}]}, ["workload.html = `1 kB`", "it names 200 images"]),
+    ],
+)
+def test_a_page_that_a_real_server_cannot_have_is_refused(change: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(RequestError) as error:
+        Page.of(WORKLOAD | change)
+    for word in [*words, "allowed"]:
+        assert word in error.value.sentence
+
+
+def test_the_key_of_the_certificate_is_what_openssl_says() -> None:
+    # openssl x509 -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+    assert key_hash(BUILT_IN / "certificate-ecdsa.pem") == "1znCwsNTeUOxyrJDsxS+2/ThyRdxBFzqerRC9CAgCjk="
+
+
+def test_the_server_speaks_both_protocols_with_the_same_files() -> None:
+    plan = configuration(Page.of(WORKLOAD), Path("/run"), "10.0.0.1", Path("/c.pem"), Path("/k.pem"))
+    listeners = plan["static_resources"]["listeners"]
+    assert [entry["address"]["socket_address"]["protocol"] for entry in listeners] == ["TCP", "UDP"]
+    routes = []
+    for listener in listeners:
+        manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
+        host = manager["route_config"]["virtual_hosts"][0]
+        assert host["response_headers_to_add"][0]["header"]["value"] == "no-store, no-cache"
+        routes.append(host["routes"])
+    assert routes[0] == routes[1]
+    assert [route["direct_response"]["body"]["filename"] for route in routes[0]] == ["/run/image-0", "/run/html"]
+
+
+@pytest.mark.parametrize("protocol", ["h2", "h3"])
+def test_the_numbers_of_a_load_are_those_of_its_events(protocol: str) -> None:
+    found = examine(record(events(protocol)), SIZES, 1, protocol)
+    sent_s = RECORDED[protocol][0][1]["timestamp"]
+    loaded_s = RECORDED[protocol][-1][1]["timestamp"]
+    timing = RECORDED[protocol][1][1]["response"]["timing"]
+    dns_ms = timing["dnsEnd"] - timing["dnsStart"]
+    assert found.page_load_ms == pytest.approx((loaded_s - sent_s) * 1e3 - dns_ms)
+    assert found.handshake_ms == pytest.approx(timing["connectEnd"] - timing["connectStart"])
+    assert (found.resources, found.body_bytes) == (3, 7000)
+    assert found.finished_ns == round(loaded_s * 1e9)
+    assert found.early_data_sent is {"h2": None, "h3": True}[protocol]
+
+
+def test_zero_rtt_is_a_request_that_left_before_the_handshake_was_over() -> None:
+    timing = dict(RECORDED["h3"][1][1]["response"]["timing"])
+    late = timing | {"sendStart": timing["connectEnd"] + 1, "sendEnd": timing["connectEnd"] + 2}
+    assert examine(record(events("h3")), SIZES, 1, "h3").early_data_sent is True
+    assert examine(record(changed("h3", "?h3-1", timing=late)), SIZES, 1, "h3").early_data_sent is False
+    unknown = timing | {"connectStart": -1, "connectEnd": -1}
+    assert examine(record(changed("h3", "?h3-1", timing=unknown)), SIZES, 1, "h3").early_data_sent is False
+
+
+def test_time_for_the_name_does_not_count() -> None:
+    timing = dict(RECORDED["h2"][1][1]["response"]["timing"]) | {"dnsStart": 1.0, "dnsEnd": 13.5}
+    slow = examine(record(changed("h2", "?h2-1", timing=timing)), SIZES, 1, "h2")
+    none = examine(record(changed("h2", "?h2-1", timing=timing | {"dnsStart": -1, "dnsEnd": -1})), SIZES, 1, "h2")
+    assert slow.page_load_ms == pytest.approx(none.page_load_ms - 12.5)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (changed("h3", "/0/1", protocol="h2"), ["/0/1 came over `h2`", "`h3` was wanted", "fallen back"]),
+        (changed("h3", "/0/0", fromDiskCache=True), ["/0/0 came from a cache"]),
+        (changed("h3", "/0/0", headers={"Content-Encoding": "br"}), ["/0/0 was compressed"]),
+        (changed("h3", "/0/0", status=503), ["/0/0 has the status 503"]),
+        (changed("h3", "?h3-1", connectionReused=True), ["connection was there before"]),
+        (changed("h3", "/0/0", connectionId=1), ["2 connections where one is wanted"]),
+        ([*events("h3"), ("Network.loadingFailed", {"requestId": "2", "errorText": "net::ERR_X"})], ["net::ERR_X"]),
+        ([*events("h3"), ("Inspector.targetCrashed", {})], ["crashed"]),
+        ([*events("h3"), ("Network.requestServedFromCache", {"requestId": "3"})], ["/0/1 came from a cache"]),
+        ([event for event in events("h3") if event[0] != "Page.loadEventFired"], ["load event did not come"]),
+        (
+            [event for event in events("h3") if event[0] != "Network.dataReceived" or event[1]["requestId"] != "2"],
+            ["/0/0 has 0 bytes where the page has 3000"],
+        ),
+        ([event for event in events("h3") if event[1].get("requestId") != "3"], ["1 of 3 parts were not asked for"]),
+        ([], ["asked for nothing"]),
+    ],
+)
+def test_a_load_that_is_not_what_it_should_be_counts_for_nothing(found: list[Event], words: list[str]) -> None:
+    with pytest.raises(LoadError) as error:
+        examine(record(found), SIZES, 7, "h3")
+    for word in ["load 7 over HTTP/3", *words]:
+        assert word in str(error.value)
+
+
+@pytest.mark.parametrize("protocol", ["h2", "h3"])
+def test_a_har_says_what_the_specification_wants(protocol: str) -> None:
+    recording = record(events(protocol))
+    log = har(recording, "load_1", "Chromium/156.0", "0.1.0")["log"]
+    assert (log["version"], log["browser"]) == ("1.2", {"name": "Chromium", "version": "156.0"})
+    assert log["pages"][0]["pageTimings"]["onLoad"] == pytest.approx(recording.on_load_ms, abs=1e-3)
+    assert [entry["request"]["httpVersion"] for entry in log["entries"]] == [protocol] * 3
+    assert [entry["response"]["content"]["size"] for entry in log["entries"]] == [1000, 3000, 3000]
+    for entry, exchange in zip(log["entries"], recording.exchanges.values(), strict=True):
+        timings = entry["timings"]
+        assert entry["time"] == pytest.approx(sum(v for k, v in timings.items() if v > 0 and k != "ssl"), abs=1e-2)
+        took_ms = ((exchange.finished_s or 0) - exchange.sent_s) * 1e3
+        assert entry["time"] == pytest.approx(took_ms, abs=0.1), "from the request to its last byte"
+    assert log["entries"][1]["timings"]["connect"] == -1, "its connection was there"
+
+
+def test_with_zero_rtt_the_request_does_not_wait_for_the_handshake() -> None:
+    first = {
+        protocol: har(record(events(protocol)), "load_1", "Chromium/156.0", "0.1.0")["log"]["entries"][0]
+        for protocol in ("h2", "h3")
+    }
+    # two round trips of 36 ms for TCP and TLS, one for QUIC; in 0-RTT nobody waits for it
+    assert first["h2"]["timings"]["connect"] == first["h2"]["_handshake"] > 72
+    assert first["h3"]["_handshake"] > 36 > first["h3"]["timings"]["connect"]
+
+
+LOG = """\
+{"bytes_sent":1000,"connection":9516,"early_data":null,"path":"/?h3-0","protocol":"HTTP/3","tls":"TLSv1.3"}
+{"bytes_sent":1000,"connection":4774,"early_data":"1","path":"/?h3-1","protocol":"HTTP/3","tls":"TLSv1.3"}
+{"bytes_sent":3000,"connection":4774,"early_data":null,"path":"/0/0","protocol":"HTTP/3","tls":"TLSv1.3"}
+{"bytes_sent":3000,"connection":47"""
+
+
+def test_the_servers_log_says_whether_zero_rtt_was_taken() -> None:
+    logged = requests(LOG)
+    assert [request.early_data for request in logged] == [False, True, False], "the last line is not whole"
+    found = examine(record(events("h3")), SIZES, 1, "h3")
+    assert with_log(found, logged, "/?h3-1").early_data_accepted is True
+    assert with_log(found, logged, "/?h3-0").early_data_accepted is False
+    with pytest.raises(LoadError, match="log does not have it"):
+        with_log(found, logged, "/?h3-2")
+    with pytest.raises(LoadError, match="it came over HTTP/2"):
+        with_log(found, [Request("HTTP/2", "1", "/?h3-1", early_data=False)], "/?h3-1")
+
+
+def a_load(number: int, protocol: str = "h3", *, sent: bool | None = True, page_load_ms: float = 100.0) -> PageLoad:
+    base = examine(record(events("h3")), SIZES, number, "h3").to_dict()
+    return PageLoad(**(base | {"protocol": protocol, "early_data_sent": sent, "page_load_ms": page_load_ms}))
+
+
+class Scripted:
+    """A loader whose loads had a ticket or not, as a list says."""
+
+    version = "script/1"
+
+    def __init__(self, protocol: str, tickets: list[bool | None]) -> None:
+        self.protocol, self.tickets, self.queries = protocol, list(tickets), list[str]()
+
+    def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, None]:
+        assert timeout_s == 9.0
+        self.queries.append(query)
+        return a_load(number, self.protocol, sent=self.tickets.pop(0)), None
+
+    def close(self) -> None:
+        pass
+
+
+def logged(path: str) -> list[Request]:
+    protocol = {"h2": "HTTP/2", "h3": "HTTP/3"}[path[2:4]]
+    return [Request(protocol, "1", path, early_data=True)]
+
+
+def test_the_first_round_is_thrown_away_and_loads_without_a_ticket_are_made_up_for() -> None:
+    loaders = {"h2": Scripted("h2", [None] * 3), "h3": Scripted("h3", [False, True, False, True])}
+    loads = client.Loads()
+    client.load_all(loaders, 2, 9.0, 0.0, logged, loads)
+    assert loaders["h2"].queries == ["h2-0", "h2-1", "h2-2"]
+    assert loaders["h3"].queries == ["h3-0", "h3-1", "h3-2", "h3-3"], "in turns, and one more"
+    assert [(load.protocol, load.number) for load in loads.counted] == [("h2", 1), ("h3", 1), ("h2", 2), ("h3", 3)]
+    assert [load.number for load in loads.left_out] == [2]
+    assert len(loads.thrown_away) == 2
+    statistics = client.report(loads, None)["statistics"]
+    assert (statistics["loads"], statistics["early_data_sent_loads"]) == (4, 2)
+
+
+def test_loads_that_never_have_a_ticket_come_to_an_end() -> None:
+    with pytest.raises(LoadError, match="had no ticket for 0-RTT"):
+        client.load_all({"h3": Scripted("h3", [False] * 99)}, 2, 9.0, 0.0, logged, client.Loads())
+
+
+def test_a_failure_leaves_a_sentence_and_no_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("main.loads.json", "main.h3.har"):
+        (tmp_path / name).write_text("of an older run")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    arguments = Namespace(
+        directory=str(tmp_path), flow="main", workload=json.dumps(WORKLOAD), address="127.0.0.1", name="quiclab.test",
+        certificate=str(BUILT_IN / "certificate-ecdsa.pem"), client="curl", protocols="h3", loads=1, timeout=1.0,
+        pause=0.0, quinn="",
+    )  # fmt: skip
+    assert client.run(arguments) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["main.client.json"]
+    said = json.loads((tmp_path / "main.client.json").read_text())
+    assert said["failure"] == "the program `curl` is missing: apt-get install curl"
+    assert "finished_ns" not in said
+
+
+CURL = {
+    "exitcode": 0, "response_code": 200, "http_version": "2", "num_connects": 1, "size_download": 1000,
+    "time_namelookup": 0.001, "time_connect": 0.037, "time_appconnect": 0.079, "time_starttransfer": 0.116,
+    "time_total": 0.121,
+}  # fmt: skip
+IMAGE = CURL | {"num_connects": 0, "size_download": 3000, "time_total": 0.040}
+
+
+def test_curls_numbers_are_put_together() -> None:
+    found = curl.read([CURL, IMAGE, IMAGE], SIZES, 1, "h2", (0, 500_000_000))
+    assert found.page_load_ms == pytest.approx(200), "121 + 40 + 40 ms, less one for the name"
+    assert found.handshake_ms == pytest.approx(78)
+    assert found.ssl_ms == pytest.approx(42)
+    assert (found.started_ns, found.finished_ns) == (300_000_000, 500_000_000)
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([CURL, IMAGE], "told of 2 of 3 parts"),
+        ([CURL, IMAGE, IMAGE | {"http_version": "1.1"}], "fallen back"),
+        ([CURL, IMAGE, IMAGE | {"size_download": 1}], "has 1 bytes, not 3000"),
+        ([CURL, IMAGE, IMAGE | {"num_connects": 1}], "one connection"),
+        ([CURL | {"exitcode": 28, "errormsg": "Operation timed out"}, IMAGE, IMAGE], "Operation timed out"),
+    ],
+)
+def test_what_curl_did_otherwise_is_refused(entries: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(LoadError, match=words):
+        curl.read(entries, SIZES, 1, "h2", (0, 1))
+
+
+def test_a_curl_without_http3_is_refused() -> None:
+    said = "curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nFeatures: alt-svc HTTP2 HTTPS-proxy\n"
+    curl.check_features(said, "h2")
+    with pytest.raises(LoadError, match=r"does not speak HTTP/3 \(curl 7.88.1\)"):
+        curl.check_features(said, "h3")
+
+
+def test_quinns_numbers_count_from_its_start() -> None:
+    said = {"started_ns": 10**9, "connected_ns": 1_040_000_000, "first_byte_ns": 1_080_000_000}
+    said |= {"html_ns": 1_081_000_000, "finished_ns": 1_120_000_000}
+    found = quinn.read(said | {"sizes": [1000, 3000, 3000]}, SIZES, 1)
+    assert (found.page_load_ms, found.handshake_ms, found.body_bytes) == (120.0, 40.0, 7000)
+    with pytest.raises(LoadError, match="/0/1 has 1 bytes"):
+        quinn.read(said | {"sizes": [1000, 3000, 1]}, SIZES, 1)
+    with pytest.raises(LoadError, match="HTTP/3 only"):
+        quinn.Quinn("h2", "", "", "", 443, Path(), SIZES)
+    with pytest.raises(LoadError, match="`make adapters` builds it"):
+        quinn.Quinn("h3", "/nowhere/quiclab-quinn", "", "", 443, Path(), SIZES)
+
+
+def test_loads_together() -> None:
+    # mean 110, sample deviation 10; 95 % of t with two degrees of freedom is 4.303: 4.303 * 10 / sqrt(3) = 24.84
+    found = summary([a_load(number, page_load_ms=value) for number, value in enumerate([100.0, 110.0, 120.0], 1)])
+    assert found.page_load_ms == pytest.approx(110)
+    assert found.page_load_sd_ms == pytest.approx(10)
+    assert found.page_load_high_ms == pytest.approx(134.84, abs=0.01)
+    assert (found.early_data_sent, found.early_data_accepted) == (3, 0)
+    assert welch([1.0, 1.0], [2.0, 2.0]) is None, "nothing varies"
+    # Welch: t = 10 / sqrt(1 / 3 + 1 / 3) = 12.25 with 4 degrees of freedom, p = 2.5e-4
+    assert welch([10.0, 11.0, 12.0], [20.0, 21.0, 22.0]) == pytest.approx(2.55e-4, rel=0.01)
+
+
+def test_only_browsers_ask_for_another_guest() -> None:
+    asked = {name: entry.file.guest for name, entry in load_adapters().items() if entry.file.guest != GuestPlan()}
+    assert set(asked) == {"chromium", "chromium-h2"}, "memory sizes TCP's buffers: that of the others stays as it is"
+    for plan in asked.values():
+        assert (plan.memory, dict(plan.sysctls)) == ("2G", {"kernel.io_uring_disabled": "2"})
+
+
+def test_our_own_measurement_is_whole() -> None:
+    folder = ROOT / "reference" / "page_load"
+    with (folder / "browser.csv").open() as cells, (folder / "browser_loads.csv").open() as loads:
+        rows, singles = list(csv.DictReader(cells)), list(csv.DictReader(loads))
+    keys = ("clock", "experiment", "bandwidth_mbps", "object_size_kb", "protocol")
+    # two experiments, two rates, three sizes, two protocols, two clocks
+    assert len({tuple(row[key] for key in keys) for row in rows}) == len(rows) == 48
+    for row in rows:
+        own = [load for load in singles if all(load[key] == row[key] for key in keys)]
+        assert len(own) == int(row["loads"]) == 20
+        mean_ms = sum(float(load["page_load_ms"]) for load in own) / 20
+        assert mean_ms == pytest.approx(float(row["page_load_ms"]), abs=0.002)
+        assert row["kept_up"] == "True"
+        wanted = {"20"} if row["protocol"] == "h3" else {""}
+        assert {row["early_data_sent"], row["early_data_accepted"]} == wanted, "0-RTT in every load"
+
+
+def test_of_a_scenario_network_and_page_count() -> None:
+    scenario = load(ROOT / "scenarios" / "page_http2.toml")
+    with pytest.raises(RequestError, match=r"flows.main.workload.html_think_time = `10 ms`"):
+        page_scenario(scenario, None, 20, 0.5)
+    with pytest.raises(RequestError, match=r"flows.other: allowed is .* has `main`"):
+        page_scenario(scenario, "other", 20, 0.5)
+    plain = scenario.to_dict()
+    plain["flows"]["main"]["workload"] = WORKLOAD
+    found, timeout_s = page_scenario(type(scenario).from_dict(plain), None, 20, 0.5)
+    flow = found.to_dict()["flows"]["main"]
+    assert (flow["stack"], timeout_s) == ("chromium", 60.0)
+    assert not (flow.get("sender") or {}).get("tls"), "lab-tcp's options are none of the browser's"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--loads", "0"], "--loads"),
+        (["--protocols", "h1"], "protocol = `h1`: allowed is `h2` or `h3`"),
+        (["--protocols", "h3,h3"], "protocols = `h3,h3`: allowed is each one once"),
+        (["--client", "lynx"], "client = `lynx`: allowed is `chromium` or `curl` or `quinn`"),
+        (["--client", "quinn"], "allowed for quinn is `h3`"),
+        (["--clock", "atomic"], "clock = `atomic`: allowed is `real` or `virtual`"),
+        (["--emulation", "ns-3"], "emulation = `ns-3`: allowed is `engine` or `netem`"),
+        (["--flow", "x"], "flows.x: allowed is a flow whose workload is a page"),
+    ],
+)
+def test_a_wrong_request_is_a_sentence(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["browse", str(PAGE_FILE), *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("quiclab.kernel.adapters.SYSTEM_PATH", "/nowhere")
+    assert cli.invoke(["browse", str(PAGE_FILE)]) == 2
+    assert "stack `chromium` needs the program `chromium`: apt-get install chromium" in capsys.readouterr().err
+
+
+def lacking() -> str | None:
+    """Say what a browser in the kernel lane needs and this machine has not."""
+    missing = [sentence for name in ("chromium", "chromium-h2") for sentence in load_adapters()[name].missing()]
+    if missing:
+        return missing[0]
+    if os.geteuid() != 0 or not Path("/dev/net/tun").exists() or shutil.which("chromium") is None:
+        return "network namespaces with TUN devices need root"
+    return None if importlib.util.find_spec("playwright") else "playwright is missing"
+
+
+@pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
+def test_chromium_loads_a_page_over_both_protocols() -> None:
+    found = load_pages(load(PAGE_FILE, [("duration", "20 s")]), 1, pause_s=0.0)
+    assert [load.protocol for load in found.counted] == ["h2", "h3"]
+    h2, h3 = found.counted
+    # a round trip is 36 ms: three before the HTML over TCP and TLS 1.3, one in 0-RTT, however slow the machine is
+    assert h2.first_byte_ms >= 3 * 36
+    assert h3.first_byte_ms >= 36
+    assert h3.early_data_sent
+    assert h3.early_data_accepted
+    # and another for the image, which takes 0.1 MB * 8 / 10 Mbit/s = 80 ms
+    assert h2.page_load_ms >= h2.html_ms + 36 + 80
+    assert found.hars["h3"]["log"]["entries"][0]["request"]["httpVersion"] == "h3"
+    assert len(found.hars["h2"]["log"]["pages"]) == 2, "the first one is in it, too"
