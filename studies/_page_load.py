@@ -7,7 +7,7 @@ read in the scripts of its testbed (repository 99Alphapriority/long-look-quic at
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value
 
@@ -97,7 +97,8 @@ BRIDGE_RTT_MS = 36
 COMMAND_MS = 20
 """What a command `sudo tc qdisc change` takes."""
 JITTER_EVERY_MS = (100 + 2 * COMMAND_MS + 3 * (100 + 4 * COMMAND_MS)) // 4
-"""A change waits for 100 ms after a command for each direction; in two steps, with two more, where one delay falls: 3 of 4."""
+"""A change waits for 100 ms after a command for each direction; in two steps, with two more, where "
+"one delay falls: 3 of 4."""
 
 
 def jitter(jitter_ms: int) -> dict[str, object]:
@@ -155,7 +156,7 @@ def rtt(changes: Changes) -> str:
 def with_rest(changes: Changes) -> Changes:
     """Add queues of twice the product of rate and delay of the bridge, and the HTML, which names each image."""
     merged = dict(changes)
-    (objects,) = merged["flows.page.workload.objects"]  # type: ignore[attr-defined]
+    (objects,) = cast("list[dict[str, int]]", merged["flows.page.workload.objects"])
     html_bytes = HTML_BYTES + LINE_BYTES[str(merged["flows.page.stack"])] * objects["count"]
     merged["flows.page.workload.html"] = f"{html_bytes} B"
     for end in ("sender", "receiver"):
@@ -170,10 +171,10 @@ def with_rest(changes: Changes) -> Changes:
     return merged
 
 
-def configuration(name: str) -> Configuration:
+def configuration(name: str, changes: Changes | None = None) -> Configuration:
     """Return a page over one of the stacks, with what follows from network, rate and page together."""
     ends = ENDS[name]
-    own = {f"flows.page.{key}": value for key, value in ends.items()}
+    own = {**(changes or {}), **{f"flows.page.{key}": value for key, value in ends.items()}}
     return Configuration(
         name, LABELS[name], lambda given: with_rest({**given, **own}), TCP if ends["stack"] == TCP else ""
     )
@@ -214,7 +215,7 @@ PLT = Metric("plt_ms", "Page load time", "ms", plt_ms)
 ENGINES = (Engine("lab-quic"),)
 
 
-def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
+def describe(_: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
     """Return the columns of the published tables."""
     name = str(labels["configuration"])
     rtt_ms, loss_percent, jitter_ms = NETWORKS[str(labels["network"])]

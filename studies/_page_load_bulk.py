@@ -23,11 +23,8 @@ ETHERNET_BYTES = 14
 
 def bulk(name: str, seconds: int) -> Configuration:
     """Return a transfer that is watched for some seconds, with the page of one large image."""
-    page = configuration(name)
-    assert callable(page.changes)
     large = {"flows.page.workload.objects": [{"count": 1, "size": f"{BULK_MB} MB"}], "duration": f"{seconds} s"}
-    whole = page.changes
-    return Configuration(name, page.label, lambda given: whole({**given, **large}), page.engine)
+    return configuration(name, large)
 
 
 # --- beside each other
@@ -81,7 +78,7 @@ def throughput_mbps(result: RunResult, number: Value) -> float:
     if element is None:
         return float("nan")
     received = element["received"]
-    return (received["bytes"] + ETHERNET_BYTES * received["packets"]) * 8e-6 / FAIRNESS_S
+    return float(received["bytes"] + ETHERNET_BYTES * received["packets"]) * 8e-6 / FAIRNESS_S
 
 
 THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps, of="flow")

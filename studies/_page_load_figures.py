@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from _page_load_traces import flow_of, trace
-from quiclab.study import Figure, HeatMap, View
+from quiclab.study import Figure, HeatMap, Value, View
 
 if TYPE_CHECKING:
     import altair as alt
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 Results = Mapping[str, "RunResult"]
 NETWORKS = {"base": "36 ms", "loss": "36 ms, 1 % loss", "lat": "112 ms", "jit": "112 ms, 50 ms jitter"}
-CAPTION = "Difference of the mean page load times in percent of QUIC's: positive (red) where QUIC is faster, white without significance."
+CAPTION = (
+    "Difference of the mean page load times in percent of QUIC's: positive (red) where QUIC is faster, white without "
+    "significance."
+)
 PUBLISHED: Mapping[tuple[str, str, str], str] = {
     ("sizes", "quic1", "base"): "4.6a", ("sizes", "quic1", "loss"): "4.6b", ("sizes", "quic1", "lat"): "4.6c",
     ("counts", "quic1", "base"): "4.6d", ("counts", "quic1", "loss"): "4.6e", ("counts", "quic1", "lat"): "4.6f",
@@ -23,21 +26,37 @@ PUBLISHED: Mapping[tuple[str, str, str], str] = {
     ("counts", "gquic37", "base"): "4.5d", ("counts", "gquic37", "loss"): "4.5e", ("counts", "gquic37", "lat"): "4.5f",
     ("sizes", "gquic37", "jit"): "4.11a", ("sizes", "quic1", "jit"): "4.11b",
     ("counts", "gquic37", "jit"): "4.11c", ("counts", "quic1", "jit"): "4.11d",
-    ("sizes", "quic1_1rtt", "base"): "4.7b", ("sizes", "quic1_n1", "loss"): "4.9b", ("counts", "quic1_n1", "loss"): "4.9d",
+    ("sizes", "quic1_1rtt", "base"): "4.7b",
+    ("sizes", "quic1_n1", "loss"): "4.9b", ("counts", "quic1_n1", "loss"): "4.9d",
 }  # fmt: skip
 NAMES = {
     "quic1": "QUICv1", "gquic37": "gQUIC 37", "quic1_n1": "QUICv1 with N = 1", "quic1_bbr": "QUICv1 with BBR",
     "quic1_1rtt": "QUICv1 in 1-RTT", "tcp": "TCP", "tcp_replicated": "TCP", "tcp_bbr": "TCP with BBR",
 }  # fmt: skip
-WORDS = {5: "5 kB", 10: "10 kB", 100: "100 kB", 200: "200 kB", 500: "500 kB", 1000: "1 MB", 10000: "10 MB"}
-PAGE_WORDS = {"1000x1": "1 MB x 1", "500x2": "500 kB x 2", "200x5": "200 kB x 5", "100x10": "100 kB x 10", "10x100": "10 kB x 100", "5x200": "5 kB x 200"}  # fmt: skip
+WORDS: dict[Value, str] = {
+    5: "5 kB",
+    10: "10 kB",
+    100: "100 kB",
+    200: "200 kB",
+    500: "500 kB",
+    1000: "1 MB",
+    10000: "10 MB",
+}
+PAGE_WORDS: dict[Value, str] = {
+    "1000x1": "1 MB x 1",
+    "500x2": "500 kB x 2",
+    "200x5": "200 kB x 5",
+    "100x10": "100 kB x 10",
+    "10x100": "10 kB x 100",
+    "5x200": "5 kB x 200",
+}
 
 
 def heat_map(study: str, first: str, second: str, network: str) -> Figure:
     """Return the map of two stacks in a network."""
     number = PUBLISHED.get((study, first, network), "4.14 or 4.15, without numbers" if "bbr" in first else "")
     columns, words = ("size", WORDS) if study == "sizes" else ("page", PAGE_WORDS)
-    rates = {rate: f"{rate} Mbit/s" for rate in (10, 50, 100)}
+    rates: dict[Value, str] = {rate: f"{rate} Mbit/s" for rate in (10, 50, 100)}
     return Figure(
         f"{NAMES[first]} against {NAMES[second]}, {NETWORKS[network]}",
         f"Figure {number}" if number else "not published",

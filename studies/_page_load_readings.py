@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from quiclab.study import Changes
 
-SCRIPTS = "the scripts of the testbed (repository 99Alphapriority/long-look-quic, test_src/engineWrapper.py and doTrafficStuff.py)"
+SCRIPTS = (
+    "the scripts of the testbed (repository 99Alphapriority/long-look-quic, test_src/engineWrapper.py and "
+    "doTrafficStuff.py)"
+)
 VARIANT_RUNS = 10
 FLOW = "flows.page"
 
@@ -22,29 +25,36 @@ ASSUMPTIONS = (
         f"The thesis gives the sums; {SCRIPTS} set both pipes of the bridge alike, and halve the delay.",
     ),
     Assumption(
-        "Jitter: 36 ms stay at the bridge; the other 76 ms are the client's, half in each direction, and change by up to 25 ms "
+        "Jitter: 36 ms stay at the bridge; the other 76 ms are the client's, half in each direction, and "
+        "change by up to 25 ms "
         "in each direction again and again, in two steps.",
-        f"So {SCRIPTS}: `tc-netem` on the client's interface and, for what arrives, on an ifb; a loop draws a new delay, "
+        f"So {SCRIPTS}: `tc-netem` on the client's interface and, for what arrives, on an ifb; a loop draws a "
+        f"new delay, "
         "sets it with `sudo tc qdisc change`, in two steps where one of both falls, and sleeps for 100 ms.",
     ),
     Assumption(
         "A command of that loop takes 20 ms, so that a delay holds for 170 ms in the mean.",
-        "Two commands for each step; `sudo tc` took 21 ms on a busy machine of ours. The two directions change at times of "
+        "Two commands for each step; `sudo tc` took 21 ms on a busy machine of ours. The two directions "
+        "change at times of "
         "their own here, and in two steps always. The variant `script_in_no_time` has 100 ms.",
     ),
     Assumption(
         "The browser takes 30 ms (deviation 2 ms) of its own for a page.",
-        "What is left of the published times of the smallest page when the round trips are taken away, which follow from the two "
-        "delays: 30.8 ms with QUIC and 30.6 ms with TCP at 100 Mbit/s. It is the same for all stacks, sizes and networks, and "
+        "What is left of the published times of the smallest page when the round trips are taken away, which "
+        "follow from the two "
+        "delays: 30.8 ms with QUIC and 30.6 ms with TCP at 100 Mbit/s. It is the same for all stacks, sizes "
+        "and networks, and "
         "the only randomness of runs without loss and jitter; published deviations are 1.3 to 3 ms.",
     ),
     Assumption(
-        "A browser that comes back has a ticket, a token for its address and the round trip time of the connection before.",
+        "A browser that comes back has a ticket, a token for its address and the round trip time of the "
+        "connection before.",
         "RFC 8446 section 2.3, RFC 9000 section 8.1.3; google/quiche tells the server `initial_round_trip_time_us`.",
     ),
     Assumption(
         "TLS takes one round trip on TCP in both setups.",
-        "The tables have four round trips for the smallest page: TCP, TLS, HTML, image. With TLS 1.2 that needs a session that is "
+        "The tables have four round trips for the smallest page: TCP, TLS, HTML, image. With TLS 1.2 that "
+        "needs a session that is "
         "resumed.",
     ),
     Assumption(
@@ -57,7 +67,8 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "Socket buffers are 30 MB and never limit; the bridge counts 14 B of Ethernet header for each packet.",
-        "The buffers are in the testbed's set-up (repository naveenrajm7/quic-setup); Dummynet on a bridge sees whole frames.",
+        "The buffers are in the testbed's set-up (repository naveenrajm7/quic-setup); Dummynet on a bridge "
+        "sees whole frames.",
     ),
     Assumption(
         "Long transfers: 60 s beside each other, 60 s under loss, 160 s under jitter.",

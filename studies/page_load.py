@@ -151,7 +151,8 @@ LOSS_WINDOW = study(
 REORDERING = study(
     "reordering",
     "A long transfer under jitter",
-    "210 MB while the delay changes and later packets overtake earlier ones: losses declared, the threshold, the window.",
+    "210 MB while the delay changes and later packets overtake earlier ones: losses declared, the "
+    "threshold, the window.",
     configurations=tuple(bulk(name, 160) for name in ("gquic37", "quic1", "tcp", "quic1_bbr")),
     factors=(networks("jit"), rates(100)),
     engine_changes=lambda _: {"record.series_interval": "100 ms"},

@@ -50,7 +50,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
     if figure.map is not None:
         return heatmap.chart(evaluation, figure, engine)
     if figure.draw is not None:
-        drawn: Layers = figure.draw(evaluation, engine)
+        drawn: alt.TopLevelMixin = figure.draw(evaluation, engine)
         return drawn
     if figure.pairs:
         return criteria.pairs(evaluation, figure, engine)
