@@ -36,6 +36,8 @@ PAGES = {
 
 RESUMED = {"version": "1.3", "resumption": True}
 EARLY = {**RESUMED, "early_data": "accepted"}
+BROWSER = {"hosts.browser": {"page_object": "1.3 ms"}}
+"""The browser's process, which reads QUIC's packets itself: Linux does so for TCP."""
 BROWSER_TIME = {"mean": "30 ms", "deviation": "2 ms", "distribution": "normal"}
 
 
@@ -45,7 +47,7 @@ def quic(profile: str, tls: Mapping[str, object], **sender: object) -> dict[str,
     if "early_data" in tls:
         # the address is validated by a token of the connection before (RFC 9000 section 8.1.3)
         end["quic"] = {"amplification_factor": 0}
-    return {"stack": QUIC, "sender": {**end, **sender}, "receiver": end}
+    return {"stack": QUIC, "sender": {**end, **sender}, "receiver": {**end, "host": "browser"}}
 
 
 def tcp(profile: str, tls: Mapping[str, object], control: str = "cubic") -> dict[str, Any]:
@@ -174,7 +176,11 @@ def with_rest(changes: Changes) -> Changes:
 def configuration(name: str, changes: Changes | None = None) -> Configuration:
     """Return a page over one of the stacks, with what follows from network, rate and page together."""
     ends = ENDS[name]
-    own = {**(changes or {}), **{f"flows.page.{key}": value for key, value in ends.items()}}
+    own = {
+        **(changes or {}),
+        **(BROWSER if ends["stack"] == QUIC else {}),
+        **{f"flows.page.{key}": value for key, value in ends.items()},
+    }
     return Configuration(
         name, LABELS[name], lambda given: with_rest({**given, **own}), TCP if ends["stack"] == TCP else ""
     )

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from _page_load import BRIDGE_RTT_MS, BROWSER_TIME, ENDS, HTML_BYTES, LABELS, REFERENCE, SOURCE, TCP, configuration
+from _page_load import (
+    BRIDGE_RTT_MS,
+    BROWSER,
+    BROWSER_TIME,
+    ENDS,
+    HTML_BYTES,
+    LABELS,
+    REFERENCE,
+    SOURCE,
+    TCP,
+    configuration,
+)
 from quiclab.study import Configuration, Factor, Metric, Table, Value
 
 if TYPE_CHECKING:
@@ -52,7 +63,7 @@ FLOW = Factor("flow", "flow_number", "Flow", "", tuple(range(1, MOST_FLOWS + 1))
 
 def beside(name: str) -> Configuration:
     """Return several transfers at the same moment on one link; each browser takes its own time for the HTML."""
-    changes: dict[str, object] = {"flows.page": None, "duration": f"{FAIRNESS_S} s"}
+    changes: dict[str, object] = {**(BROWSER if "Q" in name else {}), "flows.page": None, "duration": f"{FAIRNESS_S} s"}
     for direction in ("down1", "up1"):
         changes |= {
             f"links.{direction}.rate": f"{RATE_MBPS} Mbit/s",

@@ -92,6 +92,8 @@ pub struct Outputs {
     pub drops: Vec<(DropReason, Packet)>,
     /// Whether somebody looks at `drops`.
     pub record_drops: bool,
+    /// Objects of pages that the application of an endpoint has received: its host says what they cost.
+    pub objects: u64,
 }
 
 impl Outputs {

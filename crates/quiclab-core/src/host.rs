@@ -6,9 +6,10 @@
 //! 1. *Send* what the endpoint has emitted: calls of up to `send_batch` packets that take `send_call`
 //!    and `send_datagram` for each packet. The packets of a call leave together when it ends, in the
 //!    order of emission.
-//! 2. *Fire* the endpoint's timer, if its deadline and a slack have passed. The slack is drawn once
+//! 2. *Compute* what the application has to: `page_object` for each object of a page that was read.
+//! 3. *Fire* the endpoint's timer, if its deadline and a slack have passed. The slack is drawn once
 //!    for each deadline that differs from the one before.
-//! 3. *Read* datagrams from the receive buffer: a call of up to `receive_batch` datagrams takes
+//! 4. *Read* datagrams from the receive buffer: a call of up to `receive_batch` datagrams takes
 //!    `receive_call` and `receive_datagram` for each. Their memory is free when the call starts; the
 //!    endpoint has them when it ends.
 //!
@@ -46,6 +47,8 @@ pub struct Host {
     reading: Vec<Packet>,
     /// Inputs at which the datagrams in `reading` and `receive_buffer` arrived, in this order.
     ports: VecDeque<Port>,
+    /// CPU time that the application needs before it reads on.
+    owed: Duration,
     /// Packets the endpoint has emitted and that have not left, oldest first.
     sending: VecDeque<(Port, Packet)>,
     /// The endpoint's deadline as last seen, and when it fires. Drawn for each new deadline.
@@ -75,6 +78,10 @@ enum Work {
         until: Time,
         packets: usize,
     },
+    /// The application computes.
+    Compute {
+        until: Time,
+    },
 }
 
 impl Host {
@@ -90,6 +97,7 @@ impl Host {
             work: Work::Idle,
             reading: Vec::new(),
             ports: VecDeque::new(),
+            owed: Duration::ZERO,
             sending: VecDeque::new(),
             deadline: None,
             fires: None,
@@ -122,14 +130,18 @@ impl Host {
     fn run(&mut self, now: Time, mut may_fire: bool, out: &mut Outputs) {
         loop {
             match self.work {
-                Work::Read { until } | Work::Send { until, .. } if now < until => return,
+                Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } if now < until => return,
                 Work::Read { .. } => self.end_read(now, out),
                 Work::Send { packets, .. } => self.end_send(packets, out),
-                Work::Idle => {}
+                Work::Idle | Work::Compute { .. } => {}
             }
             self.work = Work::Idle;
             if !self.sending.is_empty() {
                 self.begin_send(now);
+            } else if self.owed > Duration::ZERO {
+                let cost = std::mem::take(&mut self.owed);
+                self.busy += cost;
+                self.work = Work::Compute { until: now + cost };
             } else if may_fire && self.fires.is_some_and(|fires| fires <= now) {
                 may_fire = false;
                 self.endpoint.wake(now, &mut self.emitted);
@@ -181,6 +193,7 @@ impl Host {
             self.sending.push_back((port, packet));
         }
         out.drops.append(&mut self.emitted.drops);
+        self.owed += self.config.page_object * std::mem::take(&mut self.emitted.objects);
         self.note_deadline();
     }
 
@@ -197,18 +210,21 @@ impl Host {
     fn cpu_busy(&self, now: Time) -> Duration {
         match self.work {
             Work::Idle => self.busy,
-            Work::Read { until } | Work::Send { until, .. } => self.busy.saturating_sub(until.since(now)),
+            Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } => {
+                self.busy.saturating_sub(until.since(now))
+            }
         }
     }
 }
 
 /// Whether a host neither takes time nor delays timers; its receive buffer never fills then.
 fn is_free(config: &scenario::Host) -> bool {
-    let costs = [config.receive_call, config.receive_datagram, config.send_call, config.send_datagram];
+    let scenario::Host { receive_call, receive_datagram, send_call, send_datagram, page_object, .. } = *config;
+    let costs = [receive_call, receive_datagram, send_call, send_datagram, page_object];
     let slack = &config.timer_slack;
     let exact = slack.mean == Duration::ZERO
         && (slack.deviation == Duration::ZERO || slack.distribution == scenario::Distribution::Constant);
-    costs == [Duration::ZERO; 4] && exact
+    costs == [Duration::ZERO; 5] && exact
 }
 
 impl Element for Host {
@@ -243,7 +259,7 @@ impl Element for Host {
         match self.work {
             _ if self.transparent => self.endpoint.next_wake(),
             Work::Idle => self.fires,
-            Work::Read { until } | Work::Send { until, .. } => Some(until),
+            Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } => Some(until),
         }
     }
 

@@ -175,4 +175,5 @@ class Host:
     send_datagram: str | None = None
     send_call: str | None = None
     send_batch: int | None = None
+    page_object: str | None = None
     timer_slack: str | Delay | None = None

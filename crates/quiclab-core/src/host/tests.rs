@@ -18,6 +18,8 @@ struct Log {
 /// An endpoint that answers each datagram and each timer with `replies` packets.
 struct Probe {
     replies: u64,
+    /// Objects of a page that the first datagram makes it begin with.
+    objects: u64,
     /// Deadlines to come, ascending; one is over with each wake that is not early.
     deadlines: VecDeque<Time>,
     log: Arc<Mutex<Log>>,
@@ -28,7 +30,7 @@ impl Probe {
     fn boxed(replies: u64, deadlines: &[Time]) -> (Box<Self>, Arc<Mutex<Log>>) {
         let log = Arc::new(Mutex::new(Log::default()));
         let deadlines = deadlines.iter().copied().collect();
-        let probe = Self { replies, deadlines, log: Arc::clone(&log), counters: Counters::default() };
+        let probe = Self { replies, objects: 0, deadlines, log: Arc::clone(&log), counters: Counters::default() };
         (Box::new(probe), log)
     }
 
@@ -48,6 +50,7 @@ impl Element for Probe {
         self.counters.received.add(packet.size);
         self.counters.consumed.add(packet.size);
         self.log.lock().unwrap().handed.push((now, packet.id));
+        out.objects += std::mem::take(&mut self.objects);
         self.reply(now, out);
     }
     fn wake(&mut self, now: Time, out: &mut Outputs) {
@@ -193,6 +196,17 @@ fn reads_come_in_batches() {
     // the first finds the CPU free and is read alone: 11 us; three more: 13 us; the last: 11 us
     let expected = [(at(11), 0), (at(24), 1), (at(24), 2), (at(24), 3), (at(35), 4)];
     assert_eq!(log.lock().unwrap().handed, expected);
+}
+
+/// Two datagrams at 0; of the first the application has 3 objects of 10 us, so that the second is read at 30.
+#[test]
+fn objects_are_computed_before_the_next_read() {
+    let config = scenario::Host { page_object: us(10), ..scenario::Host::default() };
+    let (mut probe, log) = Probe::boxed(0, &[]);
+    probe.objects = 3;
+    let mut host = Host::new(&config, 3, "client", probe);
+    drive(&mut host, &burst(2, 0), false);
+    assert_eq!(log.lock().unwrap().handed, [(at(0), 0), (at(30), 1)]);
 }
 
 #[test]
@@ -375,6 +389,7 @@ prop_compose! {
             send_datagram: us(send_datagram),
             send_call: us(send_call),
             send_batch,
+            page_object: Duration::ZERO,
             timer_slack: Delay::default(),
         }
     }

@@ -42,6 +42,8 @@ pub struct Host {
     pub send_call: Duration,
     /// Most datagrams in one sending call (GSO, sendmmsg).
     pub send_batch: u32,
+    /// CPU time of the application for each object of a page that is complete, before it reads on.
+    pub page_object: Duration,
     /// How late user-space timers fire.
     pub timer_slack: Delay,
 }
@@ -50,7 +52,9 @@ impl Host {
     /// Whether a receive buffer is given that can never fill, because reading takes no time.
     #[must_use]
     pub fn buffer_never_fills(&self) -> bool {
-        let free = self.receive_call == Duration::ZERO && self.receive_datagram == Duration::ZERO;
+        let free = self.receive_call == Duration::ZERO
+            && self.receive_datagram == Duration::ZERO
+            && self.page_object == Duration::ZERO;
         self.receive_buffer.is_some()
             && free
             && self.send_call == Duration::ZERO
@@ -70,6 +74,7 @@ impl Default for Host {
             send_datagram: Duration::ZERO,
             send_call: Duration::ZERO,
             send_batch: 1,
+            page_object: Duration::ZERO,
             timer_slack: Delay::default(),
         }
     }

@@ -175,6 +175,10 @@ impl StreamApplication for Client {
     fn requests(&self) -> Vec<RequestTimes> {
         self.browser.requests()
     }
+
+    fn take_objects(&mut self) -> u64 {
+        self.browser.take_objects()
+    }
 }
 
 /// The web server's end.

@@ -90,6 +90,7 @@ impl QuicEndpoint {
         while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
             self.send(now, path, datagram, length, out);
         }
+        out.objects += self.application.take_objects();
         self.observe(now);
         let application = self.application.deadline().filter(|_| !self.told_over);
         let mut timer = self.connection.next_timer(now);

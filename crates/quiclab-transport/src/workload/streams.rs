@@ -101,6 +101,10 @@ pub(crate) trait StreamApplication: Send {
     }
     /// The deadline is due.
     fn wake(&mut self, _now: Time, _streams: &mut dyn Streams) {}
+    /// Objects of a page that have become complete since the last call.
+    fn take_objects(&mut self) -> u64 {
+        0
+    }
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
     /// Results of its own.

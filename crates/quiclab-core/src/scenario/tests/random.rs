@@ -206,7 +206,7 @@ fn bearer() -> impl Strategy<Value = Bearer> {
 fn host() -> impl Strategy<Value = Host> {
     let returned = select(vec![MemoryReturn::AtOnce, MemoryReturn::InQuarters]);
     let receive = (of(size()), of(size()), time(), time(), any::<u32>(), returned);
-    (receive, (time(), time(), any::<u32>(), delay())).prop_map(|(receive, send)| Host {
+    (receive, (time(), time(), any::<u32>(), delay(), time())).prop_map(|(receive, send)| Host {
         receive_buffer: receive.0,
         truesize: receive.1,
         memory_return: receive.5,
@@ -216,6 +216,7 @@ fn host() -> impl Strategy<Value = Host> {
         send_datagram: send.0,
         send_call: send.1,
         send_batch: send.2,
+        page_object: send.4,
         timer_slack: send.3,
     })
 }

@@ -188,7 +188,9 @@ fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
             .because(format!("it needs a `distribution` ({random})"))
     })?;
     if let Some(every) = delay.every {
-        positive_time(&path.child("every"), every)?;
+        ensure(every >= LEAST_HOLD, || {
+            ScenarioError::refused(path.child("every"), quoted(every), format!("{LEAST_HOLD} or more"))
+        })?;
         ensure(!constant, || {
             ScenarioError::refused(path.child("every"), quoted(every), "nothing with a constant delay")
                 .because(format!("it needs a `distribution` ({random})"))
@@ -200,7 +202,9 @@ fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
     })
 }
 
-/// Steps in which a delay falls.
+/// A delay that changes more often would cost more than the packets it delays.
+const LEAST_HOLD: Duration = Duration::from_micros(10);
+/// Steps in which a delay changes.
 const MOST_STEPS: u32 = 1000;
 
 /// A time that is drawn anew each time it is needed: a delay of which nothing else is meant.

@@ -2,8 +2,9 @@
 //!
 //! The peer may open another stream for each of its streams that is over in both directions. It is told so
 //! once more than an eighth of the allowed number has accumulated (quinn-proto 0.11
-//! `StreamsState::queue_max_stream_id`); or, each time that one is over, when it may open half of that number or
-//! fewer (quiche, quic_stream_id_manager.cc `MaybeSendMaxStreamsFrame`, `quic_max_streams_window_divisor` 2).
+//! `StreamsState::queue_max_stream_id`). Quiche does it each time that one is drained, with half of that number or fewer
+//! left to open (quic_stream_id_manager.cc `MaybeSendMaxStreamsFrame`, `quic_max_streams_window_divisor` 2); a stream is
+//! drained when its FIN has been received and sent, a round trip before that is acknowledged (`StreamDraining`).
 //!
 //! Google QUIC 37 has no frames for that: each end counts the streams that are over itself. The peer knows
 //! earlier that one is over than this end does, which waits for the acknowledgement of its FIN: so the limit
@@ -82,12 +83,14 @@ pub(super) struct Accepting {
     announces: bool,
     /// It does so when half of the number is left, and not by eighths.
     when_half_left: bool,
+    /// A stream was drained when half was left.
+    due: bool,
 }
 
 impl Accepting {
     pub(super) fn new(most: u64, announces: bool, when_half_left: bool) -> Self {
         let most = most.min(MOST_STREAMS);
-        Self { next: 0, most, over: 0, limit: most, lost: false, announces, when_half_left }
+        Self { next: 0, most, over: 0, limit: most, lost: false, announces, when_half_left, due: false }
     }
     /// The peer has been told `limit` before, in an earlier connection.
     pub(super) fn keep(&mut self, limit: u64) {
@@ -104,6 +107,11 @@ impl Accepting {
     }
     pub(super) fn on_over(&mut self) {
         self.over += 1;
+        self.due |= self.when_half_left && self.limit.saturating_sub(self.next) <= self.most / 2;
+    }
+    /// Whether a stream counts as over when it is drained.
+    pub(super) fn replaces_drained(&self) -> bool {
+        self.when_half_left
     }
     /// The number to tell the peer, now.
     pub(super) fn announcement(&self) -> u64 {
@@ -111,17 +119,12 @@ impl Accepting {
     }
     /// Whether the peer is to be told.
     pub(super) fn is_due(&self) -> bool {
-        let grown = self.announcement() - self.limit;
-        let enough = if self.when_half_left {
-            grown > 0 && self.limit.saturating_sub(self.next) <= self.most / 2
-        } else {
-            grown > self.most / 8
-        };
-        self.announces && (self.lost || enough)
+        let many = !self.when_half_left && self.announcement() - self.limit > self.most / 8;
+        self.announces && (self.lost || self.due || many)
     }
     pub(super) fn on_announced(&mut self) {
         self.limit = self.announcement();
-        self.lost = false;
+        (self.lost, self.due) = (false, false);
     }
     /// An announcement is lost; one after it makes it obsolete.
     pub(super) fn on_announcement_lost(&mut self, maximum: u64) {
@@ -183,11 +186,13 @@ mod tests {
         accepting.on_over();
         assert!(!accepting.is_due(), "9 are left");
         accepting.next = 8;
-        assert_eq!((accepting.is_due(), accepting.announcement()), (true, 17));
-        accepting.on_announced();
-        accepting.next = 9;
-        assert!(!accepting.is_due(), "nothing new");
+        assert!(!accepting.is_due(), "none is over");
         accepting.on_over();
         assert_eq!((accepting.is_due(), accepting.announcement()), (true, 18));
+        accepting.on_announced();
+        accepting.next = 10;
+        assert!(!accepting.is_due(), "nothing new");
+        accepting.on_over();
+        assert_eq!((accepting.is_due(), accepting.announcement()), (true, 19));
     }
 }

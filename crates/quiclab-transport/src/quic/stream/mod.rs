@@ -372,6 +372,10 @@ impl Streams {
         let is_blocked = send.is_some_and(SendHalf::is_blocked);
         let is_control = is_allowed && stream.has_control(self.peer.is_some());
         let is_over = stream.is_over();
+        let is_replaced = is_over || self.accepting[direction].replaces_drained() && stream.is_drained();
+        if is_replaced && !is_mine && !std::mem::replace(&mut stream.listed.replaced, true) {
+            self.accepting[direction].on_over();
+        }
 
         let (age, priority, listed) = (stream.age, stream.priority, &mut stream.listed);
         list(&mut self.ready, &mut listed.ready, is_resend || is_fresh, (handle, age, priority));
@@ -390,9 +394,7 @@ impl Streams {
         if is_over {
             let id = stream.id;
             self.table.remove(handle);
-            if !is_mine {
-                self.accepting[direction].on_over();
-            } else if self.wire == Wire::Gquic37 {
+            if is_mine && self.wire == Wire::Gquic37 {
                 // nothing tells that another may be opened
                 self.allow_streams(id.is_bidirectional(), self.opening[direction].limit + 1);
             }

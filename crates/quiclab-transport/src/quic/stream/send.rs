@@ -121,6 +121,14 @@ impl SendHalf {
         self.credit.used()
     }
 
+    /// Data Sent or beyond: FIN has been sent, with all before it, or a reset.
+    pub(super) fn is_sent(&self) -> bool {
+        match self.reset {
+            Some(reset) => reset != Delivery::Queued,
+            None => self.fin.is_some_and(|fin| fin != Delivery::Queued),
+        }
+    }
+
     /// Data Recvd or Reset Recvd: nothing more is to be done.
     pub(super) fn is_over(&self) -> bool {
         match self.reset {

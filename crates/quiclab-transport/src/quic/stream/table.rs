@@ -41,6 +41,11 @@ impl Stream {
             || self.receive.as_ref().is_some_and(|receive| receive.is_stop_due() || receive.is_window_due())
     }
 
+    /// Everything has been received, and sent once: all that remains is to be acknowledged.
+    pub(super) fn is_drained(&self) -> bool {
+        self.send.as_ref().is_none_or(SendHalf::is_sent) && self.receive.as_ref().is_none_or(ReceiveHalf::is_over)
+    }
+
     /// Nothing more is to be done in either direction.
     pub(super) fn is_over(&self) -> bool {
         self.send.as_ref().is_none_or(SendHalf::is_over)
@@ -57,6 +62,8 @@ pub(super) struct Listed {
     pub(super) resend: Option<Place>,
     /// Among streams with frames about the stream itself.
     pub(super) control: bool,
+    /// Among those of the peer in whose place it may open another.
+    pub(super) replaced: bool,
     /// Counted as one whose new data the peer's limit for the stream lets go.
     pub(super) fresh: bool,
     /// Counted as one whose new data it stops.
