@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import weakref
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +18,9 @@ from quiclab.errors import RequestError
 from quiclab.page import figure, replay
 from quiclab.page.har import read_har
 from quiclab.scenario import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SHOP = ROOT / "scenarios/pages/shop.har"
 NETWORK = ROOT / "scenarios/page_http2.toml"
@@ -119,6 +125,71 @@ def test_phases_by_hand() -> None:
     assert figure.phases(late) == [(stream, 60, 80), (request, 80, 120)]
     assert figure.phases(row(connecting=0, connected=5, wanted=0, asked=7)) == [(connection, 0, 5), (stream, 5, 7)]
     assert figure.phases(row()) == []
+
+
+def test_rows_of_a_waterfall_are_in_the_order_in_which_they_were_wanted() -> None:
+    """Resource 2 before 1; each of their bars is in the row of its resource."""
+    rows = [
+        {**row(connecting=0, connected=5, wanted=wanted, asked=9, first_byte=20, complete=30), **about}
+        for number, wanted in ((0, 0), (1, 8), (2, 6))
+        for about in [{"resource": number, "size_bytes": 1, "kind": "image", "origin": "o"}]
+    ]
+    tables = figure.waterfall(rows, 30, {0: "a", 1: "b", 2: "c"}).to_dict()["datasets"].values()
+    assert {(bar["label"], bar["row"]) for table in tables for bar in table if "row" in bar} == {
+        ("a", 0),
+        ("c", 1),
+        ("b", 2),
+    }
+
+
+@dataclass(eq=False)
+class FakeRun:
+    """A run that took some time."""
+
+    seed: int
+    time_ms: float
+
+    @property
+    def flows(self) -> dict[str, Any]:
+        """One flow that loaded the page."""
+        return {"page": SimpleNamespace(completed=True, receiver={"page_load_ms": self.time_ms})}
+
+
+@pytest.mark.parametrize(
+    ("order", "reruns"),
+    [
+        # the median moves away from what was kept: 101 rising times have theirs at seed 50, which was the last of 51
+        (lambda seed: seed, 1),
+        (lambda seed: -seed, 1),
+        # mixed, each time but one twice: the first of the two counts first
+        (lambda seed: abs(seed * 37 % 101 - 50), 0),
+        # the median comes last
+        (lambda seed: (seed + 1) % 101 if seed < 100 else 50.5, 0),
+    ],
+)
+def test_of_many_runs_only_those_near_the_median_are_kept(
+    monkeypatch: pytest.MonkeyPatch, order: Callable[[int], float], reruns: int
+) -> None:
+    """The typical run is the lower median by (time, number); never more than nine results and the newest live."""
+    alive: weakref.WeakSet[FakeRun] = weakref.WeakSet()
+    most, asked = 0, []
+
+    def fake(_scenario: object, seed: int, **_: object) -> FakeRun:
+        nonlocal most
+        result = FakeRun(seed, order(seed))
+        alive.add(result)
+        asked.append(seed)
+        most = max(most, len(alive))
+        return result
+
+    monkeypatch.setattr(replay, "run", fake)
+    loads = replay.load_page(SimpleNamespace(base_dir=None), replay.stacks_of("lab-tcp")[0], range(101), lambda: None)  # type: ignore[arg-type]
+    expected = sorted(range(101), key=lambda seed: (order(seed), seed))[50]
+    assert loads.typical == expected
+    assert loads.result is not None
+    assert loads.result.seed == expected
+    assert most <= 2 * replay.REACH + 3
+    assert len(asked) == 101 + reruns
 
 
 def test_a_stack_is_named_as_in_the_list() -> None:

@@ -12,6 +12,7 @@ from conftest import ROOT
 from quiclab.errors import RequestError
 from quiclab.page.entry import Sections, kind_of
 from quiclab.page.har import RecordedPage, read_har
+from quiclab.page.parents import nearest
 
 SHOP = ROOT / "scenarios/pages/shop.har"
 SITE = "https://a.example"
@@ -119,6 +120,105 @@ def test_think_time_is_the_wait_less_a_round_trip(tmp_path: Path) -> None:
     assert page.counts["no wait recorded: no think time"] == 1
 
 
+@pytest.mark.parametrize(
+    ("connect_ms", "time_ms", "log", "apart"),
+    [
+        # 1 + 2 + 90 + 3 + 65 + 4: TLS is in connect (HAR 1.2, Chromium); 50 more: it is not (Firefox)
+        (90, 165, {}, 0),
+        (40, 165, {}, 1),
+        # Firefox rounds each part
+        (40, 163.4, {}, 1),
+        # the sum decides, not the name
+        (90, 165, {"creator": {"name": "Firefox"}}, 0),
+        # no sum matches, or there is none: the name decides
+        (40, 400, {"browser": {"name": "Firefox"}}, 1),
+        (40, -1, {"creator": {"name": "Firefox"}}, 1),
+        (90, 400, {"creator": {"name": "WebInspector"}, "browser": []}, 0),
+    ],
+)
+def test_a_handshake_is_the_same_in_both_forms_of_connect(
+    tmp_path: Path, connect_ms: float, time_ms: float, log: dict[str, Any], apart: int
+) -> None:
+    """TCP 40 ms, then TLS 50 ms: 65 - 40 = 25 ms of think time, whether `connect` is 90 or 40."""
+    timings = {"blocked": 1, "dns": 2, "connect": connect_ms, "ssl": 50, "send": 3, "wait": 65, "receive": 4}
+    page = read(tmp_path, har([entry(f"{SITE}/", 0, time_ms, timings=timings)], **log))
+    assert page.resources[0].think_time_ms == 25
+    assert page.counts.get("connect without TLS, as Firefox records it", 0) == apart
+
+
+def test_a_length_of_time_that_is_missing_is_the_sum_of_the_timings(tmp_path: Path) -> None:
+    """30 + 8 ms by the timings (negative ones do not count); with Firefox's TLS 20 + 25 + 30; without any 0."""
+    site = entry(f"{SITE}/", 0, -1, timings={"blocked": -0.5, "wait": 30, "receive": 8})
+    del site["time"]
+    second = entry(f"{SITE}/2", 50, -1, timings={"connect": 20, "ssl": 25, "wait": 30}, _initiator=f"{SITE}/")
+    third = entry(f"{SITE}/3", 200, -1, timings={"wait": -1}, _initiator=f"{SITE}/2")
+    fourth = entry(f"{SITE}/4", 210, _initiator=f"{SITE}/3")
+    page = read(tmp_path, har([site, second, third, fourth], creator={"name": "Firefox"}))
+    # 50 - 38; 200 - (50 + 75); 210 - 200
+    assert [resource.delay_ms for resource in page.resources] == pytest.approx([0, 12, 75, 10])
+    assert page.counts["no time recorded: sum of its timings"] == 2
+    assert page.counts["no duration recorded: 0"] == 1
+
+
+def test_answers_without_content_have_no_body_on_the_wire(tmp_path: Path) -> None:
+    """RFC 9110 section 6.4.1; `content` is what the cache holds. An answer with content has it."""
+    held = {"bodySize": 0, "content": {"size": 50_000}}
+    entries = [entry(f"{SITE}/{status}", status, response={**held, "status": status}) for status in (200, 204, 304)]
+    entries.append(entry(f"{SITE}/head", 400, request={"method": "HEAD"}, response=held))
+    entries.append(entry(f"{SITE}/firefox", 500, response={**held, "status": 304, "bodySize": -1}))
+    page = read(tmp_path, har(entries))
+    assert [resource.body_bytes for resource in page.resources] == [50_000, 1, 1, 1, 1]
+    assert page.counts["no body: 1 B"] == 4
+    assert "length of the body guessed: median of the others" not in page.counts
+
+
+def test_sizes_after_on_load_do_not_stand_for_those_before(tmp_path: Path) -> None:
+    """The only size is that of an entry that is left out: there is none."""
+    document = har(
+        [
+            entry(f"{SITE}/", 0, response={"bodySize": -1, "content": {"size": -1}}),
+            entry(f"{SITE}/late", 900),
+        ],
+        pages=[{"pageTimings": {"onLoad": 500}}],
+    )
+    with pytest.raises(RequestError, match="until onLoad say no size"):
+        read(tmp_path, document)
+
+
+@pytest.mark.parametrize("bad", ["http://[", "http://[#top", "//[::1"])
+def test_references_that_are_no_url_lead_nowhere(tmp_path: Path, bad: str) -> None:
+    """A redirect is counted; an initiator or Referer that no entry can have is passed over."""
+    referer = {"headers": [{"name": "Referer", "value": bad}]}
+    page = read(
+        tmp_path,
+        har(
+            [
+                entry(f"{SITE}/", 0, response={"redirectURL": bad}),
+                entry(f"{SITE}/a", 60, _initiator={"url": bad}, request=referer),
+            ]
+        ),
+    )
+    assert [resource.after for resource in page.resources] == [None, 0]
+    assert page.counts["redirect to what is no URL: none"] == 1
+    assert page.counts["what led to it: the document"] == 1
+
+
+def test_controls_in_addresses_are_encoded(tmp_path: Path) -> None:
+    """ESC, a line break, DEL, CSI of 8 bits, a change of direction; what it leads to is still found."""
+    raw = f" {SITE}/\x1b]0;x\x07/a\nb\x7f\x9b\u202e "
+    page = read(tmp_path, har([entry(f"{SITE}/", 0), entry(raw, 60), entry(f"{SITE}/c", 120, _initiator=raw)]))
+    assert page.resources[1].url == f"{SITE}/%1B]0;x%07/ab%7F%C2%9B%E2%80%AE"
+    assert [resource.after for resource in page.resources] == [None, 0, 1]
+
+
+def test_entries_without_a_page_are_of_the_first(tmp_path: Path) -> None:
+    """`pageref` may be missing or null."""
+    entries = [entry(f"{SITE}/", 0, pageref="p1"), entry(f"{SITE}/a", 60, pageref=None), entry(f"{SITE}/b", 70)]
+    page = read(tmp_path, har([*entries, entry(f"{SITE}/c", 80, pageref="p2")], pages=[{"id": "p1"}, {"id": "p2"}]))
+    assert [resource.entry for resource in page.resources] == [0, 1, 2]
+    assert page.counts["of further pages"] == 1
+
+
 def test_what_was_no_transfer_is_left_out_and_counted(tmp_path: Path) -> None:
     """Caches, aborted requests, other schemes, further pages, and what began after onLoad."""
     cached = {"bodySize": 0, "_transferSize": 0}
@@ -196,7 +296,7 @@ BAD: list[tuple[object, str]] = [
     (har([entry("https://[/", 0)]), "log.entries[0].request.url = 'https://[/': allowed is an URL"),
     (
         har([entry(f"{SITE}/", 0, response={"bodySize": -1, "content": {}})]),
-        "log.entries[0].response and all others say no size",
+        "log.entries[0].response and all others until onLoad say no size",
     ),
     (
         har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, response={"bodySize": -2})]),
@@ -224,7 +324,20 @@ BAD: list[tuple[object, str]] = [
     ),
     (
         har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": -3}}]),
-        "log.pages[0].pageTimings.onLoad = -3: allowed is a time in ms, or -1",
+        "log.pages[0].pageTimings.onLoad = -3: allowed is a time of 0 to 3600000 ms, or -1",
+    ),
+    (
+        har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 10**400}}]),
+        f"log.pages[0].pageTimings.onLoad = 1{'0' * 79}…: allowed is a time of",
+    ),
+    (
+        json.dumps(har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 77}}])).replace("77", "1e999"),
+        "log.pages[0].pageTimings.onLoad = inf: allowed is a time of",
+    ),
+    # json.dumps writes a lone surrogate as an escape, as a broken recorder does
+    (
+        har([entry(f"{SITE}/", 0), entry(f"{SITE}/\ud800", 1)]),
+        r"log.entries[1].request.url = 'https://a.example/\ud800': allowed is a text without lone surrogates",
     ),
 ]
 
@@ -260,6 +373,36 @@ def test_ten_thousand_entries_in_one_chain_are_read(tmp_path: Path) -> None:
     """The longest chain that is allowed: no recursion, no square of its length."""
     entries = [initiated(str(n), n / 1000, str(n - 1)) for n in range(10_000)]
     assert read(tmp_path, har(entries)).depth == 10_000
+
+
+def test_the_nearest_of_many_positions_is_found_by_halving() -> None:
+    """The last before it, else the first after it, never itself; of 10 000 positions a few are looked at."""
+    assert nearest([2, 5, 9], 9) == 5
+    assert nearest([2, 5, 9], 7) == 5
+    assert nearest([2, 5, 9], 2) == 5
+    assert nearest([5, 9], 2) == 5
+    assert nearest([5], 5) is None
+    assert nearest([], 5) is None
+
+    class Counted(list[int]):
+        reads = 0
+
+        def __getitem__(self, index: Any) -> Any:
+            self.reads += 1
+            return super().__getitem__(index)
+
+        def __iter__(self) -> Any:
+            raise AssertionError("all are read")
+
+    many = Counted(range(10_000))
+    assert nearest(many, 7000) == 6999
+    # bisect takes 14 steps
+    assert many.reads <= 16
+
+
+def test_ten_thousand_entries_of_one_address_follow_each_other(tmp_path: Path) -> None:
+    """Each is led to by the one before it."""
+    assert read(tmp_path, har([initiated("x", n / 1000, "x") for n in range(10_000)])).depth == 10_000
 
 
 def test_the_recording_of_the_shop(tmp_path: Path) -> None:

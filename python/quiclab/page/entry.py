@@ -5,8 +5,8 @@
 | body on the wire | `response.bodySize`; `_transferSize` less the header section; `content.size` less `compression` |
 | header sections | `headers`, as HPACK (RFC 7541) would write them the first time, see `Sections`; 100 B without them |
 | uploaded body | `request.bodySize`, counted with the request's section |
-| start, length | `startedDateTime`, `time` |
-| waiting | `timings.wait` |
+| start, length | `startedDateTime`, `time`; without it the sum of `timings` |
+| waiting, handshake | `timings`, see `timings.py` |
 
 A size of -1 means "not known" (HAR 1.2); any other negative one is an error.
 """
@@ -17,9 +17,11 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from quiclab.errors import RequestError
+from quiclab.page.timings import times_of
+from quiclab.page.urls import initiators, plain, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +38,11 @@ PLAIN_SECTION_BYTES = 100
 HUFFMAN_BITS = 6
 PORTS = {"https": 443, "http": 80}
 STATUS_NOT_MODIFIED = 304
+# RFC 9110 section 6.4.1: no content follows these, nor the answer to HEAD
+BODILESS = (204, STATUS_NOT_MODIFIED)
+# JSON can write halves of a pair of UTF-16, which no other text can
+SURROGATE = "a text without lone surrogates"
+NO_REDIRECT = "redirect to what is no URL: none"
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ class Entry:
         URLs that may have led to it, the likeliest first, with where each was found.
     redirect
         Where its answer sends the browser; empty for nowhere.
+    assumed
+        What was taken otherwise than the file says it, to be counted.
     """
 
     number: int
@@ -85,11 +94,18 @@ class Entry:
     response_headers: tuple[tuple[str, str], ...] | None
     initiators: tuple[tuple[str, str], ...]
     redirect: str
+    assumed: tuple[str, ...]
 
     @property
     def end_ms(self) -> float:
         """When it was complete."""
         return self.started_ms + self.duration_ms
+
+
+def shown(value: object) -> str:
+    """Write a value for a sentence, not longer than that."""
+    text = "missing" if value is None else repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 class Reader:
@@ -101,10 +117,8 @@ class Reader:
 
     def refuse(self, field: str, value: object, allowed: str) -> RequestError:
         """Return the error about a field."""
-        shown = "missing" if value is None else repr(value) if isinstance(value, str) else str(value)
-        shown = shown if len(shown) <= 80 else f"{shown[:80]}…"
         name = f"log.entries[{self.number}]" + (f".{field}" if field else "")
-        return RequestError(f"{self.file}: {name} = {shown}: allowed is {allowed}")
+        return RequestError(f"{self.file}: {name} = {shown(value)}: allowed is {allowed}")
 
     def table(self, value: object, field: str) -> Mapping[str, Any]:
         """Take an object."""
@@ -119,6 +133,10 @@ class Reader:
             return ""
         if not isinstance(value, str):
             raise self.refuse(f"{field}.{name}" if field else name, value, "a text")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise self.refuse(f"{field}.{name}" if field else name, value, SURROGATE) from None
         return value
 
     def size(self, table: Mapping[str, Any], name: str, field: str) -> int | None:
@@ -162,7 +180,7 @@ def why_not(reader: Reader) -> str | None:
     """Return why an entry is no transfer over the network, in words; `None` if it is one."""
     entry = reader.entry
     request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
-    url = reader.text(request, "url", "request")
+    url = plain(reader.text(request, "url", "request"))
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -186,8 +204,17 @@ def why_not(reader: Reader) -> str | None:
     return None
 
 
-def read_entry(reader: Reader, origin_of_time: datetime) -> Entry:
+def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> Entry:
     """Take what counts of an entry.
+
+    Parameters
+    ----------
+    reader
+        The entry.
+    origin_of_time
+        What times are counted from.
+    by_firefox
+        The file says that Firefox wrote it.
 
     Raises
     ------
@@ -197,16 +224,17 @@ def read_entry(reader: Reader, origin_of_time: datetime) -> Entry:
     entry = reader.entry
     request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
     content = reader.table(response.get("content") or {}, "response.content")
-    url = urldefrag(reader.text(request, "url", "request")).url
+    url = urldefrag(plain(reader.text(request, "url", "request"))).url
     parts = urlsplit(url)
     started_ms = (reader.started() - origin_of_time).total_seconds() * 1000
     if not abs(started_ms) <= MOST_MS:
         allowed = f"a time within {MOST_MS / 1000:.0f} s of the first entry, {origin_of_time.isoformat()}"
         raise reader.refuse("startedDateTime", entry.get("startedDateTime"), allowed)
-    timings = reader.table(entry.get("timings") or {}, "timings")
-    connect, ssl = (reader.milliseconds(timings, name, "timings") for name in ("connect", "ssl"))
-    body, decoded = _body(reader, response, content)
+    times = times_of(reader, by_firefox)
+    bodiless = request.get("method") == "HEAD" or response.get("status") in BODILESS
+    body, decoded = _body(reader, response, content, bodiless)
     redirect = reader.text(response, "redirectURL", "response")
+    target = resolved(url, redirect) if redirect else ""
     request_headers = reader.headers(request, "request")
     return Entry(
         number=reader.number,
@@ -216,29 +244,26 @@ def read_entry(reader: Reader, origin_of_time: datetime) -> Entry:
         body_bytes=body,
         size_is_decoded=decoded,
         started_ms=started_ms,
-        duration_ms=reader.milliseconds(entry, "time", "") or 0.0,
-        wait_ms=reader.milliseconds(timings, "wait", "timings"),
-        handshake_ms=_handshake(connect, ssl),
+        duration_ms=times.duration_ms,
+        wait_ms=times.wait_ms,
+        handshake_ms=times.handshake_ms,
         upload_bytes=reader.size(request, "bodySize", "request") or 0,
         request_headers=request_headers,
         response_headers=reader.headers(response, "response"),
-        initiators=tuple(_initiators(entry, request_headers)),
-        redirect=urldefrag(urljoin(url, redirect)).url if redirect else "",
+        initiators=tuple(initiators(entry, request_headers)),
+        redirect=target or "",
+        assumed=(*times.assumed, *([NO_REDIRECT] if target is None else [])),
     )
 
 
-def _handshake(connect: float | None, ssl: float | None) -> float | None:
-    """Return the round trip of a handshake: `connect` includes TLS; where both are the same, it is QUIC's."""
-    if connect is None or connect <= 0:
-        return None
-    tcp = connect - (ssl or 0)
-    return tcp if tcp > 0 else connect
-
-
-def _body(reader: Reader, response: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[int | None, bool]:
+def _body(
+    reader: Reader, response: Mapping[str, Any], content: Mapping[str, Any], bodiless: bool
+) -> tuple[int | None, bool]:
     """Return the length of the body on the wire, and whether it is only that after decoding."""
     body = reader.size(response, "bodySize", "response")
     size = reader.size(content, "size", "response.content")
+    if bodiless:  # `content` is what the cache holds
+        return body or 0, False
     if body is not None and (body > 0 or not size):
         return body, False
     transferred = reader.size(response, "_transferSize", "response")
@@ -262,7 +287,7 @@ def kind_of(entry: Mapping[str, Any], mime: str, path: str) -> Kind:
     mime = mime.partition(";")[0].strip().lower()
     recorded = entry.get("_resourceType")
     kinds: dict[object, Kind] = {"stylesheet": "style", "script": "script", "image": "image", "font": "font"}
-    if recorded in kinds:
+    if isinstance(recorded, str) and recorded in kinds:
         return kinds[recorded]
     if "css" in mime or mime in ("text/html", "application/xhtml+xml"):
         return "style"
@@ -271,48 +296,6 @@ def kind_of(entry: Mapping[str, Any], mime: str, path: str) -> Kind:
     if "font" in mime or path.endswith((".woff", ".woff2", ".ttf", ".otf")):
         return "font"
     return "script"
-
-
-def _initiators(entry: Mapping[str, Any], headers: tuple[tuple[str, str], ...] | None) -> list[tuple[str, str]]:
-    """Return URLs that may have led to a request, the likeliest first, with where each was found."""
-    found: list[tuple[str, str]] = []
-    for field in ("_initiator_detail", "_initiator", "initiator"):
-        value = entry.get(field)
-        if isinstance(value, str) and value.lstrip().startswith("{"):
-            value = parsed_detail(value)
-        if isinstance(value, str):
-            found.append((value, field))
-        elif isinstance(value, dict):
-            found += [(url, field) for url in _urls_of(value)]
-    found += [(value, "Referer") for name, value in headers or () if name == "referer"]
-    return [(urldefrag(url).url, field) for url, field in found if url]
-
-
-def parsed_detail(text: str) -> object:
-    """Read the object that some recorders write as a text."""
-    import json  # noqa: PLC0415 - rare
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-# frames of asynchronous stacks: what lies deeper is the page's framework
-MOST_STACKS = 32
-
-
-def _urls_of(initiator: Mapping[str, Any]) -> list[str]:
-    """Return the URLs in Chrome's description of an initiator: its own, then those of its stacks from the inside."""
-    urls = [initiator.get("url")]
-    stack = initiator.get("stack")
-    for _ in range(MOST_STACKS):
-        if not isinstance(stack, dict):
-            break
-        frames = stack.get("callFrames")
-        urls += [frame.get("url") for frame in frames if isinstance(frame, dict)] if isinstance(frames, list) else []
-        stack = stack.get("parent")
-    return [url for url in urls if isinstance(url, str)]
 
 
 class Sections:

@@ -55,10 +55,11 @@ def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapp
     labels
         What stands beside a row, by number of the resource.
     """
-    order = [row["resource"] for row in sorted(rows, key=lambda row: (row["wanted_ms"] or 0.0, row["resource"]))]
+    order = sorted(rows, key=lambda row: (row["wanted_ms"] or 0.0, row["resource"]))
+    place = {row["resource"]: number for number, row in enumerate(order)}
     bars = [
         {
-            "row": order.index(row["resource"]),
+            "row": place[row["resource"]],
             "label": labels[row["resource"]],
             "phase": phase,
             "begin": round(begin, 2),

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError
 from quiclab.page.entry import (
+    MOST_MS,
     MOST_SECTION_BYTES,
     PLAIN_SECTION_BYTES,
     Entry,
@@ -32,8 +33,10 @@ from quiclab.page.entry import (
     Reader,
     Sections,
     read_entry,
+    shown,
     why_not,
 )
+from quiclab.page.parents import parents_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,8 +46,6 @@ MOST_ENTRIES = 10_000
 MOST_FILE_BYTES = 256 * 1024 * 1024
 # as the scenario's `origin`
 MOST_ORIGINS = 256
-# entries of a circle that a sentence names
-MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -136,18 +137,18 @@ def read_har(path: Path) -> RecordedPage:
         raise RequestError(f"{name}: log.entries has {len(entries)} entries: allowed are up to {MOST_ENTRIES}")
     counts: Counter[str] = Counter()
     kept = _kept(name, log, entries, counts)
-    if not any(entry.body_bytes is not None for entry in kept):
-        raise RequestError(
-            f"{name}: log.entries[{kept[0].number}].response and all others say no size: needed is bodySize, "
-            "_transferSize or content.size of one entry at least"
-        )
     on_load_ms = _on_load(name, log)
     if on_load_ms is not None:
         loaded_ms = kept[0].started_ms + on_load_ms
         on_time = [entry for entry in kept if entry.started_ms <= loaded_ms]
         _count(counts, "began after onLoad", len(kept) - len(on_time))
         kept = on_time
-    parents = _parents(name, kept, counts)
+    if not any(entry.body_bytes is not None for entry in kept):
+        raise RequestError(
+            f"{name}: log.entries[{kept[0].number}].response and all others until onLoad say no size: needed is "
+            "bodySize, _transferSize or content.size of one entry at least"
+        )
+    parents = parents_of(name, kept, counts)
     return _page(name, kept, parents, counts, on_load_ms)
 
 
@@ -184,7 +185,7 @@ def _kept(name: str, log: Mapping[str, Any], entries: Sequence[object], counts: 
     readers = []
     for number, raw in enumerate(entries):
         reader = Reader(name, number, raw)
-        page = reader.entry.get("pageref", first)
+        page = reader.entry.get("pageref") or first
         why = "of further pages" if first is not None and page != first else why_not(reader)
         if why is None:
             readers.append(reader)
@@ -194,8 +195,14 @@ def _kept(name: str, log: Mapping[str, Any], entries: Sequence[object], counts: 
         raise RequestError(f"{name}: none of its {len(entries)} entries is an HTTP transfer over the network")
     starts = [reader.started() for reader in readers]
     # the file's first: one absurd time must not make all others absurd
-    kept = [read_entry(reader, starts[0]) for reader in readers]
+    kept = [read_entry(reader, starts[0], _by_firefox(log)) for reader in readers]
     return sorted(kept, key=lambda entry: (entry.started_ms, entry.number))
+
+
+def _by_firefox(log: Mapping[str, Any]) -> bool:
+    """Return whether the file says that Firefox wrote it."""
+    tools = (log.get("browser"), log.get("creator"))
+    return any("firefox" in str(tool.get("name")).lower() for tool in tools if isinstance(tool, dict))
 
 
 def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
@@ -206,63 +213,12 @@ def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
     value = timings.get("onLoad") if isinstance(timings, dict) else None
     if value is None or value == -1:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise RequestError(f"{name}: log.pages[0].pageTimings.onLoad = {value}: allowed is a time in ms, or -1")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
+        raise RequestError(
+            f"{name}: log.pages[0].pageTimings.onLoad = {shown(value)}: allowed is a time of 0 to {MOST_MS:.0f} ms, "
+            "or -1 (not recorded)"
+        )
     return float(value)
-
-
-def _parents(name: str, kept: Sequence[Entry], counts: Counter[str]) -> list[int | None]:
-    """Return the position of what led to each entry; `None` for the first.
-
-    Raises
-    ------
-    RequestError
-        If entries lead to each other in a circle.
-    """
-    positions: dict[str, list[int]] = {}
-    redirects: dict[str, list[int]] = {}
-    for position, entry in enumerate(kept):
-        positions.setdefault(entry.url, []).append(position)
-        if entry.redirect:
-            redirects.setdefault(entry.redirect, []).append(position)
-    parents: list[int | None] = [None]
-    fields = ["", *("the document" for _ in kept[1:])]
-    for position, entry in enumerate(kept[1:], start=1):
-        candidates = [(redirects.get(entry.url, []), "a redirect")]
-        candidates += [(positions.get(url, []), field) for url, field in entry.initiators]
-        for found, field in candidates:
-            others = [other for other in found if other != position]
-            if others:
-                earlier = [other for other in others if other < position]
-                parents.append(earlier[-1] if earlier else others[0])
-                fields[position] = field
-                break
-        else:
-            parents.append(0)
-    for field in fields[1:]:
-        _count(counts, f"what led to it: {'the initiator' if 'nitiator' in field else field}")
-    _refuse_circles(name, kept, parents, fields)
-    return parents
-
-
-def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | None], fields: Sequence[str]) -> None:
-    sound: set[int] = set()
-    for start in range(len(kept)):
-        chain: dict[int, None] = {}
-        at: int | None = start
-        while at is not None and at not in sound:
-            if at in chain:
-                circle = list(chain)[list(chain).index(at) :]
-                numbers = sorted(kept[place].number for place in circle)
-                first = min(circle, key=lambda place: kept[place].number)
-                shown = ", ".join(map(str, numbers[:MOST_SHOWN])) + (", …" if len(numbers) > MOST_SHOWN else "")
-                raise RequestError(
-                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: entries {shown} lead to each other "
-                    "in a circle; allowed is an initiator that does not come from the entry itself"
-                )
-            chain[at] = None
-            at = parents[at]
-        sound.update(chain)
 
 
 def _page(
@@ -286,6 +242,7 @@ def _page(
         if parent is not None:
             delay_ms = entry.started_ms - kept[parent].end_ms
             _count(counts, "began before what led to it was complete", int(delay_ms < 0))
+        counts.update(entry.assumed)
         body = entry.body_bytes
         _count(counts, "length of the body guessed: median of the others", int(body is None))
         _count(counts, "length of the body is that after decoding", int(entry.size_is_decoded))

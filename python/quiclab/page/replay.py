@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import insort
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -23,6 +24,8 @@ PAGE_SCHEMA: Final = "quiclab.page/1"
 FLOW: Final = "page"
 #: A page that needs longer is not loaded.
 LONGEST: Final = "600 s"
+#: Results that are kept on either side of the median while further runs may move it.
+REACH: Final = 4
 
 TlsUse: TypeAlias = Literal["full", "resumed", "early_data"]
 TLS_USES: Final[tuple[TlsUse, ...]] = ("full", "resumed", "early_data")
@@ -232,20 +235,36 @@ def _tls(stack: Stack, use: TlsUse) -> Tls | None:
 
 def load_page(scenario: Scenario, stack: Stack, seeds: Iterable[int], done: Callable[[], None]) -> Loads:
     """Load a page once with each seed; `done` is called after each."""
+    seeds = tuple(seeds)
     times: list[float | None] = []
     problems: list[str] = []
-    results: list[RunResult] = []
-    for seed in seeds:
+    loaded: list[tuple[float, int]] = []
+    # a thousand results of a large page do not fit into memory: those in the middle are kept
+    results: dict[int, RunResult] = {}
+    for number, seed in enumerate(seeds):
         result = run(scenario, seed, base_dir=scenario.base_dir)
         flow = result.flows[FLOW]
         time_ms = flow.receiver.get("page_load_ms") if flow.completed else None
         times.append(time_ms)
         problems.append("" if time_ms is not None else _why(result))
-        results.append(result)
+        if time_ms is not None:
+            insort(loaded, (time_ms, number))
+            results[number] = result
+            middle = _middle(loaded)
+            near = {number for _, number in loaded[max(middle - REACH, 0) : middle + REACH + 1]}
+            results = {number: kept for number, kept in results.items() if number in near}
         done()
-    loaded = sorted((value, number) for number, value in enumerate(times) if value is not None)
-    typical = loaded[(len(loaded) - 1) // 2][1] if loaded else None
-    return Loads(stack, tuple(times), tuple(problems), typical, None if typical is None else results[typical])
+    if not loaded:
+        return Loads(stack, tuple(times), tuple(problems), None, None)
+    typical = loaded[_middle(loaded)][1]
+    # the same seed gives the same run
+    found = results[typical] if typical in results else run(scenario, seeds[typical], base_dir=scenario.base_dir)
+    return Loads(stack, tuple(times), tuple(problems), typical, found)
+
+
+def _middle(values: Sequence[object]) -> int:
+    """Return the position of the median of sorted values, the lower one of two."""
+    return (len(values) - 1) // 2
 
 
 def _why(result: RunResult) -> str:

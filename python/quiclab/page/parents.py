@@ -1,0 +1,78 @@
+"""What led to each request of a recorded page: a redirect, its initiator, the Referer, else the document."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from quiclab.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Sequence
+
+    from quiclab.page.entry import Entry
+
+# entries of a circle that a sentence names
+MOST_SHOWN = 5
+
+
+def parents_of(name: str, kept: Sequence[Entry], counts: Counter[str]) -> list[int | None]:
+    """Return the position of what led to each entry; `None` for the first.
+
+    Raises
+    ------
+    RequestError
+        If entries lead to each other in a circle.
+    """
+    positions: dict[str, list[int]] = {}
+    redirects: dict[str, list[int]] = {}
+    for position, entry in enumerate(kept):
+        positions.setdefault(entry.url, []).append(position)
+        if entry.redirect:
+            redirects.setdefault(entry.redirect, []).append(position)
+    parents: list[int | None] = [None]
+    fields = ["", *("the document" for _ in kept[1:])]
+    for position, entry in enumerate(kept[1:], start=1):
+        candidates = [(redirects.get(entry.url, []), "a redirect")]
+        candidates += [(positions.get(url, []), field) for url, field in entry.initiators]
+        for found, field in candidates:
+            other = nearest(found, position)
+            if other is not None:
+                parents.append(other)
+                fields[position] = field
+                break
+        else:
+            parents.append(0)
+    for field in fields[1:]:
+        counts[f"what led to it: {'the initiator' if 'nitiator' in field else field}"] += 1
+    _refuse_circles(name, kept, parents, fields)
+    return parents
+
+
+def nearest(found: Sequence[int], position: int) -> int | None:
+    """Return the last of rising positions before one, else the first after it; `None` without any."""
+    here = bisect_left(found, position)
+    if here > 0:
+        return found[here - 1]
+    return next((other for other in found[:2] if other != position), None)
+
+
+def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | None], fields: Sequence[str]) -> None:
+    sound: set[int] = set()
+    for start in range(len(kept)):
+        chain: dict[int, None] = {}
+        at: int | None = start
+        while at is not None and at not in sound:
+            if at in chain:
+                circle = list(chain)[list(chain).index(at) :]
+                numbers = sorted(kept[place].number for place in circle)
+                first = min(circle, key=lambda place: kept[place].number)
+                listed = ", ".join(map(str, numbers[:MOST_SHOWN])) + (", …" if len(numbers) > MOST_SHOWN else "")
+                raise RequestError(
+                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: entries {listed} lead to each other "
+                    "in a circle; allowed is an initiator that does not come from the entry itself"
+                )
+            chain[at] = None
+            at = parents[at]
+        sound.update(chain)
