@@ -110,10 +110,11 @@ def test_the_key_of_the_certificate_is_what_openssl_says() -> None:
 
 
 def test_a_browser_writes_into_its_profile_only() -> None:
-    profile = Path("/dev/shm/quiclab-browser-abcdefgh")  # as `tempfile` names it, in the /dev/shm of browser.sh  # noqa: S108
+    # as `tempfile` names it, in the /dev/shm of browser.sh
+    profile = Path("/dev/shm/quiclab-browser-abcdefgh")  # noqa: S108
     found = environment(profile)
     assert found["HOME"] == str(profile)
-    assert Path(found["TMPDIR"]).parent == profile
+    assert Path(str(found["TMPDIR"])).parent == profile
     # unix(7): 108 bytes with the 0 at the end
     assert len(f"{found['TMPDIR']}/org.chromium.Chromium.XXXXXX/SingletonSocket") < 108
 
@@ -389,6 +390,28 @@ def test_our_own_measurement_is_whole() -> None:
         assert row["kept_up"] == "True"
         wanted = {"20"} if row["protocol"] == "h3" else {""}
         assert {row["early_data_sent"], row["early_data_accepted"]} == wanted, "0-RTT in every load"
+
+
+def test_the_browser_is_compared_with_the_sim_in_each_cell() -> None:
+    """The browser's side follows from its loads; that of the sim takes its runs: only its direction is held here."""
+    path = ROOT / "tools" / "browser_beside_sim.py"
+    specification = importlib.util.spec_from_file_location("browser_beside_sim", path)
+    assert specification is not None
+    assert specification.loader is not None
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    # (30 - 20) / 20; nothing varies
+    assert tool.difference([30.0] * 3, [20.0] * 3, "x") == (50.0, 50.0, 50.0)
+    assert tool.told((-4.0, -9.0, 1.0)) == "none -4 (-9 to +1)"
+    text = (ROOT / "reference" / "page_load" / "browser.md").read_text(encoding="utf-8")
+    rows = text.split(tool.BEGIN)[1].split(tool.END)[0].splitlines()
+    assert rows[0] == tool.HEAD
+    cells = [(name, rate, size) for name in ("X01", "X05") for rate in (10, 50) for size in (10, 100, 1000)]
+    for line, cell in zip(rows[2:], cells, strict=True):
+        name, real, virtual, sim, same, _ = (part.strip() for part in line.strip("|").split("|"))
+        assert name == f"{cell[0]}, {cell[1]} Mbit/s, {cell[2]} KB"
+        assert [real, virtual] == [tool.told(tool.browser(clock, cell)) for clock in ("real", "virtual")]
+        assert same == ("yes" if real.split()[0] == virtual.split()[0] == sim.split()[0] else "no")
 
 
 def test_of_a_scenario_network_and_page_count() -> None:

@@ -49,7 +49,7 @@ _START_TIMEOUT_MS: Final = 60_000
 _TEMPORARY: Final = "t"
 
 
-def environment(profile: Path) -> dict[str, str]:
+def environment(profile: Path) -> dict[str, str | float | bool]:
     """Return the variables of a browser: what it writes lies in its profile, and goes with it."""
     path = os.environ.get("PATH", os.defpath)
     return {"HOME": str(profile), "TMPDIR": str(profile / _TEMPORARY), "PATH": path, "LANG": "C"}
