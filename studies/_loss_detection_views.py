@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 HEADS = ("Engine", "Case", "Declared lost", "After [ms]", "Spurious", "The standard", "After [ms]", "Agrees", "Why not")
 SAME, TIMES, OTHER = "same packets, same times", "same packets, other times", "other packets"
-NUMBER = "same number, same times (packets not known)"
+NUMBER = "same number, same times"
 AGREEMENT = {SAME: COLOURS[1], NUMBER: "#6b6fb3", TIMES: "#b9a44c", OTHER: COLOURS[0]}
 BY_NUMBER = "count and time only"
 SHOWN = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn", "lab-tcp:linux-7")

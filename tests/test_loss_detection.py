@@ -237,7 +237,7 @@ def test_what_was_kept_is_stored_and_the_report_tells_it(tmp_path: Path) -> None
     spec = json.dumps(specification(evaluation, study.figures[0], "sim"))
     assert '"1s | 1"' in spec
     assert '"0 | 1"' in spec
-    assert '"same number, same times (packets not known)"' in spec
+    assert '"same number, same times"' in spec
 
 
 def test_chromium_tolerates_a_second_reordering_of_the_same_depth_and_its_ancestor_does_not() -> None:
