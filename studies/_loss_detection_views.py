@@ -18,7 +18,9 @@ Row = Mapping[str, Any]
 
 HEADS = ("Engine", "Case", "Declared lost", "After [ms]", "Spurious", "The standard", "After [ms]", "Agrees", "Why not")
 SAME, TIMES, OTHER = "same packets, same times", "same packets, other times", "other packets"
-AGREEMENT = {SAME: COLOURS[1], TIMES: "#b9a44c", OTHER: COLOURS[0]}
+NUMBER = "same number, same times"
+AGREEMENT = {SAME: COLOURS[1], NUMBER: "#6b6fb3", TIMES: "#b9a44c", OTHER: COLOURS[0]}
+BY_NUMBER = "count and time only"
 SHOWN = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn", "lab-tcp:linux-7")
 AROUND, EARLY_MS, AFTER_MS = 14, 60.0, 10.0
 RING, POINT = 300, 55
@@ -55,7 +57,7 @@ def runs_of(evaluation: Evaluation, engine: str) -> dict[tuple[str, str], Row]:
 def agreement(run: Row) -> str:
     """Say how far what was declared lost is what the standard declares."""
     if run["agrees"]:
-        return SAME
+        return SAME if run["named"] else NUMBER
     packets = [sorted((row["number"], row["sent_ms"]) for row in run[which]) for which in ("declared", "expected")]
     return TIMES if packets[0] == packets[1] else OTHER
 
@@ -75,7 +77,7 @@ def listing(evaluation: Evaluation, engine: str) -> list[tuple[str, ...]]:
                 _numbers([row for row in declared if row["spurious"]]),
                 _numbers(expected),
                 _after(expected),
-                "yes" if run["agrees"] else "no",
+                f"{'yes' if run['agrees'] else 'no'}{'' if run['named'] else f' ({BY_NUMBER})'}",
                 why,
             )
         )

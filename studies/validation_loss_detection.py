@@ -54,7 +54,10 @@ def kept(result: RunResult) -> dict[str, Any]:
 
 
 def agrees(result: RunResult) -> float:
-    """1 if the engine declared lost what the standard does, when it does; 0 otherwise."""
+    """1 if the engine declared lost what the standard does, when it does; 0 otherwise.
+
+    Of quinn and noq only how many and when: which ones, they do not say.
+    """
     return float(kept(result)["agrees"])
 
 
@@ -107,7 +110,8 @@ STUDY = Study(
             STANDARDS,
             "",
             "Packets declared lost, and behind the stroke how many the standard declares; s: some had arrived. "
-            "Blue: the same packets at the same times. Orange: other packets. Between: the same at other times.",
+            "Blue: the same packets at the same times; violet: as many at the same times, of stacks that count only. "
+            "Orange: other packets. Between: the same at other times.",
             draw=matrix,
         ),
         *(
@@ -145,7 +149,8 @@ STUDY = Study(
     ),
     limits=(
         "quinn and noq do not name the packets that they declare lost: at the moment their counter goes up, their "
-        "adapter names the oldest. lab-tcp: the counter gives the time, the retransmissions that follow the segments.",
+        "adapter names the oldest, as RFC 9002 would. Only count and times are compared. lab-tcp: the "
+        "counter gives the time, the retransmissions that follow the segments.",
         "aioquic itself writes no qlog here; its profile in lab-quic stands for it.",
         "Retransmission timeouts are outside: no case needs one.",
     ),

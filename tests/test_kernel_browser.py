@@ -8,6 +8,8 @@ import json
 import os
 import shutil
 import struct
+import subprocess
+import tempfile
 import zlib
 from argparse import Namespace
 from copy import deepcopy
@@ -22,8 +24,8 @@ from quiclab.errors import RequestError
 from quiclab.kernel.adapter_file import GuestPlan
 from quiclab.kernel.adapters import BUILT_IN, load_adapters
 from quiclab.kernel.browser import client, curl, quinn
-from quiclab.kernel.browser.chromium import key_hash
-from quiclab.kernel.browser.compare import summary, welch
+from quiclab.kernel.browser.chromium import environment, key_hash
+from quiclab.kernel.browser.compare import differing, summary
 from quiclab.kernel.browser.envoy import Request, configuration, requests
 from quiclab.kernel.browser.har import Event, har, record
 from quiclab.kernel.browser.load import LoadError, PageLoad, examine, with_log
@@ -85,6 +87,12 @@ def test_an_image_is_a_whole_png_of_the_wanted_length(size_bytes: int) -> None:
         ({"objects": [{"count": 1, "size": "3 kB", "kind": "font"}]}, ["objects[0].kind = `font`", "`image`"]),
         # signature 8, four chunks of 12, IHDR of 13, an IDAT of two bytes compressed: 10
         ({"objects": [{"count": 1, "size": "78 B"}]}, ["objects[0].size = `78 B`", "79 B or more"]),
+        # before any of it is made: 2^32 B are more than a chunk of PNG can have
+        ({"objects": [{"count": 1, "size": "5 GB"}]}, ["objects[0].size = `5 GB`", "up to 100000000 B"]),
+        ({"html": "101 MB"}, ["workload.html = `101 MB`", "up to 100000000 B"]),
+        ({"objects": [{"count": 50_001, "size": "1 kB"}] * 2}, ["objects = 100002 images", "up to 100000"]),
+        # 11 * 100 MB and 1 kB of HTML
+        ({"objects": [{"count": 11, "size": "100 MB"}]}, ["objects = 1100001000 B", "up to 1000000000 B"]),
         # 85 bytes of head, 7 of filler, 18 for each of the first ten images, 19 for the others
         ({"objects": [{"count": 200, "size": "5 kB"}]}, ["workload.html = `1 kB`", "it names 200 images"]),
     ],
@@ -101,6 +109,16 @@ def test_the_key_of_the_certificate_is_what_openssl_says() -> None:
     assert key_hash(BUILT_IN / "certificate-ecdsa.pem") == "1znCwsNTeUOxyrJDsxS+2/ThyRdxBFzqerRC9CAgCjk="
 
 
+def test_a_browser_writes_into_its_profile_only() -> None:
+    # as `tempfile` names it, in the /dev/shm of browser.sh
+    profile = Path("/dev/shm/quiclab-browser-abcdefgh")  # noqa: S108
+    found = environment(profile)
+    assert found["HOME"] == str(profile)
+    assert Path(str(found["TMPDIR"])).parent == profile
+    # unix(7): 108 bytes with the 0 at the end
+    assert len(f"{found['TMPDIR']}/org.chromium.Chromium.XXXXXX/SingletonSocket") < 108
+
+
 def test_the_server_speaks_both_protocols_with_the_same_files() -> None:
     plan = configuration(Page.of(WORKLOAD), Path("/run"), "10.0.0.1", Path("/c.pem"), Path("/k.pem"))
     listeners = plan["static_resources"]["listeners"]
@@ -111,6 +129,8 @@ def test_the_server_speaks_both_protocols_with_the_same_files() -> None:
         host = manager["route_config"]["virtual_hosts"][0]
         assert host["response_headers_to_add"][0]["header"]["value"] == "no-store, no-cache"
         routes.append(host["routes"])
+        # 100 for each stream without it: Chromium sends more for pages of 100 images, and loses the connection
+        assert manager["http2_protocol_options"]["max_inbound_priority_frames_per_stream"] == 2**32 - 1
     assert routes[0] == routes[1]
     assert [route["direct_response"]["body"]["filename"] for route in routes[0]] == ["/run/image-0", "/run/html"]
 
@@ -337,9 +357,15 @@ def test_loads_together() -> None:
     assert found.page_load_sd_ms == pytest.approx(10)
     assert found.page_load_high_ms == pytest.approx(134.84, abs=0.01)
     assert (found.early_data_sent, found.early_data_accepted) == (3, 0)
-    assert welch([1.0, 1.0], [2.0, 2.0]) is None, "nothing varies"
-    # Welch: t = 10 / sqrt(1 / 3 + 1 / 3) = 12.25 with 4 degrees of freedom, p = 2.5e-4
-    assert welch([10.0, 11.0, 12.0], [20.0, 21.0, 22.0]) == pytest.approx(2.55e-4, rel=0.01)
+    # (2 - 1) / 1; nothing varies
+    assert differing([2.0, 2.0], [1.0, 1.0]) == {"percent": 100.0, "p": None, "significant": False}
+    # Welch: t = 10 / sqrt(1 / 3 + 1 / 3) = 12.25 with 4 degrees of freedom, p = 2.5e-4; (21 - 11) / 11
+    found_difference = differing([20.0, 21.0, 22.0], [10.0, 11.0, 12.0])
+    assert found_difference["p"] == pytest.approx(2.55e-4, rel=0.01)
+    assert found_difference["percent"] == pytest.approx(90.9, abs=0.01)
+    assert found_difference["significant"] is True
+    # t = 1 / sqrt(2 / 3) = 1.22, p = 0.29
+    assert differing([11.0, 12.0, 13.0], [10.0, 11.0, 12.0])["significant"] is False
 
 
 def test_only_browsers_ask_for_another_guest() -> None:
@@ -364,6 +390,28 @@ def test_our_own_measurement_is_whole() -> None:
         assert row["kept_up"] == "True"
         wanted = {"20"} if row["protocol"] == "h3" else {""}
         assert {row["early_data_sent"], row["early_data_accepted"]} == wanted, "0-RTT in every load"
+
+
+def test_the_browser_is_compared_with_the_sim_in_each_cell() -> None:
+    """The browser's side follows from its loads; that of the sim takes its runs: only its direction is held here."""
+    path = ROOT / "tools" / "browser_beside_sim.py"
+    specification = importlib.util.spec_from_file_location("browser_beside_sim", path)
+    assert specification is not None
+    assert specification.loader is not None
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    # (30 - 20) / 20; nothing varies
+    assert tool.difference([30.0] * 3, [20.0] * 3, "x") == (50.0, 50.0, 50.0)
+    assert tool.told((-4.0, -9.0, 1.0)) == "none -4 (-9 to +1)"
+    text = (ROOT / "reference" / "page_load" / "browser.md").read_text(encoding="utf-8")
+    rows = text.split(tool.BEGIN)[1].split(tool.END)[0].splitlines()
+    assert rows[0] == tool.HEAD
+    cells = [(name, rate, size) for name in ("X01", "X05") for rate in (10, 50) for size in (10, 100, 1000)]
+    for line, cell in zip(rows[2:], cells, strict=True):
+        name, real, virtual, sim, same, _ = (part.strip() for part in line.strip("|").split("|"))
+        assert name == f"{cell[0]}, {cell[1]} Mbit/s, {cell[2]} KB"
+        assert [real, virtual] == [tool.told(tool.browser(clock, cell)) for clock in ("real", "virtual")]
+        assert same == ("yes" if real.split()[0] == virtual.split()[0] == sim.split()[0] else "no")
 
 
 def test_of_a_scenario_network_and_page_count() -> None:
@@ -415,8 +463,29 @@ def lacking() -> str | None:
     return None if importlib.util.find_spec("playwright") else "playwright is missing"
 
 
+def left_behind() -> set[str]:
+    return {path.name for folder in ("/tmp", "/dev/shm") for path in Path(folder).glob("*chromium*")}  # noqa: S108
+
+
+@pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
+def test_results_stay_and_the_rest_of_a_loader_goes_even_in_dev_shm() -> None:
+    """The directory of the results is bound from below the new /dev/shm; what is written beside it is not seen."""
+    script = BUILT_IN / "browser.sh"
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        results = Path(directory) / "deep" / "out"
+        results.mkdir(parents=True)
+        (results / "before").write_text("here")
+        shell = f"cat {results}/before; echo 1 > {results}/kept; echo 2 > /dev/shm/quiclab-gone; echo $TMPDIR"
+        words = ["unshare", "--mount", "sh", str(script), str(results), "sh", "-c", shell]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert done.stdout == "here/dev/shm\n"
+        assert (results / "kept").read_text() == "1\n"
+        assert not Path("/dev/shm/quiclab-gone").exists()  # noqa: S108
+
+
 @pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
 def test_chromium_loads_a_page_over_both_protocols() -> None:
+    before = left_behind()
     found = load_pages(load(PAGE_FILE, [("duration", "20 s")]), 1, pause_s=0.0)
     assert [load.protocol for load in found.counted] == ["h2", "h3"]
     h2, h3 = found.counted
@@ -429,3 +498,4 @@ def test_chromium_loads_a_page_over_both_protocols() -> None:
     assert h2.page_load_ms >= h2.html_ms + 36 + 80
     assert found.hars["h3"]["log"]["entries"][0]["request"]["httpVersion"] == "h3"
     assert len(found.hars["h2"]["log"]["pages"]) == 2, "the first one is in it, too"
+    assert left_behind() <= before

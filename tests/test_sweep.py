@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import io
 import json
 import os
@@ -227,6 +228,27 @@ def test_the_identity_holds_version_and_adapter_of_a_python_stack(
     monkeypatch.setitem(PYTHON_STACKS, "aioquic", adapter)
     assert len({before[0], other_version, identity("aioquic")}) == 3
     assert identity("quinn") == before[1]
+
+
+def test_the_identity_holds_the_code_of_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a package all modules count: `judge` may be what it was, and what it asks may not."""
+    package = tmp_path / "verdicts"
+    package.mkdir()
+    (package / "__init__.py").write_text("from verdicts.judge import judge\n")
+    (package / "judge.py").write_text("from verdicts import model\ndef judge(result, directory): return {}\n")
+    (package / "model.py").write_text("SLACK_MS = 1.0\n")
+    (tmp_path / "alone.py").write_text("def judge(result, directory): return {}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = ("verdicts.judge", "alone")
+    keeps = [importlib.import_module(name).judge for name in names]
+    before = [Job({}, "{}", 1, "", keep=keep).identity for keep in keeps]
+    assert before == [Job({}, "{}", 1, "", keep=keep).identity for keep in keeps]
+    (package / "model.py").write_text("SLACK_MS = 2.75\n")
+    after = [Job({}, "{}", 1, "", keep=keep).identity for keep in keeps]
+    assert after[0] != before[0]
+    assert after[1] == before[1], "the other one's package is not its own"
+    (tmp_path / "alone.py").write_text("def judge(result, directory): return {'more': 1}\n")
+    assert Job({}, "{}", 1, "", keep=keeps[1]).identity != before[1]
 
 
 def test_a_failing_run_is_reported_and_the_others_go_on(small: Path, tmp_path: Path) -> None:

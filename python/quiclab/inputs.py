@@ -1,11 +1,12 @@
 """What a run depends on beside scenario text, seed and engine.
 
-Files that it names, functions of its plugins, and stacks written in Python.
+Files that it names, functions of its plugins, stacks written in Python, and the code of what is kept of its recordings.
 """
 
 from __future__ import annotations
 
 import hashlib
+import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,7 +16,7 @@ from quiclab.errors import RequestError
 from quiclab.plugins import function_names, source_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 PYTHON_STACKS = {"aioquic": Path(__file__).parent / "stacks" / "aioquic.py"}
 
@@ -54,6 +55,32 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
         if name in stacks:
             lines.append(f"stack {name} {_version(name)} {_hash_of(adapter)}")
     return lines
+
+
+def source_of(function: Callable[..., object]) -> str:
+    """Return a hash of the code that a function of a module is made of.
+
+    That of the folder of its package, because modules of a package import each other; of its file alone where it is in
+    no package. What it takes from elsewhere does not count.
+
+    Raises
+    ------
+    RequestError
+        If its module has no file, so that nothing tells when it changes.
+    """
+    module = sys.modules[function.__module__]
+    if module.__file__ is None:
+        name = f"{function.__module__}.{function.__qualname__}"
+        raise RequestError(f"keep = `{name}`: allowed is a function of a module that is a file")
+    file = Path(module.__file__)
+    return hash_of_folder(file.parent) if module.__package__ else _hash_of(file)
+
+
+def hash_of_folder(folder: Path) -> str:
+    """Return a hash of all files of a folder and of those in it, but for compiled Python."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    lines = [f"{path.relative_to(folder)} {_hash_of(path)}" for path in files]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _items(tree: object) -> Iterator[tuple[str, object]]:

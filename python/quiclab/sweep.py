@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from quiclab.errors import QuiclabError
-from quiclab.inputs import fingerprint
+from quiclab.inputs import fingerprint, source_of
 from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.progress import SweepProgress
@@ -83,12 +83,16 @@ class Job:
 
     @property
     def identity(self) -> str:
-        """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits."""
+        """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits.
+
+        What is kept of the recordings is an input, too: its code decides what is stored.
+        """
         scenario = json.loads(self.scenario)
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
         builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
         lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir)), *self.series]
-        lines += [] if self.keep is None else [f"{self.keep.__module__}.{self.keep.__qualname__}"]
+        if self.keep is not None:
+            lines.append(f"{self.keep.__module__}.{self.keep.__qualname__} {source_of(self.keep)}")
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 

@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args
 
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.inputs import hash_of_folder
 from quiclab.kernel.adapter_file import GuestPlan
 from quiclab.kernel.adapters import Adapter, load_adapters
 from quiclab.kernel.cache import newest_kernel
@@ -215,10 +216,7 @@ def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
 @cache
 def _hash_of_package() -> str:
     """Return a hash of this package: what makes jobs of scenarios and numbers of reports."""
-    folder = Path(__file__).parent
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    lines = [f"{path.relative_to(folder)} {hash_of(path)}" for path in files]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return hash_of_folder(Path(__file__).parent)
 
 
 @cache

@@ -2,7 +2,8 @@
 
 What was declared lost are the `packet_lost` events. lab-quic tells them itself. quinn and noq count their losses and do
 not name them: their adapter names, at the moment at which the count goes up, the oldest packets beyond the packet
-threshold first and then the oldest outstanding ones (`quiclab-stacks`, `observation.rs`).
+threshold first and then the oldest outstanding ones (`quiclab-stacks`, `observation.rs`). That is the rule of
+RFC 9002, so names prove nothing there: count and times do.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SPACES = {"initial": "initial", "handshake": "handshake", "1RTT": "1RTT"}
 SILENT = frozenset({"ack", "padding", "connection_close"})
 """Frames that ask for no acknowledgement (RFC 9002 section 2)."""
 NAMED = "packet_lost events of qlog"
-COUNTED = "the stack's counter of lost packets; the adapter names them (oldest first)"
+COUNTED = "the stack's counter of lost packets: count and time only; the adapter names them (oldest first)"
 
 
 def read(directory: Path, flow: str, stack: str) -> Trace:

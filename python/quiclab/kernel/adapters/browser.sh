@@ -4,11 +4,15 @@
 set -e
 directory="$1"
 shift
-case "$directory" in
-/dev/shm/*) ;; # its results are to stay
-*)
+(
+    cd "$directory"
     mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-    export TMPDIR=/dev/shm
-    ;;
-esac
+    case "$directory" in
+    /dev/shm/*) # its results are to stay: the directory from below the new file system, which only `.` still names
+        mkdir -p "$directory"
+        mount --no-canonicalize --bind . "$directory"
+        ;;
+    esac
+)
+export TMPDIR=/dev/shm
 exec "$@"

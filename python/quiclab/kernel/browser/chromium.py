@@ -5,7 +5,7 @@
 | protocol | `--origin-to-force-quic-on` for HTTP/3, `--disable-quic` for HTTP/2 |
 | name of the server | `--host-resolver-rules`: neither DNS nor Alt-Svc is involved |
 | certificate | `--ignore-certificate-errors-spki-list` with the one key of the server |
-| profile | a directory of its own that goes afterwards, and `HOME` in it: the user's is not touched |
+| profile | a directory of its own that goes afterwards, with `HOME` and `TMPDIR`: nothing else is written to |
 | connections ahead of need | off (`net.network_prediction_options`): they would not be in HAR's times |
 | between loads | `Network.clearBrowserCache`; `chrome.benchmarking.closeConnections`; tickets stay |
 
@@ -44,6 +44,15 @@ _CLOSED_S: Final = 0.1
 #: Between two looks at what has come after the load event; looks before it would take CPU time from the browser.
 _STEP_MS: Final = 20
 _START_TIMEOUT_MS: Final = 60_000
+#: In the profile. Chromium makes a socket below it (`org.chromium.Chromium.XXXXXX/SingletonSocket`), and a path of a
+#: socket has no more than 107 bytes (unix(7)): hence so short.
+_TEMPORARY: Final = "t"
+
+
+def environment(profile: Path) -> dict[str, str | float | bool]:
+    """Return the variables of a browser: what it writes lies in its profile, and goes with it."""
+    path = os.environ.get("PATH", os.defpath)
+    return {"HOME": str(profile), "TMPDIR": str(profile / _TEMPORARY), "PATH": path, "LANG": "C"}
 
 
 def key_hash(certificate: Path) -> str:
@@ -137,6 +146,7 @@ class Chromium:
         preferences = profile / "Default" / "Preferences"
         preferences.parent.mkdir()
         preferences.write_text(json.dumps({"net": {"network_prediction_options": _NEVER}}), encoding="utf-8")
+        (profile / _TEMPORARY).mkdir()
         arguments = [
             f"--ignore-certificate-errors-spki-list={key_hash(certificate)}",
             f"--host-resolver-rules=MAP {name} {address}:{port}",
@@ -152,7 +162,7 @@ class Chromium:
                 headless=True,
                 chromium_sandbox=False,
                 args=arguments,
-                env={"HOME": str(profile), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C"},
+                env=environment(profile),
                 timeout=_START_TIMEOUT_MS,
             )
             self._page = self._context.pages[0]

@@ -12,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from quiclab.errors import RequestError
 from quiclab.quantity import parse
@@ -23,6 +23,12 @@ _CHUNK_BYTES = 12
 #: The icon is in the page: browsers ask for one otherwise, after the page is there.
 _HEAD = "<!DOCTYPE html><html><head><title>page</title><link rel=icon href=data:,></head><body>"
 _FILLER = "<!--", "-->"
+#: A browser has a request for each under way at once, and the HTML names each.
+MOST_IMAGES: Final = 100_000
+#: Of one body: the server holds them in memory, in a guest of 2 GB. A chunk of PNG could have 2^31 - 1 (section 5.3).
+LARGEST_BODY_BYTES: Final = 100_000_000
+#: Of all bodies of a page.
+LARGEST_PAGE_BYTES: Final = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,15 @@ class Page:
             if _base(group["size"]) < LEAST_IMAGE_BYTES:
                 least = f"{LEAST_IMAGE_BYTES} B or more: an image of a pixel"
                 raise RequestError(f"{where}.objects[{index}].size = `{group['size']}`: allowed is {least}")
+            _check_body(group["size"], f"{where}.objects[{index}].size")
             groups.append((int(group["count"]), _base(group["size"])))
+        _check_body(workload["html"], f"{where}.html")
         page = cls(_base(workload["html"]), tuple(groups))
+        if page.images > MOST_IMAGES:
+            raise RequestError(f"{where}.objects = {page.images} images: allowed are up to {MOST_IMAGES}")
+        if page.total_bytes > LARGEST_PAGE_BYTES:
+            most = f"up to {LARGEST_PAGE_BYTES} B with all objects"
+            raise RequestError(f"{where}.objects = {page.total_bytes} B with the HTML: allowed are {most}")
         least_html = len(page._markup()) + sum(map(len, _FILLER))
         if page.html_bytes < least_html:
             names = f"{least_html} B or more: it names {page.images} images"
@@ -76,6 +89,11 @@ class Page:
     def images(self) -> int:
         """Number of images."""
         return sum(count for count, _ in self.groups)
+
+    @property
+    def total_bytes(self) -> int:
+        """Length of the HTML and all images."""
+        return self.html_bytes + sum(count * size_bytes for count, size_bytes in self.groups)
 
     def sizes(self) -> dict[str, int]:
         """Return the length of each object by its path, the HTML (`/`) first."""
@@ -104,6 +122,11 @@ def png(size_bytes: int) -> bytes:
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _check_body(value: object, where: str) -> None:
+    if _base(value) > LARGEST_BODY_BYTES:
+        raise RequestError(f"{where} = `{value}`: allowed is up to {LARGEST_BODY_BYTES} B")
 
 
 def _base(value: object) -> int:
