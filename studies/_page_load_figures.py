@@ -54,7 +54,8 @@ PAGE_WORDS: dict[Value, str] = {
 
 def heat_map(study: str, first: str, second: str, network: str) -> Figure:
     """Return the map of two stacks in a network."""
-    number = PUBLISHED.get((study, first, network), "4.14 or 4.15, without numbers" if "bbr" in first else "")
+    published = PUBLISHED.get((study, first, network), "4.14 or 4.15, without numbers" if "bbr" in first else "")
+    number = "4.7c" if second == "quic1_1rtt" else published
     columns, words = ("size", WORDS) if study == "sizes" else ("page", PAGE_WORDS)
     rates: dict[Value, str] = {rate: f"{rate} Mbit/s" for rate in (10, 50, 100)}
     return Figure(

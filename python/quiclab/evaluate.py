@@ -56,11 +56,10 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
     base = load(file)
     jobs = []
     for point in points:
-        scenario = base
+        plain_changes = {path: tree.to_plain(value) for path, value in point.changes.items()}
+        scenario = base.with_values(plain_changes)
         arguments = []
-        for path, value in point.changes.items():
-            plain = tree.to_plain(value)
-            scenario = scenario.with_value(path, plain)
+        for path, plain in plain_changes.items():
             arguments.append(f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}")
         lane = study.engine(point.engine).lane
         resolved = scenario.resolved_json(None if lane is None else lane.stacks())

@@ -316,13 +316,14 @@ class Scenario:
         RequestError
             If the path does not exist.
         """
-        table, _, rest = path.partition(".")
-        name, _, inside = rest.partition(".")
-        if table in ("links", "bearers", "tunnels", "hosts", "taps", "plugins", "flows") and inside:
-            present = getattr(self, table)
-            if name not in present:
-                raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")
-        return self._like(tree.with_value(self.to_dict(), path, tree.to_plain(value)))
+        return self.with_values({path: value})
+
+    def with_values(self, changes: Mapping[str, object]) -> Scenario:
+        """Return a copy in which several values are others, in their order; as `with_value`."""
+        plain = self.to_dict()
+        for path, value in changes.items():
+            plain = _with_value(plain, path, value)
+        return self._like(plain)
 
     def resolved(self, programs: str | None = None) -> Scenario:
         """Return the scenario validated and with every default filled in; `programs` as in `load`."""
@@ -335,6 +336,18 @@ class Scenario:
     def resolved_json(self, programs: str | None = None) -> str:
         """Return the validated scenario with every default filled in, as JSON of the engine."""
         return resolve(self.to_json(), str(Path(self.base_dir) / self.name), form="json", programs=programs)
+
+
+def _with_value(plain: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """Return a tree in which one value is another; `None` removes it."""
+    table, _, rest = path.partition(".")
+    name, _, inside = rest.partition(".")
+    if table in ("links", "bearers", "tunnels", "hosts", "taps", "plugins", "flows") and inside:
+        present = plain.get(table, {})
+        if name not in present:
+            raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")
+    changed: dict[str, Any] = tree.with_value(plain, path, tree.to_plain(value))
+    return changed
 
 
 def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str | None = None) -> Scenario:
