@@ -48,9 +48,12 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "A browser over QUIC takes 1.3 ms for each image that it asks for, and reads no packets meanwhile.",
-        "Measured with Chromium 156 and Envoy at 50 Mbit/s and 36 ms: a hundred images of 10 kB take 130 ms longer than one of "
-        "1 MB in real time, and no longer where computing takes no time (`quiclab browse`, clock real and virtual: 513 and "
-        "383 ms; 336 and 336 ms). TCP's packets are received and acknowledged by the kernel, whatever the browser does. "
+        "Measured with Chromium 156 and Envoy at 50 Mbit/s and 36 ms: a hundred images of 10 kB take 130 "
+        "ms longer than one of "
+        "1 MB in real time, and no longer where computing takes no time (`quiclab browse`, clock real "
+        "and virtual: 513 and "
+        "383 ms; 336 and 336 ms). TCP's packets are received and acknowledged by the kernel, whatever "
+        "the browser does. "
         "The variant `browser_in_no_time` has no such cost.",
     ),
     Assumption(

@@ -247,6 +247,17 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [{"links.a.delay": f"{NORMAL}, reorder = true }}"}],
         [{"links.a.delay": '{ mean = "1 ms", reorder = true }'}],
     ),
+    "Delay.every": (
+        [{"links.a.delay": f'{NORMAL}, every = "10 us" }}'}],
+        [{"links.a.delay": f'{NORMAL}, every = "9 us" }}'}, {"links.a.delay": '{ mean = "1 ms", every = "1 s" }'}],
+    ),
+    "Delay.steps": (
+        [{"links.a.delay": f'{NORMAL}, every = "1 s", steps = {steps} }}'} for steps in (1, 1000)],
+        [
+            *({"links.a.delay": f'{NORMAL}, every = "1 s", steps = {steps} }}'} for steps in (0, 1001)),
+            {"links.a.delay": f"{NORMAL}, steps = 2 }}"},
+        ],
+    ),
     "ShapedRate.rate": (
         [{"links.a.rate": '{ kind = "token_bucket", rate = "1 kbit/s", burst = "2 kB" }'}],
         [{"links.a.rate": '{ kind = "token_bucket", rate = "0 bit/s", burst = "2 kB" }'}],
@@ -371,7 +382,10 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "Host.send_batch": ([{"hosts.phone.send_batch": "1"}], [{"hosts.phone.send_batch": "0"}]),
     "Host.timer_slack": (
         [{"hosts.phone.timer_slack": f"{NORMAL} }}"}],
-        [{"hosts.phone.timer_slack": f"{NORMAL}, reorder = true }}"}],
+        [
+            {"hosts.phone.timer_slack": f"{NORMAL}, reorder = true }}"},
+            {"hosts.phone.timer_slack": f'{NORMAL}, every = "1 s" }}'},
+        ],
     ),
     "Flow.start": ([{"flows.main.start": "9 s"}], [{"flows.main.start": "10 s"}]),
     "Flow.down": (

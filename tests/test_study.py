@@ -50,8 +50,12 @@ def test_names_are_the_agreed_ones() -> None:
     lab_quic = [f"validation/lab_quic/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")]
     published = ("bottleneck", "single", "delayed", "four", "rrul", "window", "media")
     tunnel = [f"tunnel/{part}" for part in (*published, "beyond_delay", "beyond_rate", "beyond_loss")]
+    page_load = [
+        f"page_load/{part}" for part in ("sizes", "counts", "fairness", "hystart", "loss_window", "reordering")
+    ]
     assert list(studies()) == [
         *dual_connectivity,
+        *page_load,
         *tunnel,
         *linux_tcp,
         *lab_quic,
@@ -221,6 +225,13 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_linux_tcp_parts.py",
         "_loss_detection.py",
         "_loss_detection_views.py",
+        "_page_load.py",
+        "_page_load_bulk.py",
+        "_page_load_claims.py",
+        "_page_load_explanations.py",
+        "_page_load_figures.py",
+        "_page_load_readings.py",
+        "_page_load_traces.py",
         "_tunnel.py",
         "_tunnel_beyond.py",
         "_tunnel_claims.py",

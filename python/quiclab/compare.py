@@ -133,7 +133,7 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
 
 def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[str, Any]]:
     """Return the fidelity of each series as plain values."""
-    columns = ("configuration", *(part.column for part in study.parts))
+    columns = ("configuration", *(factor.column for factor in study.beside))
     return [
         {
             **dict(zip(columns, key, strict=True)),

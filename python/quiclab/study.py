@@ -186,13 +186,15 @@ class Study:
         one_number = len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
         return bool(self.along) or one_number
 
+    @property
+    def beside(self) -> tuple[Factor, ...]:
+        """Factors that tell series apart: all but the one over which they run, if it is named; else parts of runs."""
+        return tuple(item for item in self.factors if item.name != self.along) if self.along else self.parts
+
     def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
-        """Return which series a setting belongs to: its configuration, the part of the run, and what else is varied."""
-        along = self.along or (self.swept[0].name if len(self.swept) == 1 else "")
-        named = zip(self.factors, key[1:], strict=False)
-        if along:
-            return (key[0], *(value for factor, value in named if factor.name != along))
-        return (key[0], *(value for factor, value in named if factor.changes is None))
+        """Return which series a setting belongs to: its configuration, and the values of what tells series apart."""
+        values = dict(zip((factor.name for factor in self.factors), key[1:], strict=False))
+        return (key[0], *(values[factor.name] for factor in self.beside))
 
     def series_label(self, key: Sequence[Value]) -> str:
         """Return the name of a series in figures, from its key."""
@@ -204,8 +206,7 @@ class Study:
     @property
     def series_labels(self) -> list[str]:
         """Names of all series, in the order of the study."""
-        beside = [item for item in self.factors if item.name != self.along] if self.along else self.parts
-        keys = [(name, *parts) for name in self.labels for parts in product(*(item.values for item in beside))]
+        keys = [(name, *parts) for name in self.labels for parts in product(*(item.values for item in self.beside))]
         return [self.series_label(key) for key in keys]
 
     @property

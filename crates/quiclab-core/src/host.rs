@@ -130,7 +130,9 @@ impl Host {
     fn run(&mut self, now: Time, mut may_fire: bool, out: &mut Outputs) {
         loop {
             match self.work {
-                Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } if now < until => return,
+                Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } if now < until => {
+                    return;
+                }
                 Work::Read { .. } => self.end_read(now, out),
                 Work::Send { packets, .. } => self.end_send(packets, out),
                 Work::Idle | Work::Compute { .. } => {}
@@ -219,7 +221,8 @@ impl Host {
 
 /// Whether a host neither takes time nor delays timers; its receive buffer never fills then.
 fn is_free(config: &scenario::Host) -> bool {
-    let scenario::Host { receive_call, receive_datagram, send_call, send_datagram, page_object, .. } = *config;
+    let scenario::Host { receive_call, receive_datagram, send_call, send_datagram, page_object, .. } =
+        *config;
     let costs = [receive_call, receive_datagram, send_call, send_datagram, page_object];
     let slack = &config.timer_slack;
     let exact = slack.mean == Duration::ZERO

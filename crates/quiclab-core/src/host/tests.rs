@@ -30,7 +30,8 @@ impl Probe {
     fn boxed(replies: u64, deadlines: &[Time]) -> (Box<Self>, Arc<Mutex<Log>>) {
         let log = Arc::new(Mutex::new(Log::default()));
         let deadlines = deadlines.iter().copied().collect();
-        let probe = Self { replies, objects: 0, deadlines, log: Arc::clone(&log), counters: Counters::default() };
+        let probe =
+            Self { replies, objects: 0, deadlines, log: Arc::clone(&log), counters: Counters::default() };
         (Box::new(probe), log)
     }
 

@@ -5,11 +5,11 @@ use crate::scenario::{
     AckFrequency, Acknowledgement, Bearer, BearerMode, CarrierKind, CodelRestart, CongestionControl,
     ControlLaw, Controller, Delay, Distribution, Document, EarlyData, EndpointConfig, Exchange, Feedback,
     Flow, FlowControl, FlowHash, Hold, Host, Http2Options, LeaveRule, Link, Loss, MemoryReturn, ObjectKind,
-    Pacing, PageObjects, PageResource, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin, PluginEnds,
-    Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering, ReorderingTimer,
-    RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap, TcpLossDetection,
-    TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel, Until, VERSION, Wire,
-    WireDirection, Workload,
+    Pacing, PageObjects, PageResource, PathRoutes, PathSchedulerKind, PingProtocol, Pipeline, Plugin,
+    PluginEnds, Priorities, Queue, QuicOptions, QuicVersion, Rate, RateReduction, Record, Reordering,
+    ReorderingTimer, RttVariation, Scenario, ShapedRate, SlowStartExit, Splitter, StreamScheduler, Tap,
+    TcpLossDetection, TcpMetrics, TcpOptions, TimerRule, Tls, TlsVersion, TraceEnd, TraceFormat, Tunnel,
+    Until, VERSION, Wire, WireDirection, Workload,
 };
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};

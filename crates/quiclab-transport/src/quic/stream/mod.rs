@@ -168,7 +168,8 @@ impl Streams {
                 config.max_connection_receive_window.bytes(),
             ),
             opening: [Opening::default(); 2],
-            accepting: max_streams.map(|most| Accepting::new(most, wire == Wire::V1, config.fixed.streams_when_half_left)),
+            accepting: max_streams
+                .map(|most| Accepting::new(most, wire == Wire::V1, config.fixed.streams_when_half_left)),
             peer: None,
             arrived: None,
             events: VecDeque::new(),

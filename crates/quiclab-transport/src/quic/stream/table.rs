@@ -43,7 +43,8 @@ impl Stream {
 
     /// Everything has been received, and sent once: all that remains is to be acknowledged.
     pub(super) fn is_drained(&self) -> bool {
-        self.send.as_ref().is_none_or(SendHalf::is_sent) && self.receive.as_ref().is_none_or(ReceiveHalf::is_over)
+        self.send.as_ref().is_none_or(SendHalf::is_sent)
+            && self.receive.as_ref().is_none_or(ReceiveHalf::is_over)
     }
 
     /// Nothing more is to be done in either direction.
