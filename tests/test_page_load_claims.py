@@ -22,6 +22,8 @@ from _page_load_claims import MEASURED as TOLD
 from _page_load_claims import PLACES, Names, claims_of, flow_of, flows_of, jain, reference
 
 sys.path.remove(str(ROOT / "studies"))
+for part in [name for name in sys.modules if name.startswith("_page_load")]:
+    del sys.modules[part]
 
 DIRECTORY = ROOT / "reference" / "page_load"
 NETS = ("base", "loss", "lat", "jit")

@@ -20,6 +20,8 @@ sys.path.append(str(ROOT / "studies"))
 import _page_load_traces as traces
 
 sys.path.remove(str(ROOT / "studies"))
+for part in [name for name in sys.modules if name.startswith("_page_load")]:
+    del sys.modules[part]
 
 FLOW = FlowResult(1.0, None, True, False, None, 0, None, 0.0, {}, {"html_ms": 120.0})
 
