@@ -33,15 +33,6 @@ NAMES = {
     "quic1": "QUICv1", "gquic37": "gQUIC 37", "quic1_n1": "QUICv1 with N = 1", "quic1_bbr": "QUICv1 with BBR",
     "quic1_1rtt": "QUICv1 in 1-RTT", "tcp": "TCP", "tcp_replicated": "TCP", "tcp_bbr": "TCP with BBR",
 }  # fmt: skip
-WORDS: dict[Value, str] = {
-    5: "5 kB",
-    10: "10 kB",
-    100: "100 kB",
-    200: "200 kB",
-    500: "500 kB",
-    1000: "1 MB",
-    10000: "10 MB",
-}
 PAGE_WORDS: dict[Value, str] = {
     "1000x1": "1 MB x 1",
     "500x2": "500 kB x 2",
@@ -56,16 +47,13 @@ def heat_map(study: str, first: str, second: str, network: str) -> Figure:
     """Return the map of two stacks in a network."""
     published = PUBLISHED.get((study, first, network), "4.14 or 4.15, without numbers" if "bbr" in first else "")
     number = "4.7c" if second == "quic1_1rtt" else published
-    columns, words = ("size", WORDS) if study == "sizes" else ("page", PAGE_WORDS)
-    rates: dict[Value, str] = {rate: f"{rate} Mbit/s" for rate in (10, 50, 100)}
+    columns, words = ("size", {}) if study == "sizes" else ("page", PAGE_WORDS)
     return Figure(
         f"{NAMES[first]} against {NAMES[second]}, {NETWORKS[network]}",
         f"Figure {number}" if number else "not published",
         "",
         CAPTION,
-        map=HeatMap(
-            first, second, "rate", columns, {"network": network}, {**rates, **words} if columns == "page" else words
-        ),
+        map=HeatMap(first, second, "rate", columns, {"network": network}, words),
     )
 
 
@@ -111,18 +99,25 @@ def phases(results: Results) -> alt.TopLevelMixin:
 
     def parted(result: RunResult) -> dict[str, list[tuple[float, float]]]:
         in_phase = dict(trace(result, "phase"))
-        parts: dict[str, list[tuple[float, float]]] = {name: [] for name in PHASES.values()}
+        parts: dict[str, list[tuple[float, float]]] = {}
         for at_s, value in trace(result, "cwnd_bytes"):
-            for phase, name in PHASES.items():
-                parts[name].append((at_s, value / 1e3 if in_phase.get(at_s) == phase else float("nan")))
-        return {name: steps for name, steps in parts.items() if any(value == value for _, value in steps)}  # noqa: PLR0124
+            name = PHASES.get(in_phase.get(at_s, -1.0))
+            if name:
+                parts.setdefault(name, []).append((at_s, value / 1e3))
+        return parts
 
     return panels(
         [Panel(parted(result), name, "Window [kB]", height=130) for name, result in results.items()], "Time [s]"
     )
 
 
-PHASES = {0.0: "slow start", 2.0: "congestion avoidance", 3.0: "startup", 4.0: "drain", 5.0: "probing"}
+PHASES: dict[float | None, str] = {
+    0.0: "slow start",
+    2.0: "congestion avoidance",
+    3.0: "startup",
+    4.0: "drain",
+    5.0: "probing",
+}
 
 
 def view(title: str, source: str, caption: str, shown: Mapping[str, object], draw: object, **record: object) -> View:
