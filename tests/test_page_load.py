@@ -1,0 +1,83 @@
+"""The page-load study on a small sample: what follows from its mechanisms, and that the tables are near."""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import fmean
+
+import pytest
+
+import quiclab
+from conftest import ROOT
+from quiclab.evaluate import jobs_of, read_published
+from quiclab.registry import find
+from quiclab.scenario import Scenario
+from quiclab.study import Study
+
+SIZES, COUNTS = "page_load/sizes", "page_load/counts"
+
+
+def load_times(name: str, runs: int = 2, variant: str = "", **where: str) -> dict[tuple[object, ...], float]:
+    """Return the mean page load time [ms] of the settings that are chosen."""
+    study = find(name)
+    only = {key: (value,) for key, value in where.items()} | ({"variant": (variant,)} if variant else {})
+    points = list(study.points(("lab-quic",), runs, only, (variant,) if variant else ()))
+    found: dict[tuple[object, ...], list[float]] = {}
+    for job in jobs_of(study, points):
+        result = quiclab.run(Scenario.from_dict(json.loads(job.scenario)), job.seed, base_dir=ROOT / "scenarios")
+        key = tuple(job.labels[column] for column in study.columns)
+        found.setdefault(key, []).append(study.metric.value(result, {}))
+    return {key: fmean(values) for key, values in found.items()}
+
+
+def published(study: Study) -> dict[tuple[object, ...], float]:
+    return {row.key: row.summary.mean for row in read_published(study)}
+
+
+@pytest.mark.parametrize("stack", ["quic1", "tcp"])
+@pytest.mark.parametrize("network", ["base", "lat"])
+def test_pages_without_loss_take_as_long_as_published(stack: str, network: str) -> None:
+    measured = load_times(SIZES, configuration=stack, network=network, rate="50")
+    tables = published(find(SIZES))
+    assert len(measured) == 7
+    for key, value in measured.items():
+        assert value == pytest.approx(tables[key], rel=0.035), key
+
+
+def test_round_trips_are_those_of_the_handshakes() -> None:
+    """HTML and image are two; TCP and TLS add two, QUIC in 1-RTT one. Means of two browsers differ by 2 ms, 0.03 of 76."""
+    for stack, round_trips in (("quic1", 2), ("quic1_1rtt", 3), ("gquic37", 2), ("tcp", 4), ("tcp_replicated", 4)):
+        times = load_times(SIZES, configuration=stack, rate="100", size="5")
+        near, far = (times[stack, network, 100, 5] for network in ("base", "lat"))
+        assert (far - near) / 76 == pytest.approx(round_trips, abs=0.12), stack
+
+
+def test_jitter_leaves_the_mean_of_a_small_page_as_it_is() -> None:
+    """Delays hold for longer than a page's packets are on the way: 2 round trips with a deviation of 20 ms each."""
+    times = load_times(SIZES, runs=40, configuration="quic1", rate="50", size="5")
+    error = 20.4 * math.sqrt(2 / 40)
+    assert abs(times["quic1", "jit", 50, 5] - times["quic1", "lat", 50, 5]) < 4 * error
+
+
+def test_only_what_the_browser_computes_makes_many_images_slow() -> None:
+    """Quiche gives a stream back when its FIN has left: 200 objects wait for no round trip."""
+    free = load_times(COUNTS, variant="browser_in_no_time", configuration="quic1", network="base", rate="100")
+    one, many = (free["quic1", "base", 100, page] for page in ("1000x1", "5x200"))
+    assert abs(many - one) < 18
+    busy = load_times(COUNTS, configuration="quic1", network="base", rate="100")
+    assert busy["quic1", "base", 100, "5x200"] > many + 80
+    assert busy["quic1", "base", 100, "1000x1"] == pytest.approx(one, rel=0.01)
+
+
+def test_settings_have_seeds_of_their_own_that_variants_share() -> None:
+    study = find(SIZES)
+    only = {"network": ("loss",), "rate": ("10",), "size": ("5", "10"), "configuration": ("quic1", "tcp")}
+    points = list(study.points(("lab-quic",), 1, only, ("loss_of_data",)))
+    seeds = {
+        (point.variant, point.configuration, point.values["object_size_kb"]): study.first_seed(point)
+        for point in points
+    }
+    assert len({seed for (variant, *_), seed in seeds.items() if not variant}) == 4
+    assert all(seeds["", *setting] == seeds["loss_of_data", *setting] for setting in (("quic1", 5), ("tcp", 10)))
+    assert study.series_key(("tcp", "loss", 10, 5)) == ("tcp", "loss", 10)
