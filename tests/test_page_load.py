@@ -46,7 +46,7 @@ def test_pages_without_loss_take_as_long_as_published(stack: str, network: str) 
 
 
 def test_round_trips_are_those_of_the_handshakes() -> None:
-    """HTML and image are two; TCP and TLS add two, QUIC in 1-RTT one. Means of two browsers differ by 2 ms, 0.03 of 76."""
+    """HTML and image are two; TCP and TLS add two, QUIC in 1-RTT one. Two means differ by 2 ms, 0.03 of 76."""
     for stack, round_trips in (("quic1", 2), ("quic1_1rtt", 3), ("gquic37", 2), ("tcp", 4), ("tcp_replicated", 4)):
         times = load_times(SIZES, configuration=stack, rate="100", size="5")
         near, far = (times[stack, network, 100, 5] for network in ("base", "lat"))
