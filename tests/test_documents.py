@@ -60,11 +60,15 @@ SHORTENED = [
     (r"(quiclab study run validation/linux_tcp)\b.*", r"\1/short --runs 1 --only size=5000"),
     (r"(quiclab study run validation/loss_detection)\b.*", r"\1 --only configuration=lab-quic:rfc9002"),
     (r"(quiclab study run validation/lab_quic)\b.*", r"\1/quinn --runs 1 --only path=10mbit_112ms"),
-    (r"(quiclab study run (?!dual_connectivity|validation)\S+)\b.*", r"\1 --runs 1"),
+    (
+        r"quiclab study run page_load\b.*",
+        "quiclab study run page_load/sizes --runs 2 --only rate=100 --only network=base",
+    ),
+    (r"(quiclab study run (?!dual_connectivity|validation|page_load)\S+)\b.*", r"\1 --runs 1"),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
-    r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation)\b"
+    r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation|page_load)\b"
     r"|quiclab study report validation\b(?!/loss_detection)|quiclab study (report|multiverse) dual_connectivity(?!/)"
 )
 

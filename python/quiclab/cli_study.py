@@ -123,7 +123,8 @@ def _run_study(
     store = Store(directory)
     # one lock from the manifest to the table: another sweep in between would change what they say
     with store.locked():
-        counted = write_manifest(study, directory, wanted, partial=bool(keep))
+        asked_for = study.chosen_variants(variants)
+        counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
         outcome = sweep.execute(work, store, title=study.name, workers=workers)
         if outcome.done:
             write_parquet(directory / "runs.parquet", Evaluation(study, out).table)

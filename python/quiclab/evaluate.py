@@ -114,12 +114,14 @@ class Evaluation:
                 f"{study.name}`"
             )
         self.runs = manifest.runs
+        names = {variant.name for variant in study.variants}
+        self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
 
     @cached_property
     def points(self) -> list[Point]:
         """Every setting of the study, all engines."""
         engines, _ = available_engines(self.study, self.study.chosen_engines("all"))
-        return list(self.study.points(tuple(engines), self.runs))
+        return list(self.study.points(tuple(engines), self.runs, variants=self._variants))
 
     @cached_property
     def jobs(self) -> list[sweep.Job]:
@@ -404,10 +406,13 @@ class Manifest:
         Runs of each setting.
     partial
         Whether only partial sweeps (`--only`) were made, so that no full one has fixed the number.
+    variants
+        Variants that were asked for; `None` if that was not noted.
     """
 
     runs: int
     partial: bool
+    variants: tuple[str, ...] | None = None
 
 
 def read_manifest(directory: Path) -> Manifest | None:
@@ -424,15 +429,21 @@ def read_manifest(directory: Path) -> Manifest | None:
         runs = content["runs"]
         if not isinstance(runs, int) or runs < 1:
             raise ValueError
-        return Manifest(runs, bool(content.get("partial", False)))
+        variants = content.get("variants")
+        noted = None if variants is None else tuple(str(name) for name in variants)
+        return Manifest(runs, bool(content.get("partial", False)), noted)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise QuiclabError(f"{path} is not the list of a sweep; delete it and run the study again") from error
 
 
-def write_manifest(study: Study, directory: Path, runs: int, partial: bool) -> int:
+def write_manifest(
+    study: Study, directory: Path, runs: int, partial: bool, variants: Sequence[str] | None = None
+) -> int:
     """Note how many runs of each setting there are to be, beside the shards; returns the number that counts now.
+
+    Variants add up: those of earlier sweeps stay.
 
     A partial sweep (`--only`) changes no number that a full one has fixed: it must not make a complete study
     incomplete. Nothing lowers a number, which would hide runs that are done, but the first full sweep after partial
@@ -442,8 +453,16 @@ def write_manifest(study: Study, directory: Path, runs: int, partial: bool) -> i
     if before is not None:
         fixed = partial and not before.partial
         first_full = before.partial and not partial
+        if before.variants is None or variants is None:
+            variants = None
+        else:
+            variants = [*before.variants, *(name for name in variants if name not in before.variants)]
         if fixed or (before.runs >= runs and not first_full):
-            return before.runs
+            if variants is None or len(variants) == len(before.variants or ()):
+                return before.runs
+            runs, partial = before.runs, before.partial
     content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed, "partial": partial}
+    if variants is not None:
+        content["variants"] = list(variants)
     write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())
     return runs
