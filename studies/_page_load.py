@@ -225,7 +225,8 @@ def describe(_: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, obj
     """Return the columns of the published tables."""
     name = str(labels["configuration"])
     rtt_ms, loss_percent, jitter_ms = NETWORKS[str(labels["network"])]
-    size_kb, count = PAGES[str(labels["page"])] if "page" in labels else (labels["object_size_kb"], 1)
+    whole = labels.get("object_size_kb", "")  # a transfer that is watched for a time has no size
+    size_kb, count = PAGES[str(labels["page"])] if "page" in labels else (whole, 1)
     return {
         "stack": STACKS.get(name, name),
         "cc": "bbr" if "bbr" in name else "cubic",

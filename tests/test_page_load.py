@@ -81,3 +81,13 @@ def test_settings_have_seeds_of_their_own_that_variants_share() -> None:
     assert len({seed for (variant, *_), seed in seeds.items() if not variant}) == 4
     assert all(seeds["", *setting] == seeds["loss_of_data", *setting] for setting in (("quic1", 5), ("tcp", 10)))
     assert study.series_key(("tcp", "loss", 10, 5)) == ("tcp", "loss", 10)
+
+
+@pytest.mark.parametrize("name", [SIZES, COUNTS, "page_load/hystart", "page_load/loss_window", "page_load/reordering"])
+def test_every_setting_has_the_columns_of_the_tables(name: str) -> None:
+    study = find(name)
+    describe = study.describe
+    assert describe is not None
+    for point in study.points(("lab-quic",), 1, {}, ()):
+        columns = describe({}, point.labels)
+        assert {"stack", "cc", "rtt_ms", "jitter_ms", "loss_percent", "object_size_kb", "object_count"} <= set(columns)
