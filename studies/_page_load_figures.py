@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from _page_load_traces import flow_of, trace
@@ -11,6 +13,7 @@ from quiclab.study import Figure, HeatMap, Value, View
 if TYPE_CHECKING:
     import altair as alt
 
+    from quiclab.evaluate import Evaluation
     from quiclab.result import RunResult
 
 Results = Mapping[str, "RunResult"]
@@ -64,6 +67,61 @@ def maps(study: str) -> tuple[Figure, ...]:
     if study == "sizes":
         found += [heat_map(study, "quic1_1rtt", "tcp", "base"), heat_map(study, "quic1", "quic1_1rtt", "base")]
     return tuple(found)
+
+
+# --- transfers beside each other
+
+
+def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
+    """Draw the rate of each flow, a row for each scenario; hollow marks are published means."""
+    import altair as alt  # noqa: PLC0415 - loads the chart library
+
+    from quiclab.figures.theme import COLOURS, WIDTH  # noqa: PLC0415 - the same
+
+    labels = evaluation.study.labels
+    rows = [
+        {
+            "scenario": labels[str(key[0])],
+            "flow": kind(str(key[0]), int(key[1])),
+            "rate": fmean(values),
+            "from": "measured",
+        }
+        for key, values in evaluation.samples(engine).items()
+        if not math.isnan(fmean(values))
+    ]
+    rows += [
+        {
+            "scenario": labels[str(row.key[0])],
+            "flow": kind(str(row.key[0]), int(row.key[1])),
+            "rate": row.summary.mean,
+            "from": "published",
+        }
+        for row in evaluation.published
+    ]
+    chart = alt.Chart(alt.InlineData(values=rows)).mark_point(size=90, strokeWidth=2, opacity=0.8)
+    drawn: alt.Chart = (
+        chart.encode(
+            x=alt.X("rate:Q", title="Throughput [Mbit/s]", scale=alt.Scale(domain=[0, 5])),
+            y=alt.Y("scenario:N", title=None, sort=list(labels.values()), axis=alt.Axis(grid=True, labelLimit=260)),
+            yOffset=alt.YOffset("from:N", sort=["published", "measured"]),
+            stroke=alt.Stroke("flow:N", title=None, scale=alt.Scale(domain=["QUIC", "TCP"], range=list(COLOURS[:2]))),
+            fill=alt.Fill(
+                "filled:N", legend=None, scale=alt.Scale(domain=["QUIC", "TCP", "none"], range=[*COLOURS[:2], "#0000"])
+            ),
+            shape=alt.Shape(
+                "from:N", title=None, scale=alt.Scale(domain=["published", "measured"], range=["square", "circle"])
+            ),
+        )
+        .transform_calculate(filled="datum.from == 'measured' ? datum.flow : 'none'")
+        .properties(width=WIDTH - 260, height=alt.Step(18))
+    )
+    return drawn
+
+
+def kind(scenario: str, flow: int) -> str:
+    """Return what a flow of a scenario is: QUIC is named first."""
+    parts = scenario.split("+")
+    return "QUIC" if parts[min(flow, len(parts)) - 1].startswith("Q") else "TCP"
 
 
 # --- traces of single runs
