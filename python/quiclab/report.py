@@ -237,7 +237,11 @@ def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
         ("engine", engine),
         ("lane", _lane(evaluation.study, engine)),
         ("runs", str(chosen.height)),
-        ("seeds", f"{_seeds(evaluation, engine)}, the same in every setting"),
+        (
+            "seeds",
+            f"{_seeds(evaluation, engine)}, "
+            + ("each setting's own" if evaluation.study.own_seeds else "the same in every setting"),
+        ),
         ("digest of the digests", digest_of_digests(chosen["digest"].to_list())),
     ]
     return facts
