@@ -78,8 +78,8 @@ NOTES: Mapping[str, str] = {
     "PL17": "Counted from the request for the HTML: the published traces are the server's, and TCP's request leaves "
     "two round trips after QUIC's.",
     "PL38": "How many round trips the two handshakes take is put in with the protocols.",
-    "PL40": "Only with jitter on the data, which the testbed's scripts make beside that of what the client sends; with the "
-    "latter alone (variant `jitter_of_acks`) no data are reordered.",
+    "PL40": "Only with jitter on the data, which the testbed's scripts make beside that of what the client sends; "
+    "with the latter alone (variant `jitter_of_acks`) no data are reordered.",
     "PL43": "Only with jitter on the data, as PL40.",
     "PL46": "Only with jitter on the data, as PL40.",
     "PL47": "Only with jitter on the data, as PL40.",
