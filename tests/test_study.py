@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from conftest import ROOT
 from quiclab import registry
 from quiclab.cli_study import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.evaluate import jobs_of, number, read_published
 from quiclab.registry import find, find_all, part_files, studies
 from quiclab.result import FlowResult, RunResult
+from quiclab.scenario import load
 from quiclab.study import Study
 
 NAME = "dual_connectivity/share"
@@ -240,6 +244,17 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
     ]
     assert not {path.stem for path in parts} & set(sys.modules)
     assert str(parts[0].parent) not in sys.path
+
+
+@pytest.mark.parametrize("name", ["page_load/fairness", "tunnel/single"])
+def test_a_setting_that_removes_entries_is_replayed_by_its_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    study = find(name)
+    job = jobs_of(study, list(study.points(study.chosen_engines("default"), 1, {}, ()))[:1])[0]
+    file, *words = shlex.split(job.replay.removeprefix("quiclab run "))
+    sets = [word.partition("=") for flag, word in pairwise(words) if flag == "--set"]
+    scenario = load(file, [(path, value) for path, _, value in sets])
+    assert json.loads(scenario.resolved_json()) == json.loads(job.scenario)
 
 
 def test_throughput_is_what_was_delivered_over_the_time_it_took() -> None:

@@ -20,7 +20,7 @@ from quiclab.fidelity import Fidelity, assess
 from quiclab.libraries import pl
 from quiclab.native import engine as native_engine
 from quiclab.registry import find, root
-from quiclab.scenario import load
+from quiclab.scenario import Scenario, load
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.store import write_atomically
 from quiclab.study import BASE, Point, Study
@@ -45,6 +45,14 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
     return [name for name in names if runs(name)], [name for name in names if not runs(name)]
 
 
+def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
+    """Return what `--set` can say of changes: it removes nothing, so a table that loses an entry is given whole."""
+    lessened = {path.partition(".")[0] for path, value in changes.items() if value is None}
+    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in lessened}
+    whole = scenario.to_dict()
+    return kept | {table: whole[table] for table in sorted(lessened & set(whole))}
+
+
 def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
     """Turn settings into runs, in the order of the sweep: settings, then repetitions.
 
@@ -58,9 +66,8 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
     for point in points:
         plain_changes = {path: tree.to_plain(value) for path, value in point.changes.items()}
         scenario = base.with_values(plain_changes)
-        arguments = []
-        for path, plain in plain_changes.items():
-            arguments.append(f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}")
+        sets = _sets(plain_changes, scenario).items()
+        arguments = [f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}" for path, plain in sets]
         lane = study.engine(point.engine).lane
         resolved = scenario.resolved_json(None if lane is None else lane.stacks())
         arguments += [] if lane is None else lane.arguments()
