@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -35,6 +37,16 @@ down = ["down1"]
 up = ["up1"]
 workload = { kind = "download", size = "100 kB" }
 """
+
+
+def tool(name: str) -> ModuleType:
+    """Load a program of tools/, which is no package; dataclasses look their module up by its name."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture

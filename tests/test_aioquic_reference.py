@@ -1,39 +1,23 @@
 """Tables of aioquic's measurements: what `tools/measure_aioquic.py` wrote fits together and fits the networks."""
 
-import importlib.util
 import json
-import sys
 from collections import defaultdict
-from pathlib import Path
 from statistics import fmean
-from types import ModuleType
 
 import pytest
 
+from conftest import tool
 from quiclab import load
 
-
-def _tool() -> ModuleType:
-    """Load the program of tools/, which is no package; dataclasses look their module up by its name."""
-    name = "measure_aioquic"
-    file = Path(__file__).parent.parent / "tools" / f"{name}.py"
-    specification = importlib.util.spec_from_file_location(name, file)
-    assert specification is not None
-    assert specification.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-tool = _tool()
-PATH, BATCH = tool.read(tool.FOLDER / "path.csv"), tool.read(tool.FOLDER / "dual_connectivity_batch.csv")
+aioquic = tool("measure_aioquic")
+PATH, BATCH = aioquic.read(aioquic.FOLDER / "path.csv"), aioquic.read(aioquic.FOLDER / "dual_connectivity_batch.csv")
 
 
 @pytest.mark.parametrize(
     ("rows", "summary", "keys", "rate"),
     [
-        (PATH, "path_summary", tool.PATH_KEYS, "goodput_mbps"),
-        (BATCH, "dual_connectivity_summary", tool.BATCH_KEYS, "throughput_mbps"),
+        (PATH, "path_summary", aioquic.PATH_KEYS, "goodput_mbps"),
+        (BATCH, "dual_connectivity_summary", aioquic.BATCH_KEYS, "throughput_mbps"),
     ],
 )
 def test_summaries_are_those_of_the_runs(
@@ -42,7 +26,7 @@ def test_summaries_are_those_of_the_runs(
     cells: dict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
     for row in rows:
         cells[tuple(row[key] for key in keys[:-1])].append(row)
-    means = {tuple(row[key] for key in keys[:-1]): row for row in tool.read(tool.FOLDER / f"{summary}.csv")}
+    means = {tuple(row[key] for key in keys[:-1]): row for row in aioquic.read(aioquic.FOLDER / f"{summary}.csv")}
     assert means.keys() == cells.keys()
     for cell, runs in cells.items():
         assert [int(run["seed"]) for run in runs] == list(range(1, len(runs) + 1)), cell
@@ -63,12 +47,12 @@ def test_values_fit_the_networks() -> None:
 
 
 def test_the_scenario_is_the_first_chain() -> None:
-    plain, changed = load(tool.PATH), load(tool.PATH, tool.CHAINS[0].changes(0, "none"))
+    plain, changed = load(aioquic.PATH), load(aioquic.PATH, aioquic.CHAINS[0].changes(0, "none"))
     assert (plain.links, plain.flows) == (changed.links, changed.flows)
 
 
 def test_the_qlog_has_losses_and_ends_before_its_run() -> None:
-    trace = json.loads(tool.QLOG.read_text(encoding="utf-8"))["traces"][0]
+    trace = json.loads(aioquic.QLOG.read_text(encoding="utf-8"))["traces"][0]
     assert trace["vantage_point"]["type"] == "server"
     times = [event["time"] for event in trace["events"]]
     assert times == sorted(times)

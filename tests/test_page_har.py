@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, tool
 from quiclab.errors import RequestError
 from quiclab.page.entry import Sections, kind_of
 from quiclab.page.har import RecordedPage, read_har
@@ -405,11 +405,9 @@ def test_ten_thousand_entries_of_one_address_follow_each_other(tmp_path: Path) -
     assert read(tmp_path, har([initiated("x", n / 1000, "x") for n in range(10_000)])).depth == 10_000
 
 
-def test_the_recording_of_the_shop(tmp_path: Path) -> None:
+def test_the_recording_of_the_shop() -> None:
     """What tools/page_har.py makes is what is stored: 120 resources of three servers, chains of up to five."""
-    from tools.page_har import shop  # noqa: PLC0415
-
-    assert json.loads(SHOP.read_text()) == shop()
+    assert json.loads(SHOP.read_text()) == tool("page_har").shop()
     page = read_har(SHOP)
     assert (len(page.resources), len(page.origins), page.depth) == (120, 3, 5)
     assert page.counts == {"what led to it: the initiator": 119}
@@ -417,4 +415,3 @@ def test_the_recording_of_the_shop(tmp_path: Path) -> None:
     assert all(resource.after < number for number, resource in enumerate(page.resources) if resource.after is not None)
     # the server of the document thinks for 80 ms: its wait of 120 less the handshake of 40
     assert page.resources[0].think_time_ms == pytest.approx(80)
-    del tmp_path

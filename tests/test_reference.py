@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from conftest import has_stack
+from conftest import ROOT, has_stack, tool
 from quiclab import RequestError, load, run
 from quiclab.native import engine
-
-ROOT = Path(__file__).parent.parent
-
-
-def tool(name: str) -> ModuleType:
-    """Load a program of tools/, which is no package."""
-    specification = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
 
 scenario_reference = tool("scenario_reference")
 
