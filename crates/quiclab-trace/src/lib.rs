@@ -2,6 +2,7 @@
 //!
 //! - [`qlog`]: what a QUIC transport did, for qlog tools; export to qlog 0.3 for qvis.
 //! - [`inspect`]: what a qlog file of any stack holds, as a JSON document.
+//! - [`packets`]: packets of any capture or qlog file, one after the other; [`pacing`]: how they are spaced and acknowledged.
 //! - [`pcapng`]: packets at vantage points, with the TLS secrets, for Wireshark; [`capture`]: one file an endpoint.
 //!
 //! Virtual time starts at [`EPOCH_UNIX_SECONDS`] in every format that wants calendar time, so that
@@ -10,6 +11,8 @@
 pub mod capture;
 pub mod inspect;
 mod ip;
+pub mod pacing;
+pub mod packets;
 pub mod pcapng;
 pub mod qlog;
 mod tcp;

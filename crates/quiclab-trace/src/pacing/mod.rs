@@ -1,0 +1,3 @@
+//! How packets are spaced and acknowledged.
+
+pub mod document;

@@ -1,0 +1,117 @@
+//! Packets of somebody's capture, one after the other, whatever the file is.
+//!
+//! A reader turns a file into [`Seen`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
+//! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+
+/// What a flow is carried by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// QUIC, seen as such: by a long header, by keys, or in a qlog file.
+    Quic,
+    /// UDP of which nothing else is known.
+    Udp,
+}
+
+/// A flow of a capture: the ends in the order in which they sent their first packet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Flow {
+    /// What carries it.
+    pub protocol: Protocol,
+    /// Addresses and ports; `None` where a qlog file does not tell them.
+    pub ends: Option<[SocketAddr; 2]>,
+    /// What the file calls it (original connection ID, title of a qlog trace), or nothing.
+    pub name: String,
+}
+
+/// One packet on its way past the vantage point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen<'a> {
+    /// Nanoseconds on the clock of the capture.
+    pub at: i64,
+    /// From the second end of the flow to the first.
+    pub backward: bool,
+    /// Bytes of the frame, with its link-layer header where the file has one, without checksum.
+    pub frame_bytes: u32,
+    /// Bytes of TCP or UDP payload.
+    pub payload_bytes: u32,
+    /// What it says of itself.
+    pub content: Content<'a>,
+}
+
+/// What a packet says of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Content<'a> {
+    /// A TCP segment.
+    Segment {
+        /// Sequence number of the first byte.
+        sequence: u32,
+        /// Acknowledgement number, if it has one.
+        acknowledgement: Option<u32>,
+        /// Bytes of sequence space: payload, and one each for SYN and FIN.
+        length: u32,
+        /// SYN, FIN or RST is set.
+        control: bool,
+        /// Receive window as in the header.
+        window: u16,
+        /// Length of the SACK option in blocks.
+        sack_blocks: u8,
+    },
+    /// A QUIC datagram that could be read: its packets of application data (0-RTT and 1-RTT).
+    Quic {
+        /// Packet numbers; mostly one.
+        numbers: &'a [u64],
+        /// Packet numbers that an ACK frame acknowledges, ascending; `None` without such a frame.
+        acknowledged: Option<&'a [RangeInclusive<u64>]>,
+        /// Whether it has frames other than ACK, PADDING and CONNECTION_CLOSE.
+        ack_eliciting: bool,
+    },
+    /// Nothing but size and time: a QUIC datagram without keys, or any UDP.
+    Opaque,
+}
+
+/// What is told about packets as they are read.
+pub trait Sink {
+    /// A new flow; its packets have this index.
+    fn flow(&mut self, index: usize, flow: &Flow);
+
+    /// Something more is known of a flow than when it began: its protocol or its name.
+    fn better_known(&mut self, index: usize, flow: &Flow);
+
+    /// A packet, in the order of the file.
+    fn packet(&mut self, index: usize, packet: &Seen<'_>);
+}
+
+/// What could not be read, counted by a few words that say what it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems(BTreeMap<&'static str, u64>);
+
+impl Problems {
+    /// One more of a kind.
+    pub fn count(&mut self, kind: &'static str) {
+        *self.0.entry(kind).or_default() += 1;
+    }
+
+    /// Kinds and how often, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.0.iter().map(|(kind, count)| (*kind, *count))
+    }
+}
+
+/// What a file is, besides its packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// `pcapng`, `pcap`, `qlog`, with `, gzip` where it is compressed.
+    pub format: String,
+    /// Frames or events read, of all kinds.
+    pub frames: u64,
+    /// What could not be read.
+    pub problems: Problems,
+    /// Sentences that a user should know: why nothing is decrypted, where the file broke off.
+    pub notes: Vec<String>,
+}
