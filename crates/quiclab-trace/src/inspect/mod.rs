@@ -31,6 +31,8 @@ mod streams;
 mod summary;
 mod survey;
 
+pub(crate) use ranges::Ranges;
+
 use decode::{Decoder, Sink};
 use document::Ending;
 use std::fs::File;

@@ -2,13 +2,13 @@
 
 /// Ranges `[from, to)` in ascending order, apart from each other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ranges(Vec<(u64, u64)>);
+pub(crate) struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
     /// Adds `[from, to)` and tells how many of it are new.
     ///
     /// Above `max` ranges, the lowest gap is closed, so that what comes late there counts as not new.
-    pub(super) fn insert(&mut self, from: u64, to: u64, max: usize) -> u64 {
+    pub(crate) fn insert(&mut self, from: u64, to: u64, max: usize) -> u64 {
         if from >= to {
             return 0;
         }

@@ -117,7 +117,9 @@ pub struct Spacing {
     pub bursts: Bursts,
     /// Where intervals gather.
     pub clusters: Clusters,
-    /// Rate in steps of the settings, from the first packet on.
+    /// Step of the rate over time: that of the settings, or longer where there would be more than 5000.
+    pub rate_step_s: f64,
+    /// Rate in steps, from the first packet on.
     pub rate_over_time_mbps: Vec<f64>,
 }
 

@@ -1,3 +1,12 @@
 //! How packets are spaced and acknowledged.
 
+mod acks;
+mod clusters;
+mod distribution;
 pub mod document;
+mod flow;
+mod settings;
+mod spacing;
+
+pub use flow::Analysis;
+pub use settings::Settings;

@@ -71,6 +71,8 @@ pub enum Content<'a> {
         /// Whether it has frames other than ACK, PADDING and CONNECTION_CLOSE.
         ack_eliciting: bool,
     },
+    /// An acknowledgement that newly covers so many packets: what an end of ours tells of itself.
+    Acknowledges(u64),
     /// Nothing but size and time: a QUIC datagram without keys, or any UDP.
     Opaque,
 }

@@ -1,0 +1,270 @@
+//! Acknowledgements of one direction: how many packets they cover, how far apart they are, and whether they set the
+//! pace of the other one.
+
+use super::clusters;
+use super::distribution::Distribution;
+use super::document;
+use super::settings::Settings;
+use super::spacing::{counts, intervals};
+use crate::inspect::Ranges;
+use crate::packets::Content;
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+/// Segments that are remembered until they are acknowledged: more than any window has.
+const SEGMENTS_MAX: usize = 1 << 18;
+/// Gaps that are remembered between acknowledged packet numbers.
+const RANGES_MAX: usize = 4096;
+
+/// What one end has sent, and how much of it the other has acknowledged.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// Ends of TCP segments, in order, above what is acknowledged.
+    ends: VecDeque<u32>,
+    /// The highest acknowledgement number, and the window that came with it.
+    acknowledged: Option<(u32, u16)>,
+    numbers: Ranges,
+}
+
+/// What an acknowledgement says that is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Covers {
+    /// So many packets, one or more.
+    Packets(u64),
+    /// A part of a packet, or a window.
+    NoPacket,
+    /// Nothing at all: the receiver got something out of order, or again.
+    Nothing,
+}
+
+impl Sent {
+    /// A TCP segment left.
+    pub(super) fn segment(&mut self, sequence: u32, length: u32) {
+        if length == 0 {
+            return;
+        }
+        let end = sequence.wrapping_add(length);
+        let known = self.ends.back().copied().or(self.acknowledged.map(|(number, _)| number));
+        // below the highest end it is a retransmission, whose packet is counted already
+        if known.is_some_and(|known| !after(end, known)) {
+            return;
+        }
+        if self.ends.len() == SEGMENTS_MAX {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(end);
+    }
+
+    /// A TCP acknowledgement arrived.
+    pub(super) fn acknowledge(&mut self, number: u32, window: u16, sacks: bool) -> Covers {
+        let before = self.acknowledged.replace((number, window));
+        let Some((last, last_window)) = before else {
+            let covered = self.take(number);
+            return if covered > 0 { Covers::Packets(covered) } else { Covers::NoPacket };
+        };
+        if after(last, number) {
+            // an older one that was overtaken
+            self.acknowledged = before;
+            return Covers::Nothing;
+        }
+        if number == last {
+            return if sacks || window == last_window { Covers::Nothing } else { Covers::NoPacket };
+        }
+        match self.take(number) {
+            0 => Covers::NoPacket,
+            covered => Covers::Packets(covered),
+        }
+    }
+
+    fn take(&mut self, number: u32) -> u64 {
+        let mut covered = 0;
+        while self.ends.front().is_some_and(|&end| !after(end, number)) {
+            self.ends.pop_front();
+            covered += 1;
+        }
+        covered
+    }
+
+    /// An ACK frame arrived.
+    pub(super) fn acknowledge_numbers(&mut self, ranges: &[RangeInclusive<u64>]) -> Covers {
+        let new: u64 = ranges
+            .iter()
+            .map(|range| self.numbers.insert(*range.start(), range.end().saturating_add(1), RANGES_MAX))
+            .fold(0, u64::saturating_add);
+        if new > 0 { Covers::Packets(new) } else { Covers::Nothing }
+    }
+}
+
+/// Whether sequence number `a` is after `b` (RFC 9293 section 3.4).
+fn after(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 1 << 31
+}
+
+/// Acknowledgements of one end, as they pass.
+#[derive(Debug)]
+pub(super) struct Acking {
+    count: u64,
+    known: bool,
+    last: Option<i64>,
+    first: i64,
+    intervals: Distribution,
+    packets: Distribution,
+    duplicates: u64,
+    /// Time that lies no later than this after an ACK [ns].
+    close: u64,
+    covered_time: u64,
+    answered: u64,
+    bursts: u64,
+}
+
+impl Acking {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            count: 0,
+            known: false,
+            last: None,
+            first: 0,
+            intervals: Distribution::default(),
+            packets: Distribution::default(),
+            duplicates: 0,
+            close: settings.clocked_ns(),
+            covered_time: 0,
+            answered: 0,
+            bursts: 0,
+        }
+    }
+
+    /// A packet of this end passes that acknowledges and carries no data.
+    pub(super) fn add(&mut self, at: i64, covers: Option<Covers>) {
+        self.count += 1;
+        self.known |= covers.is_some();
+        match covers {
+            Some(Covers::Packets(packets)) => self.packets.add(packets),
+            Some(Covers::Nothing) => self.duplicates += 1,
+            Some(Covers::NoPacket) | None => {}
+        }
+        let interval = self.last.and_then(|last| u64::try_from(at.saturating_sub(last)).ok());
+        if let Some(interval) = interval {
+            self.intervals.add(interval);
+            self.covered_time = self.covered_time.saturating_add(interval.min(self.close));
+        } else if self.last.is_none() {
+            self.first = at;
+        }
+        self.last = Some(at);
+    }
+
+    /// A burst of the other end begins.
+    pub(super) fn burst(&mut self, at: i64) {
+        // before the first acknowledgement none can be answered
+        let Some(last) = self.last else { return };
+        self.bursts += 1;
+        let since = at.saturating_sub(last);
+        self.answered += u64::from(u64::try_from(since).is_ok_and(|since| since <= self.close));
+    }
+
+    /// How many there were.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether what acknowledges is known for what it is.
+    pub(super) fn known(&self) -> bool {
+        self.known
+    }
+
+    /// Says what was seen.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub(super) fn finish(self) -> document::Acks {
+        let time = self.last.map_or(0, |last| last.saturating_sub(self.first).unsigned_abs());
+        let share = (self.bursts > 0).then(|| self.answered as f64 / self.bursts as f64);
+        let by_chance = (time > 0).then(|| (self.covered_time as f64 / time as f64).min(1.0));
+        let explained = share.zip(by_chance).filter(|(_, chance)| *chance < 1.0);
+        document::Acks {
+            count: self.count,
+            intervals: intervals(&self.intervals),
+            found: clusters::found(&self.intervals),
+            packets_mean: self.packets.mean(),
+            packets_mode: self.packets.mode().map(|mode| mode.round() as u64),
+            packets: counts(&self.packets),
+            duplicate_share: (self.known && self.count > 0)
+                .then(|| self.duplicates as f64 / self.count as f64),
+            clocking: document::Clocking {
+                share,
+                by_chance,
+                explained: explained.map(|(share, chance)| ((share - chance) / (1.0 - chance)).max(0.0)),
+            },
+        }
+    }
+}
+
+/// Whether a packet acknowledges and carries no data, as far as can be told.
+pub(super) fn acknowledges(content: &Content<'_>, payload_bytes: u32) -> bool {
+    match *content {
+        Content::Segment { acknowledgement, control, .. } => {
+            acknowledgement.is_some() && payload_bytes == 0 && !control
+        }
+        Content::Quic { acknowledged, .. } => acknowledged.is_some(),
+        Content::Acknowledges(_) | Content::Opaque => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_covers_segments() {
+        let mut sent = Sent::default();
+        let near_the_end = u32::MAX - 1499;
+        for segment in 0..6 {
+            sent.segment(near_the_end.wrapping_add(1000 * segment), 1000);
+        }
+        let at = |bytes: u32| near_the_end.wrapping_add(bytes);
+        // numbers wrap after 1500 bytes
+        assert_eq!(sent.acknowledge(at(2000), 100, false), Covers::Packets(2));
+        assert_eq!(sent.acknowledge(at(2000), 100, false), Covers::Nothing);
+        assert_eq!(sent.acknowledge(at(2000), 100, true), Covers::Nothing);
+        assert_eq!(sent.acknowledge(at(2000), 90, false), Covers::NoPacket);
+        sent.segment(at(2000), 1000); // again
+        assert_eq!(sent.acknowledge(at(2500), 90, false), Covers::NoPacket);
+        assert_eq!(sent.acknowledge(at(6000), 90, false), Covers::Packets(4));
+        assert_eq!(sent.acknowledge(at(3000), 90, false), Covers::Nothing);
+        sent.segment(at(5000), 1000); // again, and too late
+        sent.segment(at(6000), 1);
+        assert_eq!(sent.acknowledge(at(6001), 90, false), Covers::Packets(1));
+    }
+
+    #[test]
+    fn an_acknowledgement_covers_numbers() {
+        let mut sent = Sent::default();
+        assert_eq!(sent.acknowledge_numbers(&[0..=1, 5..=6]), Covers::Packets(4));
+        assert_eq!(sent.acknowledge_numbers(&[0..=1, 5..=6]), Covers::Nothing);
+        assert_eq!(sent.acknowledge_numbers(&[0..=7]), Covers::Packets(4));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut sent = Sent::default();
+        for segment in 0..300_000_u32 {
+            sent.segment(segment * 1000, 1000);
+        }
+        assert_eq!(sent.ends.len(), SEGMENTS_MAX);
+    }
+
+    #[test]
+    fn clocking_is_more_than_chance() {
+        // an ACK each millisecond; 0.1 ms after one counts: a tenth of the time
+        let mut acking = Acking::new(&Settings::default());
+        for ms in 0..=100 {
+            acking.add(ms * 1_000_000, Some(Covers::Packets(2)));
+            // each second burst answers, the others come 0.5 ms later
+            acking.burst(ms * 1_000_000 + if ms % 2 == 0 { 20_000 } else { 500_000 });
+        }
+        let acks = acking.finish();
+        let share = 51.0 / 101.0;
+        assert_eq!((acks.count, acks.packets_mode, acks.duplicate_share), (101, Some(2), Some(0.0)));
+        assert_eq!((acks.clocking.share, acks.clocking.by_chance), (Some(share), Some(0.1)));
+        assert!((acks.clocking.explained.unwrap() - (share - 0.1) / 0.9).abs() < 1e-12);
+        assert_eq!(acks.intervals.quantiles_ms["0.5"], 1.0);
+    }
+}

@@ -1,0 +1,163 @@
+//! What an analysis is told, as whole numbers; [`document::Settings`] is what users write and read.
+
+use super::document;
+use serde::Deserialize;
+
+/// Nanoseconds of a second and of a millisecond.
+pub(super) const SECOND_NS: f64 = 1e9;
+pub(super) const MILLISECOND_NS: f64 = 1e6;
+
+/// What an analysis is told. Missing fields have their defaults.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Rate of the bottleneck [Mbit/s], for expected intervals.
+    pub bottleneck_mbps: Option<f64>,
+    /// Rate of the captured link [Mbit/s], for its utilisation.
+    pub link_mbps: Option<f64>,
+    /// Pacing gains whose intervals are expected.
+    pub gains: Vec<f64>,
+    /// Half the width of a window around an expected interval [ms].
+    pub window_ms: f64,
+    /// Packets that follow each other no later than this are of one burst [ms].
+    pub burst_gap_ms: f64,
+    /// A burst no later than this after an ACK is clocked by it [ms].
+    pub clocked_ms: f64,
+    /// What is cut off at the beginning of each flow [s].
+    pub skip_s: f64,
+    /// What is cut off after this time of each flow [s].
+    pub until_s: Option<f64>,
+    /// Step of the rate over time [s]; longer where there would be more than 5000.
+    pub rate_step_s: f64,
+    /// Largest frame of one packet [bytes].
+    pub frame_limit_bytes: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            bottleneck_mbps: None,
+            link_mbps: None,
+            gains: vec![1.0],
+            window_ms: 0.1,
+            burst_gap_ms: 0.1,
+            clocked_ms: 0.1,
+            skip_s: 0.0,
+            until_s: None,
+            rate_step_s: 0.1,
+            // Ethernet of 1500 bytes, its header and a VLAN tag
+            frame_limit_bytes: 1518,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads settings and says in a sentence what is wrong with them.
+    ///
+    /// # Errors
+    /// The sentence, with field, value and what is allowed.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let settings: Self = serde_json::from_str(text).map_err(|error| format!("settings: {error}"))?;
+        let positive = [
+            ("bottleneck_mbps", settings.bottleneck_mbps),
+            ("link_mbps", settings.link_mbps),
+            ("rate_step_s", Some(settings.rate_step_s)),
+            ("until_s", settings.until_s),
+        ];
+        for (name, value) in positive {
+            if value.is_some_and(|value| !(value > 0.0 && value <= 1e9)) {
+                return Err(format!(
+                    "{name} = {}: allowed is a number above 0, 1e9 at most",
+                    value.unwrap_or(0.0)
+                ));
+            }
+        }
+        let times = [
+            ("window_ms", settings.window_ms),
+            ("burst_gap_ms", settings.burst_gap_ms),
+            ("clocked_ms", settings.clocked_ms),
+            ("skip_s", settings.skip_s),
+        ];
+        for (name, value) in times {
+            if !(0.0..=1e9).contains(&value) {
+                return Err(format!("{name} = {value}: allowed is 0 to 1e9"));
+            }
+        }
+        if settings.gains.len() > 16 {
+            return Err(format!("gains = {} numbers: allowed are 16 at most", settings.gains.len()));
+        }
+        for gain in &settings.gains {
+            if !(*gain > 0.0 && *gain <= 1000.0) {
+                return Err(format!("gains = {gain}: allowed are numbers above 0, 1000 at most"));
+            }
+        }
+        Ok(settings)
+    }
+
+    /// As the document repeats it.
+    #[must_use]
+    pub fn document(&self) -> document::Settings {
+        document::Settings {
+            bottleneck_mbps: self.bottleneck_mbps,
+            link_mbps: self.link_mbps,
+            gains: self.gains.clone(),
+            window_ms: self.window_ms,
+            burst_gap_ms: self.burst_gap_ms,
+            clocked_ms: self.clocked_ms,
+            skip_s: self.skip_s,
+            until_s: self.until_s,
+            rate_step_s: self.rate_step_s,
+            frame_limit_bytes: self.frame_limit_bytes,
+        }
+    }
+
+    /// The gap inside bursts in whole nanoseconds.
+    pub(super) fn burst_gap_ns(&self) -> u64 {
+        nanoseconds(self.burst_gap_ms * MILLISECOND_NS)
+    }
+
+    /// How close to an ACK counts as clocked, in whole nanoseconds.
+    pub(super) fn clocked_ns(&self) -> u64 {
+        nanoseconds(self.clocked_ms * MILLISECOND_NS)
+    }
+
+    /// The part of a flow that counts, in nanoseconds since its first packet.
+    pub(super) fn counted_ns(&self) -> std::ops::Range<u64> {
+        nanoseconds(self.skip_s * SECOND_NS)
+            ..self.until_s.map_or(u64::MAX, |until| nanoseconds(until * SECOND_NS))
+    }
+
+    /// Step of the rate over time in whole nanoseconds.
+    pub(super) fn rate_step_ns(&self) -> u64 {
+        nanoseconds(self.rate_step_s * SECOND_NS).max(1)
+    }
+}
+
+/// Rounds to whole nanoseconds; what is too large or no number ends at the ends of the range.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
+fn nanoseconds(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_and_what_is_refused() {
+        assert_eq!(Settings::from_json("{}"), Ok(Settings::default()));
+        let settings = Settings::from_json(r#"{"skip_s": 5, "until_s": 6.5, "burst_gap_ms": 0.25}"#).unwrap();
+        assert_eq!(settings.counted_ns(), 5_000_000_000..6_500_000_000);
+        assert_eq!((settings.burst_gap_ns(), settings.rate_step_ns()), (250_000, 100_000_000));
+        for (text, said) in [
+            (r#"{"bottleneck_mbps": 0}"#, "bottleneck_mbps = 0: allowed is a number above 0, 1e9 at most"),
+            (r#"{"window_ms": -1}"#, "window_ms = -1: allowed is 0 to 1e9"),
+            (r#"{"gains": [1, 0]}"#, "gains = 0: allowed are numbers above 0, 1000 at most"),
+        ] {
+            assert_eq!(Settings::from_json(text).unwrap_err(), said);
+        }
+        assert!(
+            Settings::from_json(r#"{"gain": 1}"#).unwrap_err().starts_with("settings: unknown field `gain`")
+        );
+    }
+}
