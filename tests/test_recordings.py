@@ -242,6 +242,7 @@ def test_every_acknowledgement_is_recorded(recorded: tuple[RunResult, Path]) -> 
         "flow": pl.Categorical,
         "element": pl.Categorical,
         "packets": pl.UInt32,
+        "covered": pl.UInt32,
         "bytes": pl.UInt64,
         "gap_ms": pl.Float64,
     }

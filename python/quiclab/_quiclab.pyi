@@ -44,7 +44,7 @@ class RunOutput:
     def acks(self) -> Mapping[str, bytes | list[str]]:
         """Acknowledgements that arrived, as columns of equal length, little endian; empty columns without `acks`.
 
-        `time_ns` int64, `flow` uint32, `element` uint32, `packets` uint32, `bytes` uint64; the names that `flow` and
+        `time_ns` int64, `flow` uint32, `element` uint32, `packets` uint32, `covered` uint32, `bytes` uint64; the names that `flow` and
         `element` count are in `flow_names` and `element_names`.
         """
 
@@ -189,4 +189,22 @@ def first_difference(
     JSON `{identical, index, a, b}`; `a` and `b` are
     `{time_ns, element, event, port, reason, direction, flow, size_bytes}` or null where one run ends before the other;
     `port` is null for drops, `reason` for all else.
+    """
+
+def analyse_columns(settings: str, frames: tuple[bytes, bytes], acks: tuple[bytes, bytes]) -> str:
+    """Analyse pacing and acknowledgements of a flow of ours; JSON of a flow of `quiclab.pacing/1`.
+
+    Parameters
+    ----------
+    settings
+        JSON with `settings` of the document; what is missing has its default.
+    frames
+        When each packet of the sender passed (int64, ns, ascending) and its size (uint32, bytes), little endian.
+    acks
+        When each acknowledgement arrived (int64, ns, ascending) and how many packets it newly covers (uint32).
+
+    Raises
+    ------
+    ValueError
+        If the settings are wrong.
     """

@@ -109,7 +109,7 @@ def packets(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Return acknowledgements: `time_ns`, `flow`, `element`, `packets`, `bytes`, `gap_ms`.
+    """Return acknowledgements: `time_ns`, `flow`, `element`, `packets`, `covered`, `bytes`, `gap_ms`.
 
     `gap_ms` is the time since the acknowledgement before it at the same endpoint; null for the first one there.
     """
@@ -123,6 +123,7 @@ def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
             "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
             "element": _named(_integers(columns, "element", rows), columns["element_names"]),
             "packets": _integers(columns, "packets", rows),
+            "covered": _integers(columns, "covered", rows),
             "bytes": _integers(columns, "bytes", rows),
         }
     )

@@ -93,8 +93,8 @@ class RunResult:
     taps
         Records of each tap by name, with columns `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
     acks
-        Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`, `bytes`,
-        `gap_ms`; empty if none were asked for.
+        Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`,
+        `covered`, `bytes`, `gap_ms`; empty if none were asked for.
     sojourns
         How packets left the queues of tunnels, with columns `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`,
         `outcome`; empty if none were asked for.

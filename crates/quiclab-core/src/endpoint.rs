@@ -157,6 +157,9 @@ pub enum TransportEvent<'a> {
         /// nothing new. What was declared lost before is not outstanding any more and does not count in
         /// QUIC.
         packets: u32,
+        /// Packets that it covers which none before it did: in TCP by its acknowledgement number, so that 0 is a
+        /// duplicate acknowledgement, whatever its SACK blocks say; in QUIC the same as `packets`.
+        covered: u32,
         /// Their bytes: QUIC packets from header to tag, payloads of TCP, FIN counted as one.
         bytes: u64,
     },

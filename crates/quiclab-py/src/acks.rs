@@ -12,6 +12,7 @@ pub(crate) struct AckRecord {
     /// End at which it arrived.
     pub(crate) role: Role,
     pub(crate) packets: u32,
+    pub(crate) covered: u32,
     pub(crate) bytes: u64,
 }
 
@@ -40,8 +41,8 @@ pub(crate) struct EndpointAcks {
 }
 
 impl EndpointAcks {
-    pub(crate) fn add(&self, time: Time, packets: u32, bytes: u64) {
-        let record = AckRecord { time, flow: self.flow, role: self.role, packets, bytes };
+    pub(crate) fn add(&self, time: Time, packets: u32, covered: u32, bytes: u64) {
+        let record = AckRecord { time, flow: self.flow, role: self.role, packets, covered, bytes };
         self.log.0.lock().expect("no holder panics").push(record);
     }
 }

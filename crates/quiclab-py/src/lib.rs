@@ -7,6 +7,7 @@ mod endpoint;
 mod function;
 mod inspect;
 mod output;
+mod pacing;
 mod programs;
 mod qlog;
 mod record;
@@ -29,6 +30,7 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(function::plugins, module)?)?;
     module.add_function(wrap_pyfunction!(qlog::export_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect_qlog, module)?)?;
+    module.add_function(wrap_pyfunction!(pacing::analyse_columns, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::first_difference, module)?)?;
     Ok(())

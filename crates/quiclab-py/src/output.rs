@@ -76,6 +76,7 @@ impl RunOutput {
             .column("flow", &self.acks, |r| r.flow.to_le_bytes())
             .column("element", &self.acks, |r| element_of(r).to_le_bytes())
             .column("packets", &self.acks, |r| r.packets.to_le_bytes())
+            .column("covered", &self.acks, |r| r.covered.to_le_bytes())
             .column("bytes", &self.acks, |r| r.bytes.to_le_bytes())
             .names("element_names", self.output.element_names.iter())
             .names("flow_names", flows);

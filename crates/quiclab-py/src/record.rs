@@ -128,8 +128,8 @@ impl TransportObserver for Observer {
         if let Some(qlog) = &mut self.qlog {
             qlog.observe(now, event);
         }
-        if let (Some(acks), &TransportEvent::AckReceived { packets, bytes }) = (&self.acks, event) {
-            acks.add(now, packets, bytes);
+        if let (Some(acks), &TransportEvent::AckReceived { packets, covered, bytes }) = (&self.acks, event) {
+            acks.add(now, packets, covered, bytes);
         }
         if let (Some(capture), TransportEvent::Secret(line)) = (&self.capture, event) {
             capture.lock().expect("no holder panics").secret(line);

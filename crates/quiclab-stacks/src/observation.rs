@@ -132,7 +132,8 @@ impl Observation {
         self.observer.observe(self.now, &TransportEvent::PacketReceived { space, number, header, payload });
         let summary = frames::walk(payload, |ack| {
             let (packets, bytes) = self.spaces[index(space)].acknowledge(ack);
-            self.observer.observe(self.now, &TransportEvent::AckReceived { packets, bytes });
+            self.observer
+                .observe(self.now, &TransportEvent::AckReceived { packets, covered: packets, bytes });
         });
         match (self.role, space) {
             (Role::Server, PacketSpace::Handshake) => self.discard(PacketSpace::Initial),

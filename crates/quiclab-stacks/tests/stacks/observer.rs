@@ -41,7 +41,7 @@ impl TransportObserver for Recorder {
             TransportEvent::PacketsLost { space, numbers } => {
                 log.lost.extend(numbers.iter().map(|&number| (now, space, number)));
             }
-            TransportEvent::AckReceived { packets, bytes } => log.acks.push((now, packets, bytes)),
+            TransportEvent::AckReceived { packets, bytes, .. } => log.acks.push((now, packets, bytes)),
             TransportEvent::Recovery(state) => log.recovery.push(state),
             TransportEvent::Secret(line) => log.secrets.push(line.to_owned()),
         }

@@ -308,7 +308,8 @@ impl Element for TcpEndpoint {
         if let (Some(observer), Some(outcome)) = (&mut self.observer, self.connection.take_acknowledgement())
         {
             let (packets, bytes) = (outcome.acked_segments, outcome.acked_bytes);
-            observer.observe(now, &TransportEvent::AckReceived { packets, bytes });
+            let covered = outcome.covered_segments;
+            observer.observe(now, &TransportEvent::AckReceived { packets, covered, bytes });
         }
         self.advance(now, out);
     }

@@ -117,7 +117,11 @@ impl Connection {
             }
         }
         if let Some(observer) = &mut self.observer {
-            let event = TransportEvent::AckReceived { packets: delivered.packets, bytes: delivered.bytes };
+            let event = TransportEvent::AckReceived {
+                packets: delivered.packets,
+                covered: delivered.packets,
+                bytes: delivered.bytes,
+            };
             observer.observe(now, &event);
         }
         if summary.packets == 0 {

@@ -51,6 +51,13 @@ pub(super) struct Work {
 impl Sender {
     /// An acknowledgement arrived (the caller has checked timestamps, PAWS).
     pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckOutcome {
+        let before = self.acknowledged;
+        let outcome = self.take_ack(now, segment);
+        let covered = (self.acknowledged - before).div_ceil(self.payload.max(1));
+        AckOutcome { covered_segments: u32::try_from(covered).unwrap_or(u32::MAX), ..outcome }
+    }
+
+    fn take_ack(&mut self, now: Time, segment: &Segment) -> AckOutcome {
         let ack = segment.acknowledgement;
         let too_old = ack + self.largest_window.max(self.payload) < self.acknowledged;
         if ack > self.next || too_old {
@@ -334,6 +341,11 @@ impl Work {
     }
 
     const fn outcome(&self) -> AckOutcome {
-        AckOutcome { acked_segments: self.delivered, acked_bytes: self.delivered_bytes, ignored: false }
+        AckOutcome {
+            acked_segments: self.delivered,
+            acked_bytes: self.delivered_bytes,
+            covered_segments: 0,
+            ignored: false,
+        }
     }
 }

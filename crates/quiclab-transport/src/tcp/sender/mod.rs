@@ -61,6 +61,8 @@ pub(crate) struct AckOutcome {
     pub(crate) acked_segments: u32,
     /// Bytes newly acknowledged, selectively or not.
     pub(crate) acked_bytes: u64,
+    /// Segments that the acknowledgement number newly covers, counted as full ones.
+    pub(crate) covered_segments: u32,
     /// It was ignored: older than what is acknowledged, or of data never sent.
     pub(crate) ignored: bool,
 }
