@@ -1,0 +1,60 @@
+//! Analysis of pacing and acknowledgements (`quiclab_trace::pacing`).
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use quiclab_trace::pacing::{Analysis, Settings};
+use quiclab_trace::packets::{Content, Flow, Protocol, Reading, Seen, Sink};
+
+/// Analyses packets that a tap of a run has recorded: JSON of a flow of the document.
+///
+/// `frames` are the times (int64, ns) and sizes (uint32, bytes) of what the sender sent; `acks` those of what arrived
+/// there, with the packets that each newly acknowledges (uint32).
+#[pyfunction]
+pub(crate) fn analyse_columns(
+    py: Python<'_>,
+    settings: &str,
+    frames: (&[u8], &[u8]),
+    acks: (&[u8], &[u8]),
+) -> PyResult<String> {
+    let settings = Settings::from_json(settings).map_err(PyValueError::new_err)?;
+    let (sent, heard) = (columns(frames)?, columns(acks)?);
+    py.detach(|| {
+        let mut analysis = Analysis::new(&settings);
+        analysis.flow(0, &Flow { protocol: Protocol::Udp, ends: None, name: String::new() });
+        let mut heard = heard.peekable();
+        for (at, frame_bytes) in sent {
+            // at one instant, what arrives comes before what it lets go
+            while let Some((ack_at, packets)) = heard.next_if(|(ack_at, _)| *ack_at <= at) {
+                analysis.packet(0, &acknowledgement(ack_at, packets));
+            }
+            let content = Content::Opaque;
+            let packet = Seen { at, backward: false, frame_bytes, payload_bytes: frame_bytes, content };
+            analysis.packet(0, &packet);
+        }
+        heard.for_each(|(at, packets)| analysis.packet(0, &acknowledgement(at, packets)));
+        let flow = analysis.finish(String::new(), Reading::default(), 1).flows.pop();
+        serde_json::to_string(&flow).map_err(|error| PyValueError::new_err(error.to_string()))
+    })
+}
+
+fn acknowledgement(at: i64, packets: u32) -> Seen<'static> {
+    let content = Content::Acknowledges(u64::from(packets));
+    Seen { at, backward: true, frame_bytes: 0, payload_bytes: 0, content }
+}
+
+/// Two columns of equal length, little endian: times, and what belongs to each.
+fn columns<'a>(columns: (&'a [u8], &'a [u8])) -> PyResult<impl Iterator<Item = (i64, u32)> + use<'a>> {
+    let (times, values) = columns;
+    if times.len() % 8 != 0 || times.len() / 2 != values.len() {
+        let said = format!(
+            "columns have {} and {} bytes: allowed is 8 and 4 for each row",
+            times.len(),
+            values.len()
+        );
+        return Err(PyValueError::new_err(said));
+    }
+    let times = times.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight bytes")));
+    let values =
+        values.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")));
+    Ok(times.zip(values))
+}

@@ -1,0 +1,65 @@
+"""Pacing and acknowledgements of a run of ours, from what a tap in front of the bottleneck has recorded.
+
+The numbers are those of `quiclab pacing analyse`, by the same code. Acknowledgements are those that the sender heard
+(`record.acks`), which tells what each of them covers without any keys.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from quiclab.errors import QuiclabError
+from quiclab.libraries import np, pl
+from quiclab.native import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quiclab.result import RunResult
+
+ETHERNET_BYTES = 14
+
+
+def of_flow(
+    result: RunResult, flow: str, tap: str = "at_sender", settings: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Analyse the packets of a flow that passed a tap on their way down, and the acknowledgements that its sender heard.
+
+    Parameters
+    ----------
+    result
+        A run with taps, and with `record.acks`.
+    flow
+        Name of the flow.
+    tap
+        Name of the tap.
+    settings
+        As in the document `quiclab.pacing/1`; what is missing has its default.
+
+    Returns
+    -------
+    dict
+        A flow of that document. Sizes are those of Ethernet frames without checksum.
+
+    Raises
+    ------
+    QuiclabError
+        If the run has no such records.
+    """
+    records = result.taps.get(tap)
+    if records is None:
+        raise QuiclabError(f"the run has no tap `{tap}`; it has {', '.join(result.taps) or 'none'}")
+    frames = records.filter((pl.col("flow") == flow) & (pl.col("direction") == "down"))
+    sizes = frames["size_bytes"].cast(pl.UInt32) + ETHERNET_BYTES
+    times_ns, covered = np.empty(0, "<i8"), np.empty(0, "<u4")
+    if not result.acks.is_empty():
+        heard = result.acks.filter(pl.col("element") == f"{flow}.sender")
+        times_ns, covered = heard["time_ns"].to_numpy(), heard["covered"].to_numpy()
+    text = engine().analyse_columns(
+        json.dumps(dict(settings or {})),
+        (frames["time_ns"].to_numpy().astype("<i8").tobytes(), sizes.to_numpy().astype("<u4").tobytes()),
+        (times_ns.astype("<i8").tobytes(), covered.astype("<u4").tobytes()),
+    )
+    analysis: dict[str, Any] = json.loads(text)
+    return analysis
