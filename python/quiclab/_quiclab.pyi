@@ -44,8 +44,8 @@ class RunOutput:
     def acks(self) -> Mapping[str, bytes | list[str]]:
         """Acknowledgements that arrived, as columns of equal length, little endian; empty columns without `acks`.
 
-        `time_ns` int64, `flow` uint32, `element` uint32, `packets` uint32, `covered` uint32, `bytes` uint64; the names that `flow` and
-        `element` count are in `flow_names` and `element_names`.
+        `time_ns` int64, `flow` uint32, `element` uint32, `packets` uint32, `covered` uint32, `bytes` uint64; the names
+        that `flow` and `element` count are in `flow_names` and `element_names`.
         """
 
     @property

@@ -24,7 +24,7 @@ ETHERNET_BYTES = 14
 def of_flow(
     result: RunResult, flow: str, tap: str = "at_sender", settings: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Analyse the packets of a flow that passed a tap on their way down, and the acknowledgements that its sender heard.
+    """Analyse the packets of a flow that passed a tap on their way down, and the ACKs that its sender heard.
 
     Parameters
     ----------

@@ -1,0 +1,119 @@
+"""What a study keeps of a run past a bottleneck: its analysis, of which every metric and figure is made.
+
+The scenario has a flow `main`, a tap `at_sender`, and a link `bottleneck`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quiclab.libraries import np, pl
+from quiclab.pacing.taps import ETHERNET_BYTES, of_flow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from quiclab.result import RunResult
+
+SKIP_S = 5.0
+"""Cut off at the beginning: handshake, slow start, and what BBR does first."""
+BURST_GAP_MS = 0.04
+"""Packets that follow each other within this time are of one burst: sent in one go, not paced."""
+GAINS = (1.25, 1.0, 0.75)
+STEP_S = 1.0
+PERIODS_S = (3, 30)
+"""Shortest and longest period that is looked for."""
+CORRELATED = 0.3
+FEWEST_STEPS = 40
+
+
+def main_flow(result: RunResult, directory: Path) -> dict[str, Any]:
+    """Analyse the flow `main`: its packets at the tap, and what its receiver acknowledges.
+
+    Parameters
+    ----------
+    result
+        A run of either lane, with the tap; of the sim lane with `record.acks`, of the kernel lane with `record.pcapng`.
+    directory
+        Where the captures of the kernel lane are.
+
+    Returns
+    -------
+    dict
+        A flow of the document `quiclab.pacing/1`, and `period_s`: the period of the packets that an acknowledgement
+        covers (`None` without one, or in the kernel lane).
+    """
+    kernel = result.data.get("lane") == "kernel"
+    settings = {
+        "bottleneck_mbps": bottleneck_mbps(result),
+        "gains": list(GAINS),
+        "skip_s": SKIP_S,
+        "burst_gap_ms": BURST_GAP_MS,
+    }
+    found = of_flow(result, "main", settings=settings)
+    # rates over time are for pages, and large
+    found["data"].pop("rate_over_time_mbps")
+    if kernel:
+        from quiclab.pacing.captures import acknowledgements  # noqa: PLC0415 - of the kernel lane alone
+
+        return {**found, **acknowledgements(directory / "main.sender.pcapng", settings), "period_s": None}
+    return {**found, "period_s": period_s(result)}
+
+
+def link_use(result: RunResult, directory: Path) -> dict[str, float]:
+    """Return how far the flow `main` fills the link `bottleneck`, in front of the tap.
+
+    Parameters
+    ----------
+    result
+        A run with the tap behind the link.
+    directory
+        Not needed.
+
+    Returns
+    -------
+    dict
+        `utilisation`: bits of all frames, Ethernet headers included, over the time from the first to the last and the
+        rate of the link; `packets`.
+    """
+    del directory
+    records = result.taps["at_sender"].filter((pl.col("flow") == "main") & (pl.col("direction") == "down"))
+    times_ns = records["time_ns"]
+    frame_bytes = int(records["size_bytes"].cast(pl.Int64).sum()) + ETHERNET_BYTES * records.height
+    seconds = (int(times_ns[-1]) - int(times_ns[0])) / 1e9 if records.height > 1 else 0.0
+    used = 8e-6 * frame_bytes / seconds / bottleneck_mbps(result) if seconds > 0 else 0.0
+    return {"utilisation": used, "packets": float(records.height)}
+
+
+def bottleneck_mbps(result: RunResult) -> float:
+    """Return the rate of the bottleneck [Mbit/s]."""
+    rate = result.data["scenario"]["links"]["bottleneck"]["rate"]
+    text = str(rate["rate"] if isinstance(rate, dict) else rate)
+    number, unit = text.split()
+    return float(number) * {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}[unit]
+
+
+def period_s(result: RunResult) -> float | None:
+    """Return the period of the packets an acknowledgement covers, from the autocorrelation of medians of a second.
+
+    The longest lag of 3 to 30 s at which it has a maximum of at least 0.3 that no other exceeds; `None` without one.
+    """
+    if result.acks.is_empty():
+        return None
+    heard = result.acks.filter((pl.col("element") == "main.sender") & (pl.col("covered") > 0))
+    steps = (heard["time_ns"].to_numpy() / (STEP_S * 1e9)).astype(int)
+    covered = heard["covered"].to_numpy()
+    medians = [
+        float(np.median(covered[steps == step])) for step in range(int(SKIP_S / STEP_S), steps.max(initial=0) + 1)
+    ]
+    values = np.array([value for value in medians if not np.isnan(value)])
+    if len(values) < FEWEST_STEPS or np.ptp(values) == 0:
+        return None
+    values = values - values.mean()
+    power = float(values @ values)
+    shortest, longest = PERIODS_S
+    lags = range(shortest, min(longest, len(values) // 2) + 1)
+    # the sum has fewer terms the longer the lag is
+    found = {lag: float(values[lag:] @ values[:-lag]) / power * len(values) / (len(values) - lag) for lag in lags}
+    peaks = [lag for lag in found if found[lag] >= max(found.get(lag - 1, -1.0), found.get(lag + 1, -1.0), CORRELATED)]
+    return max(peaks, key=lambda lag: found[lag]) * STEP_S if peaks else None

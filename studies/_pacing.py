@@ -1,0 +1,296 @@
+"""Stacks, hosts and links of the pacing thesis.
+
+First part of the study of pacing and acknowledgements; `pacing` has the studies themselves. What the thesis leaves open
+is in `ASSUMPTIONS`, each with its reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value, Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCENARIO = "scenarios/pacing.toml"
+SOURCE = "Keller, Analysis of the Pacing Mechanism in Current QUIC Protocol Stacks, thesis, TU Munich, 2021"
+RUNS = 10
+DURATION_S = 125
+"""A download of at least two minutes, and the 5 s that are cut off."""
+RATES_MBPS = (10, 100)
+DELAY_S = 0.025
+NETEM_PACKETS = 1000
+FULL_FRAME_BYTES = 1514
+
+# --- hosts
+
+C_HOST = {
+    "send_call": "8 us",
+    "timer_slack": {"mean": "55 us", "deviation": "5 us", "distribution": "normal"},
+}
+"""A program in C: a system call for each packet, and a timer that Linux lets be 50 us late (prctl(2))."""
+COARSE_TIMER = {"mean": "0.5 ms", "deviation": "0.5 ms", "distribution": "uniform"}
+"""A wait in epoll, in whole milliseconds: those of Python's `selectors` and of Go's runtime are rounded up."""
+GO_HOST = {"send_call": "8 us", "timer_slack": COARSE_TIMER}
+PYTHON_HOST = {"send_datagram": "180 us", "receive_datagram": "180 us", "timer_slack": COARSE_TIMER}
+"""With an ACK for about four packets, 225 us a packet: the 0.47 % of 10 Gbit/s that the slowest stack reached."""
+
+# --- stacks
+
+
+def quic(profile: str, host: Mapping[str, Any], control: str = "", **receiver: object) -> dict[str, Any]:
+    """Return both ends of a download over QUIC; further options are those of the client."""
+    end = {"profile": profile, "host": "user"}
+    sender = {**end, "congestion_control": control} if control else end
+    return {
+        "hosts.user": dict(host),
+        "flows.main.stack": "lab-quic",
+        "flows.main.sender": sender,
+        "flows.main.receiver": {**end, **receiver},
+    }
+
+
+def tcp(control: str = "cubic", pacing: Mapping[str, object] | None = None, *, tls: bool = False) -> dict[str, Any]:
+    """Return both ends of a download over the TCP of Linux 4.19, which is no user of its host."""
+    end: dict[str, Any] = {"profile": "linux-4.19", **({"tls": {"version": "1.3"}} if tls else {})}
+    sender = {**end, "congestion_control": control, **({"pacing": dict(pacing)} if pacing else {})}
+    return {"flows.main.stack": "lab-tcp", "flows.main.sender": sender, "flows.main.receiver": end}
+
+
+def real(stack: str) -> dict[str, Any]:
+    """Return both ends of a download over a QUIC library, on a host of C's costs."""
+    end = {"host": "user"}
+    return {
+        "hosts.user": dict(C_HOST),
+        "flows.main.stack": stack,
+        "flows.main.sender": dict(end),
+        "flows.main.receiver": dict(end),
+    }
+
+
+QUARTER_RTT = {"kind": "rtt_fraction", "fraction": 0.25, "packets": 65535, "delay": "1 s"}
+"""Acknowledgements of picoquic as the thesis saw them: after a quarter of the round trip time, however many packets."""
+WIDE = {"quic": {"stream_receive_window": "6 MiB", "connection_receive_window": "15 MiB"}}
+"""Windows that do not limit the sender at 100 Mbit/s: those of ngtcp2's client two years later."""
+PICOQUIC_CLIENT = {"quic": {"acknowledgement": QUARTER_RTT}}
+BOTTLENECK = "RATE"
+"""Stands for the rate of the bottleneck in what a configuration changes."""
+
+ENDS: Mapping[str, Mapping[str, Any]] = {
+    "aioquic": quic("aioquic-0.8.8", PYTHON_HOST),
+    "picoquic_bbr": quic("picoquic", C_HOST, "bbr-picoquic", **PICOQUIC_CLIENT),
+    "picoquic_cubic": quic("picoquic", C_HOST, "cubic", **PICOQUIC_CLIENT),
+    "quic-go": quic("quic-go", GO_HOST, "cubic"),
+    "ngtcp2": quic("ngtcp2-2020", C_HOST, **WIDE),
+    "netcat": tcp(),
+    "apache": tcp(tls=True),
+    "bbr": tcp("bbr-linux"),
+    "fq": tcp(pacing={"kind": "fq"}),
+    "so_max_pacing_rate": tcp(pacing={"kind": "linux", "max_rate": BOTTLENECK}),
+    "custom": tcp(),
+    "quinn": real("quinn"),
+    "noq": real("noq"),
+}
+LABELS: Mapping[str, str] = {
+    "aioquic": "aioquic",
+    "picoquic_bbr": "picoquic, BBR",
+    "picoquic_cubic": "picoquic, CUBIC",
+    "quic-go": "quic-go",
+    "ngtcp2": "ngtcp2",
+    "netcat": "TCP, netcat",
+    "apache": "TCP, Apache",
+    "bbr": "TCP, BBR",
+    "fq": "TCP, fq",
+    "so_max_pacing_rate": "TCP, SO_MAX_PACING_RATE",
+    "quinn": "quinn",
+    "noq": "noq",
+    "custom": "TCP, own sender",
+}
+QUIC = ("aioquic", "picoquic_bbr", "picoquic_cubic", "quic-go", "ngtcp2")
+TCP = ("netcat", "apache", "bbr", "fq", "so_max_pacing_rate")
+REAL = ("quinn", "noq")
+
+# --- network
+
+
+def rate(value: Value) -> Changes:
+    """Return the bottleneck's rate, and the queue that the published commands leave there."""
+    in_delay = float(value) * 1e6 * DELAY_S / 8 / FULL_FRAME_BYTES
+    return {
+        "links.bottleneck.rate": {"kind": "token_bucket", "rate": f"{value} Mbit/s", "burst": "1600 B"},
+        "links.bottleneck.queue": {"kind": "drop_tail", "packets": NETEM_PACKETS - round(in_delay)},
+    }
+
+
+def rates(*rates_mbps: int) -> Factor:
+    """Return the factor of the rates."""
+    return Factor("rate", "bottleneck_rate_mbps", "Bottleneck", "Mbit/s", rates_mbps, rate)
+
+
+RATE = rates(*RATES_MBPS)
+LINK_S = {10: 40, 100: 40, 1000: 8, 10000: 2}
+"""How long a link is filled: at least 40 s in the thesis, less where a second has a hundred thousand packets."""
+SHAPED_MBPS = 100
+"""Up to this rate a token bucket shapes; above it is the link's own."""
+
+
+def link(value: Value) -> Changes:
+    """Return a link between server and client without a router: its rate, its queue, and for how long it is used."""
+    rate_mbps = int(value)
+    shaped: dict[str, object] = {"kind": "token_bucket", "rate": f"{value} Mbit/s", "burst": "1600 B"}
+    queue = {"kind": "drop_tail", "bytes": f"{rate_mbps * 25_000 + 1600} B"}
+    card = {"kind": "drop_tail", "packets": 1000}
+    is_shaped = rate_mbps <= SHAPED_MBPS
+    return {
+        "links.bottleneck": {
+            "rate": shaped if is_shaped else f"{value} Mbit/s",
+            "queue": queue if is_shaped else card,
+            "overhead_per_packet": "14 B",
+            "delay": "0.1 ms",
+        },
+        "links.back.rate": "10 Gbit/s",
+        "links.back.delay": "0.1 ms",
+        "flows.main.down": ["bottleneck", "at_sender", "fast"],
+        "duration": f"{LINK_S[rate_mbps]} s",
+        "flows.main.workload": {"kind": "download", "duration": f"{LINK_S[rate_mbps]} s"},
+    }
+
+
+LINK = Factor("rate", "link_rate_mbps", "Link", "Mbit/s", tuple(LINK_S), link)
+LONG: Changes = {
+    "duration": f"{DURATION_S} s",
+    "flows.main.workload": {"kind": "download", "duration": f"{DURATION_S} s"},
+}
+
+
+def with_rate(changes: Changes) -> Changes:
+    """Put the rate of the bottleneck where a configuration asks for it."""
+    merged = dict(changes)
+    sender: Mapping[str, Any] = merged["flows.main.sender"]  # type: ignore[assignment]
+    pacing = sender.get("pacing", {})
+    if pacing.get("max_rate") == BOTTLENECK:
+        bucket: Mapping[str, Any] = merged["links.bottleneck.rate"]  # type: ignore[assignment]
+        merged["flows.main.sender"] = {**sender, "pacing": {**pacing, "max_rate": bucket["rate"]}}
+    return merged
+
+
+def engine_name(name: str) -> str:
+    """Return what tables call the stack of a configuration."""
+    return str(ENDS[name]["flows.main.stack"])
+
+
+def configuration(name: str, changes: Changes | None = None) -> Configuration:
+    """Return a download over one of the stacks."""
+    own = {**ENDS[name], **(changes or {})}
+    return Configuration(name, LABELS[name], lambda given: with_rate({**given, **own}), engine_name(name))
+
+
+def configurations(*names: str) -> tuple[Configuration, ...]:
+    """Return several of them."""
+    return tuple(configuration(name) for name in names)
+
+
+ENGINES = (Engine("lab-quic"),)
+
+
+def describe(_: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
+    """Return the columns of the published tables."""
+    name = str(labels["configuration"])
+    impl, _, control = name.partition("_")
+    if name in TCP or name == "custom":
+        return {"impl": "tcp", "cc": "bbr" if name == "bbr" else "cubic"}
+    return {"impl": impl, "cc": control or ("newreno" if name == "aioquic" else "cubic")}
+
+
+# --- readings
+
+ASSUMPTIONS = (
+    Assumption(
+        "The queue of the bottleneck is 1000 packets at both rates, those within netem's 25 ms included: "
+        "979 and 794 of "
+        "1514 bytes behind it.",
+        "Listing 5.1 puts netem below tbf, where it takes the place of the queue that `latency 200ms` has made; what "
+        "tbf drops is what its child does not take (net/sched/sch_tbf.c). The text means 4 BDP (variant `four_bdp`); "
+        "only 1000 packets give the published 150 to 300 ms between picoquic's acknowledgements, which are a quarter "
+        "of the round trip time.",
+    ),
+    Assumption(
+        "25 ms of delay in each direction; token bucket and queue towards the client only.",
+        "The text does not say on which interfaces the commands ran; 200 ms are 4 BDP of 50 ms.",
+    ),
+    Assumption(
+        "Programs in C and Go take 8 us for a packet that they send, one system call each.",
+        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 says about "
+        "5 us for QUIC in general.",
+    ),
+    Assumption(
+        "aioquic takes 180 us for a datagram in either direction.",
+        "The least published utilisation of 10 Gbit/s, 0.47 %, is 225 us a packet of 1322 bytes, its part of the "
+        "acknowledgements included.",
+    ),
+    Assumption(
+        "Timers of programs in C are 55 us late; those of Python and Go up to a millisecond.",
+        "Linux lets a wait be 50 us late by default (prctl(2), PR_SET_TIMERSLACK), and waking takes a "
+        "few more; Python's "
+        "asyncio waits in whole milliseconds (selectors.EpollSelector), and so does Go's runtime (netpoll_epoll.go).",
+    ),
+    Assumption(
+        "picoquic's client acknowledges after a quarter of the round trip time, however many packets have come.",
+        "The thesis sees 150 to 250 packets and 150 to 300 ms with CUBIC. Stored copies of the source of that time "
+        "have every second packet or 10 ms (`picoquic_compute_ack_gap`; variant `picoquic_every_second`), which its "
+        "captures contradict.",
+    ),
+    Assumption(
+        "ngtcp2's client has the flow-control windows of its release of 2022, 6 and 15 MiB; all others have their own.",
+        "With the 256 KiB of 2020 a stream gets 42 Mbit/s at 50 ms; the thesis sees 100. Command lines are not given.",
+    ),
+    Assumption(
+        "BBR runs with netcat; the sender with SO_MAX_PACING_RATE uses CUBIC; TCP's buffers are Linux' defaults.",
+        "Not said.",
+    ),
+    Assumption(
+        "Captures show single segments: no offload joins what is sent.",
+        "The tap is on the fibre, behind the server's card.",
+    ),
+    Assumption(
+        "A burst is of packets that follow each other within 0.04 ms; intervals of acknowledgements have "
+        "the width from "
+        "their 1 % to their 99 % quantile.",
+        "The thesis has no definition. 0.04 ms lies between packets sent in one go (8 us) and the shortest interval of "
+        "a pacer (84 us).",
+    ),
+)
+
+
+def without_hosts(changes: Changes) -> Changes:
+    """Take the costs of the hosts away."""
+    return {**changes, **({"hosts.user": {}} if "hosts.user" in changes else {})}
+
+
+def four_bdp(changes: Changes) -> Changes:
+    """Return a queue of 200 ms at the bottleneck's rate, and the bucket, as tbf makes it without a child."""
+    bucket: Mapping[str, str] = changes["links.bottleneck.rate"]  # type: ignore[assignment]
+    queue_bytes = float(bucket["rate"].split()[0]) * 1e6 * 0.2 / 8 + 1600
+    return {**changes, "links.bottleneck.queue": {"kind": "drop_tail", "bytes": f"{queue_bytes:.0f} B"}}
+
+
+def every_second(changes: Changes) -> Changes:
+    """Let picoquic's client acknowledge as its profile has it."""
+    receiver: Mapping[str, Any] = changes["flows.main.receiver"]  # type: ignore[assignment]
+    if receiver.get("profile") != "picoquic":
+        return changes
+    return {**changes, "flows.main.receiver": {key: value for key, value in receiver.items() if key != "quic"}}
+
+
+VARIANTS = (
+    Variant("ideal_hosts", "hosts that cost nothing", "What is left is what the transports do.", without_hosts, 3),
+    Variant("four_bdp", "queue of 200 ms", "Section 5.4 says 4 BDP: the meaning of the latency of tbf.", four_bdp, 3),
+    Variant(
+        "picoquic_every_second",
+        "picoquic acknowledges every second packet, or after 10 ms",
+        "So have it stored copies of its source of that time.",
+        every_second,
+        3,
+    ),
+)

@@ -1,0 +1,254 @@
+"""Findings of the pacing thesis: the predicates of the reference, and what their names mean here.
+
+`reference/pacing/claims.yaml` holds each finding with its predicate, a Python expression over distributions of a
+variant at a rate. Here these are names of metrics, each reduced in a run (`_pacing_metrics`); a predicate reads the
+means of the runs of the resample in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from _pacing_explanations import EXPLANATIONS
+from quiclab.claims import Claim, NotMeasuredError, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import CodeType
+
+GROUP = "pacing"
+FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
+QUIC = ("aioquic", "picoquic", "quic-go", "ngtcp2")
+TCP_APPS = ("netcat", "apache", "custom")
+VARIANTS = {
+    "tcp": "netcat",
+    "tcp_unpaced": "netcat",
+    "tcp_bbr": "bbr",
+    "tcp_so_max_pacing_rate": "so_max_pacing_rate",
+    "picoquic": "picoquic_cubic",
+}
+"""Names of the reference for configurations that have another one here."""
+FAST = 100
+"""Rate of a predicate that names none, in Mbit/s: with 10 Mbit/s only the first packets leave in bursts."""
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "utilisation": ("PA-01", "PA-04"),
+    "acks": ("PA-05", "PA-07", "PA-08", "PA-10", "PA-11", "PA-13"),
+    "intervals": ("PA-14", "PA-16", "PA-17", "PA-19", "PA-20", "PA-22", "PA-23", "PA-25", "PA-28", "PA-29"),
+}
+"""Study that reports a claim, without the group."""
+BY_CONSTRUCTION = ("PA-13", "PA-14", "PA-20")
+SCOPES: Mapping[str, str] = {
+    "PA-04": "The sim lane has no processor for TCP; the study in real time has one (docs/studies/pacing.md).",
+    "PA-13": "The rule of acknowledgement is put in; that it makes 150 to 300 ms is the queue of 1000 packets.",
+    "PA-14": "Sizes of datagrams come with the profiles.",
+    "PA-20": "The 8 us are put in.",
+}
+NOTES: Mapping[str, str] = {
+    "PA-01": "The source says fully utilised; 0.95 is of the reference.",
+    "PA-14": "The printed interval of aioquic belongs to 1322 bytes, not to the 1332 printed.",
+    "PA-16": "The width is ours: from the 1 % to the 99 % quantile.",
+    "PA-19": "The definition of bursts is ours: packets within 0.04 ms.",
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """A distribution of a variant at a rate; `unit` is what a millisecond, or a packet, is in its numbers."""
+
+    study: str
+    kind: str
+    variant: str
+    rate: int
+    unit: float = 1.0
+
+
+class Names:
+    """The names that a predicate may use, over one sample.
+
+    Parameters
+    ----------
+    sample
+        What the claim reads.
+    home
+        Study that reports the claim.
+    note
+        Called with each term and its value.
+    """
+
+    def __init__(self, sample: Sample, home: str, note: Callable[[str, float], None] | None = None) -> None:
+        self._sample, self._home, self._note = sample, home, note
+        distributions = {
+            "send_interval_ms": ("intervals", "send", 1.0),
+            "send_interval_us": ("intervals", "send", 1e3),
+            "ack_interval_ms": ("intervals", "ack", 1.0),
+            "burst_gap_ms": ("intervals", "between", 1.0),
+            "gap_in_burst_us": ("intervals", "within", 1e3),
+            "burst_packets": ("intervals", "burst", 1.0),
+            "packets_per_ack": ("acks", "covered", 1.0),
+        }
+        own = (
+            "share",
+            "percentile",
+            "median",
+            "mode",
+            "has_mode",
+            "peaks",
+            "width",
+            "max",
+            "moving_median",
+            "period_s",
+        )
+        self.mapping: dict[str, Any] = {
+            "__builtins__": {},
+            **{name: self._distribution(*made) for name, made in distributions.items()},
+            **{name: getattr(self, name if name != "max" else "largest") for name in own},
+            **{name: getattr(self, name) for name in ("util", "dup_ack_share", "loss_rate", "frame_bytes")},
+            "packet_weighted_median": self.packet_weighted_median,
+            **{function.__name__: function for function in (all, any, abs, sum, min)},
+            "QUIC": QUIC,
+            "TCP_APPS": TCP_APPS,
+        }
+
+    @staticmethod
+    def _distribution(study: str, kind: str, unit: float) -> Callable[..., Series]:
+        def made(variant: str, rate: int = FAST) -> Series:
+            return Series(study, kind, variant, rate, unit)
+
+        return made
+
+    def _read(self, study: str, metric: str, variant: str, rate: int) -> float:
+        """Read a metric of a configuration at a rate."""
+        name = "" if study == self._home else f"{GROUP}/{study}"
+        view = self._sample.of(name, metric)
+        configuration = VARIANTS.get(variant, variant)
+        value = view(configuration, rate=rate)
+        if math.isnan(value):
+            raise NotMeasuredError((configuration, rate, metric), study)
+        if self._note is not None:
+            self._note(f"{metric} of {configuration}, {rate} Mbit/s", value)
+        return value
+
+    def _of(self, series: Series, metric: str) -> float:
+        return self._read(series.study, metric, series.variant, series.rate)
+
+    # --- distributions
+
+    def share(self, series: Series, low: float, high: float) -> float:
+        """Part of the values within two limits."""
+        if series.kind == "covered":
+            return self._of(series, f"covered_share_{low:g}_{high:g}")
+        return self._of(series, f"{series.kind}_share_{low / series.unit:g}_{high / series.unit:g}")
+
+    def percentile(self, series: Series, percent: float) -> float:
+        """A percentile."""
+        if series.kind in ("burst", "covered"):
+            return self._of(series, f"{series.kind}_q{percent / 100:g}_packets")
+        return self._of(series, f"{series.kind}_q{percent / 100:g}_ms") * series.unit
+
+    def median(self, series: Series | float) -> float:
+        """The median; that of the frames is a number already."""
+        return self.percentile(series, 50) if isinstance(series, Series) else series
+
+    def mode(self, series: Series) -> float:
+        """The commonest number of packets, rounded: runs may differ."""
+        return float(round(self._of(series, f"{series.kind}_mode_packets")))
+
+    def has_mode(self, series: Series, low: float, high: float) -> bool:
+        """Whether most runs have a peak within two limits."""
+        return self._peaks(series, low, high) >= 0.5
+
+    def peaks(self, series: Series, low: float, high: float) -> int:
+        """Peaks within two limits, rounded: runs may differ."""
+        return round(self._peaks(series, low, high))
+
+    def _peaks(self, series: Series, low: float, high: float) -> float:
+        return self._of(series, f"{series.kind}_peaks_{low / series.unit:g}_{high / series.unit:g}")
+
+    def largest(self, values: Series | float, *others: float) -> float:
+        """The largest of a distribution, or of numbers."""
+        if isinstance(values, Series):
+            return self._of(values, f"{values.kind}_largest_ms") * values.unit
+        return max(values, *others) if others else max(values)  # type: ignore[call-overload,no-any-return]
+
+    def width(self, variant: str, rate: int) -> float:
+        """Width of the ACK intervals [ms]."""
+        return self._read("intervals", "ack_width_ms", variant, rate)
+
+    def packet_weighted_median(self, series: Series) -> float:
+        """The median over packets, not over ACKs."""
+        return self._of(series, f"{series.kind}_q0.5_weighted_packets")
+
+    def moving_median(self, series: Series, seconds: float) -> Series:
+        """Medians of a second, whose period `period_s` is."""
+        del seconds  # that of the metric
+        return series
+
+    def period_s(self, series: Series) -> float | None:
+        """The period of the packets per ACK, or `None`."""
+        found = self._of(series, "ack_period_s")
+        return found if found > 0 else None
+
+    # --- numbers
+
+    def util(self, variant: str, link_mbps: int) -> float:
+        """Utilisation of a link."""
+        return self._read("utilisation", "utilisation", variant, link_mbps)
+
+    def dup_ack_share(self, variant: str, rate: int) -> float:
+        """Duplicate ACKs of all."""
+        return self._read("acks", "dup_ack_share", variant, rate)
+
+    def loss_rate(self, variant: str, rate: int) -> float:
+        """Packets lost of all sent."""
+        return self._read("acks", "loss_rate", variant, rate)
+
+    def frame_bytes(self, variant: str) -> float:
+        """Median frame [B]."""
+        return self._read("intervals", "frame_bytes", variant, 10)
+
+
+@cache
+def reference() -> Mapping[str, Mapping[str, str]]:
+    """Return the entries of the reference by identity."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
+    return {entry["id"]: entry for entry in yaml.load(FILE.read_text(encoding="utf-8"), loader)}  # noqa: S506 - safe
+
+
+def claim_of(identity: str, home: str) -> Claim:
+    """Build a claim from its entry."""
+    entry = reference()[identity]
+    code = compile(" ".join(entry["check"].split()), identity, "eval")
+    return Claim(
+        identity,
+        entry["source"],
+        " ".join(entry["statement"].split()),
+        lambda sample: bool(evaluate(code, Names(sample, home))),
+        lambda sample: terms(code, sample, home),
+        scope=SCOPES.get(identity, ""),
+        note=NOTES.get(identity, ""),
+        by_construction=identity in BY_CONSTRUCTION,
+        explanation=EXPLANATIONS.get(identity, ""),
+    )
+
+
+def evaluate(code: CodeType, names: Names) -> object:
+    """Evaluate a predicate of the reference, which comes with the repository."""
+    return eval(code, names.mapping)  # noqa: S307 - it sees no builtins, and is not somebody else's
+
+
+def terms(code: CodeType, sample: Sample, home: str) -> Mapping[str, float]:
+    """Return what a predicate reads, term by term."""
+    found: dict[str, float] = {}
+    evaluate(code, Names(sample, home, found.__setitem__))
+    return found
+
+
+def claims_of(study: str) -> tuple[Claim, ...]:
+    """Return the claims that a study reports, by its name without the group."""
+    return tuple(claim_of(identity, study) for identity in PLACES.get(study, ()))

@@ -1,0 +1,3 @@
+"""Refuted claims of the pacing study: the mechanism, and the run that shows it."""
+
+EXPLANATIONS: dict[str, str] = {}

@@ -1,0 +1,212 @@
+"""Figures of the pacing studies: distributions of intervals, bursts and acknowledgements, stack beside stack."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH
+from quiclab.study import BASE, Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from quiclab.evaluate import Evaluation
+
+Kept = Mapping[str, Any]
+ROW_HEIGHT = 46
+LEAST_MS = 0.0005
+GAIN_COLOUR = COLOURS[1]
+
+
+def kept_of(evaluation: Evaluation, engine: str, rate: int) -> dict[str, list[Kept]]:
+    """Return what was kept of the runs at a rate, by configuration."""
+    table = evaluation.table.filter(
+        (evaluation.table["engine"] == engine)
+        & (evaluation.table["variant"] == BASE)
+        & (evaluation.table["bottleneck_rate_mbps"] == rate)
+    )
+    found: dict[str, list[Kept]] = {}
+    for row in table.iter_rows(named=True):
+        found.setdefault(row["configuration"], []).append(json.loads(row["result"])["kept"])
+    return found
+
+
+def pooled(runs: list[Kept], read: Callable[[Kept], Kept]) -> list[tuple[float, float]]:
+    """Return the density over the logarithm of all intervals of the runs: time [ms], part of the intervals in 1 %."""
+    counts: dict[int, int] = {}
+    for run in runs:
+        values = read(run)
+        for at_ms, count in zip(values["at_ms"], values["counts"], strict=True):
+            if at_ms >= LEAST_MS:
+                step = round(STEPS_AN_OCTAVE * math.log2(at_ms / LEAST_MS))
+                counts[step] = counts.get(step, 0) + count
+    total = sum(counts.values())
+    if not total:
+        return []
+    steps = sorted({near for step in counts for near in (step - 1, step, step + 1)})
+    return [(LEAST_MS * 2 ** (step / STEPS_AN_OCTAVE), 100 * counts.get(step, 0) / total) for step in steps]
+
+
+STEPS_AN_OCTAVE = 32
+
+
+def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: bool) -> Callable[..., alt.FacetChart]:
+    """Return what draws the distribution of intervals of each configuration, one below the other."""
+
+    def draw(evaluation: Evaluation, engine: str) -> alt.FacetChart:
+        runs = kept_of(evaluation, engine, rate)
+        order = [label for name, label in evaluation.study.labels.items() if name in runs]
+        rows = [
+            {"stack": evaluation.study.labels[name], "ms": at_ms, "percent": percent}
+            for name, found in runs.items()
+            for at_ms, percent in pooled(found, read)
+        ]
+        marks = [
+            {"stack": evaluation.study.labels[name], "ms": item["interval_ms"], "gain": f"gain {item['gain']:g}"}
+            for name, found in runs.items()
+            for item in (found[0]["data"]["clusters"]["expected"] if gains else ())
+            if item["gain"] == 1 or "bbr" in name
+        ]
+        x = alt.X("ms:Q", scale=alt.Scale(type="log"), title=title)
+        area = (
+            alt.Chart()
+            .mark_area(color=COLOURS[0], opacity=0.8, line={"color": COLOURS[0], "strokeWidth": 1})
+            .encode(x=x, y=alt.Y("percent:Q", title=None, axis=alt.Axis(tickCount=2)))
+            .transform_filter("isValid(datum.percent)")
+        )
+        rules = (
+            alt.Chart()
+            .mark_rule(color=GAIN_COLOUR, strokeDash=[3, 3])
+            .encode(x="ms:Q")
+            .transform_filter("isValid(datum.gain)")
+        )
+        return (
+            alt.layer(area, rules, data={"values": [*rows, *marks]})
+            .properties(width=WIDTH, height=ROW_HEIGHT)
+            .facet(
+                row=alt.Row(
+                    "stack:N",
+                    sort=order,
+                    title=None,
+                    header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=160),
+                ),
+                spacing=4,
+            )
+            .resolve_scale(y="independent")
+        )
+
+    return draw
+
+
+def shares(rate: int, kind: str, most: int, title: str) -> Callable[..., alt.Chart]:
+    """Return what draws how many packets bursts have, or ACKs cover, as shares by configuration."""
+
+    def table(found: Kept) -> Mapping[str, int]:
+        sizes: Mapping[str, int] = found["data"]["bursts"]["sizes"] if kind == "burst" else found["acks"]["packets"]
+        return sizes
+
+    def draw(evaluation: Evaluation, engine: str) -> alt.Chart:
+        cells = []
+        runs = kept_of(evaluation, engine, rate)
+        for name, found in runs.items():
+            counts: dict[int, int] = {}
+            for run in found:
+                for packets, count in table(run).items():
+                    group = min(int(packets), most)
+                    counts[group] = counts.get(group, 0) + count
+            total = sum(counts.values())
+            cells += [
+                {
+                    "stack": evaluation.study.labels[name],
+                    "packets": f"{packets}{' or more' if packets == most else ''}",
+                    "percent": 100 * count / total,
+                    "text": f"{100 * count / total:.0f}" if count >= 0.005 * total else "",
+                }
+                for packets, count in counts.items()
+            ]
+        order = [label for name, label in evaluation.study.labels.items() if name in runs]
+        base = alt.Chart({"values": cells}).encode(
+            x=alt.X(
+                "packets:N",
+                sort=[f"{n}{' or more' if n == most else ''}" for n in range(1, most + 1)],
+                title=title,
+                axis=alt.Axis(labelAngle=0),
+            ),
+            y=alt.Y("stack:N", sort=order, title=None),
+        )
+        squares = base.mark_rect().encode(
+            color=alt.Color(
+                "percent:Q",
+                scale=alt.Scale(scheme="blues", domain=[0, 100]),
+                legend=alt.Legend(title="share [%]", orient="bottom", direction="horizontal"),
+            ),
+            tooltip=["stack:N", "packets:N", alt.Tooltip("percent:Q", format=".2f")],
+        )
+        text = base.mark_text(fontSize=10).encode(
+            text="text:N", color=alt.condition("datum.percent > 55", alt.value("#ffffff"), alt.value(NEUTRAL))
+        )
+        return alt.layer(squares, text).properties(width=WIDTH, height=24 * len(order))
+
+    return draw
+
+
+def interval_figures() -> tuple[Figure, ...]:
+    """Return the figures of the intervals."""
+    found = []
+    for rate, number in ((10, "6.9, 6.11, 6.13a and 6.14"), (100, "6.10, 6.12 and 6.13b")):
+        found += [
+            Figure(
+                f"Intervals between packets, {rate} Mbit/s",
+                f"Figures {number}",
+                "",
+                "Part of the intervals by their length, in bins of 2 %. Dashed: evenly spaced packets at the "
+                "rate of the "
+                "bottleneck, with BBR's gains.",
+                draw=densities(rate, lambda run: run["data"]["intervals"], "interval [ms]", gains=True),
+            ),
+            Figure(
+                f"Intervals between acknowledgements, {rate} Mbit/s",
+                f"Figures {number}",
+                "",
+                "Part of the intervals by their length, in bins of 2 %.",
+                draw=densities(rate, lambda run: run["acks"]["intervals"], "interval [ms]", gains=False),
+            ),
+            Figure(
+                f"Packets in a burst, {rate} Mbit/s",
+                "not published",
+                "",
+                "Bursts by how many packets they have: those that follow each other within 0.04 ms.",
+                draw=shares(rate, "burst", 12, "packets in a burst"),
+            ),
+        ]
+    found.append(
+        Figure(
+            "How much of the spacing answers acknowledgements",
+            "not published",
+            "rate",
+            "Bursts that begin within 0.1 ms after an acknowledgement, less those that would by chance.",
+            metric="ack_clocked",
+        )
+    )
+    return tuple(found)
+
+
+def acks_figures() -> tuple[Figure, ...]:
+    """Return the figures of the acknowledgements."""
+    return (
+        *(
+            Figure(
+                f"Packets that an acknowledgement covers, {rate} Mbit/s",
+                f"Figures {number}",
+                "",
+                "Acknowledgements by the packets that they newly cover; those that cover none are left out.",
+                draw=shares(rate, "covered", 12, "packets per ACK"),
+            )
+            for rate, number in ((10, "6.3a, 6.5a and 6.8"), (100, "6.3b, 6.5b and 6.7"))
+        ),
+        Figure("Duplicate acknowledgements", "Figure 6.3", "rate", "Of all acknowledgements.", metric="dup_ack_share"),
+    )

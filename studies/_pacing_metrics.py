@@ -1,0 +1,227 @@
+"""Numbers of a run of the pacing studies, all from the analysis that was kept of it (`quiclab.pacing.kept`).
+
+A metric is named by what a predicate of the reference asks for: `share(send_interval_ms(v, rate), a, b)` is the metric
+`send_share_a_b` of configuration and rate. Distributions are reduced run by run; the mean of the runs' shares is the
+share of the pooled intervals where runs have equally many, as they have here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from quiclab.study import Metric, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from quiclab.result import RunResult
+
+Kept = dict[str, Any]
+WIDTH = ("0.01", "0.99")
+
+
+def kept(result: RunResult) -> Kept:
+    """Return what was kept of a run."""
+    found: Kept = result.data["kept"]
+    return found
+
+
+def number(value: object) -> float:
+    """Return a number of the document; NaN where it says nothing."""
+    return math.nan if value is None else float(value)  # type: ignore[arg-type]
+
+
+def intervals(kind: str) -> Callable[[Kept], Kept]:
+    """Return what reads intervals: `send`, `ack`, within bursts (`within`) or between bursts (`between`)."""
+    return {
+        "send": lambda found: found["data"]["intervals"],
+        "ack": lambda found: found["acks"]["intervals"],
+        "within": lambda found: found["data"]["bursts"]["within"],
+        "between": lambda found: found["data"]["bursts"]["between"],
+    }[kind]
+
+
+def share(values: Kept, low_ms: float, high_ms: float) -> float:
+    """Return the part of the intervals within two limits, both inclusive; NaN without any."""
+    inside = sum(count for at, count in zip(values["at_ms"], values["counts"], strict=True) if low_ms <= at <= high_ms)
+    return inside / values["count"] if values["count"] else math.nan
+
+
+def share_metric(kind: str, low_ms: float, high_ms: float) -> Metric:
+    """Return the part of the intervals of a kind within two limits."""
+    label = f"{NAMES[kind]} of {low_ms:g} to {high_ms:g} ms"
+    read = intervals(kind)
+    return Metric(
+        f"{kind}_share_{low_ms:g}_{high_ms:g}", label, "", lambda result: share(read(kept(result)), low_ms, high_ms)
+    )
+
+
+NAMES = {
+    "send": "Intervals between packets",
+    "ack": "Intervals between ACKs",
+    "within": "Intervals within bursts",
+    "between": "Intervals between bursts",
+}
+
+
+def quantile_metric(kind: str, part: str) -> Metric:
+    """Return a quantile of the intervals of a kind [ms]."""
+    read = intervals(kind)
+    label = f"{NAMES[kind]}, {float(part):g} quantile"
+    return Metric(
+        f"{kind}_q{part}_ms", label, "ms", lambda result: number(read(kept(result))["quantiles_ms"].get(part))
+    )
+
+
+def width_metric() -> Metric:
+    """Return the width of the distribution of ACK intervals, from the 1 % to the 99 % quantile [ms]."""
+
+    def measure(result: RunResult) -> float:
+        quantiles = kept(result)["acks"]["intervals"]["quantiles_ms"]
+        low, high = (number(quantiles.get(part)) for part in WIDTH)
+        return high - low
+
+    return Metric("ack_width_ms", "Width of the ACK intervals", "ms", measure)
+
+
+def peaks(found: list[Kept], low_ms: float, high_ms: float) -> int:
+    """Return how many peaks lie within two limits."""
+    return sum(low_ms <= peak["centre_ms"] <= high_ms for peak in found)
+
+
+def peaks_metric(kind: str, low_ms: float, high_ms: float) -> Metric:
+    """Return how many peaks the distribution of the intervals has within two limits."""
+
+    def measure(result: RunResult) -> float:
+        analysis = kept(result)
+        found = analysis["data"]["clusters"]["found"] if kind == "send" else analysis["acks"]["found"]
+        return float(peaks(found, low_ms, high_ms))
+
+    label = f"Peaks of the {NAMES[kind].lower()}, {low_ms:g} to {high_ms:g} ms"
+    return Metric(f"{kind}_peaks_{low_ms:g}_{high_ms:g}", label, "", measure)
+
+
+def largest_metric(kind: str) -> Metric:
+    """Return the longest interval of a kind [ms]."""
+    read = intervals(kind)
+    return Metric(
+        f"{kind}_largest_ms", f"{NAMES[kind]}, longest", "ms", lambda result: number(read(kept(result))["largest_ms"])
+    )
+
+
+# --- counted things: packets of a burst, packets that an ACK covers
+
+
+def counts(result: RunResult, kind: str) -> dict[int, int]:
+    """Return how many bursts have how many packets (`burst`), or how many ACKs cover how many (`covered`)."""
+    analysis = kept(result)
+    table: Mapping[str, int] = analysis["data"]["bursts"]["sizes"] if kind == "burst" else analysis["acks"]["packets"]
+    return {int(packets): count for packets, count in table.items()}
+
+
+def count_share_metric(kind: str, low: int, high: int) -> Metric:
+    """Return the part of bursts or ACKs with so many packets."""
+
+    def measure(result: RunResult) -> float:
+        table = counts(result, kind)
+        total = sum(table.values())
+        return sum(count for packets, count in table.items() if low <= packets <= high) / total if total else math.nan
+
+    return Metric(f"{kind}_share_{low}_{high}", f"{COUNTED[kind]} of {low} to {high} packets", "", measure)
+
+
+COUNTED = {"burst": "Bursts", "covered": "ACKs"}
+
+
+def count_mode_metric(kind: str) -> Metric:
+    """Return the commonest number of packets of a burst or an ACK."""
+
+    def measure(result: RunResult) -> float:
+        table = counts(result, kind)
+        return float(max(sorted(table), key=table.__getitem__)) if table else math.nan
+
+    return Metric(f"{kind}_mode_packets", f"{COUNTED[kind]}, commonest", "packets", measure)
+
+
+def count_quantile_metric(kind: str, part: float, *, by_packets: bool = False) -> Metric:
+    """Return a quantile of the packets of bursts or ACKs; each packet counts once with `by_packets`."""
+
+    def measure(result: RunResult) -> float:
+        table = {size: count * (size if by_packets else 1) for size, count in counts(result, kind).items()}
+        rank, seen = part * sum(table.values()), 0
+        for size in sorted(table):
+            seen += table[size]
+            if seen >= rank:
+                return float(size)
+        return math.nan
+
+    weighted = "_weighted" if by_packets else ""
+    label = f"{COUNTED[kind]}, {part:g} quantile{' by packets' if by_packets else ''}"
+    return Metric(f"{kind}_q{part:g}{weighted}_packets", label, "packets", measure)
+
+
+# --- single numbers
+
+DUPLICATES = Metric(
+    "dup_ack_share", "Duplicate ACKs", "", lambda result: number(kept(result)["acks"]["duplicate_share"])
+)
+FRAME = Metric("frame_bytes", "Median frame", "B", lambda result: float(kept(result)["data"]["frame_median_bytes"]))
+PERIOD = Metric("ack_period_s", "Period of the packets per ACK", "s", lambda result: number(kept(result)["period_s"]))
+COVERED = Metric(
+    "packets_per_ack", "Packets per ACK", "packets", lambda result: number(kept(result)["acks"]["packets_mean"])
+)
+MEDIAN_INTERVAL = quantile_metric("send", "0.5")
+EVEN = Metric(
+    "variation",
+    "Coefficient of variation of the intervals",
+    "",
+    lambda result: number(kept(result)["data"]["intervals"]["variation"]),
+)
+BURSTY = Metric(
+    "bursty_share",
+    "Packets in bursts of two or more",
+    "",
+    lambda result: number(kept(result)["data"]["bursts"]["share_of_packets"]),
+)
+CLOCKED = Metric(
+    "ack_clocked",
+    "Bursts that answer an ACK, beyond chance",
+    "",
+    lambda result: number(kept(result)["acks"]["clocking"]["explained"]),
+)
+NOMINAL = Metric(
+    "packet_interval_ms",
+    "Interval of evenly spaced packets",
+    "ms",
+    lambda result: next(
+        item["interval_ms"] for item in kept(result)["data"]["clusters"]["expected"] if item["gain"] == 1
+    ),
+)
+
+
+def cluster_share(result: RunResult, gain: Value) -> float:
+    """Part of the intervals within 0.1 ms of that of a pacing gain [%]."""
+    found = kept(result)["data"]["clusters"]["expected"]
+    return 100 * number(next(item["share"] for item in found if item["gain"] == gain))
+
+
+def cluster_centre(result: RunResult, gain: Value) -> float:
+    """Peak nearest to the interval of a pacing gain [ms]; NaN if none is within 5 %."""
+    data = kept(result)["data"]["clusters"]
+    interval = next(item["interval_ms"] for item in data["expected"] if item["gain"] == gain)
+    near = [peak["centre_ms"] for peak in data["found"] if abs(peak["centre_ms"] / interval - 1) < 0.05]
+    return min(near, key=lambda centre: abs(centre - interval)) if near else math.nan
+
+
+CLUSTER = Metric("intervals_percent", "Intervals around that of the gain", "%", cluster_share, of="gain")
+CENTRE = Metric("centre_ms", "Peak near the interval of the gain", "ms", cluster_centre, of="gain")
+
+
+def loss_rate(result: RunResult) -> float:
+    """Packets that the bottleneck dropped, of those that came there."""
+    counters = result.elements["bottleneck"]
+    return float(counters["dropped"]["packets"] / max(counters["received"]["packets"], 1))
+
+
+LOSS = Metric("loss_rate", "Packets lost", "", loss_rate)

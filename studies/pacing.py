@@ -1,0 +1,177 @@
+"""Pacing and acknowledgements of QUIC stacks and TCP (Keller, thesis, TU Munich, 2021).
+
+Downloads past a tap on a fast link, in front of a bottleneck of 10 or 100 Mbit/s: how evenly are packets spaced, how
+far do acknowledgements set the pace, and how does a receiver acknowledge? The numbers are those of `quiclab pacing
+analyse`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from _pacing import (
+    ASSUMPTIONS,
+    ENGINES,
+    LINK,
+    LONG,
+    QUIC,
+    RATE,
+    REAL,
+    RUNS,
+    SCENARIO,
+    SOURCE,
+    TCP,
+    VARIANTS,
+    configurations,
+    describe,
+    rates,
+)
+from _pacing_claims import claims_of
+from _pacing_figures import acks_figures, interval_figures
+from _pacing_metrics import (
+    BURSTY,
+    CENTRE,
+    CLOCKED,
+    CLUSTER,
+    COVERED,
+    DUPLICATES,
+    EVEN,
+    FRAME,
+    LOSS,
+    MEDIAN_INTERVAL,
+    NOMINAL,
+    PERIOD,
+    count_mode_metric,
+    count_quantile_metric,
+    count_share_metric,
+    largest_metric,
+    peaks_metric,
+    quantile_metric,
+    share_metric,
+    width_metric,
+)
+from _pacing_tables import CLUSTERS, FRAMES, theory
+from quiclab.pacing.kept import GAINS, link_use, main_flow
+from quiclab.study import Factor, Figure, Metric, Study, Table
+
+if TYPE_CHECKING:
+    from quiclab.result import RunResult
+
+
+def study(name: str, title: str, abstract: str, **parts: object) -> Study:
+    """Return a study of pacing, with what all of them have."""
+    values: dict[str, object] = {
+        "runs": RUNS,
+        "describe": describe,
+        "engine_changes": lambda _: LONG,
+        "assumptions": ASSUMPTIONS,
+        "keep": main_flow,
+        "variants": VARIANTS,
+        "table": Table("", SOURCE),
+        "figures": (),
+        **parts,
+    }
+    return Study(
+        name=f"pacing/{name}",
+        title=title,
+        abstract=abstract,
+        source=SOURCE,
+        scenario=SCENARIO,
+        engines=ENGINES,
+        own_seeds=True,
+        claims=claims_of(name),
+        **values,  # type: ignore[arg-type]
+    )
+
+
+def utilisation(result: RunResult) -> float:
+    """Part of the link's rate that is used."""
+    return float(result.data["kept"]["utilisation"])
+
+
+UTILISATION = study(
+    "utilisation",
+    "Utilisation of a link",
+    "Server and client on one link of 10 Mbit/s to 10 Gbit/s: which stacks fill it?",
+    configurations=configurations(
+        "aioquic", "picoquic_bbr", "picoquic_cubic", "quic-go", "ngtcp2", "netcat", "apache", "custom", *REAL
+    ),
+    factors=(LINK,),
+    engine_changes=lambda _: {},
+    metric=Metric("utilisation", "Utilisation of the link", "", utilisation),
+    keep=link_use,
+    variants=(),
+    figures=(Figure("Utilisation", "Figures 6.1 and 6.2", "rate", "Frames of the server over rate and time."),),
+)
+INTERVALS = study(
+    "intervals",
+    "Intervals between packets",
+    "What a sender puts on a fast link in front of a bottleneck: intervals, bursts, and how far ACKs set the pace.",
+    configurations=configurations(*QUIC, *TCP, *REAL),
+    factors=(RATE,),
+    metric=NOMINAL,
+    further=(
+        MEDIAN_INTERVAL,
+        EVEN,
+        BURSTY,
+        CLOCKED,
+        FRAME,
+        width_metric(),
+        share_metric("send", 0, 0.1),
+        *(share_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
+        *(peaks_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
+        peaks_metric("send", 0.108, 0.13),
+        peaks_metric("send", 1.086, 1.286),
+        quantile_metric("ack", "0.5"),
+        peaks_metric("ack", 0.09, 0.13),
+        peaks_metric("ack", 0.3, 0.4),
+        share_metric("between", 0.05, 0.5),
+        quantile_metric("within", "0.5"),
+        quantile_metric("within", "0.01"),
+        count_mode_metric("burst"),
+        count_quantile_metric("burst", 0.99),
+        count_quantile_metric("burst", 0.999),
+    ),
+    table=FRAMES,
+    figures=interval_figures(),
+)
+ACKS = study(
+    "acks",
+    "How receivers acknowledge",
+    "Packets that an acknowledgement covers, how far apart they are, and how many say nothing new.",
+    configurations=configurations(*QUIC, *TCP, *REAL),
+    factors=(RATE,),
+    metric=COVERED,
+    further=(
+        DUPLICATES,
+        LOSS,
+        PERIOD,
+        quantile_metric("ack", "0.5"),
+        largest_metric("ack"),
+        count_mode_metric("covered"),
+        count_share_metric("covered", 2, 2),
+        count_share_metric("covered", 2, 3),
+        count_quantile_metric("covered", 0.95),
+        count_quantile_metric("covered", 0.5, by_packets=True),
+    ),
+    figures=acks_figures(),
+)
+GAIN = Factor("gain", "pacing_gain", "Pacing gain", "", GAINS, None)
+CLUSTERED = study(
+    "clusters",
+    "Clusters of BBR's gain cycle",
+    "BBR paces with gains of 1.25, 1 and 0.75 in turn: how many intervals lie around each of the three?",
+    configurations=configurations("picoquic_bbr", "bbr"),
+    factors=(rates(10), GAIN),
+    metric=CLUSTER,
+    further=(CENTRE,),
+    table=CLUSTERS,
+    model=theory(),
+    figures=(
+        Figure(
+            "Intervals around those of the gains", "Table 6.3", "gain", "Within 0.1 ms of frame over rate and gain."
+        ),
+    ),
+)
+
+STUDIES = (UTILISATION, INTERVALS, ACKS, CLUSTERED)
