@@ -71,7 +71,7 @@ def real(stack: str) -> dict[str, Any]:
 
 QUARTER_RTT = {"kind": "rtt_fraction", "fraction": 0.25, "packets": 65535, "delay": "1 s"}
 """Acknowledgements of picoquic as the thesis saw them: after a quarter of the round trip time, however many packets."""
-WIDE = {"quic": {"stream_receive_window": "6 MiB", "connection_receive_window": "15 MiB"}}
+WIDE = {"stream_receive_window": "6 MiB", "connection_receive_window": "15 MiB"}
 """Windows that do not limit the sender at 100 Mbit/s: those of ngtcp2's client two years later."""
 PICOQUIC_CLIENT = {"quic": {"acknowledgement": QUARTER_RTT}}
 BOTTLENECK = "RATE"

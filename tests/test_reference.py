@@ -372,6 +372,13 @@ LIMITS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
             {"hosts.phone.timer_slack": f'{NORMAL}, every = "1 s" }}'},
         ],
     ),
+    "Host.wake_up": (
+        [{"hosts.phone.wake_up": f"{NORMAL} }}"}],
+        [
+            {"hosts.phone.wake_up": f"{NORMAL}, reorder = true }}"},
+            {"hosts.phone.wake_up": f'{NORMAL}, every = "1 s" }}'},
+        ],
+    ),
     "Flow.start": ([{"flows.main.start": "9 s"}], [{"flows.main.start": "10 s"}]),
     "Flow.down": (
         [{"flows.main.down": '["a"]', "flows.main.up": '["dc", "c"]'}],

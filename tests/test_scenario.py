@@ -54,7 +54,7 @@ PLAIN = {
         },
     },
     "bearers": {"dc": {"links": ["a", "b"], "shares": [1, 1], "reordering": {"timer": "200 ms", "sequence_bits": 16}}},
-    "hosts": {"client": {"receive_buffer": "212992 B", "timer_slack": {"mean": "50 us"}}},
+    "hosts": {"client": {"receive_buffer": "212992 B", "timer_slack": {"mean": "50 us"}, "wake_up": {"mean": "20 us"}}},
     "taps": {"here": {"keep_packets": 10}},
     "tunnels": {
         "vpn": {

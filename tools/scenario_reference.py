@@ -130,6 +130,7 @@ ALLOWED = {
     "Host.receive_batch": "1 or more",
     "Host.send_batch": "1 or more",
     "Host.timer_slack": "`reorder` stays `false`, no `every`",
+    "Host.wake_up": "`reorder` stays `false`, no `every`",
     "Flow.start": "before `duration`",
     "Flow.down": "not empty, nothing twice; empty with `[[wires]]`",
     "Flow.up": "as `down`",

@@ -13,6 +13,8 @@
 //!    `receive_call` and `receive_datagram` for each. Their memory is free when the call starts; the
 //!    endpoint has them when it ends.
 //!
+//! A process that waits wakes `wake_up` after a datagram has arrived, and finds what has come until then.
+//!
 //! | | an application under Linux | here |
 //! | --- | --- | --- |
 //! | receive buffer | see `receive_buffer` | the rule of UDP, also for TCP endpoints |
@@ -41,6 +43,7 @@ pub struct Host {
     /// Whether nothing costs anything, so that all calls go straight to the endpoint.
     transparent: bool,
     slack: DelayModel,
+    wake_up: DelayModel,
     receive_buffer: ReceiveBuffer,
     work: Work,
     /// Datagrams of the receiving call in progress.
@@ -69,6 +72,10 @@ pub struct Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Idle,
+    /// A datagram has come, and the process does not run yet.
+    WakeUp {
+        until: Time,
+    },
     /// A receiving call; its datagrams are in `reading`.
     Read {
         until: Time,
@@ -93,6 +100,7 @@ impl Host {
             endpoint,
             transparent: is_free(config),
             slack: DelayModel::new(&config.timer_slack, RandomStream::new(seed, &format!("{name}.host"))),
+            wake_up: DelayModel::new(&config.wake_up, RandomStream::new(seed, &format!("{name}.host.wake"))),
             receive_buffer: ReceiveBuffer::new(config.receive_buffer, config.truesize, config.memory_return),
             work: Work::Idle,
             reading: Vec::new(),
@@ -130,12 +138,17 @@ impl Host {
     fn run(&mut self, now: Time, mut may_fire: bool, out: &mut Outputs) {
         loop {
             match self.work {
-                Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } if now < until => {
+                Work::WakeUp { until }
+                | Work::Read { until }
+                | Work::Send { until, .. }
+                | Work::Compute { until }
+                    if now < until =>
+                {
                     return;
                 }
                 Work::Read { .. } => self.end_read(now, out),
                 Work::Send { packets, .. } => self.end_send(packets, out),
-                Work::Idle | Work::Compute { .. } => {}
+                Work::Idle | Work::WakeUp { .. } | Work::Compute { .. } => {}
             }
             self.work = Work::Idle;
             if !self.sending.is_empty() {
@@ -211,7 +224,7 @@ impl Host {
     /// CPU time of the work done until `now`.
     fn cpu_busy(&self, now: Time) -> Duration {
         match self.work {
-            Work::Idle => self.busy,
+            Work::Idle | Work::WakeUp { .. } => self.busy,
             Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } => {
                 self.busy.saturating_sub(until.since(now))
             }
@@ -224,10 +237,11 @@ fn is_free(config: &scenario::Host) -> bool {
     let scenario::Host { receive_call, receive_datagram, send_call, send_datagram, page_object, .. } =
         *config;
     let costs = [receive_call, receive_datagram, send_call, send_datagram, page_object];
-    let slack = &config.timer_slack;
-    let exact = slack.mean == Duration::ZERO
-        && (slack.deviation == Duration::ZERO || slack.distribution == scenario::Distribution::Constant);
-    costs == [Duration::ZERO; 5] && exact
+    let exact = |delay: &scenario::Delay| {
+        delay.mean == Duration::ZERO
+            && (delay.deviation == Duration::ZERO || delay.distribution == scenario::Distribution::Constant)
+    };
+    costs == [Duration::ZERO; 5] && exact(&config.timer_slack) && exact(&config.wake_up)
 }
 
 impl Element for Host {
@@ -245,6 +259,7 @@ impl Element for Host {
         self.ports.push_back(port);
         self.receive_buffer.push(packet);
         if self.work == Work::Idle {
+            self.work = Work::WakeUp { until: now + self.wake_up.draw(now) };
             self.emitted.record_drops = out.record_drops;
             self.run(now, false, out);
         }
@@ -262,7 +277,10 @@ impl Element for Host {
         match self.work {
             _ if self.transparent => self.endpoint.next_wake(),
             Work::Idle => self.fires,
-            Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } => Some(until),
+            Work::WakeUp { until }
+            | Work::Read { until }
+            | Work::Send { until, .. }
+            | Work::Compute { until } => Some(until),
         }
     }
 

@@ -103,10 +103,8 @@ def period_s(result: RunResult) -> float | None:
     heard = result.acks.filter((pl.col("element") == "main.sender") & (pl.col("covered") > 0))
     steps = (heard["time_ns"].to_numpy() / (STEP_S * 1e9)).astype(int)
     covered = heard["covered"].to_numpy()
-    medians = [
-        float(np.median(covered[steps == step])) for step in range(int(SKIP_S / STEP_S), steps.max(initial=0) + 1)
-    ]
-    values = np.array([value for value in medians if not np.isnan(value)])
+    seconds = [covered[steps == step] for step in range(int(SKIP_S / STEP_S), int(steps.max(initial=0)) + 1)]
+    values = np.array([float(np.median(second)) for second in seconds if len(second)])
     if len(values) < FEWEST_STEPS or np.ptp(values) == 0:
         return None
     values = values - values.mean()

@@ -177,3 +177,4 @@ class Host:
     send_batch: int | None = None
     page_object: str | None = None
     timer_slack: str | Delay | None = None
+    wake_up: str | Delay | None = None

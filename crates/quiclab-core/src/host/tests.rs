@@ -295,6 +295,21 @@ fn slack_is_drawn_once_for_each_deadline() {
 }
 
 #[test]
+fn a_process_that_waits_wakes_once_for_all_that_has_come() {
+    let constant = |micros| Delay { mean: us(micros), ..Delay::default() };
+    let config = scenario::Host { wake_up: constant(30), receive_call: us(10), ..scenario::Host::default() };
+    let (probe, log) = Probe::boxed(0, &[at(1_000)]);
+    // datagrams at 0, 20 and 40 us, the third while the second is read; the last finds it asleep again
+    let mut arrivals = burst(3, 20);
+    arrivals.extend(burst(4, 200).pop());
+    drive(&mut Host::new(&config, 1, "client", probe), &arrivals, true);
+    let log = log.lock().unwrap();
+    assert_eq!(log.handed, [(at(40), 0), (at(50), 1), (at(60), 2), (at(640), 3)]);
+    // a timer has a slack of its own
+    assert_eq!(log.fired, [(at(1_000), at(1_000))]);
+}
+
+#[test]
 fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
     struct Stuck(Probe, u32);
     impl Element for Stuck {
@@ -392,6 +407,7 @@ prop_compose! {
             send_batch,
             page_object: Duration::ZERO,
             timer_slack: Delay::default(),
+            wake_up: Delay::default(),
         }
     }
 }
@@ -429,13 +445,16 @@ proptest! {
     /// With timers and slack: everything in order, nothing early, and one CPU does it all.
     #[test]
     fn keeps_order_and_is_never_early(
-        config in any_config(), slack_us in 0u64..300, replies in 0u64..4,
+        config in any_config(), slack_us in 0u64..300, wake_us in 0u64..200, replies in 0u64..4,
         arrivals in any_arrivals(), deadlines in any_deadlines(), wake_first in any::<bool>(),
     ) {
         let timer_slack = Delay {
             mean: us(slack_us), deviation: us(100), distribution: Distribution::Normal, ..Delay::default()
         };
-        let config = scenario::Host { timer_slack, ..config };
+        let wake_up = Delay {
+            mean: us(wake_us), deviation: us(50), distribution: Distribution::Normal, ..Delay::default()
+        };
+        let config = scenario::Host { timer_slack, wake_up, ..config };
         let (probe, log) = Probe::boxed(replies, &deadlines);
         let mut host = Host::new(&config, 3, "client", probe);
         let run = drive(&mut host, &arrivals, wake_first);

@@ -46,6 +46,8 @@ pub struct Host {
     pub page_object: Duration,
     /// How late user-space timers fire.
     pub timer_slack: Delay,
+    /// How long a process that waits takes to run after a datagram has arrived.
+    pub wake_up: Delay,
 }
 
 impl Host {
@@ -76,6 +78,7 @@ impl Default for Host {
             send_batch: 1,
             page_object: Duration::ZERO,
             timer_slack: Delay::default(),
+            wake_up: Delay::default(),
         }
     }
 }

@@ -206,7 +206,7 @@ fn bearer() -> impl Strategy<Value = Bearer> {
 fn host() -> impl Strategy<Value = Host> {
     let returned = select(vec![MemoryReturn::AtOnce, MemoryReturn::InQuarters]);
     let receive = (of(size()), of(size()), time(), time(), any::<u32>(), returned);
-    (receive, (time(), time(), any::<u32>(), delay(), time())).prop_map(|(receive, send)| Host {
+    (receive, (time(), time(), any::<u32>(), delay(), time(), delay())).prop_map(|(receive, send)| Host {
         receive_buffer: receive.0,
         truesize: receive.1,
         memory_return: receive.5,
@@ -218,6 +218,7 @@ fn host() -> impl Strategy<Value = Host> {
         send_batch: send.2,
         page_object: send.4,
         timer_slack: send.3,
+        wake_up: send.5,
     })
 }
 

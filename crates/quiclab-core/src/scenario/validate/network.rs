@@ -228,7 +228,8 @@ pub(super) fn check_host(path: &FieldPath, host: &Host) -> Check {
             ScenarioError::refused(path.child(name), batch, format!("1 to {} datagrams", u32::MAX))
         })?;
     }
-    check_time(&path.child("timer_slack"), &host.timer_slack, "timers have no order to keep")
+    check_time(&path.child("timer_slack"), &host.timer_slack, "timers have no order to keep")?;
+    check_time(&path.child("wake_up"), &host.wake_up, "a process wakes once for what waits")
 }
 
 /// Refuses parts of the network that no packet can pass: most often the name is mistyped.
