@@ -1,0 +1,18 @@
+"""Pacing and acknowledgements of anybody's captures: analysis, table and page (docs/pacing.md).
+
+| file | what it does |
+| --- | --- |
+| `settings` | what an analysis is told, and what is allowed |
+| `document` | types of what it says |
+| `analysis` | which files a name stands for; what each of them says |
+| `labels` | the flows of all files, each with a name of its own and what a reader must know first |
+| `table` | the tables of the command line |
+| `series` | distributions and counts as points and bars of figures |
+| `figure` | the figures |
+| `page` | the page |
+"""
+
+from quiclab.pacing.analysis import FLOWS, Analysis, Failure, analyse
+from quiclab.pacing.settings import BBR_GAINS, Settings
+
+__all__ = ["BBR_GAINS", "FLOWS", "Analysis", "Failure", "Settings", "analyse"]
