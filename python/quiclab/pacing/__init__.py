@@ -5,7 +5,7 @@
 | `settings` | what an analysis is told, and what is allowed |
 | `document` | types of what it says |
 | `analysis` | which files a name stands for; what each of them says |
-| `labels` | the flows of all files, each with a name of its own and what a reader must know first |
+| `shown` | the flows of all files, each with a name of its own, its numbers as texts, and what a reader must know first |
 | `table` | the tables of the command line |
 | `series` | distributions and counts as points and bars of figures |
 | `figure` | the figures |

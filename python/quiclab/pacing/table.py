@@ -1,0 +1,103 @@
+"""The tables of `quiclab pacing analyse`: one row for each flow of each file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quiclab import show
+from quiclab.pacing.shown import amount, cautions, digits, flows_of, percent
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from quiclab.pacing.analysis import Analysis
+    from quiclab.pacing.shown import Shown
+
+DATA = (
+    "flow",
+    "protocol",
+    "packets",
+    "frame [B]",
+    "rate [Mbit/s]",
+    "utilisation",
+    "interval [ms]",
+    "variation",
+    "in bursts",
+    "mean burst",
+)
+ACKS = (
+    "flow",
+    "ACKs",
+    "packets per ACK",
+    "commonest",
+    "interval [ms]",
+    "of nothing new",
+    "after an ACK",
+    "by chance",
+    "explained",
+)
+
+
+def analysis(found: Analysis) -> None:
+    """Print what captures say: spacing, acknowledgements, and what to know of them."""
+    out = show.console()
+    flows = flows_of(found.captures)
+    if flows:
+        out.print(_spacing(flows, found.settings.gains))
+        out.print(_acknowledgements(flows))
+    for caution in cautions(flows, found.settings):
+        out.print(f"{caution.label}: {caution.title}. {caution.sentence}", style="yellow", soft_wrap=True)
+    for capture in found.captures:
+        name = capture["file"]
+        if not capture["flows"]:
+            out.print(f"{name}: no flow in {amount(capture['frames'])} frames", style="yellow", soft_wrap=True)
+        for note in (*capture["notes"], *(note for flow in capture["flows"] for note in flow["notes"])):
+            out.print(f"{name}: {note}", soft_wrap=True)
+        for problem, count in capture["problems"].items():
+            out.print(f"{name}: {problem}: {amount(count)}", soft_wrap=True)
+        if capture["further_flows"]:
+            further = f"{amount(capture['further_flows'])} with {amount(capture['further_packets'])} packets"
+            out.print(f"{name}: further flows, not shown: {further}", soft_wrap=True)
+
+
+def _spacing(flows: list[Shown], gains: tuple[float, ...]) -> Table:
+    expected = any(item.flow["data"]["clusters"]["expected"] for item in flows)
+    marked = gains if expected else ()
+    shown = show.table(
+        "How packets are spaced (interval: median; variation: of intervals)",
+        [*DATA, *(f"at gain {gain:g}" for gain in marked)],
+        left=2,
+    )
+    for item in flows:
+        data = item.flow["data"]
+        shares = {near["gain"]: near["share"] for near in data["clusters"]["expected"]}
+        shown.add_row(
+            item.label,
+            item.flow["protocol"],
+            amount(data["packets"]),
+            str(data["frame_median_bytes"]),
+            digits(data["rate_mbps"]),
+            percent(data["utilisation"]),
+            digits(data["intervals"]["quantiles_ms"].get("0.5")),
+            digits(data["intervals"]["variation"], 3),
+            percent(data["bursts"]["share_of_packets"]),
+            digits(data["bursts"]["mean_packets"], 3),
+            *(percent(shares.get(gain)) for gain in marked),
+        )
+    return shown
+
+
+def _acknowledgements(flows: list[Shown]) -> Table:
+    shown = show.table("How they are acknowledged (bursts that begin soon after an ACK: ACK clocking)", ACKS)
+    for item in flows:
+        acks = item.flow["acks"]
+        shown.add_row(
+            item.label,
+            amount(acks["count"]),
+            digits(acks["packets_mean"], 3),
+            amount(acks["packets_mode"]),
+            digits(acks["intervals"]["quantiles_ms"].get("0.5")),
+            percent(acks["duplicate_share"]),
+            *(percent(acks["clocking"][name]) for name in ("share", "by_chance", "explained")),
+        )
+    return shown
