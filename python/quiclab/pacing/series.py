@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 
 #: Bins of the figures in a decade: each 3.7 % of its value, wide enough for the bins of 1 % that fall into it.
 PER_DECADE: Final = 64
+#: Width of the bins of the document, as a factor.
+FINE: Final = 1.01
 #: What is shorter stands in the bin that begins here: 100 ns, a tenth of what a full frame takes at 10 Gbit/s.
 FLOOR_MS: Final = 1e-4
 #: Part of the intervals at each end that does not stretch the axis.
 TAIL: Final = 0.001
+#: What an axis has beyond its ends, as a factor.
+MARGIN: Final = 1.5
 #: A distribution function is drawn with steps of this part at least.
 STEP: Final = 0.0005
 #: Counts up to here have a bar of their own; beyond, each bar reaches to twice its begin.
 SINGLE: Final = 16
+#: There are bars up to here, whatever is counted: a single one would be as wide as the page.
+LEAST_BARS: Final = 8
 MOST_RATES: Final = 1000
 
 
@@ -52,6 +58,21 @@ def density(intervals: Intervals) -> list[Bin]:
     numbers = sorted({number + beside for number in shares for beside in (-1, 0, 1)})
     edges = {number: 10 ** (number / PER_DECADE) for number in (*numbers, *(number + 1 for number in numbers))}
     return [Bin(edges[number], edges[number + 1], shares.get(number, 0.0)) for number in numbers]
+
+
+def detail(intervals: Intervals, low_ms: float, high_ms: float) -> list[tuple[float, float]]:
+    """Return the bins of 1 % between two times as they are: middle [ms] and share, zero on both sides of a gap."""
+    total = sum(intervals["counts"])
+    points: list[tuple[float, float]] = []
+    for at_ms, count in zip(intervals["at_ms"], intervals["counts"], strict=True):
+        if not low_ms <= at_ms <= high_ms:
+            continue
+        if not points:
+            points.append((at_ms / FINE, 0.0))
+        elif at_ms > points[-1][0] * FINE**2:
+            points += [(points[-1][0] * FINE, 0.0), (at_ms / FINE, 0.0)]
+        points.append((at_ms, count / total))
+    return [*points, (points[-1][0] * FINE, 0.0)] if points else []
 
 
 def _bin(at_ms: float) -> int:
@@ -91,7 +112,19 @@ def span(shown: Sequence[Intervals], also_ms: Sequence[float] = ()) -> tuple[flo
             if below + count > TAIL * total and below < (1 - TAIL) * total:
                 ends.append(max(at_ms, FLOOR_MS))
             below += count
-    return min(ends) / 1.5, max(ends) * 1.5
+    low, high = min(ends) / MARGIN, max(ends) * MARGIN
+    # a decade at least: what is narrower would look wide
+    widen = max(1.0, math.sqrt(10 * low / high))
+    return low / widen, high * widen
+
+
+def ticks(low_ms: float, high_ms: float) -> list[float]:
+    """Return where a logarithmic axis has ticks: at powers of ten, at 1, 2 and 5 of each where there are few of them."""
+    decades = math.log10(high_ms / low_ms)
+    multiples = (1,) if decades > 3.5 else (1, 2, 5) if decades > 1.2 else range(1, 10)
+    first, last = math.floor(math.log10(low_ms)), math.ceil(math.log10(high_ms))
+    places = [float(f"{multiple}e{power}") for power in range(first, last + 1) for multiple in multiples]
+    return [place for place in places if low_ms <= place <= high_ms]
 
 
 def groups(counts: Mapping[str, int]) -> list[tuple[int, int]]:
@@ -102,7 +135,7 @@ def groups(counts: Mapping[str, int]) -> list[tuple[int, int]]:
     if not counts:
         return []
     least, most = min(map(int, counts)), max(map(int, counts))
-    bars = [(number, number) for number in range(min(least, 1), min(most, SINGLE) + 1)]
+    bars = [(number, number) for number in range(min(least, 1), min(max(most, LEAST_BARS), SINGLE) + 1)]
     end = SINGLE
     while end < most:
         bars.append((end + 1, 2 * end))
@@ -129,7 +162,11 @@ def in_groups(counts: Mapping[str, int], bars: Sequence[tuple[int, int]], *, by_
 
 
 def rates(values: Sequence[float], step_s: float) -> tuple[list[tuple[float, float]], float]:
-    """Return time [s] and rate [Mbit/s], and the time over which each is a mean: no more than a figure has pixels."""
+    """Return time [s] and rate [Mbit/s], and the time over which each is a mean: no more than a figure has pixels.
+
+    The last step is left out, for the flow ends in the middle of it, unless it is the only one.
+    """
+    values = values[:-1] if len(values) > 1 else values
     together = max(1, math.ceil(len(values) / MOST_RATES))
     parts = [values[begin : begin + together] for begin in range(0, len(values), together)]
     points = [(number * together * step_s, sum(part) / len(part)) for number, part in enumerate(parts)]

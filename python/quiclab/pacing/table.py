@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab import show
-from quiclab.pacing.shown import amount, cautions, digits, flows_of, percent
+from quiclab.pacing.shown import NONE, amount, cautions, digits, flows_of, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +43,9 @@ def analysis(found: Analysis) -> None:
     out = show.console()
     flows = flows_of(found.captures)
     if flows:
-        out.print(_spacing(flows, found.settings.gains))
+        out.print(_spacing(flows))
+        if any(item.flow["data"]["clusters"]["expected"] for item in flows):
+            out.print(_expected(flows, found.settings.gains))
         out.print(_acknowledgements(flows))
     for caution in cautions(flows, found.settings):
         out.print(f"{caution.label}: {caution.title}. {caution.sentence}", style="yellow", soft_wrap=True)
@@ -60,17 +62,10 @@ def analysis(found: Analysis) -> None:
             out.print(f"{name}: further flows, not shown: {further}", soft_wrap=True)
 
 
-def _spacing(flows: list[Shown], gains: tuple[float, ...]) -> Table:
-    expected = any(item.flow["data"]["clusters"]["expected"] for item in flows)
-    marked = gains if expected else ()
-    shown = show.table(
-        "How packets are spaced (interval: median; variation: of intervals)",
-        [*DATA, *(f"at gain {gain:g}" for gain in marked)],
-        left=2,
-    )
+def _spacing(flows: list[Shown]) -> Table:
+    shown = show.table("How packets are spaced (interval: median; variation: of intervals)", DATA, left=2)
     for item in flows:
         data = item.flow["data"]
-        shares = {near["gain"]: near["share"] for near in data["clusters"]["expected"]}
         shown.add_row(
             item.label,
             item.flow["protocol"],
@@ -82,8 +77,20 @@ def _spacing(flows: list[Shown], gains: tuple[float, ...]) -> Table:
             digits(data["intervals"]["variation"], 3),
             percent(data["bursts"]["share_of_packets"]),
             digits(data["bursts"]["mean_packets"], 3),
-            *(percent(shares.get(gain)) for gain in marked),
         )
+    return shown
+
+
+def _expected(flows: list[Shown], gains: tuple[float, ...]) -> Table:
+    heads = [head for gain in gains for head in (f"gain {gain:g} [ms]", "share")]
+    shown = show.table("Share of the intervals around those of evenly spaced packets", ["flow", *heads])
+    for item in flows:
+        near = {row["gain"]: row for row in item.flow["data"]["clusters"]["expected"]}
+        cells = [
+            (digits(near[gain]["interval_ms"]), percent(near[gain]["share"])) if gain in near else (NONE, NONE)
+            for gain in gains
+        ]
+        shown.add_row(item.label, *(text for pair in cells for text in pair))
     return shown
 
 
