@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH, nothing_yet
+from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.pacing import series
 from quiclab.pacing.shown import duration, percent
 
@@ -32,6 +32,7 @@ LABELS: Final = 40
 HEADROOM: Final = 1.12
 # what is shown around expected intervals, as a factor
 ZOOM: Final = 1.6
+NO_INTERVAL: Final = "There is no interval."
 #: Expected intervals of flows whose frames differ by less stand together.
 ALIKE: Final = 1.005
 #: Marks of clusters that were found, at most, of each flow: the largest.
@@ -40,11 +41,11 @@ MOST_FOUND: Final = 6
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, with what stands around it."""
+    """A figure, with what stands around it; a sentence instead of the chart where there is nothing to show."""
 
     title: str
     caption: str
-    chart: alt.TopLevelMixin
+    chart: alt.TopLevelMixin | str
 
 
 def style(number: int) -> tuple[str, tuple[int, int]]:
@@ -73,18 +74,18 @@ def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
     rest = f"The axis leaves out the rarest {100 * series.TAIL:g} % at each end."
     marked = "Triangles: clusters that were found in the distribution itself."
     windows = " Dashed: expected intervals, with their windows." if around else ""
-    zoomed = Figure(
-        "Intervals around the expected ones",
-        f"Share in each bin of 1 % of its value, on a linear axis. {marked}{windows}",
-        _zoomed(names, data, found, expected, window_ms),
-    )
+    zoomed = []
+    if around:
+        caption = f"Share in each bin of 1 % of its value, on a linear axis. {marked}{windows}"
+        chart = _zoomed(names, data, found, expected, window_ms)
+        zoomed.append(Figure("Intervals around the expected ones", caption, chart))
     return [
         Figure(
             "Intervals between packets: density",
             f"{bins} {marked}{windows} {rest}{_shortest(data)}",
             _density(names, data, found, expected, window_ms),
         ),
-        *([zoomed] if around else []),
+        *zoomed,
         Figure(
             "Intervals between packets: distribution function",
             f"Part of the intervals that is no longer.{windows}",
@@ -174,7 +175,7 @@ def _density(
 ) -> Any:
     bins = {name: series.density(intervals) for name, intervals in shown.items() if intervals["counts"]}
     if not bins:
-        return nothing_yet("There is no interval.")
+        return NO_INTERVAL
     around = [near["interval_ms"] for item in expected.values() for near in item]
     x = _time_axis(series.span([shown[name] for name in bins], around))
     y = _share_axis(max(part.share for parts in bins.values() for part in parts) * HEADROOM)
@@ -214,7 +215,7 @@ def _zoomed(
     parts = {name: series.detail(intervals, low, high) for name, intervals in shown.items()}
     most = max((share for points in parts.values() for _, share in points), default=0.0)
     if not most:
-        return nothing_yet("No interval is near an expected one.")
+        return "No interval is near an expected one."
     x = alt.X(
         "at:Q",
         title="Interval [ms]",
@@ -345,7 +346,7 @@ def _distribution(
 ) -> Any:
     lines = {name: series.distribution(intervals) for name, intervals in shown.items() if intervals["counts"]}
     if not lines:
-        return nothing_yet("There is no interval.")
+        return NO_INTERVAL
     around = [near["interval_ms"] for item in expected.values() for near in item]
     domain = series.span([shown[name] for name in lines], around)
     x = _time_axis(domain)
@@ -374,7 +375,7 @@ def _bars(
     """Return one panel of bars for each flow, below one another with common axes."""
     counts = {item.label: counts_of(item.flow) for item in flows if counts_of(item.flow)}
     if not counts:
-        return nothing_yet(f"It is not known how many {of} there are of each.")
+        return f"There are no {of} to count."
     bars = series.groups({number: 1 for item in counts.values() for number in item})
     labels = [str(first) if first == last else f"{first}–{last}" for first, last in bars]
     shares = {name: series.in_groups(item, bars, by_size=of == "packets") for name, item in counts.items()}
@@ -412,7 +413,7 @@ def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float 
         for at_s, rate in series.rates(item.flow["data"]["rate_over_time_mbps"], step_s)[0]
     ]
     if not rows:
-        return nothing_yet("There is no rate: no flow lasts long enough.")
+        return "There is no rate: no flow lasts long enough."
     x = alt.X(
         "at:Q",
         title="Time since the first packet that counts [s]",

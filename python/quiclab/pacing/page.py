@@ -30,7 +30,8 @@ def render(found: Analysis) -> str:
     """
     flows = shown.flows_of(found.captures)
     drawn = flows[: figure.MOST_DRAWN]
-    charts = [_chart(item) for item in figure.figures(drawn, found.settings)] if drawn else []
+    declared = figure.figures(drawn, found.settings) if drawn else []
+    charts = [_chart(number, item) for number, item in enumerate(declared, start=1)]
     return (
         environment()
         .get_template("pacing.html.j2")
@@ -48,7 +49,7 @@ def render(found: Analysis) -> str:
             light=inline_json(figures.LIGHT),
             dark=inline_json(figures.DARK),
             beside_panels=BESIDE_PANELS,
-            bundle=vl_convert.javascript_bundle(BUNDLE) if charts else "",
+            bundle=vl_convert.javascript_bundle(BUNDLE) if any(item["spec"] for item in charts) else "",
         )
     )
 
@@ -78,14 +79,12 @@ def _rate(rate_mbps: float | None) -> str:
     return "not given" if rate_mbps is None else f"{shown.digits(rate_mbps)} Mbit/s"
 
 
-def _chart(item: figure.Figure) -> dict[str, Any]:
+def _chart(number: int, item: figure.Figure) -> dict[str, Any]:
+    if isinstance(item.chart, str):
+        return {"number": number, "title": item.title, "caption": item.chart, "spec": ""}
     spec = figures.declaration(item.chart)
-    return {
-        "title": item.title,
-        "caption": item.caption,
-        "spec": inline_json(responsive(spec)),
-        "svg": figures.to_svg(spec),
-    }
+    drawn = {"spec": inline_json(responsive(spec)), "svg": figures.to_svg(spec)}
+    return {"number": number, "title": item.title, "caption": item.caption, **drawn}
 
 
 def _flow(number: int, item: Shown) -> dict[str, Any]:
@@ -108,10 +107,10 @@ def _flow(number: int, item: Shown) -> dict[str, Any]:
             ("ACK clocking explains", *_split(shown.percent(clocking))),
         ],
         "small": [
-            f"{shown.amount(data['packets'])} packets",
+            shown.counted(data["packets"], "packet"),
             f"variation {shown.digits(data['intervals']['variation'], 3)}",
             *([f"{shown.percent(data['utilisation'])} of the link"] if data["utilisation"] is not None else []),
-            f"{shown.amount(acks['count'])} ACKs",
+            shown.counted(acks["count"], "ACK"),
         ],
         "expected": [
             {

@@ -112,6 +112,11 @@ def amount(value: int | None) -> str:
     return NONE if value is None else f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
+def counted(value: int, what: str) -> str:
+    """Write how many there are of something."""
+    return f"{amount(value)} {what}{'' if value == 1 else 's'}"
+
+
 def duration(value_ms: float | None) -> str:
     """Write a time with the unit that suits it."""
     if value_ms is None:
@@ -189,5 +194,6 @@ def _cautions(flow: Flow, settings: Settings) -> list[tuple[str, str]]:
             )
         )
     if data["packets"] < FEW_PACKETS:
-        found.append(("Few packets", f"Only {amount(data['packets'])} packets count: shares and clusters are accidents."))
+        few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are accidents."
+        found.append(("Few packets", few))
     return found
