@@ -35,7 +35,7 @@ RULES: Final[Mapping[str, Gaps]] = {
 
 def times_of(rule: str, packets: int, seed: int = 1) -> list[float]:
     """Return when packets leave [ms]."""
-    random, times = Random(seed), [0.0]
+    random, times = Random(seed), [0.0]  # noqa: S311 - no secret
     while len(times) < packets:
         for gap_ms in RULES[rule](random):
             times.append(times[-1] + max(gap_ms, 0.0))
@@ -149,7 +149,7 @@ def spacing(times_ms: Sequence[float], frame_bytes: int, settings: Settings) -> 
 
 def acks(times_ms: Sequence[float], every: int, explained: float | None, seed: int = 2) -> Acks:
     """Describe ACKs of mostly so many packets each, half a round trip of 50 ms later."""
-    random, at, covered = Random(seed), [], []
+    random, at, covered = Random(seed), [], []  # noqa: S311 - no secret
     number = 0
     while number < len(times_ms):
         packets = random.choice((every, every, every, every, every + 1, max(every - 1, 1)))

@@ -5,10 +5,10 @@
 | `settings` | what an analysis is told, and what is allowed |
 | `document` | types of what it says |
 | `analysis` | which files a name stands for; what each of them says |
-| `shown` | the flows of all files, each with a name of its own, its numbers as texts, and what a reader must know first |
+| `shown` | the flows of all files: a name of its own for each, numbers as texts, what to know before one reads them |
 | `table` | the tables of the command line |
 | `series` | distributions and counts as points and bars of figures |
-| `figure` | the figures |
+| `axes`, `distributions`, `figure` | what the figures share; those of intervals; all of them |
 | `page` | the page |
 """
 

@@ -151,7 +151,7 @@ def _check_key_log(path: Path) -> None:
             pass
     except OSError as error:
         raise RequestError(
-            f"--keys {path} cannot be read: {error.strerror}; allowed is a key log as programs write it to SSLKEYLOGFILE"
+            f"--keys {path} cannot be read: {error.strerror}; allowed is what programs write to SSLKEYLOGFILE"
         ) from error
 
 

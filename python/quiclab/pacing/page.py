@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import vl_convert
 
 from quiclab import figures
-from quiclab.pacing import figure, shown
+from quiclab.pacing import axes, figure, shown
 from quiclab.pages import environment, inline_json, responsive
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def render(found: Analysis) -> str:
     Every text of a file stands in it as text, whatever it is.
     """
     flows = shown.flows_of(found.captures)
-    drawn = flows[: figure.MOST_DRAWN]
+    drawn = flows[: axes.MOST_DRAWN]
     declared = figure.figures(drawn, found.settings) if drawn else []
     charts = [_chart(number, item) for number, item in enumerate(declared, start=1)]
     return (
@@ -44,7 +44,7 @@ def render(found: Analysis) -> str:
             numbers=[(name, [text(item.flow) for item in flows]) for name, text in shown.NUMBERS],
             cautions=shown.cautions(flows, found.settings),
             charts=charts,
-            most_drawn=figure.MOST_DRAWN,
+            most_drawn=axes.MOST_DRAWN,
             amount=shown.amount,
             light=inline_json(figures.LIGHT),
             dark=inline_json(figures.DARK),
@@ -90,11 +90,11 @@ def _chart(number: int, item: figure.Figure) -> dict[str, Any]:
 def _flow(number: int, item: Shown) -> dict[str, Any]:
     """Return what the page says of a flow, with numbers as texts."""
     data, acks = item.flow["data"], item.flow["acks"]
-    colour, (dash, gap) = figure.style(number)
+    colour, (dash, gap) = axes.style(number)
     clocking = acks["clocking"]["explained"]
     return {
         "label": item.label,
-        "drawn": number < figure.MOST_DRAWN,
+        "drawn": number < axes.MOST_DRAWN,
         "colour": colour,
         "dash": f"{dash} {gap}" if gap else "",
         "flow": item.flow,

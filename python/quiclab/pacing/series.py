@@ -119,7 +119,7 @@ def span(shown: Sequence[Intervals], also_ms: Sequence[float] = ()) -> tuple[flo
 
 
 def ticks(low_ms: float, high_ms: float) -> list[float]:
-    """Return where a logarithmic axis has ticks: at powers of ten, at 1, 2 and 5 of each where there are few of them."""
+    """Return where a logarithmic axis has ticks: at powers of ten, and at 1, 2 and 5 of each where they are few."""
     decades = math.log10(high_ms / low_ms)
     multiples = (1,) if decades > 3.5 else (1, 2, 5) if decades > 1.2 else range(1, 10)
     first, last = math.floor(math.log10(low_ms)), math.ceil(math.log10(high_ms))

@@ -79,9 +79,8 @@ class Settings:
             held = getattr(self, item.name)
             for value in held if isinstance(held, tuple) else (held,):
                 if value is not None and not (math.isfinite(value) and least <= value <= most):
-                    raise RequestError(
-                        f"{item.name} ({option}) is {value:.12g}; allowed is {least:.12g} to {most:.12g} {unit}".rstrip()
-                    )
+                    allowed = f"{least:.12g} to {most:.12g} {unit}".rstrip()
+                    raise RequestError(f"{item.name} ({option}) is {value:.12g}; allowed is {allowed}")
         if not 1 <= len(self.gains) <= MOST_GAINS:
             raise RequestError(f"gains (--gain) has {len(self.gains)} values; allowed are 1 to {MOST_GAINS}")
         if self.until_s is not None and self.until_s <= self.skip_s:

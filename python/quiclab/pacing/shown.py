@@ -171,9 +171,9 @@ def _cautions(flow: Flow, settings: Settings) -> list[tuple[str, str]]:
             (
                 "An offload joined segments",
                 f"{amount(data['oversized'])} of {amount(data['packets'])} frames are longer than "
-                f"{settings.frame_limit_bytes} B, the longest {amount(data['frame_largest_bytes'])} B. Each was several "
-                "packets on the wire, whose intervals and bursts are not in the file: switch GSO, TSO and GRO off and "
-                "capture again.",
+                f"{settings.frame_limit_bytes} B, the longest {amount(data['frame_largest_bytes'])} B. Each was "
+                "several packets on the wire, whose intervals and bursts are not in the file: switch GSO, TSO and GRO "
+                "off and capture again.",
             )
         )
     if not flow["acks_known"]:
@@ -190,7 +190,7 @@ def _cautions(flow: Flow, settings: Settings) -> list[tuple[str, str]]:
             (
                 "The clock ran backwards",
                 f"{amount(data['backwards'])} of {amount(data['packets'])} packets are stamped before the packet in "
-                "front of them, as captures of several queues or a clock that is set do. Short intervals are not exact.",
+                "front of them, as captures of several queues or a clock that is set do. Short intervals are inexact.",
             )
         )
     if data["packets"] < FEW_PACKETS:
