@@ -151,7 +151,9 @@ def _highest(parts: Sequence[tuple[float, float, float]], peak: Found) -> float:
 
 def _on(x: alt.X, field: str) -> alt.X:
     """Return the same axis for another field: a layer with a scale of its own would widen it."""
-    return alt.X(field, title=x.title, scale=x.scale, axis=x.axis)
+    other: alt.X = x.copy()
+    other["shorthand"] = field
+    return other
 
 
 def _between(part: series.Bin) -> str:
