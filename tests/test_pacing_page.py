@@ -45,15 +45,14 @@ def test_equal_stamps_stand_at_the_floor() -> None:
 def test_a_distribution_function_is_thinned_and_ends_at_one() -> None:
     """10 000 bins of one interval each: steps of 0.0005 leave 2000 points and the first."""
     points = series.distribution(counted({1.0 + number / 1000: 1 for number in range(10_000)}))
-    assert len(points) == pytest.approx(2001, abs=2)
-    assert (points[0], points[-1]) == ((1.0, 0.0), (pytest.approx(10.999), 1.0))
+    assert len(points) == 2001
+    assert [*points[0], *points[-1]] == pytest.approx([1.0, 0.0, 10.999, 1.0])
 
 
 def test_the_axis_leaves_out_the_rarest() -> None:
     """1 of 2001 at 1000 ms is less than 0.1 %; a decade at least, around the middle."""
-    low, high = series.span([counted({1.0: 2000, 1000.0: 1})])
-    assert (low, high) == (pytest.approx(1 / math.sqrt(10)), pytest.approx(math.sqrt(10)))
-    assert series.span([counted({1.0: 1, 1000.0: 1})]) == (pytest.approx(1 / 1.5), 1500.0)
+    assert series.span([counted({1.0: 2000, 1000.0: 1})]) == pytest.approx((1 / math.sqrt(10), math.sqrt(10)))
+    assert series.span([counted({1.0: 1, 1000.0: 1})]) == pytest.approx((1 / 1.5, 1500.0))
     assert series.span([counted({1.0: 1})], [100.0])[1] == 150.0
 
 
@@ -85,8 +84,7 @@ def test_rates_over_a_long_time_are_means() -> None:
     """2500 whole steps of 0.1 s become 834 means of three; the last, incomplete step is left out."""
     points, over_s = series.rates([3.0, 6.0, 9.0] * 833 + [4.0, 0.0], 0.1)
     assert over_s == pytest.approx(0.3)
-    assert points[:2] == [(0.0, 6.0), (pytest.approx(0.3), 6.0)]
-    assert points[-1] == (pytest.approx(249.9), 4.0)
+    assert [*points[0], *points[1], *points[-1]] == pytest.approx([0.0, 6.0, 0.3, 6.0, 249.9, 4.0])
     assert series.rates([5.0], 0.1) == ([(0.0, 5.0)], 0.1)
 
 
@@ -118,7 +116,7 @@ def test_expected_intervals_are_marked() -> None:
     rows = data_of(figures_of(analysis_of("bbr"))["Intervals between packets: density"])
     marked = {row["gain"]: row for row in rows if "gain" in row}
     assert {gain: round(row["at"], 5) for gain, row in marked.items()} == {1.25: 0.96896, 1.0: 1.2112, 0.75: 1.61493}
-    assert (marked[1.0]["from"], marked[1.0]["to"]) == (pytest.approx(1.1112), pytest.approx(1.3112))
+    assert (marked[1.0]["from"], marked[1.0]["to"]) == pytest.approx((1.1112, 1.3112))
     assert {row["text"] for row in rows if "text" in row} == {"gain 1.25", "gain 1", "gain 0.75"}
 
 
@@ -161,10 +159,10 @@ def test_names_of_a_file_are_text_and_cautions_come_first() -> None:
     flow = made.flow("even", TEN, PACKETS, name=evil, notes=[evil])
     flow["data"].update({"oversized": 3, "backwards": 2})
     page = render(Analysis(TEN, (made.capture(f"{evil}.pcap", flow, flow, notes=[evil], problems={evil: 1}),)))
-    assert "<img src=x" not in page.replace("<\\/script><img src=x", "")
     assert page.index("An offload joined segments") < page.index('<h2 id="flows">')
     assert page.index("The clock ran backwards") < page.index('<h2 id="flows">')
     markup = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert "<img" not in markup
     assert "default-src 'none'" in markup
     assert not re.search(r'(src|href)="(?!data:|#)', markup)
 
@@ -178,8 +176,9 @@ def test_a_page_of_many_flows_draws_those_that_can_be_told_apart() -> None:
 
 
 PROBE = """
-  const marks = (index) => document.querySelectorAll(`#chart-${index} svg.marks path, #chart-${index} svg.marks rect`).length;
-  const line = (index) => [...document.querySelectorAll(`#chart-${index} .mark-line path`)].filter((p) => p.getAttribute("d")).length;
+  const all = (index, what) => [...document.querySelectorAll(`#chart-${index} svg.marks ${what}`)];
+  const marks = (index) => all(index, "path").length;
+  const line = (index) => all(index, ".mark-line path").filter((path) => path.getAttribute("d")).length;
   await drawn(); await drawn();
   probe.charts = document.querySelectorAll(".chart svg.marks").length;
   probe.marks = [1, 2, 3, 4, 5, 6, 7, 8].map(marks);

@@ -84,12 +84,12 @@ def distribution(intervals: Intervals) -> list[tuple[float, float]]:
     """Return time [ms] and the part of the intervals that is no longer, thinned to what a figure can show."""
     total = sum(intervals["counts"])
     points: list[tuple[float, float]] = []
-    sums = list(accumulate(intervals["counts"]))
-    for number, (at_ms, below) in enumerate(zip(intervals["at_ms"], sums, strict=True)):
+    drawn = 0
+    for at_ms, below in zip(intervals["at_ms"], accumulate(intervals["counts"]), strict=True):
         if not points:
             points.append((max(at_ms, FLOOR_MS), 0.0))
-        last = number == len(sums) - 1
-        if last or below / total - points[-1][1] >= STEP:
+        if below == total or below - drawn >= STEP * total:
+            drawn = below
             points.append((max(at_ms, FLOOR_MS), below / total))
     return points
 
