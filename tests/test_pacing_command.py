@@ -182,6 +182,18 @@ def test_what_a_reader_must_know_is_printed(capsys: pytest.CaptureFixture[str]) 
         assert sentence in printed
 
 
+def test_names_of_a_file_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = pacing.Settings()
+    flow = made.flow("even", settings, PACKETS, name="a\x1b[2Jb", notes=["c\x9bd"])
+    from quiclab.pacing import table  # noqa: PLC0415 - as the command does
+
+    table.analysis(pacing.Analysis(settings, (made.capture("x\x1b[H.pcap", flow, flow, problems={"e\nf": 1}),)))
+    printed = capsys.readouterr().out
+    assert not set(printed) & {"\x1b", "\x9b"}
+    for text in ("a?[2Jb", "x?[H.pcap: c?d", "e?f: 1"):
+        assert text in printed
+
+
 def test_one_file_that_cannot_be_read_leaves_the_others(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -197,7 +197,7 @@ def _expected(
     for number, near in enumerate(sorted(first, key=lambda item: -item["interval_ms"])):
         text = [{"at": near["interval_ms"], "text": f"gain {near['gain']:g}" if len(first) > 1 else "expected"}]
         # above the plot, and above one another: gains lie close together on a narrow page
-        label = alt.Chart({"values": text}).mark_text(align="left", dx=-3, fontSize=11, color=NEUTRAL)
+        label = alt.Chart({"values": text}).mark_text(align="right", dx=3, fontSize=11, color=NEUTRAL)
         layers.append(label.encode(x=x, text="text:N", y=alt.value(-8 - 12 * number)))
     return layers
 

@@ -162,7 +162,9 @@ def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float 
         axis=alt.Axis(grid=False),
     )
     axis = alt.Axis(tickCount=6, minExtent=LABELS, maxExtent=LABELS)
-    y = alt.Y("rate:Q", title="Rate [Mbit/s]", axis=axis, scale=alt.Scale(domainMin=0))
+    most = max(bottleneck_mbps or 0.0, *(row["rate"] for row in rows)) * distributions.HEADROOM
+    scale = alt.Scale(domain=[0, most or 1.0], nice=False)
+    y = alt.Y("rate:Q", title="Rate [Mbit/s]", axis=axis, scale=scale)
     tips = [
         alt.Tooltip("series:N", title="Flow"),
         alt.Tooltip("at:Q", title="From [s]", format=".4~g"),

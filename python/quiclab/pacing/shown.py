@@ -46,9 +46,14 @@ def flows_of(captures: Sequence[Capture]) -> list[Shown]:
         several = len(capture["flows"]) > 1
         for flow in capture["flows"]:
             label = f"{name}: {flow['name'] or _ends(flow)}" if several else name
-            found.append(Shown(_cut(label), capture, flow))
+            found.append(Shown(_cut(plain(label)), capture, flow))
     labels = _numbered([item.label for item in found])
     return [Shown(label, item.capture, item.flow) for label, item in zip(labels, found, strict=True)]
+
+
+def plain(text: str) -> str:
+    """Return a text of a file without what a terminal would obey or not show."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _capture_names(captures: Sequence[Capture]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab import show
-from quiclab.pacing.shown import NONE, amount, cautions, digits, flows_of, percent
+from quiclab.pacing.shown import NONE, amount, cautions, digits, flows_of, percent, plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,13 +50,13 @@ def analysis(found: Analysis) -> None:
     for caution in cautions(flows, found.settings):
         out.print(f"{caution.label}: {caution.title}. {caution.sentence}", style="yellow", soft_wrap=True)
     for capture in found.captures:
-        name = capture["file"]
+        name = plain(capture["file"])
         if not capture["flows"]:
             out.print(f"{name}: no flow in {amount(capture['frames'])} frames", style="yellow", soft_wrap=True)
         for note in (*capture["notes"], *(note for flow in capture["flows"] for note in flow["notes"])):
-            out.print(f"{name}: {note}", soft_wrap=True)
+            out.print(f"{name}: {plain(note)}", soft_wrap=True)
         for problem, count in capture["problems"].items():
-            out.print(f"{name}: {problem}: {amount(count)}", soft_wrap=True)
+            out.print(f"{name}: {plain(problem)}: {amount(count)}", soft_wrap=True)
         if capture["further_flows"]:
             further = f"{amount(capture['further_flows'])} with {amount(capture['further_packets'])} packets"
             out.print(f"{name}: further flows, not shown: {further}", soft_wrap=True)
