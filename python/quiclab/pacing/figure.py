@@ -148,11 +148,8 @@ def _bars(
 
 
 def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float | None, step_s: float) -> Any:
-    rows = [
-        {"series": item.label, "at": at_s, "rate": rate}
-        for item in flows
-        for at_s, rate in series.rates(item.flow["data"]["rate_over_time_mbps"], step_s)[0]
-    ]
+    lines = {item.label: series.rates(item.flow["data"]["rate_over_time_mbps"], step_s)[0] for item in flows}
+    rows = [{"series": name, "at": at_s, "rate": rate} for name, line in lines.items() for at_s, rate in line]
     if not rows:
         return "There is no rate: no flow lasts long enough."
     x = alt.X(
@@ -162,8 +159,8 @@ def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float 
         axis=alt.Axis(grid=False),
     )
     axis = alt.Axis(tickCount=6, minExtent=LABELS, maxExtent=LABELS)
-    most = max(bottleneck_mbps or 0.0, *(row["rate"] for row in rows)) * distributions.HEADROOM
-    scale = alt.Scale(domain=[0, most or 1.0], nice=False)
+    most = max(bottleneck_mbps or 0.0, *(rate for line in lines.values() for _, rate in line))
+    scale = alt.Scale(domain=[0, most * distributions.HEADROOM or 1.0], nice=False)
     y = alt.Y("rate:Q", title="Rate [Mbit/s]", axis=axis, scale=scale)
     tips = [
         alt.Tooltip("series:N", title="Flow"),
