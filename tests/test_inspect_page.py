@@ -55,8 +55,9 @@ def probe(page: Path, profile: Path, body: str, *flags: str) -> tuple[dict[str, 
     """Open a page, run a script in it; returns what the script has put into `probe`, and what the console says."""
     assert BROWSER is not None
     copy = profile.with_suffix(".html")
-    text = page.read_text(encoding="utf-8")
-    copy.write_text(text.replace("</body>", PROBE.replace("// BODY", body) + "</body>"), encoding="utf-8")
+    # the last one: scripts of a page may have the word, too
+    before, end, after = page.read_text(encoding="utf-8").rpartition("</body>")
+    copy.write_text(before + PROBE.replace("// BODY", body) + end + after, encoding="utf-8")
     done = subprocess.run(
         [BROWSER, *FLAGS, *flags, "--window-size=1400,1000", f"--user-data-dir={profile}", "--dump-dom", copy.as_uri()],
         capture_output=True,

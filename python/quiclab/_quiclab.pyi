@@ -181,6 +181,39 @@ def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None
         If nothing in it is qlog; the message says what was found and what is allowed.
     """
 
+def analyse_packets(
+    path: str,
+    settings: str,
+    key_logs: Sequence[str],
+    flows: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> str:
+    """Analyse pacing and acknowledgements of a capture or qlog file of anybody; releases the GIL.
+
+    Parameters
+    ----------
+    path
+        The file.
+    settings
+        JSON of `settings` of the document `quiclab.pacing/1`.
+    key_logs
+        Files of TLS secrets.
+    flows
+        Most flows that are shown.
+    progress
+        Called now and then with the bytes that have been read and that will be.
+
+    Returns
+    -------
+    str
+        JSON of one entry of `captures` of the document.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the file cannot be read, or is none of these; one sentence.
+    """
+
 def first_difference(
     scenario_a: str, seed_a: int, scenario_b: str, seed_b: int, base_dir_a: str, base_dir_b: str
 ) -> str:

@@ -76,6 +76,7 @@ GROUPS = {
     "qlog": Part("cli_scenario", "qlog_app", "qlog files of runs."),
     "scenario": Part("cli_scenario", "scenario_app", "Write, print and describe scenarios."),
     "kernel": Part("cli_kernel", "app", "The virtual-clock kernel, and what this machine can do."),
+    "pacing": Part("cli_pacing", "app", "Pacing and acknowledgements of captures: of runs, or of anybody."),
     "study": Part("cli_study", "app", "Published studies: run them and compare."),
     "stack": Part("cli_scenario", "stack_app", "Engines and profiles, with the source of each value."),
     "trace": Part("cli_trace", "app", "Rates over time for links: make, import and show them."),

@@ -207,3 +207,60 @@ class RunProgress:
         """Remove the bar."""
         if self.bar is not None:
             self.bar.stop()
+
+
+class ReadingProgress:
+    """Bytes read of files, shown once it takes longer than `FIRST_LINE_S`.
+
+    Parameters
+    ----------
+    text
+        What is done.
+    stream
+        Where it is written; stderr by default.
+    """
+
+    FIRST_LINE_S = 1.5
+
+    def __init__(self, text: str, stream: TextIO | None = None) -> None:
+        self.text = text
+        self.stream = stream or sys.stderr
+        self.next_line = time.monotonic() + self.FIRST_LINE_S
+        self.bar: Progress | None = None
+
+    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+        """Show how far it is."""
+        now = time.monotonic()
+        if now < self.next_line:
+            return
+        if not self.stream.isatty():
+            self.next_line = now + LINE_INTERVAL_S
+            share = 100 * done_bytes / max(total_bytes, 1)
+            print(
+                f"{self.text}: {done_bytes / 1e6:.1f} of {total_bytes / 1e6:.1f} MB, {share:.0f} %",
+                file=self.stream,
+                flush=True,
+            )
+            return
+        self.next_line = now + 0.1
+        if self.bar is None:
+            import rich.progress as parts  # noqa: PLC0415 - as above
+            from rich.console import Console  # noqa: PLC0415 - as above
+
+            columns = (parts.TextColumn("{task.description}"), parts.BarColumn(), parts.DownloadColumn())
+            left = parts.TimeRemainingColumn()
+            self.bar = parts.Progress(*columns, left, console=Console(file=self.stream), transient=True)
+            self.bar.start()
+            self.task = self.bar.add_task(self.text, total=total_bytes)
+        self.bar.update(self.task, completed=done_bytes)
+
+    def __enter__(self) -> ReadingProgress:
+        """Show nothing yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the bar."""
+        if self.bar is not None:
+            self.bar.stop()

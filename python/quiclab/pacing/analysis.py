@@ -1,0 +1,181 @@
+"""The analysis of several captures: which files a name stands for, and what each of them says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from quiclab.errors import RequestError
+from quiclab.native import engine
+from quiclab.pacing.document import SCHEMA, Capture
+from quiclab.pacing.settings import Settings
+
+ALLOWED: Final = (
+    "allowed are captures (pcapng, pcap), qlog files, and directories that `quiclab run --out` wrote with "
+    "record.pcapng or record.qlog"
+)
+#: Flows of a file that are analysed unless told otherwise.
+FLOWS: Final = 8
+#: How runs call what they record, by what is preferred, and their ends in the order in which they are shown.
+RECORDED: Final = (".pcapng", ".sqlog")
+ENDS: Final = (".sender", ".receiver")
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called now and then with the bytes that are read, of all files, and those that there are."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A file that could not be read, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What captures say of pacing and acknowledgements.
+
+    Attributes
+    ----------
+    settings
+        What the analysis was told.
+    captures
+        One for each file that could be read, in the order given.
+    failures
+        Those that could not.
+    """
+
+    settings: Settings
+    captures: tuple[Capture, ...]
+    failures: tuple[Failure, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as `quiclab pacing analyse --json` prints it."""
+        return {
+            "schema": SCHEMA,
+            "settings": self.settings.document(),
+            "captures": list(self.captures),
+            "failures": [{"file": item.file, "reason": item.reason} for item in self.failures],
+        }
+
+
+def analyse(
+    paths: Sequence[Path | str],
+    settings: Settings | None = None,
+    key_logs: Sequence[Path | str] = (),
+    *,
+    flows: int = FLOWS,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Analyse pacing and acknowledgements of captures and qlog files of anybody.
+
+    Parameters
+    ----------
+    paths
+        The files; a directory of a run stands for what it has recorded.
+    settings
+        What it is told; the defaults without.
+    key_logs
+        Files of TLS secrets, as programs write them to SSLKEYLOGFILE.
+    flows
+        Most flows of each file, those with the most bytes.
+    progress
+        Called now and then with bytes read and bytes to read.
+
+    Returns
+    -------
+    Analysis
+        With a failure for each file that cannot be read, as long as there is one that can.
+
+    Raises
+    ------
+    RequestError
+        If no file can be read, a directory is none of a run, or a key log cannot be read.
+    """
+    chosen = settings or Settings()
+    files = [file for path in paths for file in files_of(Path(path))]
+    for key_log in key_logs:
+        _check_key_log(Path(key_log))
+    sizes = [_size(file) for file in files]
+    told = json.dumps(chosen.document())
+    captures: list[Capture] = []
+    failures: list[Failure] = []
+    for number, file in enumerate(files):
+        step = None if progress is None else _Part(progress, sum(sizes[:number]), sizes[number], sum(sizes))
+        try:
+            text = engine().analyse_packets(str(file), told, [str(path) for path in key_logs], flows, step)
+        except (OSError, ValueError) as error:
+            failures.append(Failure(str(file), _sentence(error)))
+        else:
+            captures.append(json.loads(text))
+    if not captures:
+        raise RequestError("; ".join(f"cannot read {item.file}: {item.reason}" for item in failures))
+    return Analysis(chosen, tuple(captures), tuple(failures))
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files that a name stands for: itself, or what the run in a directory has recorded.
+
+    Captures if there are any, otherwise qlog files; those of a flow's sender in front of its receiver's.
+
+    Raises
+    ------
+    RequestError
+        If it is a directory without either.
+    """
+    try:
+        if not path.is_dir():
+            return [path]
+        there = sorted(path.iterdir()) if (path / "result.json").is_file() else []
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror}; {ALLOWED}") from error
+    for ending in RECORDED:
+        found = [file for file in there if file.suffix == ending]
+        if found:
+            return sorted(found, key=_flow_and_end)
+    raise RequestError(f"{path} is a directory without captures of a run; {ALLOWED}")
+
+
+def _flow_and_end(file: Path) -> tuple[str, int, str]:
+    flow, end = Path(file.stem).stem, Path(file.stem).suffix
+    return flow, ENDS.index(end) if end in ENDS else len(ENDS), file.name
+
+
+def _check_key_log(path: Path) -> None:
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise RequestError(
+            f"--keys {path} cannot be read: {error.strerror}; allowed is what programs write to SSLKEYLOGFILE"
+        ) from error
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # its reader will say so
+        return 0
+
+
+def _sentence(error: OSError | ValueError) -> str:
+    """Return what an error says, on one line and without a stop."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(said.split()).rstrip(".")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Progress of one file as part of all: what its reader says of its own bytes is put on the scale of the files."""
+
+    progress: Progress
+    before: int
+    size: int
+    total: int
+
+    def __call__(self, done: int, of: int) -> None:
+        self.progress(self.before + round(self.size * min(done / max(of, 1), 1.0)), self.total)

@@ -1,0 +1,69 @@
+"""What the figures share: colours and dashes of flows, axes, and the parameter by which the page hides flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import altair as alt
+
+from quiclab.figures.theme import COLOURS, WIDTH
+from quiclab.pacing import series
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+DASHES: Final = ((1, 0), (6, 3), (2, 2))
+#: As many flows can be told apart.
+MOST_DRAWN: Final = len(COLOURS) * len(DASHES)
+HEIGHT: Final = 280
+# width of the labels of a vertical axis in pixels, so that figures stand exactly below one another
+LABELS: Final = 40
+
+
+def style(number: int) -> tuple[str, tuple[int, int]]:
+    """Return colour and dashes of a flow by its number."""
+    return COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
+
+
+def colour_of(names: Sequence[str]) -> alt.Color:
+    """Return the colour of each flow."""
+    return alt.Color("series:N", scale=_scale(names, [style(number)[0] for number in range(len(names))]), legend=None)
+
+
+def dash_of(names: Sequence[str]) -> alt.StrokeDash:
+    """Return the dashes of each flow."""
+    dashes = [list(style(number)[1]) for number in range(len(names))]
+    return alt.StrokeDash("series:N", scale=_scale(names, dashes), legend=None)
+
+
+def _scale(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
+    return alt.Scale(domain=list(names), range=list(values))
+
+
+def rows_of(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """Return rows of flows that are not hidden."""
+    chart: alt.Chart = alt.Chart({"values": list(rows)}).transform_filter("indexof(hidden, datum.series) < 0")
+    return chart
+
+
+def hideable(chart: Any) -> Any:
+    """Give a figure the parameter by which the page hides flows."""
+    return chart.add_params(alt.param(name="hidden", value=[]))
+
+
+def sized(*layers: alt.Chart) -> Any:
+    """Return layers as a figure of the common size."""
+    return hideable(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+
+
+def time_axis(domain: tuple[float, float]) -> alt.X:
+    """Return a logarithmic axis of intervals."""
+    scale = alt.Scale(type="log", domain=list(domain), nice=False)
+    ticks = alt.Axis(grid=False, values=series.ticks(*domain), labelOverlap=True, format="~g")
+    return alt.X("at:Q", title="Interval [ms]", scale=scale, axis=ticks)
+
+
+def share_axis(most: float) -> alt.Y:
+    """Return an axis of shares up to this one."""
+    axis = alt.Axis(tickCount=6, format="~%", minExtent=LABELS, maxExtent=LABELS)
+    return alt.Y("share:Q", title="Share of the intervals", axis=axis, scale=alt.Scale(domain=[0, most], nice=False))

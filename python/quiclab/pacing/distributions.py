@@ -1,0 +1,240 @@
+"""Figures of intervals: density, density around the expected ones, distribution function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import altair as alt
+
+from quiclab.figures.theme import NEUTRAL
+from quiclab.pacing import series
+from quiclab.pacing.axes import colour_of, dash_of, rows_of, share_axis, sized, time_axis
+from quiclab.pacing.shown import duration, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from quiclab.pacing.document import Expected, Found, Intervals
+
+#: Marks of clusters that were found, at most, of each flow: the largest.
+MOST_FOUND: Final = 6
+# room for marks above the highest step
+HEADROOM: Final = 1.12
+# what is shown around expected intervals, as a factor
+ZOOM: Final = 1.6
+#: Expected intervals of flows whose frames differ by less stand together.
+ALIKE: Final = 1.005
+NO_INTERVAL: Final = "There is no interval."
+
+
+def density(
+    names: Sequence[str],
+    shown: Mapping[str, Intervals],
+    found: Mapping[str, Sequence[Found]],
+    expected: Mapping[str, Sequence[Expected]],
+    window_ms: float,
+) -> Any:
+    """Declare the share of the intervals in logarithmic steps, with clusters that were found and expected."""
+    bins = {name: series.density(intervals) for name, intervals in shown.items() if intervals["counts"]}
+    if not bins:
+        return NO_INTERVAL
+    around = [near["interval_ms"] for item in expected.values() for near in item]
+    x = time_axis(series.span([shown[name] for name in bins], around))
+    y = share_axis(max(part.share for parts in bins.values() for part in parts) * HEADROOM)
+    rows = [
+        {"series": name, "at": part.from_ms, "share": part.share, "middle": part.middle_ms, "what": _between(part)}
+        for name, parts in bins.items()
+        for part in parts
+    ]
+    lines = rows_of(rows).mark_line(interpolate="step-after", strokeWidth=1.8, clip=True, strokeJoin="round")
+    fill = rows_of(rows).mark_area(interpolate="step-after", opacity=0.16 if len(bins) <= 3 else 0.06, clip=True)
+    hover = rows_of([row for row in rows if row["share"]]).mark_point(size=90, opacity=0, filled=True, clip=True)
+    tips = [
+        alt.Tooltip("series:N", title="Flow"),
+        alt.Tooltip("what:N", title="Interval"),
+        alt.Tooltip("share:Q", title="Share", format=".2%"),
+    ]
+    heights = {name: [(part.from_ms, part.to_ms, part.share) for part in parts] for name, parts in bins.items()}
+    colour, dash = colour_of(names), dash_of(names)
+    return sized(
+        *_expected(names, expected, window_ms, x),
+        fill.encode(x=x, y=y.copy().stack(None), color=colour, detail="series:N"),
+        lines.encode(x=x, y=y, color=colour, strokeDash=dash),
+        hover.encode(x=_on(x, "middle:Q"), y=y, color=colour, tooltip=tips),
+        _peaks(names, found, heights, x, y),
+    )
+
+
+def zoomed(
+    names: Sequence[str],
+    shown: Mapping[str, Intervals],
+    found: Mapping[str, Sequence[Found]],
+    expected: Mapping[str, Sequence[Expected]],
+    window_ms: float,
+) -> Any:
+    """Declare the share of the intervals around the expected ones, of which there is one, in bins of 1 %."""
+    around = [near["interval_ms"] for item in expected.values() for near in item]
+    low, high = max(min(around) / ZOOM - window_ms, 0.0), max(around) * ZOOM + window_ms
+    parts = {name: series.detail(intervals, low, high) for name, intervals in shown.items()}
+    most = max((share for points in parts.values() for _, share in points), default=0.0)
+    if not most:
+        return "No interval is near an expected one."
+    x = alt.X(
+        "at:Q",
+        title="Interval [ms]",
+        scale=alt.Scale(domain=[low, high], nice=False),
+        axis=alt.Axis(grid=False, tickCount=8),
+    )
+    y = share_axis(most * HEADROOM)
+    rows = [
+        {"series": name, "at": at_ms, "share": share, "what": duration(at_ms)}
+        for name, points in parts.items()
+        for at_ms, share in points
+    ]
+    tips = [
+        alt.Tooltip("series:N", title="Flow"),
+        alt.Tooltip("what:N", title="Interval"),
+        alt.Tooltip("share:Q", title="Share", format=".2%"),
+    ]
+    heights = {name: [(at_ms, at_ms, share) for at_ms, share in points] for name, points in parts.items()}
+    colour = colour_of(names)
+    return sized(
+        *_expected(names, expected, window_ms, x),
+        rows_of(rows).mark_line(strokeWidth=1.6, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash_of(names)),
+        rows_of(rows).mark_point(size=60, opacity=0, filled=True).encode(x=x, y=y, color=colour, tooltip=tips),
+        _peaks(names, found, heights, x, y),
+    )
+
+
+def _peaks(
+    names: Sequence[str],
+    found: Mapping[str, Sequence[Found]],
+    heights: Mapping[str, Sequence[tuple[float, float, float]]],
+    x: alt.X,
+    y: alt.Y,
+) -> alt.Chart:
+    """Return a triangle above each cluster that was found.
+
+    Parameters
+    ----------
+    heights
+        What is drawn of each flow: from, to and share.
+    """
+    rows = [
+        {
+            "series": name,
+            "at": peak["centre_ms"],
+            "share": _highest(heights[name], peak),
+            "inside": peak["share"],
+            "centre": duration(peak["centre_ms"]),
+            "what": f"{duration(peak['from_ms'])} to {duration(peak['to_ms'])}",
+        }
+        for name, clusters in found.items()
+        for peak in sorted(clusters, key=lambda item: -item["share"])[:MOST_FOUND]
+        if _highest(heights.get(name, ()), peak)
+    ]
+    tips = [
+        alt.Tooltip("series:N", title="Cluster of"),
+        alt.Tooltip("centre:N", title="Centre"),
+        alt.Tooltip("what:N", title="Reaches from"),
+        alt.Tooltip("inside:Q", title="Share", format=".1%"),
+    ]
+    marks = rows_of(rows).mark_point(shape="triangle-down", size=70, filled=True, opacity=1, yOffset=-9, clip=True)
+    drawn: alt.Chart = marks.encode(x=x, y=y, color=colour_of(names), tooltip=tips)
+    return drawn
+
+
+def _highest(parts: Sequence[tuple[float, float, float]], peak: Found) -> float:
+    """Return the largest share that is drawn within a cluster."""
+    return max((share for begin, end, share in parts if begin <= peak["to_ms"] and end >= peak["from_ms"]), default=0.0)
+
+
+def _on(x: alt.X, field: str) -> alt.X:
+    """Return the same axis for another field: a layer with a scale of its own would widen it."""
+    other: alt.X = x.copy()
+    other["shorthand"] = field
+    return other
+
+
+def _between(part: series.Bin) -> str:
+    return f"{duration(part.from_ms)} to {duration(part.to_ms)}"
+
+
+def _expected(
+    names: Sequence[str], expected: Mapping[str, Sequence[Expected]], window_ms: float, x: alt.X
+) -> list[alt.Chart]:
+    """Return windows, rules and names of expected intervals."""
+    rows = [
+        {
+            "series": name,
+            "at": near["interval_ms"],
+            "gain": near["gain"],
+            "inside": near["share"],
+            "from": max(near["interval_ms"] - window_ms, series.FLOOR_MS),
+            "to": near["interval_ms"] + window_ms,
+            "interval": duration(near["interval_ms"]),
+            "centre": duration(near["centre_ms"]),
+        }
+        for name, all_near in expected.items()
+        for near in all_near
+    ]
+    if not rows:
+        return []
+    tips = [
+        alt.Tooltip("series:N", title="Expected of"),
+        alt.Tooltip("gain:Q", title="Pacing gain"),
+        alt.Tooltip("interval:N", title="Interval"),
+        alt.Tooltip("inside:Q", title="Share in the window", format=".1%"),
+        alt.Tooltip("centre:N", title="Their mean"),
+    ]
+    windows = rows_of(rows).mark_rect(opacity=0.13 / max(len(expected) - 1, 1), clip=True)
+    rules = rows_of(rows).mark_rule(strokeDash=[4, 3], strokeWidth=1.2, opacity=0.85, clip=True)
+    layers = [
+        windows.encode(x=_on(x, "from:Q"), x2="to:Q", color=alt.value(NEUTRAL)),
+        rules.encode(x=x, color=alt.value(NEUTRAL) if _alike(expected) else colour_of(names), tooltip=tips),
+    ]
+    first = next(near for near in expected.values() if near)
+    for number, near in enumerate(sorted(first, key=lambda item: -item["interval_ms"])):
+        text = [{"at": near["interval_ms"], "text": f"gain {near['gain']:g}" if len(first) > 1 else "expected"}]
+        # above the plot, and above one another: gains lie close together on a narrow page
+        label = alt.Chart({"values": text}).mark_text(align="right", dx=3, fontSize=11, color=NEUTRAL)
+        layers.append(label.encode(x=x, text="text:N", y=alt.value(-8 - 12 * number)))
+    return layers
+
+
+def _alike(expected: Mapping[str, Sequence[Expected]]) -> bool:
+    """Say whether all flows have the same expected intervals, but for what nobody sees."""
+    of_first = [near[0]["interval_ms"] for near in expected.values() if near]
+    return max(of_first) <= ALIKE * min(of_first)
+
+
+def distribution(
+    names: Sequence[str],
+    shown: Mapping[str, Intervals],
+    expected: Mapping[str, Sequence[Expected]],
+    window_ms: float,
+) -> Any:
+    """Declare which part of the intervals is no longer than each time."""
+    lines = {name: series.distribution(intervals) for name, intervals in shown.items() if intervals["counts"]}
+    if not lines:
+        return NO_INTERVAL
+    around = [near["interval_ms"] for item in expected.values() for near in item]
+    domain = series.span([shown[name] for name in lines], around)
+    x = time_axis(domain)
+    rows = []
+    for name, points in lines.items():
+        ends = [(min(domain[0], points[0][0]), 0.0), *points, (max(domain[1], points[-1][0]), 1.0)]
+        rows += [
+            {"series": name, "at": at_ms, "share": share, "what": f"{percent(share)} up to {duration(at_ms)}"}
+            for at_ms, share in ends
+        ]
+    y = share_axis(1.0)
+    tips = [alt.Tooltip("series:N", title="Flow"), alt.Tooltip("what:N", title="Intervals")]
+    drawn = rows_of(rows).mark_line(interpolate="step-after", strokeWidth=1.8, clip=True)
+    hover = rows_of(rows).mark_point(size=60, opacity=0, filled=True, clip=True)
+    colour = colour_of(names)
+    return sized(
+        *_expected(names, expected, window_ms, x),
+        drawn.encode(x=x, y=y, color=colour, strokeDash=dash_of(names)),
+        hover.encode(x=x, y=y, color=colour, tooltip=tips),
+    )

@@ -1,0 +1,187 @@
+"""The figures: intervals, bursts, rate over time, packets per ACK.
+
+A flow has one colour, and beyond the fifth one dashes, in all of them; the page has one legend for all. A figure has
+the parameter `hidden`, a list of flows that it leaves out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from quiclab.figures.theme import NEUTRAL, WIDTH
+from quiclab.pacing import distributions, series
+from quiclab.pacing.axes import LABELS, colour_of, dash_of, hideable, rows_of, sized, style
+from quiclab.pacing.shown import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from quiclab.pacing.document import Flow, Intervals
+    from quiclab.pacing.settings import Settings
+    from quiclab.pacing.shown import Shown
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, with what stands around it; a sentence instead of the chart where there is nothing to show."""
+
+    title: str
+    caption: str
+    chart: alt.TopLevelMixin | str
+
+
+def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
+    """Declare the figures of these flows, of which there are `MOST_DRAWN` at most.
+
+    Parameters
+    ----------
+    flows
+        What is drawn.
+    settings
+        What the analysis was told.
+    """
+    bottleneck_mbps, step_s, window_ms = settings.bottleneck_mbps, settings.rate_step_s, settings.window_ms
+    names = [item.label for item in flows]
+    data = {item.label: item.flow["data"]["intervals"] for item in flows}
+    acks = {item.label: item.flow["acks"]["intervals"] for item in flows}
+    expected = {item.label: item.flow["data"]["clusters"]["expected"] for item in flows}
+    found = {item.label: item.flow["data"]["clusters"]["found"] for item in flows}
+    around = [near["interval_ms"] for item in expected.values() for near in item]
+    bins = f"Each step is {100 * (10 ** (1 / series.PER_DECADE) - 1):.1f} % of its value wide."
+    rest = f"The axis leaves out the rarest {100 * series.TAIL:g} % at each end."
+    marked = "Triangles: clusters that were found in the distribution itself."
+    windows = " Dashed: expected intervals, with their windows." if around else ""
+    zoomed = []
+    if around:
+        caption = f"Share in each bin of 1 % of its value, on a linear axis. {marked}{windows}"
+        chart = distributions.zoomed(names, data, found, expected, window_ms)
+        zoomed.append(Figure("Intervals around the expected ones", caption, chart))
+    return [
+        Figure(
+            "Intervals between packets: density",
+            f"{bins} {marked}{windows} {rest}{_shortest(data)}",
+            distributions.density(names, data, found, expected, window_ms),
+        ),
+        *zoomed,
+        Figure(
+            "Intervals between packets: distribution function",
+            f"Part of the intervals that is no longer.{windows}",
+            distributions.distribution(names, data, expected, window_ms),
+        ),
+        Figure(
+            "Packets in bursts of each size",
+            "Part of the packets that left in a burst of so many; 1 is a packet that stands alone.",
+            _bars(names, flows, lambda flow: flow["data"]["bursts"]["sizes"], "Packets in a burst", "packets"),
+        ),
+        Figure(
+            "Rate over time",
+            _rate_caption(flows, step_s, bottleneck_mbps),
+            _rates(names, flows, bottleneck_mbps, step_s),
+        ),
+        Figure(
+            "Packets per ACK",
+            "Part of the ACKs that newly acknowledge so many packets.",
+            _bars(names, flows, lambda flow: flow["acks"]["packets"], "Packets that an ACK newly acknowledges", "ACKs"),
+        ),
+        Figure(
+            "Intervals between ACKs: density",
+            f"{bins} {marked} {rest}{_shortest(acks)}",
+            distributions.density(
+                names, acks, {item.label: item.flow["acks"]["found"] for item in flows}, {}, window_ms
+            ),
+        ),
+        Figure(
+            "Intervals between ACKs: distribution function",
+            "Part of the intervals that is no longer.",
+            distributions.distribution(names, acks, {}, window_ms),
+        ),
+    ]
+
+
+def _shortest(shown: Mapping[str, Intervals]) -> str:
+    """Return a sentence about intervals that a logarithmic axis cannot show, if there are any."""
+    least = [item["at_ms"][0] for item in shown.values() if item["at_ms"]]
+    if min(least, default=1.0) >= series.FLOOR_MS:
+        return ""
+    return f" What is shorter than {duration(series.FLOOR_MS)}, such as packets with one stamp, stands there."
+
+
+def _bars(
+    names: Sequence[str], flows: Sequence[Shown], counts_of: Callable[[Flow], Mapping[str, int]], title: str, of: str
+) -> Any:
+    """Return one panel of bars for each flow, below one another with common axes."""
+    counts = {item.label: counts_of(item.flow) for item in flows if counts_of(item.flow)}
+    if not counts:
+        return f"There are no {of} to count."
+    bars = series.groups({number: 1 for item in counts.values() for number in item})
+    labels = [str(first) if first == last else f"{first}–{last}" for first, last in bars]
+    shares = {name: series.in_groups(item, bars, by_size=of == "packets") for name, item in counts.items()}
+    most = max(max(parts) for parts in shares.values())
+    panels = []
+    for name, parts in shares.items():
+        last = name == list(shares)[-1]
+        rows = [{"series": name, "bar": label, "share": part} for label, part in zip(labels, parts, strict=True)]
+        across = alt.Scale(domain=labels, paddingInner=0.2)
+        axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labels=last, ticks=last)
+        panel = rows_of(rows).mark_bar(color=style(list(names).index(name))[0], tooltip=True)
+        drawn = panel.encode(
+            x=alt.X("bar:O", title=title if last else None, axis=axis, scale=across),
+            y=alt.Y(
+                "share:Q",
+                title=None,
+                scale=alt.Scale(domain=[0, most]),
+                axis=alt.Axis(tickCount=3, format="~%", minExtent=LABELS, maxExtent=LABELS),
+            ),
+            tooltip=[
+                alt.Tooltip("series:N", title="Flow"),
+                alt.Tooltip("bar:N", title=title),
+                alt.Tooltip("share:Q", title=f"Share of the {of}", format=".1%"),
+            ],
+        )
+        height = 170 if len(shares) == 1 else 84
+        sized = drawn.properties(width=WIDTH, height=height)
+        panels.append(sized if len(shares) == 1 else sized.properties(title=name))
+    return hideable(alt.vconcat(*panels, spacing=10))
+
+
+def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float | None, step_s: float) -> Any:
+    lines = {item.label: series.rates(item.flow["data"]["rate_over_time_mbps"], step_s)[0] for item in flows}
+    rows = [{"series": name, "at": at_s, "rate": rate} for name, line in lines.items() for at_s, rate in line]
+    if not rows:
+        return "There is no rate: no flow lasts long enough."
+    x = alt.X(
+        "at:Q",
+        title="Time since the first packet that counts [s]",
+        scale=alt.Scale(nice=False, domainMin=0),
+        axis=alt.Axis(grid=False),
+    )
+    axis = alt.Axis(tickCount=6, minExtent=LABELS, maxExtent=LABELS)
+    most = max(bottleneck_mbps or 0.0, *(rate for line in lines.values() for _, rate in line))
+    scale = alt.Scale(domain=[0, most * distributions.HEADROOM or 1.0], nice=False)
+    y = alt.Y("rate:Q", title="Rate [Mbit/s]", axis=axis, scale=scale)
+    tips = [
+        alt.Tooltip("series:N", title="Flow"),
+        alt.Tooltip("at:Q", title="From [s]", format=".4~g"),
+        alt.Tooltip("rate:Q", title="Rate [Mbit/s]", format=".4~g"),
+    ]
+    drawn = rows_of(rows).mark_line(interpolate="step-after", strokeWidth=1.5)
+    hover = rows_of(rows).mark_point(size=60, opacity=0, filled=True)
+    colour = colour_of(names)
+    layers = [
+        drawn.encode(x=x, y=y, color=colour, strokeDash=dash_of(names)),
+        hover.encode(x=x, y=y, color=colour, tooltip=tips),
+    ]
+    if bottleneck_mbps is not None:
+        level = alt.Chart({"values": [{"rate": bottleneck_mbps}]})
+        layers.insert(0, level.mark_rule(color=NEUTRAL, strokeDash=[4, 3]).encode(y=y))
+    return sized(*layers)
+
+
+def _rate_caption(flows: Sequence[Shown], step_s: float, bottleneck_mbps: float | None) -> str:
+    longest = max((len(item.flow["data"]["rate_over_time_mbps"]) for item in flows), default=0)
+    over_s = series.rates([0.0] * longest, step_s)[1]
+    level = "" if bottleneck_mbps is None else " Dashed: the bottleneck."
+    return f"Bits of the frames in steps of {duration(1000 * over_s)}.{level}"

@@ -1,0 +1,93 @@
+"""What an analysis of captures is told, with its defaults and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Final
+
+from quiclab.errors import RequestError
+
+#: Pacing gains of BBR while it looks for bandwidth, cruises and drains (draft-cardwell-iccrg-bbr-congestion-control-00,
+#: section 4.3.4.2).
+BBR_GAINS: Final = (1.25, 1.0, 0.75)
+MOST_GAINS: Final = 16
+
+#: Field -> option of the command line, least and most that is allowed, unit.
+LIMITS: Final[dict[str, tuple[str, float, float, str]]] = {
+    "bottleneck_mbps": ("--bottleneck", 0.001, 1e6, "Mbit/s"),
+    "link_mbps": ("--link", 0.001, 1e6, "Mbit/s"),
+    "gains": ("--gain", 0.01, 100.0, ""),
+    "window_ms": ("--window", 0.000001, 1000.0, "ms"),
+    "burst_gap_ms": ("--burst-gap", 0.0, 1000.0, "ms"),
+    "clocked_ms": ("--clocked", 0.0, 1000.0, "ms"),
+    "skip_s": ("--skip", 0.0, 86400.0, "s"),
+    "until_s": ("--until", 0.000001, 86400.0, "s"),
+    "rate_step_s": ("--rate-step", 0.001, 3600.0, "s"),
+    "frame_limit_bytes": ("--frame-limit", 64.0, 65600.0, "B"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What an analysis is told; field by field as in `settings` of the document.
+
+    Attributes
+    ----------
+    bottleneck_mbps
+        Rate of the bottleneck, for expected intervals; none are expected without it.
+    link_mbps
+        Rate of the link that is captured, for its utilisation.
+    gains
+        Pacing gains whose intervals are expected.
+    window_ms
+        Half the width of a window around an expected interval.
+    burst_gap_ms
+        Packets that follow each other no later than this are of one burst.
+    clocked_ms
+        A packet no later than this after an ACK is clocked by it.
+    skip_s, until_s
+        Of each flow, what comes before and after these times does not count; `None` for its end.
+    rate_step_s
+        Step of the rate over time.
+    frame_limit_bytes
+        Largest frame of one packet, here Ethernet's with a VLAN tag and without checksum (IEEE 802.3, 3.2.7); longer
+        ones were joined by an offload.
+    """
+
+    bottleneck_mbps: float | None = None
+    link_mbps: float | None = None
+    gains: tuple[float, ...] = (1.0,)
+    window_ms: float = 0.1
+    burst_gap_ms: float = 0.1
+    clocked_ms: float = 0.1
+    skip_s: float = 0.0
+    until_s: float | None = None
+    rate_step_s: float = 0.1
+    frame_limit_bytes: int = 1518
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises
+        ------
+        RequestError
+            If one is not allowed.
+        """
+        for item in fields(self):
+            option, least, most, unit = LIMITS[item.name]
+            held = getattr(self, item.name)
+            for value in held if isinstance(held, tuple) else (held,):
+                if value is not None and not (math.isfinite(value) and least <= value <= most):
+                    allowed = f"{least:.12g} to {most:.12g} {unit}".rstrip()
+                    raise RequestError(f"{item.name} ({option}) is {value:.12g}; allowed is {allowed}")
+        if not 1 <= len(self.gains) <= MOST_GAINS:
+            raise RequestError(f"gains (--gain) has {len(self.gains)} values; allowed are 1 to {MOST_GAINS}")
+        if self.until_s is not None and self.until_s <= self.skip_s:
+            raise RequestError(
+                f"until_s (--until) is {self.until_s:.12g}; allowed is more than skip_s (--skip), {self.skip_s:.12g} s"
+            )
+
+    def document(self) -> dict[str, object]:
+        """Return the settings as they stand in the document."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}

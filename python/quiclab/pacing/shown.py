@@ -1,0 +1,204 @@
+"""The flows of all files as people see them: names, numbers as texts, and what to know before one reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from quiclab.pacing.document import Capture, Flow
+    from quiclab.pacing.settings import Settings
+
+NONE: Final = "–"
+MOST_LETTERS: Final = 48
+#: Endings of files that say what they are and nothing about what is in them.
+ENDINGS: Final = (".gz", ".pcapng", ".pcap", ".cap", ".sqlog", ".qlog", ".json")
+#: With fewer packets than this, shares and clusters are accidents.
+FEW_PACKETS: Final = 100
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A flow with the name that tells it from all others, and its capture."""
+
+    label: str
+    capture: Capture
+    flow: Flow
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something that a reader must know before the numbers."""
+
+    label: str
+    title: str
+    sentence: str
+
+
+def flows_of(captures: Sequence[Capture]) -> list[Shown]:
+    """Return the flows of all captures; each has a label of its own, as short as that allows."""
+    found = []
+    for name, capture in zip(_capture_names(captures), captures, strict=True):
+        several = len(capture["flows"]) > 1
+        for flow in capture["flows"]:
+            label = f"{name}: {flow['name'] or _ends(flow)}" if several else name
+            found.append(Shown(_cut(plain(label)), capture, flow))
+    labels = _numbered([item.label for item in found])
+    return [Shown(label, item.capture, item.flow) for label, item in zip(labels, found, strict=True)]
+
+
+def plain(text: str) -> str:
+    """Return a text of a file without what a terminal would obey or not show."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _capture_names(captures: Sequence[Capture]) -> list[str]:
+    """Return file names without their endings; where two are alike, with their folders."""
+    paths = [Path(capture["file"]) for capture in captures]
+    stems = [_stem(path.name) for path in paths]
+    often = Counter(stems)
+    return [
+        f"{path.parent.name}/{stem}" if often[stem] > 1 and path.parent.name else stem
+        for path, stem in zip(paths, stems, strict=True)
+    ]
+
+
+def _stem(name: str) -> str:
+    for ending in ENDINGS:
+        name = name.removesuffix(ending) or name
+    return name
+
+
+def _ends(flow: Flow) -> str:
+    return f"{flow['protocol'].upper()} {flow['sender']} → {flow['receiver']}"
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= MOST_LETTERS else f"{label[: MOST_LETTERS - 1]}…"
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    """Return labels of which no two are equal: those that are get a number."""
+    often, seen, taken = Counter(labels), Counter[str](), set(labels)
+    found = []
+    for label in labels:
+        if often[label] == 1:
+            found.append(label)
+            continue
+        while True:
+            seen[label] += 1
+            numbered = f"{label} ({seen[label]})"
+            if numbered not in taken:
+                break
+        taken.add(numbered)
+        found.append(numbered)
+    return found
+
+
+def digits(value: float | None, count: int = 4) -> str:
+    """Write a number with so many significant digits and without an exponent."""
+    if value is None:
+        return NONE
+    text = f"{Decimal(f'{value:.{count}g}'):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float | None) -> str:
+    """Write a share as percent, with one decimal."""
+    return NONE if share is None else f"{100 * share:.1f} %"
+
+
+def amount(value: int | None) -> str:
+    """Write a count, with spaces between thousands."""
+    return NONE if value is None else f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
+def counted(value: int, what: str) -> str:
+    """Write how many there are of something."""
+    return f"{amount(value)} {what}{'' if value == 1 else 's'}"
+
+
+def duration(value_ms: float | None) -> str:
+    """Write a time with the unit that suits it."""
+    if value_ms is None:
+        return NONE
+    if value_ms >= 1000:
+        return f"{digits(value_ms / 1000)} s"
+    return f"{digits(value_ms)} ms" if value_ms >= 0.1 or value_ms == 0 else f"{digits(1000 * value_ms)} µs"
+
+
+#: What stands side by side for all flows: name, text of the number.
+NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
+    ("Protocol", lambda flow: flow["protocol"].upper()),
+    ("Sender", lambda flow: flow["sender"] or NONE),
+    ("Receiver", lambda flow: flow["receiver"] or NONE),
+    ("Duration", lambda flow: duration(1000 * flow["duration_s"])),
+    ("Packets", lambda flow: amount(flow["data"]["packets"])),
+    ("Frame, median", lambda flow: f"{flow['data']['frame_median_bytes']} B"),
+    ("Frame, largest", lambda flow: f"{flow['data']['frame_largest_bytes']} B"),
+    ("Rate of the frames [Mbit/s]", lambda flow: digits(flow["data"]["rate_mbps"])),
+    ("Utilisation of the link", lambda flow: percent(flow["data"]["utilisation"])),
+    ("Interval, median", lambda flow: duration(flow["data"]["intervals"]["quantiles_ms"].get("0.5"))),
+    ("Interval, mean", lambda flow: duration(flow["data"]["intervals"]["mean_ms"])),
+    ("Interval, standard deviation", lambda flow: duration(flow["data"]["intervals"]["std_ms"])),
+    ("Interval, variation", lambda flow: digits(flow["data"]["intervals"]["variation"], 3)),
+    ("Interval, largest", lambda flow: duration(flow["data"]["intervals"]["largest_ms"])),
+    ("Packets in bursts of two or more", lambda flow: percent(flow["data"]["bursts"]["share_of_packets"])),
+    ("Burst, mean packets", lambda flow: digits(flow["data"]["bursts"]["mean_packets"], 3)),
+    ("Burst, 99 % have no more than", lambda flow: amount(flow["data"]["bursts"]["p99_packets"])),
+    ("Burst, most packets", lambda flow: amount(flow["data"]["bursts"]["largest_packets"])),
+    ("Between bursts, median", lambda flow: duration(flow["data"]["bursts"]["between"]["quantiles_ms"].get("0.5"))),
+    ("ACKs", lambda flow: amount(flow["acks"]["count"])),
+    ("Packets per ACK, mean", lambda flow: digits(flow["acks"]["packets_mean"], 3)),
+    ("Packets per ACK, commonest", lambda flow: amount(flow["acks"]["packets_mode"])),
+    ("ACK interval, median", lambda flow: duration(flow["acks"]["intervals"]["quantiles_ms"].get("0.5"))),
+    ("ACKs of nothing new", lambda flow: percent(flow["acks"]["duplicate_share"])),
+    ("Bursts that begin after an ACK", lambda flow: percent(flow["acks"]["clocking"]["share"])),
+    ("… by chance", lambda flow: percent(flow["acks"]["clocking"]["by_chance"])),
+    ("ACK clocking explains", lambda flow: percent(flow["acks"]["clocking"]["explained"])),
+)
+
+
+def cautions(flows: Sequence[Shown], settings: Settings) -> list[Caution]:
+    """Return what to know before the numbers of each flow, flow by flow."""
+    return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item.flow, settings)]
+
+
+def _cautions(flow: Flow, settings: Settings) -> list[tuple[str, str]]:
+    data = flow["data"]
+    found = []
+    if data["oversized"]:
+        found.append(
+            (
+                "An offload joined segments",
+                f"{amount(data['oversized'])} of {amount(data['packets'])} frames are longer than "
+                f"{settings.frame_limit_bytes} B, the longest {amount(data['frame_largest_bytes'])} B. Each was "
+                "several packets on the wire, whose intervals and bursts are not in the file: switch GSO, TSO and GRO "
+                "off and capture again.",
+            )
+        )
+    if not flow["acks_known"]:
+        what = "Nothing was decrypted" if flow["protocol"] == "quic" else "ACKs are not known"
+        found.append(
+            (
+                what,
+                "Every packet of the receiver counts as an ACK; which packets it acknowledges is unknown. Intervals, "
+                "bursts and rate are as exact as ever. A key log (--keys FILE) would tell the rest of QUIC.",
+            )
+        )
+    if data["backwards"]:
+        found.append(
+            (
+                "The clock ran backwards",
+                f"{amount(data['backwards'])} of {amount(data['packets'])} packets are stamped before the packet in "
+                "front of them, as captures of several queues or a clock that is set do. Short intervals are inexact.",
+            )
+        )
+    if data["packets"] < FEW_PACKETS:
+        few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are accidents."
+        found.append(("Few packets", few))
+    return found

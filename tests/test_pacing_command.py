@@ -1,0 +1,393 @@
+"""`quiclab pacing analyse`: what it asks of the engine, what it makes of the answer, what it refuses.
+
+A stand-in answers for the engine: each file is called after what is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+import pacing_documents as made
+import quiclab
+from conftest import ROOT
+from quiclab import cli, pacing
+from quiclab.errors import RequestError
+from quiclab.native import engine
+from quiclab.pacing import analysis, document
+from quiclab.pacing.analysis import files_of
+from quiclab.pacing.shown import digits, duration, flows_of
+from quiclab.progress import ReadingProgress
+from quiclab.scenario import load
+
+PACKETS = 300
+
+
+@dataclass
+class StandIn:
+    """Answers like the engine, and remembers what it was asked."""
+
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def analyse_packets(
+        self,
+        path: str,
+        settings: str,
+        key_logs: list[str],
+        flows: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> str:
+        """Return a capture of the rule that the file is called after."""
+        told = json.loads(settings)
+        self.asked.append({"path": path, "settings": told, "key_logs": key_logs, "flows": flows})
+        name = Path(path).name.partition(".")[0]
+        if name == "absent":
+            raise FileNotFoundError(2, "No such file or directory")
+        if name == "foreign":
+            raise ValueError("it is neither pcapng, pcap nor qlog:\nit begins with 89 50 4e 47.")
+        if progress is not None:
+            progress(1, 2)
+            progress(2, 2)
+        if name == "arp":
+            return json.dumps(made.capture(path, problems={"neither IPv4 nor IPv6": 12}, frames=12))
+        chosen = pacing.Settings(**{**told, "gains": tuple(told["gains"])})
+        return json.dumps(made.capture(path, made.flow(name if name in made.RULES else "even", chosen, PACKETS)))
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """The stand-in, in the place of the engine."""
+    found = StandIn()
+    monkeypatch.setattr(analysis, "engine", lambda: found)
+    return found
+
+
+def run(*arguments: object) -> int:
+    """Run the command."""
+    return cli.invoke(["pacing", "analyse", *map(str, arguments)])
+
+
+def test_options_become_settings(stand_in: StandIn, tmp_path: Path) -> None:
+    keys = [tmp_path / "a.log", tmp_path / "b.log"]
+    for file in keys:
+        file.touch()
+    options = ["--bottleneck", "10 Mbit/s", "--link", "10 Gbit/s", "--gain", "bbr", "--gain", "2.89", "--gain", "1"]
+    options += ["--skip", "5 s", "--until", "2 min", "--burst-gap", "50 us", "--window", "0.2 ms", "--clocked", "1 ms"]
+    options += ["--rate-step", "1 s", "--frame-limit", "9018 B", "--flows", "3", "--keys", str(keys[0])]
+    assert run("even.pcapng", *options, "--keys", keys[1]) == 0
+    assert stand_in.asked == [
+        {
+            "path": "even.pcapng",
+            "key_logs": [str(file) for file in keys],
+            "flows": 3,
+            "settings": {
+                "bottleneck_mbps": 10.0,
+                "link_mbps": 10_000.0,
+                "gains": [1.25, 1.0, 0.75, 2.89],  # the second 1 is no further one
+                "window_ms": 0.2,
+                "burst_gap_ms": 0.05,
+                "clocked_ms": 1.0,
+                "skip_s": 5.0,
+                "until_s": 120.0,
+                "rate_step_s": 1.0,
+                "frame_limit_bytes": 9018,
+            },
+        }
+    ]
+
+
+def test_without_options_the_defaults_are_told(stand_in: StandIn) -> None:
+    """All of them, so that the document says what was assumed; they are those of the type."""
+    assert run("even.pcapng") == 0
+    assert stand_in.asked[0]["settings"] == pacing.Settings().document()
+    assert stand_in.asked[0]["flows"] == pacing.FLOWS == 8
+    told = stand_in.asked[0]["settings"]
+    assert [told[name] for name in ("window_ms", "burst_gap_ms", "clocked_ms")] == [0.1, 0.1, 0.1]
+    assert [told["gains"], told["skip_s"], told["rate_step_s"], told["bottleneck_mbps"]] == [[1.0], 0.0, 0.1, None]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--bottleneck", "fast"], "--bottleneck: `fast` is no quantity in bit/s or kbit/s or Mbit/s or Gbit/s"),
+        (["--bottleneck", "0 Mbit/s"], "(--bottleneck) is 0; allowed is 0.001 to 1000000 Mbit/s"),
+        (["--link", "2000 Gbit/s"], "(--link) is 2000000; allowed is 0.001 to 1000000 Mbit/s"),
+        (["--gain", "cubic"], "--gain cubic: allowed is a number such as 1.25, or bbr"),
+        (["--gain", "0"], "gains (--gain) is 0; allowed is 0.01 to 100"),
+        (["--gain", "nan"], "gains (--gain) is nan; allowed is 0.01 to 100"),
+        ([f"--gain={1 + number}" for number in range(17)], "gains (--gain) has 17 values; allowed are 1 to 16"),
+        (["--window", "0 s"], "window_ms (--window) is 0; allowed is 1e-06 to 1000 ms"),
+        (["--window", "3 MB"], "--window: `3 MB` is no quantity in ns"),
+        (["--burst-gap", "2 s"], "burst_gap_ms (--burst-gap) is 2000; allowed is 0 to 1000 ms"),
+        (["--skip", "5 s", "--until", "5 s"], "until_s (--until) is 5; allowed is more than skip_s (--skip), 5 s"),
+        (["--frame-limit", "1 MB"], "(--frame-limit) is 1000000; allowed is 64 to 65600 B"),
+        (["--flows", "0"], "`0` is not an integer from 1 to 1000"),
+        (["--keys", "gone.log"], "--keys gone.log cannot be read: No such file or directory; allowed is what programs"),
+        (["--out", "page.pdf"], "--out page.pdf has the ending `.pdf`; allowed is `.html`"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence_and_nothing_is_read(
+    stand_in: StandIn, capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
+) -> None:
+    assert run("even.pcapng", *options) == 2
+    assert sentence in capsys.readouterr().err
+    assert stand_in.asked == []
+
+
+def test_tables_have_a_row_for_each_flow(stand_in: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pairs: all 300 packets in bursts of two, half of the intervals 1.3 us; evenly spaced ones: none."""
+    assert run("even.pcapng", "pairs.pcap", "--bottleneck", "10 Mbit/s") == 0
+    printed = capsys.readouterr().out
+    rows = {
+        line.split()[0]: line.split()
+        for line in printed.splitlines()
+        if re.match(r"(even|pairs)\s+(quic|tcp) ", line.strip())
+    }
+    assert rows["even"][:4] == ["even", "quic", "300", "1514"]
+    assert rows["even"][-3:] == ["0.0", "%", "1"]
+    assert rows["pairs"][-3:] == ["100.0", "%", "2"]
+    assert "0.0013" in rows["pairs"]
+    # 8 * 1514 B / 10 Mbit/s = 1.2112 ms
+    assert re.search(r"even +1\.211 +100\.0 %", printed)
+    assert re.search(r"pairs +1\.211 +0\.0 %", printed)
+    assert len(stand_in.asked) == 2
+
+
+def test_what_a_reader_must_know_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = pacing.Settings()
+    flow = made.flow("pairs", settings, PACKETS, acks_known=False, notes=["A note of the flow."])
+    flow["data"].update({"oversized": 7, "frame_largest_bytes": 65226, "backwards": 1})
+    capture = made.capture("x.pcap", flow, notes=["It broke off."], further_flows=2, further_packets=9)
+    from quiclab.pacing import table  # noqa: PLC0415 - as the command does
+
+    table.analysis(pacing.Analysis(settings, (capture, made.capture("arp.pcap", frames=12, problems={"no IP": 12}))))
+    printed = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
+    for sentence in (
+        "x: An offload joined segments. 7 of 300 frames are longer than 1518 B, the longest 65 226 B.",
+        "x: ACKs are not known.",
+        "x: The clock ran backwards. 1 of 300 packets",
+        "x.pcap: It broke off.",
+        "x.pcap: A note of the flow.",
+        "x.pcap: further flows, not shown: 2 with 9 packets",
+        "arp.pcap: no flow in 12 frames",
+        "arp.pcap: no IP: 12",
+    ):
+        assert sentence in printed
+
+
+def test_names_of_a_file_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = pacing.Settings()
+    flow = made.flow("even", settings, PACKETS, name="a\x1b[2Jb", notes=["c\x9bd"])
+    from quiclab.pacing import table  # noqa: PLC0415 - as the command does
+
+    table.analysis(pacing.Analysis(settings, (made.capture("x\x1b[H.pcap", flow, flow, problems={"e\nf": 1}),)))
+    printed = capsys.readouterr().out
+    assert not set(printed) & {"\x1b", "\x9b"}
+    for text in ("a?[2Jb", "x?[H.pcap: c?d", "e?f: 1"):
+        assert text in printed
+
+
+def test_one_file_that_cannot_be_read_leaves_the_others(
+    stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1; the error is one line and names the file; the page and the document say it, too."""
+    out = tmp_path / "page.html"
+    assert run("even.pcapng", "foreign.bin", "pairs.pcap", "--json", "--out", out) == 1
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert [capture["file"] for capture in document["captures"]] == ["even.pcapng", "pairs.pcap"]
+    reason = "it is neither pcapng, pcap nor qlog: it begins with 89 50 4e 47"
+    assert document["failures"] == [{"file": "foreign.bin", "reason": reason}]
+    assert captured.err.splitlines()[-1] == f"quiclab: cannot read foreign.bin: {reason}"
+    assert reason in out.read_text(encoding="utf-8")
+    assert len(stand_in.asked) == 3
+
+
+@pytest.mark.parametrize("files", [["absent.pcap"], ["absent.pcap", "foreign.bin"]])
+def test_if_no_file_can_be_read_the_request_is_wrong(
+    stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str], files: list[str]
+) -> None:
+    out = tmp_path / "page.html"
+    assert run(*files, "--out", out) == 2
+    captured = capsys.readouterr()
+    assert "quiclab: cannot read absent.pcap: No such file or directory" in captured.err
+    assert captured.out == ""
+    assert not out.exists()
+    assert len(stand_in.asked) == len(files)
+
+
+def test_a_page_is_not_overwritten_unless_it_is_asked_for(
+    stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "page.html"
+    out.write_text("mine")
+    assert run("even.pcapng", "--out", out) == 2
+    assert f"{out} is there already; --force overwrites it" in capsys.readouterr().err
+    assert (out.read_text(), stand_in.asked) == ("mine", [])
+    assert run("even.pcapng", "--out", out, "--force") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == str(out)
+    assert "<h1>Pacing of even.pcapng</h1>" in out.read_text(encoding="utf-8")
+
+
+def test_a_file_without_a_flow_is_no_failure(
+    stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "page.html"
+    assert run("arp.pcapng", "--out", out) == 0
+    assert "arp.pcapng: no flow in 12 frames" in capsys.readouterr().out
+    assert "<strong>No flow:</strong> arp.pcapng" in out.read_text(encoding="utf-8")
+    assert len(stand_in.asked) == 1
+
+
+def test_a_directory_of_a_run_stands_for_its_captures(tmp_path: Path) -> None:
+    """Of each flow the sender first; qlog files only without captures; any other directory is refused."""
+    names = ["result.json", "b.receiver.pcapng", "b.sender.pcapng", "a.receiver.pcapng", "a.sender.pcapng"]
+    for name in [*names, "a.sender.sqlog", "a.receiver.sqlog", "series.parquet"]:
+        (tmp_path / name).touch()
+    assert [file.name for file in files_of(tmp_path)] == [names[4], names[3], names[2], names[1]]
+    for name in names[1:]:
+        (tmp_path / name).unlink()
+    assert [file.name for file in files_of(tmp_path)] == ["a.sender.sqlog", "a.receiver.sqlog"]
+    (tmp_path / "result.json").unlink()
+    with pytest.raises(RequestError, match="is a directory without captures of a run; allowed are captures"):
+        files_of(tmp_path)
+
+
+def test_progress_is_that_of_all_files(stand_in: StandIn, tmp_path: Path) -> None:
+    """Files of 100 and 300 bytes: half of the first is 50 of 400, half of the second 100 + 150."""
+    for name, size in (("even.pcapng", 100), ("pairs.pcap", 300)):
+        (tmp_path / name).write_bytes(bytes(size))
+    told: list[tuple[int, int]] = []
+    files = [tmp_path / "even.pcapng", tmp_path / "pairs.pcap"]
+    pacing.analyse(files, progress=lambda done, total: told.append((done, total)))
+    assert told == [(50, 400), (100, 400), (250, 400), (400, 400)]
+    assert len(stand_in.asked) == 2
+
+
+def test_progress_shows_bytes_once_it_takes_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+    stream = StringIO()
+    with ReadingProgress("reading", stream) as progress:
+        for done in range(20):
+            now += 0.5
+            progress(done * 10_000_000, 200_000_000)
+    # first after 1.5 s, then every 5 s
+    assert stream.getvalue().splitlines() == ["reading: 20.0 of 200.0 MB, 10 %", "reading: 120.0 of 200.0 MB, 60 %"]
+
+
+def test_labels_tell_flows_apart() -> None:
+    settings = pacing.Settings()
+    one, other = (made.flow("even", settings, 10, name=name) for name in ("", "abc"))
+    captures = [
+        made.capture("runs/1/main.sender.pcapng", one),
+        made.capture("runs/2/main.sender.pcapng", one),
+        made.capture("trace.qlog.gz", other, one, one),
+        made.capture(".pcap", one),
+    ]
+    assert [item.label for item in flows_of(captures)] == [
+        "1/main.sender",
+        "2/main.sender",
+        "trace: abc",
+        "trace: QUIC 10.0.0.1:443 → 10.0.1.2:50712 (1)",
+        "trace: QUIC 10.0.0.1:443 → 10.0.1.2:50712 (2)",
+        ".pcap",
+    ]
+    long = made.capture("x", *(made.flow("even", settings, 10, name="n" * 200) for _ in range(2)))
+    labels = [item.label for item in flows_of([long])]
+    assert len(set(labels)) == 2
+    assert all(len(label) <= 52 for label in labels)
+
+
+def test_numbers_as_texts() -> None:
+    assert [digits(value) for value in (None, 0.0, 12.0, 1234.56, 0.0000123456)] == [
+        "–",
+        "0",
+        "12",
+        "1235",
+        "0.00001235",
+    ]
+    assert [duration(value) for value in (None, 0.0, 0.0012, 0.1, 1.2112, 1500.0)] == [
+        "–",
+        "0 ms",
+        "1.2 µs",
+        "0.1 ms",
+        "1.211 ms",
+        "1.5 s",
+    ]
+
+
+def rust_fields(name: str) -> list[str]:
+    """Return the fields of a type of document.rs."""
+    text = (ROOT / "crates/quiclab-trace/src/pacing/document.rs").read_text(encoding="utf-8")
+    body = re.search(rf"pub struct {name} \{{\n(.*?)\n\}}", text, re.S)
+    assert body is not None, name
+    return re.findall(r"^    pub (\w+):", body[1], re.M)
+
+
+@pytest.mark.parametrize(
+    "name", ["Intervals", "Bursts", "Expected", "Found", "Clusters", "Spacing", "Clocking", "Acks", "Flow", "Capture"]
+)
+def test_the_types_are_those_of_the_engine(name: str) -> None:
+    assert list(get_type_hints(getattr(document, name))) == rust_fields(name)
+
+
+def test_the_settings_are_those_of_the_engine() -> None:
+    assert list(pacing.Settings().document()) == rust_fields("Settings")
+
+
+def keys_of(value: Any, path: str = "") -> list[str]:
+    """Return the paths of all values; a list counts as its first item."""
+    if isinstance(value, dict) and value:
+        return [key for name, inner in value.items() for key in keys_of(inner, f"{path}.{name}" if path else name)]
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return keys_of(value[0], f"{path}[]")
+    return [path]
+
+
+def documented() -> set[str]:
+    """Return the keys of docs/pacing.md."""
+    text = (ROOT / "docs/pacing.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`(?:schema|settings|failures|captures)\b.*?) \|", text, re.M)
+    return {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_the_document_has_the_keys_that_are_documented(stand_in: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
+    """The keys of docs/pacing.md, all of them."""
+    assert run("even.pcapng", "absent.pcap", "--json", "--bottleneck", "10 Mbit/s") == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["schema"] == "quiclab.pacing/1"
+    assert documented() == short_keys(printed)
+    assert len(stand_in.asked) == 2
+
+
+def short_keys(printed: dict[str, Any]) -> set[str]:
+    """Return the keys of a document as docs/pacing.md lists them: what is alike stands in one row."""
+    found = set()
+    for key in keys_of(printed):
+        counts = re.sub(r"\.(quantiles_ms|sizes|packets|problems)\..*", r".\1", key)
+        clusters = re.sub(r"\.(expected|found)\[\]\..*", r".\1", counts)
+        found.add(re.sub(r"\.(within|between|acks\.intervals)\..*", r".\1", clusters))
+    return found
+
+
+@pytest.mark.skipif(not hasattr(engine(), "analyse_packets"), reason="this build of the engine analyses no captures")
+def test_the_engine_answers_as_documented(tmp_path: Path, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A download of 100 kB over 20 Mbit/s: the sender's capture has at least 100 kB / 1500 B = 67 packets of it."""
+    quiclab.run(load(small, [("record.pcapng", "true")]), 1, record_dir=tmp_path)
+    file = tmp_path / "dc.sender.pcapng"
+    assert run(file, "--bottleneck", "20 Mbit/s", "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert short_keys(printed) <= documented()
+    (flow,) = printed["captures"][0]["flows"]
+    assert flow["protocol"] == "quic"
+    assert flow["acks_known"]
+    assert flow["data"]["packets"] >= 67
+    assert run(tmp_path / "gone.pcapng") == 2
