@@ -3,6 +3,10 @@
 //! A reader turns a file into [`Seen`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
 //! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
 
+mod error;
+
+pub use error::ReadError;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
