@@ -4,6 +4,8 @@
 //! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
 
 mod error;
+pub mod open;
+pub mod qlog;
 
 pub use error::ReadError;
 
@@ -98,7 +100,14 @@ pub struct Problems(BTreeMap<&'static str, u64>);
 impl Problems {
     /// One more of a kind.
     pub fn count(&mut self, kind: &'static str) {
-        *self.0.entry(kind).or_default() += 1;
+        self.add(kind, 1);
+    }
+
+    /// So many more of a kind; none leaves no trace.
+    pub fn add(&mut self, kind: &'static str, number: u64) {
+        if number > 0 {
+            *self.0.entry(kind).or_default() += number;
+        }
     }
 
     /// Kinds and how often, in the order of their names.
