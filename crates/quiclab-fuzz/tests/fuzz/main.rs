@@ -1,4 +1,4 @@
-//! Every parser of the tunnel that sees bytes from the network: what it makes of anything at all.
+//! Every parser of the tunnel that sees bytes from the network, and those of files of others: what they make of anything at all.
 
 #![allow(missing_docs)]
 
@@ -7,6 +7,7 @@ mod hub;
 mod ip;
 mod packets;
 mod protocol;
+mod qlog;
 mod tunnel;
 mod wire;
 

@@ -103,8 +103,10 @@ struct State<'p> {
     progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     /// Length of the file.
     bytes: u64,
-    /// Bytes of it that the present pass has read, and those of the passes before that went through all of it.
+    /// Bytes of it that the present pass has read, whether that has come to the end, and bytes of the passes before
+    /// that have.
     read: u64,
+    ended: bool,
     done: u64,
     /// Bytes there will be, of all passes; whole passes that may follow the next one.
     of: u64,
@@ -117,17 +119,27 @@ struct State<'p> {
 
 impl<'p> State<'p> {
     fn new(progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>, bytes: u64) -> Self {
-        Self { progress, bytes, read: 0, done: 0, of: bytes, further: 0, stopped: false, damage: None }
+        Self {
+            progress,
+            bytes,
+            read: 0,
+            ended: false,
+            done: 0,
+            of: bytes,
+            further: 0,
+            stopped: false,
+            damage: None,
+        }
     }
 
     /// At most so many passes follow, of which none has begun.
     fn expect(&mut self, passes: u64) {
-        (self.read, self.further) = (0, passes - 1);
+        (self.ended, self.further) = (false, passes - 1);
     }
 
     /// A pass begins. One that was ended early, because it knew enough, does not count.
     fn begin(&mut self) {
-        if self.read >= self.bytes {
+        if std::mem::take(&mut self.ended) {
             self.done += self.bytes;
         }
         self.read = 0;
@@ -200,6 +212,7 @@ impl Read for Input<'_, '_> {
         self.given += count as u64;
         let mut state = self.state.borrow_mut();
         state.read = self.read_of_file();
+        state.ended = count == 0;
         if self.given >= self.tell_at || count == 0 {
             self.tell_at = self.given + TELL_BYTES;
             state.tell()?;

@@ -5,11 +5,11 @@
 //! | connection (trace, or `group_id` of its events) | a [`Flow`] without addresses, once it has a packet |
 //! | `packet_sent`, `packet_received` | a [`Seen`]; forward is the direction of the first |
 //! | `raw.length`, `header.packet_size` and the like | UDP payload; 42 bytes more are the frame |
-//! | packet of 0-RTT or 1-RTT with frames | [`Content::Quic`] |
-//! | Initial, Handshake, Retry; packet without frames (quinn) | [`Content::Opaque`]: size and time |
+//! | packet with frames | [`Content::Quic`], of Initial and Handshake packets an empty one |
+//! | packet without frames (all of quinn, Retry) | [`Content::Opaque`]: size and time |
 //!
-//! Initial and Handshake packets have packet number spaces of their own (RFC 9000 section 12.3), whose numbers and
-//! acknowledgements would be taken for those of the data. A capture differs in that it sees datagrams: packets that
+//! Initial and Handshake packets have packet number spaces of their own (RFC 9000 section 12.3), whose numbers would be
+//! taken for those of the data. A capture differs in that it sees datagrams: packets that
 //! share one are seen one after the other at the same time, each with the headers of a datagram.
 
 use super::error::ReadError;
@@ -84,9 +84,8 @@ struct Latest {
     time_ms: f64,
     sent: bool,
     bytes: Option<u64>,
-    /// Application data with frames.
     readable: bool,
-    /// Has a number, but no frames are told.
+    /// Not readable although it has a number.
     without_frames: bool,
     /// An ACK frame, and whether one of them has no ranges.
     ack: bool,
@@ -109,13 +108,13 @@ impl inspect::Sink for Latest {
 impl Latest {
     fn packet(&mut self, packet: &Packet<'_>) {
         (self.sent, self.bytes) = (packet.sent, packet.bytes);
-        self.readable = packet.application_data() && packet.frames_told();
-        self.without_frames = packet.number.is_some() && !packet.frames_told();
+        self.readable = packet.frames_told();
+        self.without_frames = packet.number.is_some() && !self.readable;
         (self.ack, self.without_ranges) = (false, false);
-        self.ack_eliciting = packet.ack_eliciting();
+        self.ack_eliciting = packet.application_data() && packet.ack_eliciting();
         self.numbers.clear();
         self.ranges.clear();
-        if !self.readable {
+        if !packet.application_data() {
             return;
         }
         self.numbers.extend(packet.number);
