@@ -42,7 +42,8 @@ pub(super) struct End {
 impl End {
     pub(super) fn socket(self, six: bool) -> SocketAddr {
         let [.., a, b, c, d] = self.address;
-        let address = if six { IpAddr::from(Ipv6Addr::from(self.address)) } else { IpAddr::from([a, b, c, d]) };
+        let address =
+            if six { IpAddr::from(Ipv6Addr::from(self.address)) } else { IpAddr::from([a, b, c, d]) };
         SocketAddr::new(address, self.port)
     }
 }

@@ -28,7 +28,7 @@ fn sack_blocks(mut options: &[u8]) -> u8 {
     loop {
         match *options {
             [1, ref rest @ ..] => options = rest,
-            [5, length @ 10.., ..] => return (length - 2) / 8,
+            [5, length, ..] if length >= 10 => return (length - 2) / 8,
             // the end of the options, or one without a length
             [0, ..] | [_, 0 | 1, ..] | [] | [_] => return 0,
             [_, length, ..] => options = options.get(usize::from(length)..).unwrap_or_default(),
@@ -46,7 +46,9 @@ mod tests {
         let mut options = vec![1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 18];
         options.extend([7; 16]);
         assert_eq!(sack_blocks(&options), 2);
-        for wrong in [&[][..], &[0, 5, 10], &[5], &[5, 0], &[5, 9], &[8, 1, 5, 10], &[8, 255, 5, 10], &[1; 40]] {
+        for wrong in
+            [&[][..], &[0, 5, 10], &[5], &[5, 0], &[5, 9], &[8, 1, 5, 10], &[8, 255, 5, 10], &[1; 40]]
+        {
             assert_eq!(sack_blocks(wrong), 0, "{wrong:?}");
         }
     }
