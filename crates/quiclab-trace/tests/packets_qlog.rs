@@ -6,8 +6,7 @@
 mod packets;
 
 use packets::Written;
-use quiclab_trace::packets::qlog::read_qlog;
-use quiclab_trace::packets::{ReadError, Reading};
+use quiclab_trace::packets::{ReadError, Reading, read_qlog};
 use std::path::Path;
 
 fn read(text: &[u8]) -> (Written, Result<Reading, ReadError>) {

@@ -3,8 +3,7 @@
 use super::{bytes, mutate};
 use bolero::produce;
 use quiclab_fuzz::target;
-use quiclab_trace::packets::qlog::read_qlog;
-use quiclab_trace::packets::{Content, Flow, ReadError, Seen, Sink};
+use quiclab_trace::packets::{Content, Flow, ReadError, Seen, Sink, read_qlog};
 
 /// A file of each layout: sequence, contained with its description behind the events, a record a line.
 const FILES: [&str; 3] = [

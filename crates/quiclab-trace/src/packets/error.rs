@@ -25,6 +25,12 @@ pub enum ReadError {
         /// What it is instead, such as `empty` or `a pcapng file without its first section`.
         found: String,
     },
+    /// A key log is longer than is read.
+    #[error("{file} has more than 64 MiB; allowed is a TLS key log of at most that")]
+    KeyLogTooLong {
+        /// As the user named it.
+        file: String,
+    },
     /// The one who is told about progress wanted no more.
     #[error("reading was interrupted")]
     Interrupted,

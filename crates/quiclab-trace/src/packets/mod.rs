@@ -3,11 +3,25 @@
 //! A reader turns a file into [`Seen`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
 //! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
 
+mod capture;
+mod dissect;
 mod error;
-pub mod open;
-pub mod qlog;
+mod ip;
+mod key_log;
+mod link;
+mod open;
+mod pcap;
+mod pcapng;
+mod qlog;
+mod quic;
+mod tcp;
+mod window;
 
-pub use error::ReadError;
+pub use capture::read_capture;
+pub use error::{ALLOWED, ReadError};
+pub use key_log::{CONNECTIONS_MAX, KEY_LOG_BYTES_MAX, KeyLog};
+pub use open::read_packets;
+pub use qlog::read_qlog;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -68,7 +82,8 @@ pub enum Content<'a> {
         /// Length of the SACK option in blocks.
         sack_blocks: u8,
     },
-    /// A QUIC datagram that could be read: its packets of application data (0-RTT and 1-RTT).
+    /// A QUIC datagram that could be read: its packets of application data (0-RTT and 1-RTT). Without any, it is one
+    /// of the handshake alone, in a connection whose secrets are known.
     Quic {
         /// Packet numbers; mostly one.
         numbers: &'a [u64],

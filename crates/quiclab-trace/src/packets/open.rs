@@ -6,9 +6,7 @@
 //! | 0a 0d 0d 0a: pcapng; a1b2c3d4 or a1b23c4d, in either byte order: pcap | [`read_capture`] |
 //! | all others | [`read_qlog`], which says what it is if it is none |
 
-use super::error::ReadError;
-use super::qlog::read_qlog;
-use super::{Reading, Sink};
+use super::{KeyLog, ReadError, Reading, Sink, read_capture, read_qlog};
 use crate::inspect::HEAD_BYTES;
 use flate2::read::MultiGzDecoder;
 use std::cell::RefCell;
@@ -80,7 +78,8 @@ fn choose(
     };
     let mut reading = if is_capture(&head) {
         state.borrow_mut().expect(1);
-        read_capture(open().map_err(failed)?, file, keys, sink)?
+        // the input tells how far it is, in bytes of the file
+        read_capture(open().map_err(failed)?, file, keys, sink, &mut |_| ControlFlow::Continue(()))?
     } else {
         state.borrow_mut().expect(2); // the description of a trace may lie behind its events
         read_qlog(open, file, sink)?
@@ -239,12 +238,4 @@ impl Read for Counted {
         self.read += count as u64;
         Ok(count)
     }
-}
-
-/// Stand-in until there is a reader of captures.
-#[derive(Debug, Default)]
-pub struct KeyLog;
-
-fn read_capture<R: Read>(_: R, file: &str, _: &KeyLog, _: &mut dyn Sink) -> Result<Reading, ReadError> {
-    Err(ReadError::NotReadable { file: file.to_owned(), found: "a capture".to_owned() })
 }

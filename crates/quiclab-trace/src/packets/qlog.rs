@@ -12,8 +12,7 @@
 //! taken for those of the data. A capture differs in that it sees datagrams: packets that
 //! share one are seen one after the other at the same time, each with the headers of a datagram.
 
-use super::error::ReadError;
-use super::{Content, Flow, Problems, Protocol, Reading, Seen, Sink};
+use super::{Content, Flow, Problems, Protocol, ReadError, Reading, Seen, Sink};
 use crate::inspect::{self, Decoder, Ending, Event, HEAD_BYTES, Packet, Piece, read_document, what_else};
 use std::cell::Cell;
 use std::io::{self, Read};
