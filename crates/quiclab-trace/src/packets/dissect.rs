@@ -2,6 +2,7 @@
 
 use super::capture::Frame;
 use super::ip::{self, Datagram, End, Problem};
+use super::link::Passed;
 use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
 use super::{Content, Flow, KeyLog, Problems, Protocol, Reading, Seen, Sink, link, tcp};
 use std::collections::{BTreeMap, HashMap};
@@ -91,9 +92,12 @@ impl<'s> Dissector<'s> {
             self.new_link(frame.link);
         }
         let original = frame.original.saturating_sub(u32::from(frame.fcs_bytes));
-        let datagram = link::network(frame.link, frame.data)
-            .map_err(Problem::from)
-            .and_then(|at| ip::datagram(&frame.data[at..], (original as usize).saturating_sub(at)));
+        let datagram = link::network(frame.link, frame.data).and_then(|at| {
+            let packet = frame.data.get(at..).ok_or(Passed::Cut)?;
+            Ok((packet, (original as usize).saturating_sub(at)))
+        });
+        let datagram =
+            datagram.map_err(Problem::from).and_then(|(packet, original)| ip::datagram(packet, original));
         match datagram {
             Ok(datagram) => self.datagram(frame.at, original, &datagram),
             Err(problem) => self.problem(problem),

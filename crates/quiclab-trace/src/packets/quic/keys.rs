@@ -119,6 +119,16 @@ impl PacketKey {
         }
     }
 
+    fn nonce(&self, number: u64) -> Nonce {
+        // "The 62 bits of the reconstructed QUIC packet number in network byte order are left-padded with zeros to
+        // the size of the IV. The exclusive OR of the padded packet number and the IV forms the AEAD nonce."
+        let mut nonce = self.iv;
+        for (byte, number) in nonce[4..].iter_mut().zip(number.to_be_bytes()) {
+            *byte ^= number;
+        }
+        Nonce::assume_unique_for_key(nonce)
+    }
+
     /// Decrypts `packet`, which was unmasked, in `scratch`: then it has the header and the payload, without the tag.
     pub(super) fn open(
         &self,
@@ -132,14 +142,7 @@ impl PacketKey {
         let (header, payload) = scratch.split_at_mut(unmasked.end());
         header[0] = unmasked.first;
         header[unmasked.at..].copy_from_slice(&unmasked.number.to_be_bytes()[4 - unmasked.length..]);
-        // "The 62 bits of the reconstructed QUIC packet number in network byte order are left-padded with zeros to
-        // the size of the IV. The exclusive OR of the padded packet number and the IV forms the AEAD nonce."
-        let mut nonce = self.iv;
-        for (byte, number) in nonce[4..].iter_mut().zip(number.to_be_bytes()) {
-            *byte ^= number;
-        }
-        let opened =
-            self.key.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(&*header), payload);
+        let opened = self.key.open_in_place(self.nonce(number), Aad::from(&*header), payload);
         let Ok(length) = opened.map(|plaintext| plaintext.len()) else { return false };
         scratch.truncate(unmasked.end() + length);
         true
@@ -223,4 +226,22 @@ pub(super) fn updated(version: Version, secret: &Secret) -> Secret {
 pub(super) fn client_initial(version: Version, destination: &[u8]) -> Secret {
     let initial = Salt::new(HKDF_SHA256, version.salt()).extract(destination);
     Secret::Short(expand(&initial, "client in"))
+}
+
+#[cfg(test)]
+impl PacketKey {
+    /// What an endpoint would send: the payload encrypted, and the tag.
+    pub(super) fn seal(&self, header: &[u8], number: u64, payload: &[u8]) -> Vec<u8> {
+        let mut sealed = payload.to_vec();
+        let nonce = self.nonce(number);
+        self.key.seal_in_place_append_tag(nonce, Aad::from(header), &mut sealed).expect("it is short");
+        sealed
+    }
+}
+
+#[cfg(test)]
+impl HeaderKey {
+    pub(super) fn mask(&self, packet: &[u8], at: usize) -> [u8; 5] {
+        self.0.new_mask(&packet[at + SAMPLE_OFFSET..][..SAMPLE_BYTES]).expect("a sample has 16 bytes")
+    }
 }

@@ -19,6 +19,8 @@ mod keys;
 mod ladder;
 mod payload;
 mod secrets;
+#[cfg(test)]
+mod tests;
 
 pub(super) use connection::{Connection, Opened, Tools, Undecrypted};
 pub(super) use header::begins_connection;
