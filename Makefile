@@ -69,7 +69,7 @@ teardown: setup ## kill a hundred runs of the kernel lane at random moments and 
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz: toolchain ## random input for FUZZ_SECONDS (60) each for the tunnel's parsers; stops at what fails
+fuzz: toolchain ## random input for FUZZ_SECONDS (60) each for parsers of bytes from outside; stops at what fails
 	QUICLAB_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --quiet -p quiclab-fuzz -- --nocapture
 
 .PHONY: check

@@ -31,6 +31,7 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(qlog::export_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(pacing::analyse_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(pacing::analyse_packets, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::first_difference, module)?)?;
     Ok(())

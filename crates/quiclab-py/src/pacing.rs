@@ -1,9 +1,79 @@
 //! Analysis of pacing and acknowledgements (`quiclab_trace::pacing`).
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_trace::pacing::{Analysis, Settings};
-use quiclab_trace::packets::{Content, Flow, Protocol, Reading, Seen, Sink};
+use quiclab_trace::packets::{
+    ALLOWED, Content, Flow, KeyLog, Protocol, ReadError, Reading, Seen, Sink, read_packets,
+};
+use std::fs::File;
+use std::io::{Read, empty};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Analyses a capture or qlog file of anybody: JSON of an entry of `captures` of the document.
+///
+/// `progress` is called now and then with the bytes that have been read and that will be. Errors do not name the file.
+#[pyfunction]
+#[pyo3(signature = (path, settings, key_logs, flows, progress=None))]
+pub(crate) fn analyse_packets(
+    py: Python<'_>,
+    path: &str,
+    settings: &str,
+    key_logs: Vec<String>,
+    flows: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let settings = Settings::from_json(settings).map_err(PyValueError::new_err)?;
+    let keys = secrets(&key_logs)?;
+    let mut raised = None;
+    let result = py.detach(|| {
+        let mut analysis = Analysis::new(&settings);
+        let reading = read_packets(Path::new(path), &keys, &mut analysis, &mut |done, total| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, total)).map(drop))
+            });
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        reading.map(|reading| analysis.finish(path.to_owned(), reading, flows))
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let capture = result.map_err(refused)?;
+    serde_json::to_string(&capture).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// TLS secrets of all key logs together.
+fn secrets(key_logs: &[String]) -> PyResult<KeyLog> {
+    let mut all: Box<dyn Read> = Box::new(empty());
+    for path in key_logs {
+        let file = File::open(path)
+            .map_err(|error| PyOSError::new_err(format!("the key log {path} cannot be read: {error}")))?;
+        all = Box::new(all.chain(file).chain(&b"\n"[..]));
+    }
+    let name = key_logs.join(", ");
+    KeyLog::read(all, &name).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The error as Python has it; the caller knows the file.
+fn refused(error: ReadError) -> PyErr {
+    match error {
+        ReadError::Io { source, .. } => PyOSError::new_err(source.to_string()),
+        ReadError::NotReadable { found, .. } => {
+            PyValueError::new_err(format!("it is {found}; allowed are {ALLOWED}"))
+        }
+        ReadError::Interrupted => PyKeyboardInterrupt::new_err(()),
+        ReadError::KeyLogTooLong { .. } => PyValueError::new_err(error.to_string()),
+    }
+}
 
 /// Analyses packets that a tap of a run has recorded: JSON of a flow of the document.
 ///

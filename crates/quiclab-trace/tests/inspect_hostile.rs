@@ -21,6 +21,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "qlog" || kind == "sqlog"))
         .filter(|entry| entry.metadata().unwrap().len() < 10_000)
         .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
         .collect();

@@ -1,114 +1,25 @@
 //! Reading a qlog of any length takes the memory of what is shown. One test, because it counts what the
 //! whole process allocates.
-#![allow(unsafe_code, reason = "an allocator that counts has to be one")]
 
+#[path = "support/memory.rs"]
+mod memory;
+
+use memory::{Generated, RECORD_BYTES, most_held, records};
 use quiclab_trace::inspect::inspect_reader;
 use serde_json::Value;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Counts the bytes that are allocated, and the most there were.
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: hands everything to the system's allocator, as it comes
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: as for the caller
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as for the caller
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// A generated log of a given length, without the memory for it.
-struct Generated {
-    records: u64,
-    record: u64,
-    contained: bool,
-    any: bool,
-    pending: Vec<u8>,
-}
-
-impl Generated {
-    fn new(records: u64, contained: bool) -> Self {
-        let header: &[u8] = if contained {
-            b"{\"qlog_version\":\"0.3\",\"traces\":[{\"vantage_point\":{\"type\":\"server\"},\"events\":["
-        } else {
-            b"\x1e{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n"
-        };
-        Self { records, record: 0, contained, any: false, pending: header.to_vec() }
-    }
-}
-
-impl Generated {
-    fn event(&mut self, json: &str) {
-        let comma = if self.any { "," } else { "" };
-        self.pending.extend_from_slice(if self.contained { comma } else { "\x1e" }.as_bytes());
-        self.pending.extend_from_slice(json.as_bytes());
-        self.any = true;
-    }
-}
-
-impl Read for Generated {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.pending.len() < out.len() && self.record < self.records {
-            let (number, time) = (self.record, self.record as f64 * 0.37);
-            self.event(&format!(
-                "{{\"time\":{time},\"name\":\"transport:packet_sent\",\"data\":{{\"header\":{{\"packet_type\":\"1RTT\",\
-                 \"packet_number\":{number},\"dcid\":\"c0ffee0011223344\"}},\"raw\":{{\"length\":1280,\"payload_length\":1253}},\
-                 \"frames\":[{{\"frame_type\":\"stream\",\"stream_id\":{},\"offset\":{},\"length\":1200,\"fin\":false}}]}}}}",
-                number % 40 * 4,
-                number / 40 * 1200,
-            ));
-            if number % 50 == 0 {
-                self.event(&format!(
-                    "{{\"time\":{time},\"name\":\"recovery:packet_lost\",\"data\":{{\"header\":{{\"packet_type\":\"1RTT\",\
-                     \"packet_number\":{number}}}}}}}"
-                ));
-            }
-            self.record += 1;
-            if self.record == self.records && self.contained {
-                self.pending.extend_from_slice(b"]}]}");
-            }
-        }
-        let count = out.len().min(self.pending.len());
-        out[..count].copy_from_slice(&self.pending[..count]);
-        self.pending.drain(..count);
-        Ok(count)
-    }
-}
 
 /// 20 MB take less than 8 MB, whatever the layout. `QLOG_MB=300` with `--release --nocapture` shows the speed.
 #[test]
 fn memory_does_not_depend_on_the_length() {
-    let megabytes: u64 = std::env::var("QLOG_MB").map_or(20, |text| text.parse().unwrap());
-    let records = megabytes * 1_000_000 / 270;
+    let records = records(20);
     for contained in [true, false] {
-        let before = NOW.load(Ordering::Relaxed);
-        MOST.store(before, Ordering::Relaxed);
         let start = std::time::Instant::now();
-        let json = inspect_reader(
-            || Ok(Generated::new(records, contained)),
-            "x",
-            records * 270,
-            20_000,
-            &mut |_, _| ControlFlow::Continue(()),
-        )
-        .unwrap();
-        let most = MOST.load(Ordering::Relaxed) - before;
+        let open = || Ok(Generated::new(records, contained));
+        let mut progress = |_, _| ControlFlow::Continue(());
+        let (json, most) =
+            most_held(|| inspect_reader(open, "x", records * RECORD_BYTES, 20_000, &mut progress));
+        let json = json.unwrap();
         eprintln!("{:?}, {most} bytes of memory, {} of JSON", start.elapsed(), json.len());
         assert!(most < 8 << 20, "{most} bytes of memory");
         let found: Vec<Value> = serde_json::from_str(&json).unwrap();

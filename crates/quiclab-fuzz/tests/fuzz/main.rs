@@ -1,12 +1,14 @@
-//! Every parser of the tunnel that sees bytes from the network: what it makes of anything at all.
+//! Every parser of bytes from outside, of the tunnel, of captures and of qlog files: what it makes of anything at all.
 
 #![allow(missing_docs)]
 
+mod capture;
 mod config;
 mod hub;
 mod ip;
 mod packets;
 mod protocol;
+mod qlog;
 mod tunnel;
 mod wire;
 

@@ -19,9 +19,14 @@ pub(super) const CONNECTIONS_MAX: usize = 256;
 const FAR_MS: f64 = 86_400_000.0;
 
 /// Takes events.
-pub(super) trait Sink {
+pub(crate) trait Sink {
     /// An event of a connection; connections count from 0 in the order in which they first appear.
     fn event(&mut self, connection: usize, time_ms: f64, event: Event<'_>);
+}
+
+/// For a pass whose events are of no interest.
+impl Sink for () {
+    fn event(&mut self, _: usize, _: f64, _: Event<'_>) {}
 }
 
 /// A connection as the decoder tells it apart.
@@ -34,14 +39,14 @@ pub(super) struct Identity {
 
 /// The state of reading a file.
 #[derive(Default)]
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     pub(super) file: FileHeader,
     pub(super) traces: Vec<TraceHeader>,
     pub(super) connections: Vec<Identity>,
     /// Whether the headers come from a pass before.
     learned: bool,
     /// Whether a header has changed the meaning of events that were already read.
-    pub(super) late: bool,
+    pub(crate) late: bool,
     /// Number of traces that have begun.
     begun: usize,
     clock: Clock,
@@ -50,22 +55,46 @@ pub(super) struct Decoder {
     /// Connections of the trace by group, and the last one.
     groups: HashMap<String, usize>,
     last: Option<(String, usize)>,
-    pub(super) malformed: u64,
+    pub(crate) malformed: u64,
     /// Events of connections beyond those that are told apart.
-    pub(super) beyond: u64,
-    pub(super) events: u64,
+    pub(crate) beyond: u64,
+    pub(crate) events: u64,
 }
 
 impl Decoder {
     /// A decoder for the same file once more, which knows all headers from the beginning.
-    pub(super) fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         let (file, traces) = (self.file.clone(), self.traces.clone());
         Self { file, traces, learned: true, ..Self::default() }
     }
 
-    /// Takes the next piece.
-    pub(super) fn take(&mut self, piece: Piece<'_>, sink: &mut impl Sink) {
+    /// Whether the file calls itself a qlog and has a trace.
+    pub(crate) fn described(&self) -> bool {
+        self.file.is_qlog() && !self.traces.is_empty()
+    }
+
+    /// Title of a connection's trace or of the file, empty where there is none; its group, and who logged it.
+    pub(crate) fn names(&self, connection: usize) -> (&str, Option<&str>, &'static str) {
+        let common = &self.file.common;
+        let identity = self.connections.get(connection);
+        let trace = identity.and_then(|identity| self.traces.get(identity.trace)).unwrap_or(common);
+        let title = if trace.title.is_empty() { &common.title } else { &trace.title };
+        let own = identity.map(|identity| identity.group.as_str()).filter(|group| !group.is_empty());
+        (title, own.or(trace.group.as_deref()), trace.vantage)
+    }
+
+    /// Takes the next piece of a pass that is for the descriptions only: what events say is not looked at.
+    pub(crate) fn learn(&mut self, piece: Piece<'_>) {
         match piece {
+            Piece::Event(_) => self.any = true,
+            other => self.take(other, &mut ()),
+        }
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn take(&mut self, piece: Piece<'_>, sink: &mut impl Sink) {
+        match piece {
+            Piece::Records => {}
             Piece::Malformed => self.malformed += 1,
             Piece::Event(json) => self.event(json, sink),
             Piece::Trace => {

@@ -23,7 +23,7 @@ pub(super) enum Layout {
 }
 
 /// A part of a file, in the order of the file.
-pub(super) enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     /// A field and its JSON text.
     Field(Of, &'a str, &'a [u8]),
     /// A trace begins.
@@ -32,21 +32,23 @@ pub(super) enum Piece<'a> {
     Event(&'a [u8]),
     /// A record that has no end, or is too long.
     Malformed,
+    /// All that follows are records of one event each: nothing describes them any more.
+    Records,
 }
 
 /// What a field belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(crate) enum Of {
     /// The outermost object.
     File,
     Trace,
 }
 
 /// What remains to be said at the end.
-pub(super) struct Ending {
+pub(crate) struct Ending {
     pub(super) layout: Layout,
     /// First byte that could not be read as part of the structure: where the file was cut off or is broken.
-    pub(super) stopped_at: Option<u64>,
+    pub(crate) stopped_at: Option<u64>,
 }
 
 enum Stop {
@@ -64,7 +66,7 @@ impl From<io::Error> for Stop {
 type Step = Result<(), Stop>;
 
 /// Reads a file from its first byte to its last and hands out its pieces.
-pub(super) fn read(input: impl Read, each: impl FnMut(Piece<'_>)) -> io::Result<Ending> {
+pub(crate) fn read(input: impl Read, each: impl FnMut(Piece<'_>)) -> io::Result<Ending> {
     let mut scanner = Scanner::new(input);
     if scanner.head(3)?.starts_with(b"\xef\xbb\xbf") {
         (0..3).for_each(|_| scanner.bump()); // byte order mark
@@ -158,6 +160,9 @@ impl<R: Read, F: FnMut(Piece<'_>)> Walk<R, F> {
 
     /// The records after the header.
     fn records(&mut self) -> Step {
+        if !self.contained {
+            (self.each)(Piece::Records);
+        }
         while let Some(first) = self.scanner.peek()? {
             if self.contained {
                 return Err(Stop::At(self.scanner.offset())); // nothing follows the one object
@@ -284,6 +289,7 @@ mod tests {
                 Piece::Field(Of::Trace, key, value) => format!("{key}={}", text_of(value)),
                 Piece::Event(text) => format!("event {}", text_of(text)),
                 Piece::Malformed => "malformed".into(),
+                Piece::Records => return,
             });
         });
         (out, ending.unwrap())

@@ -13,6 +13,7 @@
 //!
 //! The part before the colon is not looked at: it changed from `transport` and `recovery` to `quic`.
 
+use super::frames::is_ack;
 use super::record::{self, Data, Frame};
 
 /// Metrics of recovery, in this order: bytes for the first three, then milliseconds, then Mbit/s.
@@ -32,7 +33,7 @@ pub(super) const LATEST_RTT: usize = 4;
 /// An ssthresh from here on means that there is none (2^53; stacks write the largest of their integers).
 const NO_SSTHRESH: f64 = 9_007_199_254_740_992.0;
 
-pub(super) enum Event<'a> {
+pub(crate) enum Event<'a> {
     Packet(Packet<'a>),
     Lost {
         number: Option<u64>,
@@ -53,16 +54,44 @@ pub(super) enum Event<'a> {
     Other(&'a str),
 }
 
-pub(super) struct Packet<'a> {
-    pub(super) sent: bool,
+pub(crate) struct Packet<'a> {
+    pub(crate) sent: bool,
     /// `None` for Retry, Version Negotiation and packets that are logged without.
-    pub(super) number: Option<u64>,
+    pub(crate) number: Option<u64>,
     /// 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT.
-    pub(super) space: u8,
-    pub(super) bytes: Option<u64>,
+    pub(crate) space: u8,
+    pub(crate) bytes: Option<u64>,
     pub(super) frames: &'a [Frame<'a>],
 }
 
+impl Packet<'_> {
+    /// Whether it is of the application data space: 0-RTT, 1-RTT, or without a type.
+    pub(crate) fn application_data(&self) -> bool {
+        self.space >= ZERO_RTT
+    }
+
+    /// Whether its frames are told; no packet is without any (RFC 9000 section 12.4).
+    pub(crate) fn frames_told(&self) -> bool {
+        !self.frames.is_empty()
+    }
+
+    /// Whether it has other frames than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2).
+    pub(crate) fn ack_eliciting(&self) -> bool {
+        let others = ["padding", "connection_close", "application_close"];
+        self.frames.iter().any(|frame| {
+            let kind = frame.frame_type.as_str();
+            !is_ack(kind) && !others.iter().any(|name| name.eq_ignore_ascii_case(kind))
+        })
+    }
+
+    /// The ranges of each of its ACK frames as `(smallest, largest)`, in the order in which they are written.
+    pub(crate) fn acks(&self) -> impl Iterator<Item = impl Iterator<Item = (u64, u64)>> {
+        self.frames.iter().filter(|frame| is_ack(frame.frame_type.as_str())).map(acked_ranges)
+    }
+}
+
+/// Packet number space of 0-RTT packets.
+const ZERO_RTT: u8 = 2;
 /// Packet number space of 1-RTT packets, and of those whose type is unknown.
 const ONE_RTT: u8 = 3;
 
@@ -74,7 +103,7 @@ fn space(name: &str) -> u8 {
     match &lower[..length] {
         b"initial" => 0,
         b"handshake" => 1,
-        b"0rtt" | b"0-rtt" | b"zerortt" | b"zero_rtt" | b"0rtt protected" => 2,
+        b"0rtt" | b"0-rtt" | b"zerortt" | b"zero_rtt" | b"0rtt protected" => ZERO_RTT,
         _ => ONE_RTT,
     }
 }

@@ -31,10 +31,11 @@ mod streams;
 mod summary;
 mod survey;
 
+pub(crate) use decode::{Decoder, Sink};
+pub(crate) use document::{Ending, Piece, read as read_document};
+pub(crate) use event::{Event, Packet};
 pub(crate) use ranges::Ranges;
 
-use decode::{Decoder, Sink};
-use document::Ending;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -51,6 +52,8 @@ pub const CONNECTIONS_SHOWN: usize = 16;
 pub const POINTS: std::ops::RangeInclusive<usize> = 100..=200_000;
 /// Progress is told each time this much has been read.
 const TELL_BYTES: u64 = 4 << 20;
+/// Bytes of the beginning of a file that say what it is.
+pub(crate) const HEAD_BYTES: u64 = 16;
 
 /// Why there is no summary.
 #[derive(Debug, Error)]
@@ -144,9 +147,10 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
         ending = passes.read(&mut decoder, &mut surveys)?;
     }
     let readable = surveys.connections.iter().any(|survey| survey.known);
-    let described = decoder.file.is_qlog() && !decoder.traces.is_empty();
-    if !readable && !described {
-        return Err(Failure::NotQlog(what_else(passes, &decoder)?));
+    if !readable && !decoder.described() {
+        let mut head = Vec::new();
+        (passes.open)()?.take(HEAD_BYTES).read_to_end(&mut head)?;
+        return Err(Failure::NotQlog(what_else(&head, &decoder)));
     }
 
     // the connections with the most events, in their order in the file
@@ -164,15 +168,10 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
     Ok(output::document(name, &second, &ending, &surveys, summaries))
 }
 
-/// Says what a file is that is no qlog.
-fn what_else<R: Read, O: Fn() -> io::Result<R>>(
-    passes: &Passes<'_, O>,
-    decoder: &Decoder,
-) -> io::Result<String> {
-    let mut head = Vec::new();
-    (passes.open)()?.take(16).read_to_end(&mut head)?;
+/// Says what a file is that is no qlog, by its first [`HEAD_BYTES`].
+pub(crate) fn what_else(head: &[u8], decoder: &Decoder) -> String {
     let keys = &decoder.file.keys;
-    Ok(match head.as_slice() {
+    match head {
         [] => "empty".to_owned(),
         [0x1f, 0x8b, ..] => "compressed by gzip (decompress it first)".to_owned(),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "compressed by zstd (decompress it first)".to_owned(),
@@ -183,10 +182,10 @@ fn what_else<R: Read, O: Fn() -> io::Result<R>>(
         }
         _ if !keys.is_empty() => format!("JSON whose first fields are `{}`", keys.join("`, `")),
         _ => {
-            let text = String::from_utf8_lossy(&head);
+            let text = String::from_utf8_lossy(head);
             format!("something that begins with {:?}", text.trim_ascii_start())
         }
-    })
+    }
 }
 
 /// Reading a file several times, with progress over all passes.

@@ -100,13 +100,11 @@ pub(super) fn document(
         object.put("schema", &SCHEMA);
         object.put("file", &file);
         object.put("format", &format(decoder, ending));
-        let title = if trace.title.is_empty() { &decoder.file.common.title } else { &trace.title };
-        object.put("title", title);
-        let group =
-            if identity.group.is_empty() { trace.group.clone() } else { Some(identity.group.clone()) };
+        let (title, group, vantage) = decoder.names(index);
+        object.put("title", &title);
         object
             .put("connection", &json!({ "index": index, "of": of, "trace": identity.trace, "group": group }));
-        object.put("vantage", &trace.vantage);
+        object.put("vantage", &vantage);
         object.put("stack", &stack(decoder, &trace));
         connection(&mut object, decoder, ending, summary);
         out.push_str(&object.end());

@@ -3,6 +3,26 @@
 //! A reader turns a file into [`Seen`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
 //! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
 
+mod capture;
+mod dissect;
+mod error;
+mod ip;
+mod key_log;
+mod link;
+mod open;
+mod pcap;
+mod pcapng;
+mod qlog;
+mod quic;
+mod tcp;
+mod window;
+
+pub use capture::read_capture;
+pub use error::{ALLOWED, ReadError};
+pub use key_log::{CONNECTIONS_MAX, KEY_LOG_BYTES_MAX, KeyLog};
+pub use open::read_packets;
+pub use qlog::read_qlog;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -62,7 +82,8 @@ pub enum Content<'a> {
         /// Length of the SACK option in blocks.
         sack_blocks: u8,
     },
-    /// A QUIC datagram that could be read: its packets of application data (0-RTT and 1-RTT).
+    /// A QUIC datagram that could be read: its packets of application data (0-RTT and 1-RTT). Without any, it is one
+    /// of the handshake alone, in a connection whose secrets are known.
     Quic {
         /// Packet numbers; mostly one.
         numbers: &'a [u64],
@@ -96,7 +117,14 @@ pub struct Problems(BTreeMap<&'static str, u64>);
 impl Problems {
     /// One more of a kind.
     pub fn count(&mut self, kind: &'static str) {
-        *self.0.entry(kind).or_default() += 1;
+        self.add(kind, 1);
+    }
+
+    /// So many more of a kind; none leaves no trace.
+    pub fn add(&mut self, kind: &'static str, number: u64) {
+        if number > 0 {
+            *self.0.entry(kind).or_default() += number;
+        }
     }
 
     /// Kinds and how often, in the order of their names.

@@ -1,6 +1,8 @@
 //! What several test programs share.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod frames;
+
 use proptest::test_runner::{Config, RngSeed};
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,0 +1,91 @@
+//! Captures of any tool: pcap and pcapng files, as a stream of any length.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `window.rs` | bytes as many as a record needs |
+//! | `pcap.rs`, `pcapng.rs` | records and blocks: time, length, link type of each frame |
+//! | `link.rs`, `ip.rs`, `tcp.rs` | headers |
+//! | `dissect.rs` | flows, what is counted, what is noted |
+//! | `quic/` | decryption with a key log, ACK frames |
+//! | `key_log.rs` | the secrets |
+
+use super::dissect::Dissector;
+use super::window::{Stop, Window};
+use super::{KeyLog, ReadError, Reading, Sink, pcap, pcapng};
+use std::fmt::Write as _;
+use std::io::Read;
+use std::ops::ControlFlow;
+
+/// A frame as it is in a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    /// Nanoseconds on the clock of the capture.
+    pub(super) at: i64,
+    /// Bytes on the link, with the checksum of the frame if `fcs_bytes` is not 0.
+    pub(super) original: u32,
+    pub(super) fcs_bytes: u8,
+    pub(super) link: u16,
+    /// What was captured of it.
+    pub(super) data: &'a [u8],
+}
+
+/// Where a file does not go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Broken {
+    /// Offset of the record.
+    pub(super) at: u64,
+    pub(super) why: &'static str,
+}
+
+/// Reads a capture and gives its packets to `sink`. QUIC is decrypted with `keys` and with what the file itself has.
+///
+/// `name` is what the user calls the file, for sentences. `progress` is told how many bytes of `input` have been read,
+/// some four times a MiB, and says whether to go on.
+///
+/// # Errors
+/// If `input` fails, is neither pcap nor pcapng, or `progress` wants no more. A file that breaks off is no error: what
+/// is in front of that is read, and a note says where it is.
+pub fn read_capture<R: Read>(
+    input: R,
+    name: &str,
+    keys: &KeyLog,
+    sink: &mut dyn Sink,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<Reading, ReadError> {
+    let mut window = Window::new(input, progress);
+    let mut dissector = Dissector::new(keys, sink);
+    let stopped = |stop: Stop| match stop {
+        Stop::Io(source) => ReadError::Io { file: name.to_owned(), source },
+        Stop::Interrupted => ReadError::Interrupted,
+    };
+    let other = |found: String| Err(ReadError::NotReadable { file: name.to_owned(), found });
+    window.have(4).map_err(stopped)?;
+    let Some(&magic) = window.bytes(0..window.held()).first_chunk::<4>() else {
+        return other(if window.held() == 0 { "empty".into() } else { "shorter than 4 bytes".into() });
+    };
+    let (format, broken) = if let Some(layout) = pcap::layout(magic) {
+        if !window.have(pcap::HEADER_BYTES).map_err(stopped)? {
+            return other("a pcap file that ends within its header".into());
+        }
+        ("pcap", pcap::read(&mut window, layout, &mut dissector).map_err(stopped)?)
+    } else if u32::from_be_bytes(magic) == pcapng::SECTION_HEADER {
+        if !window.have(pcapng::HEADER_BYTES).map_err(stopped)? {
+            return other("a pcapng file that ends within its header".into());
+        }
+        ("pcapng", pcapng::read(&mut window, &mut dissector).map_err(stopped)?)
+    } else {
+        let [a, b, c, d] = magic;
+        return other(format!("a file that begins with the bytes {a:02x} {b:02x} {c:02x} {d:02x}"));
+    };
+    let broken = broken.map(|Broken { at, why }| {
+        let mut note = format!("the file breaks off at byte {at}: {why}");
+        if let Some(damage) = &window.damage {
+            write!(note, " ({damage})").expect("a string takes everything");
+        }
+        note
+    });
+    let mut reading = dissector.finish();
+    reading.format = format.to_owned();
+    reading.notes.splice(0..0, broken);
+    Ok(reading)
+}

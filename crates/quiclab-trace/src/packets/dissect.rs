@@ -1,0 +1,250 @@
+//! Flows of a capture: what each frame belongs to, what it says, what is counted and noted.
+
+use super::capture::Frame;
+use super::ip::{self, Datagram, End, Problem};
+use super::link::Passed;
+use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
+use super::{Content, Flow, KeyLog, Problems, Protocol, Reading, Seen, Sink, link, tcp};
+use std::collections::{BTreeMap, HashMap};
+
+/// Flows that are followed; packets of further ones are counted.
+pub const FLOWS_MAX: usize = 10_000;
+/// Packets of a UDP flow without any long header on which secrets are tried.
+const UDP_PACKETS_TRIED_MAX: u8 = 4;
+/// Link types that are named in notes.
+const LINK_TYPES_NAMED_MAX: usize = 16;
+const NOTES_MAX: usize = 64;
+
+/// A flow, whichever of its ends sent a packet: the lesser end first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    ends: [End; 2],
+    tcp: bool,
+    six: bool,
+}
+
+struct State {
+    flow: Flow,
+    /// The lesser end sent first.
+    lesser_first: bool,
+    quic: Option<Box<Connection>>,
+    tried: u8,
+}
+
+/// Gives packets to a sink, frame by frame.
+pub(super) struct Dissector<'s> {
+    sink: &'s mut dyn Sink,
+    reading: Reading,
+    /// Looked up only, never walked over: its order, which differs between runs, shows nowhere. Addresses in a capture
+    /// are somebody else's, so the hash is the standard library's, which cannot be made to collide.
+    indices: HashMap<Key, usize>,
+    /// The flow of the packet before.
+    last: Option<(Key, usize)>,
+    states: Vec<State>,
+    secrets: SecretStore<'s>,
+    links: Vec<u16>,
+    found: Found,
+    scratch: Vec<u8>,
+}
+
+impl<'s> Dissector<'s> {
+    pub(super) fn new(keys: &'s KeyLog, sink: &'s mut dyn Sink) -> Self {
+        Self {
+            sink,
+            reading: Reading::default(),
+            indices: HashMap::new(),
+            last: None,
+            states: Vec::new(),
+            secrets: SecretStore::new(keys),
+            links: Vec::new(),
+            found: Found::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(super) fn problem(&mut self, problem: Problem) {
+        self.reading.problems.count(problem);
+    }
+
+    /// A frame of which nothing can be said.
+    pub(super) fn unreadable(&mut self, problem: Problem) {
+        self.reading.frames += 1;
+        self.problem(problem);
+    }
+
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        if self.reading.notes.len() < NOTES_MAX {
+            self.reading.notes.push(note.into());
+        }
+    }
+
+    /// Lines of a key log in the capture.
+    pub(super) fn secrets(&mut self, lines: &[u8]) {
+        if !self.secrets.add(lines) {
+            self.problem("secrets block beyond 64 MiB of secrets");
+        }
+    }
+
+    /// The next frame of the file.
+    pub(super) fn frame(&mut self, frame: &Frame<'_>) {
+        self.reading.frames += 1;
+        if !self.links.contains(&frame.link) && self.links.len() < LINK_TYPES_NAMED_MAX {
+            self.new_link(frame.link);
+        }
+        let original = frame.original.saturating_sub(u32::from(frame.fcs_bytes));
+        let datagram = link::network(frame.link, frame.data).and_then(|at| {
+            let packet = frame.data.get(at..).ok_or(Passed::Cut)?;
+            Ok((packet, (original as usize).saturating_sub(at)))
+        });
+        let datagram =
+            datagram.map_err(Problem::from).and_then(|(packet, original)| ip::datagram(packet, original));
+        match datagram {
+            Ok(datagram) => self.datagram(frame.at, original, &datagram),
+            Err(problem) => self.problem(problem),
+        }
+    }
+
+    fn new_link(&mut self, link: u16) {
+        self.links.push(link);
+        if let Some(remark) = link::remark(link) {
+            if !self.reading.notes.iter().any(|note| note == remark) {
+                self.note(remark);
+            }
+        } else if link != link::ETHERNET {
+            self.note(format!(
+                "frames of link type {link} are not read; read are Ethernet, Linux cooked capture (SLL, SLL2), raw IP, \
+                 BSD loopback"
+            ));
+        }
+    }
+
+    fn datagram(&mut self, at: i64, frame_bytes: u32, datagram: &Datagram<'_>) {
+        let Some((index, backward)) = self.flow(datagram) else {
+            return self.problem("packet of a flow beyond the first 10000");
+        };
+        let content = if datagram.tcp {
+            let (content, whole) = tcp::segment(datagram.header, datagram.payload_bytes);
+            if !whole {
+                self.reading.problems.count("TCP options cut off by the snap length");
+            }
+            content
+        } else {
+            match self.udp(index, backward, datagram) {
+                Opened::Opaque => Content::Opaque,
+                Opened::Readable => Content::Quic {
+                    numbers: &self.found.numbers,
+                    acknowledged: self.found.has_ack.then_some(&self.found.ranges),
+                    ack_eliciting: self.found.eliciting,
+                },
+            }
+        };
+        let payload_bytes = datagram.payload_bytes as u32;
+        self.sink.packet(index, &Seen { at, backward, frame_bytes, payload_bytes, content });
+    }
+
+    /// The flow of a packet, and whether the packet goes backward in it.
+    fn flow(&mut self, datagram: &Datagram<'_>) -> Option<(usize, bool)> {
+        let &Datagram { tcp, six, source, destination, .. } = datagram;
+        let lesser = source <= destination;
+        let ends = if lesser { [source, destination] } else { [destination, source] };
+        let key = Key { ends, tcp, six };
+        let index = match self.last {
+            Some((last, index)) if last == key => index,
+            _ => match self.indices.get(&key) {
+                Some(&index) => index,
+                None if self.states.len() == FLOWS_MAX => return None,
+                None => self.new_flow(key, lesser, datagram),
+            },
+        };
+        self.last = Some((key, index));
+        Some((index, lesser != self.states[index].lesser_first))
+    }
+
+    fn new_flow(&mut self, key: Key, lesser_first: bool, datagram: &Datagram<'_>) -> usize {
+        let index = self.states.len();
+        let &Datagram { tcp, six, source, destination, .. } = datagram;
+        let flow = Flow {
+            protocol: if tcp { Protocol::Tcp } else { Protocol::Udp },
+            ends: Some([source.socket(six), destination.socket(six)]),
+            name: String::new(),
+        };
+        self.sink.flow(index, &flow);
+        self.states.push(State { flow, lesser_first, quic: None, tried: 0 });
+        self.indices.insert(key, index);
+        index
+    }
+
+    /// A UDP datagram, which may be of QUIC.
+    fn udp(&mut self, index: usize, backward: bool, datagram: &Datagram<'_>) -> Opened {
+        let state = &mut self.states[index];
+        let whole = datagram.payload.len() == datagram.payload_bytes;
+        let mut ignored = Problems::default();
+        let mut tools = Tools {
+            secrets: &mut self.secrets,
+            found: &mut self.found,
+            scratch: &mut self.scratch,
+            problems: &mut self.reading.problems,
+        };
+        let opened = if let Some(connection) = &mut state.quic {
+            connection.datagram(backward, datagram.payload, whole, &mut tools)
+        } else if begins_connection(datagram.payload) {
+            let connection = state.quic.insert(Box::new(Connection::new()));
+            connection.datagram(backward, datagram.payload, whole, &mut tools)
+        } else {
+            // a connection whose beginning was not captured: only keys can tell
+            let try_secrets = whole && state.tried < UDP_PACKETS_TRIED_MAX && tools.secrets.few();
+            let mut connection = Connection::new();
+            tools.problems = &mut ignored;
+            if !try_secrets
+                || connection.datagram(backward, datagram.payload, whole, &mut tools) == Opened::Opaque
+            {
+                state.tried = state.tried.saturating_add(u8::from(try_secrets));
+                return Opened::Opaque;
+            }
+            state.quic = Some(Box::new(connection));
+            Opened::Readable
+        };
+        if let Some(connection) = &state.quic
+            && (state.flow.protocol == Protocol::Udp || state.flow.name.is_empty())
+        {
+            let name = connection.name();
+            if state.flow.protocol == Protocol::Udp || !name.is_empty() {
+                (state.flow.protocol, state.flow.name) = (Protocol::Quic, name);
+                self.sink.better_known(index, &state.flow);
+            }
+        }
+        opened
+    }
+
+    /// Says what a user should know, and gives the result back.
+    pub(super) fn finish(mut self) -> Reading {
+        for _ in 0..self.secrets.unknown_lines() {
+            self.problem("line of secrets in the capture that is not of a key log");
+        }
+        let quic = self.states.iter().filter_map(|state| state.quic.as_deref());
+        let mut reasons: BTreeMap<Undecrypted, u64> = BTreeMap::new();
+        for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.secrets)) {
+            *reasons.entry(reason).or_default() += 1;
+        }
+        let (all, known) = (quic.count(), self.secrets.connections());
+        for (reason, count) in reasons {
+            let why = match reason {
+                Undecrypted::NoSecrets => {
+                    "there is no key log, neither given nor in the capture (SSLKEYLOGFILE of an end makes one)"
+                        .to_owned()
+                }
+                Undecrypted::OtherConnections => {
+                    format!("the key log has secrets of {known} connections, but not of these")
+                }
+                Undecrypted::NoHandshake => format!(
+                    "the first packet of the client was not captured, and of the {known} connections of the key log \
+                     none fits, or they are too many to try"
+                ),
+                Undecrypted::Cut => "the snap length of the capture cuts its packets".to_owned(),
+                Undecrypted::WrongSecrets => "the secrets that the key log has of it open no packet".to_owned(),
+            };
+            self.note(format!("{count} of {all} QUIC connections cannot be decrypted: {why}"));
+        }
+        self.reading
+    }
+}

@@ -1,0 +1,184 @@
+//! TLS key logs (`SSLKEYLOGFILE`): RFC 9850, the format of NSS.
+//!
+//! Of a line, `LABEL CLIENT_RANDOM SECRET`, those that protect application data are kept: `CLIENT_TRAFFIC_SECRET_0`,
+//! `SERVER_TRAFFIC_SECRET_0`, `CLIENT_EARLY_TRAFFIC_SECRET`, with 32 or 48 bytes. Other labels, blank lines and comments
+//! are passed over; lines that are none of these are counted.
+
+use super::ReadError;
+use std::collections::BTreeMap;
+use std::io::Read;
+
+/// Longest key log: some 400 000 lines.
+pub const KEY_LOG_BYTES_MAX: u64 = 1 << 26;
+/// Most connections of a key log; further ones are counted.
+pub const CONNECTIONS_MAX: usize = 100_000;
+
+/// "The 32-byte value of the Random field from the ClientHello message".
+pub(super) type ClientRandom = [u8; 32];
+
+/// A traffic secret; its length says which hash and with that which cipher suites can be meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Secret {
+    /// Of SHA-256.
+    Short([u8; 32]),
+    /// Of SHA-384.
+    Long([u8; 48]),
+}
+
+/// Secrets of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Secrets {
+    pub(super) client: Option<Secret>,
+    pub(super) server: Option<Secret>,
+    pub(super) early: Option<Secret>,
+}
+
+/// Traffic secrets by connection.
+#[derive(Clone, Debug, Default)]
+pub struct KeyLog {
+    connections: BTreeMap<ClientRandom, Secrets>,
+    bytes: u64,
+    unknown: u64,
+    further: u64,
+}
+
+impl KeyLog {
+    /// Reads a key log, which the user calls `name`.
+    ///
+    /// # Errors
+    /// If `input` fails, or has more than [`KEY_LOG_BYTES_MAX`].
+    pub fn read(input: impl Read, name: &str) -> Result<Self, ReadError> {
+        let mut text = Vec::new();
+        let read = input.take(KEY_LOG_BYTES_MAX + 1).read_to_end(&mut text);
+        read.map_err(|source| ReadError::Io { file: name.to_owned(), source })?;
+        let mut log = Self::default();
+        if log.add(&text) { Ok(log) } else { Err(ReadError::KeyLogTooLong { file: name.to_owned() }) }
+    }
+
+    /// Adds lines; `false` if there are too many bytes by now, and nothing was added.
+    pub(super) fn add(&mut self, text: &[u8]) -> bool {
+        self.bytes = self.bytes.saturating_add(text.len() as u64);
+        if self.bytes > KEY_LOG_BYTES_MAX {
+            return false;
+        }
+        for line in text.split(|&byte| byte == b'\n') {
+            let line = line.trim_ascii();
+            if !line.is_empty() && line[0] != b'#' && !self.line(line) {
+                self.unknown += 1;
+            }
+        }
+        true
+    }
+
+    /// How many connections it has secrets of.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// How many lines are not of the format.
+    #[must_use]
+    pub fn unknown_lines(&self) -> u64 {
+        self.unknown
+    }
+
+    /// How many lines are of connections beyond [`CONNECTIONS_MAX`].
+    #[must_use]
+    pub fn further_lines(&self) -> u64 {
+        self.further
+    }
+
+    pub(super) fn get(&self, random: &ClientRandom) -> Option<&Secrets> {
+        self.connections.get(random)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&ClientRandom, &Secrets)> {
+        self.connections.iter()
+    }
+
+    /// Whether `line` is of the format.
+    fn line(&mut self, line: &[u8]) -> bool {
+        let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+        let (Some(label), Some(random), Some(secret), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return false;
+        };
+        let name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+        if !label.iter().all(name) || !random.iter().chain(secret).all(u8::is_ascii_hexdigit) {
+            return false;
+        }
+        let place: fn(&mut Secrets) -> &mut Option<Secret> = match label {
+            b"CLIENT_TRAFFIC_SECRET_0" => |secrets| &mut secrets.client,
+            b"SERVER_TRAFFIC_SECRET_0" => |secrets| &mut secrets.server,
+            b"CLIENT_EARLY_TRAFFIC_SECRET" => |secrets| &mut secrets.early,
+            _ => return true,
+        };
+        let secret = hex(secret).map(Secret::Short).or_else(|| hex(secret).map(Secret::Long));
+        let (Some(random), Some(secret)) = (hex(random), secret) else { return false };
+        if self.connections.len() == CONNECTIONS_MAX && !self.connections.contains_key(&random) {
+            self.further += 1;
+        } else {
+            *place(self.connections.entry(random).or_default()) = Some(secret);
+        }
+        true
+    }
+}
+
+/// `N` bytes written as hexadecimal digits.
+fn hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+    if digits.len() != 2 * N {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_key_log() {
+        let (random, short, long) = ("0a".repeat(32), "Fb".repeat(32), "0c".repeat(48));
+        let text = format!(
+            "# a comment\r\n\r\nCLIENT_TRAFFIC_SECRET_0 {random} {short}\r\n\
+             SERVER_TRAFFIC_SECRET_0  {random}\t{long}\nCLIENT_EARLY_TRAFFIC_SECRET {random} {short}\n\
+             CLIENT_RANDOM {random} {long}\nEXPORTER_SECRET {random} {short}\n\
+             RSA 0011223344556677 {long}\n\
+             CLIENT_TRAFFIC_SECRET_0 {random} 0c0c\nCLIENT_TRAFFIC_SECRET_0 0a {short}\n\
+             CLIENT_TRAFFIC_SECRET_0 {random}\nclient {random} {short}\nX {random} {short} more\n\
+             CLIENT_TRAFFIC_SECRET_0 zz {short}"
+        );
+        let log = KeyLog::read(text.as_bytes(), "keys").unwrap();
+        assert_eq!(log.connections(), 1);
+        assert_eq!(log.unknown_lines(), 6);
+        let expected = Secrets {
+            client: Some(Secret::Short([0xfb; 32])),
+            server: Some(Secret::Long([0x0c; 48])),
+            early: Some(Secret::Short([0xfb; 32])),
+        };
+        assert_eq!(log.get(&[0x0a; 32]), Some(&expected));
+        assert_eq!(log.get(&[0x0b; 32]), None);
+    }
+
+    #[test]
+    fn bounds() {
+        let error = KeyLog::read(std::io::repeat(b'\n'), "zeros").unwrap_err();
+        assert_eq!(error.to_string(), "zeros has more than 64 MiB; allowed is a TLS key log of at most that");
+        let mut log = KeyLog::default();
+        let mut text = String::new();
+        for index in 0..CONNECTIONS_MAX + 2 {
+            text += &format!("CLIENT_TRAFFIC_SECRET_0 {index:064x} {index:064x}\n");
+        }
+        assert!(log.add(text.as_bytes()));
+        assert_eq!((log.connections(), log.further_lines()), (CONNECTIONS_MAX, 2));
+        // a connection that is known gets its other secrets
+        assert!(log.add(format!("SERVER_TRAFFIC_SECRET_0 {:064x} {:064x}\n", 7, 8).as_bytes()));
+        assert_eq!(log.further_lines(), 2);
+    }
+}

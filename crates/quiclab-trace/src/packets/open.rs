@@ -1,0 +1,241 @@
+//! Opens a file of packets, compressed by gzip or not, and chooses who reads it by its first bytes.
+//!
+//! | first bytes | reader |
+//! | --- | --- |
+//! | 1f 8b (RFC 1952) | what they are inside, decompressed as it is read: a bomb costs time, not memory |
+//! | 0a 0d 0d 0a: pcapng; a1b2c3d4 or a1b23c4d, in either byte order: pcap | [`read_capture`] |
+//! | all others | [`read_qlog`], which says what it is if it is none |
+
+use super::{KeyLog, ReadError, Reading, Sink, read_capture, read_qlog};
+use crate::inspect::HEAD_BYTES;
+use flate2::read::MultiGzDecoder;
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Progress is told each time this much has been given out.
+const TELL_BYTES: u64 = 4 << 20;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads the packets of a file: pcap, pcapng or qlog, each also compressed by gzip.
+///
+/// `progress` is told the bytes of the file that have been read and that will be, of all passes.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_packets(
+    path: &Path,
+    keys: &KeyLog,
+    sink: &mut dyn Sink,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Reading, ReadError> {
+    let file = path.display().to_string();
+    let refused = |found: &str| ReadError::NotReadable { file: file.clone(), found: found.to_owned() };
+    let metadata = fs::metadata(path).map_err(|source| ReadError::Io { file: file.clone(), source })?;
+    if metadata.is_dir() {
+        return Err(refused("a directory"));
+    }
+    if !metadata.is_file() {
+        return Err(refused("no regular file (it may have to be read twice)"));
+    }
+    let state = RefCell::new(State::new(progress, metadata.len()));
+    let result = choose(path, &file, keys, sink, &state);
+    let state = state.into_inner();
+    if state.stopped {
+        return Err(ReadError::Interrupted);
+    }
+    let mut reading = result?;
+    reading
+        .notes
+        .extend(state.damage.map(|damage| format!("The gzip data are cut off or damaged: {damage}.")));
+    Ok(reading)
+}
+
+fn choose(
+    path: &Path,
+    file: &str,
+    keys: &KeyLog,
+    sink: &mut dyn Sink,
+    state: &RefCell<State<'_>>,
+) -> Result<Reading, ReadError> {
+    let failed = |source| ReadError::Io { file: file.to_owned(), source };
+    let first = Input::open(path, state).map_err(failed)?;
+    let compressed = first.is_compressed();
+    let mut head = Vec::new();
+    first.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
+    if head.is_empty() && compressed {
+        let damage = state.borrow_mut().damage.take();
+        let found = damage.map_or("empty, but for its compression".to_owned(), |damage| {
+            format!("compressed by gzip, and damaged ({damage})")
+        });
+        return Err(ReadError::NotReadable { file: file.to_owned(), found });
+    }
+    let open = || {
+        state.borrow_mut().begin();
+        Input::open(path, state)
+    };
+    let mut reading = if is_capture(&head) {
+        state.borrow_mut().expect(1);
+        // the input tells how far it is, in bytes of the file
+        read_capture(open().map_err(failed)?, file, keys, sink, &mut |_| ControlFlow::Continue(()))?
+    } else {
+        state.borrow_mut().expect(2); // the description of a trace may lie behind its events
+        read_qlog(open, file, sink)?
+    };
+    if compressed {
+        reading.format.push_str(", gzip");
+    }
+    Ok(reading)
+}
+
+fn is_capture(head: &[u8]) -> bool {
+    let Some(magic) = head.first_chunk::<4>() else { return false };
+    let (big, little) = (u32::from_be_bytes(*magic), u32::from_le_bytes(*magic));
+    // pcapng is the same in both orders; of pcap there is one with microseconds and one with nanoseconds
+    [0x0a0d_0d0a, 0xa1b2_c3d4, 0xa1b2_3c4d].iter().any(|known| [big, little].contains(known))
+}
+
+/// What is known over all passes.
+struct State<'p> {
+    progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    /// Length of the file.
+    bytes: u64,
+    /// Bytes of it that the present pass has read, whether that has come to the end, and bytes of the passes before
+    /// that have.
+    read: u64,
+    ended: bool,
+    done: u64,
+    /// Bytes there will be, of all passes; whole passes that may follow the next one.
+    of: u64,
+    further: u64,
+    /// The callback has asked to stop.
+    stopped: bool,
+    /// What is wrong with the compression.
+    damage: Option<String>,
+}
+
+impl<'p> State<'p> {
+    fn new(progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>, bytes: u64) -> Self {
+        Self {
+            progress,
+            bytes,
+            read: 0,
+            ended: false,
+            done: 0,
+            of: bytes,
+            further: 0,
+            stopped: false,
+            damage: None,
+        }
+    }
+
+    /// At most so many passes follow, of which none has begun.
+    fn expect(&mut self, passes: u64) {
+        (self.ended, self.further) = (false, passes - 1);
+    }
+
+    /// A pass begins. One that was ended early, because it knew enough, does not count.
+    fn begin(&mut self) {
+        if std::mem::take(&mut self.ended) {
+            self.done += self.bytes;
+        }
+        self.read = 0;
+        self.of = self.done + self.bytes * (1 + std::mem::take(&mut self.further));
+    }
+
+    fn tell(&mut self) -> io::Result<()> {
+        // a file that grows while it is read is not more than done
+        let done = self.done + self.read.min(self.bytes);
+        if (self.progress)(done, self.of).is_break() {
+            self.stopped = true;
+            return Err(io::Error::other("interrupted"));
+        }
+        Ok(())
+    }
+}
+
+/// A file as it is read, once.
+struct Input<'s, 'p> {
+    bytes: Bytes,
+    state: &'s RefCell<State<'p>>,
+    /// Bytes given out, and when progress is told next.
+    given: u64,
+    tell_at: u64,
+}
+
+enum Bytes {
+    Plain(Counted),
+    Gzip(Box<MultiGzDecoder<Counted>>),
+}
+
+impl<'s, 'p> Input<'s, 'p> {
+    fn open(path: &Path, state: &'s RefCell<State<'p>>) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut magic = Vec::new();
+        (&file).take(GZIP.len() as u64).read_to_end(&mut magic)?;
+        file.rewind()?;
+        let file = Counted { file, read: 0 };
+        let bytes =
+            if magic == GZIP { Bytes::Gzip(Box::new(MultiGzDecoder::new(file))) } else { Bytes::Plain(file) };
+        Ok(Self { bytes, state, given: 0, tell_at: TELL_BYTES })
+    }
+
+    fn is_compressed(&self) -> bool {
+        matches!(self.bytes, Bytes::Gzip(_))
+    }
+
+    /// Bytes of the file that have been read.
+    fn read_of_file(&self) -> u64 {
+        match &self.bytes {
+            Bytes::Plain(file) => file.read,
+            Bytes::Gzip(decoder) => decoder.get_ref().read,
+        }
+    }
+}
+
+impl Read for Input<'_, '_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = match &mut self.bytes {
+            Bytes::Plain(file) => file.read(out)?,
+            Bytes::Gzip(decoder) => match decoder.read(out) {
+                Ok(count) => count,
+                Err(error) if is_damage(&error) => {
+                    self.state.borrow_mut().damage = Some(error.to_string());
+                    0
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        self.given += count as u64;
+        let mut state = self.state.borrow_mut();
+        state.read = self.read_of_file();
+        state.ended = count == 0;
+        if self.given >= self.tell_at || count == 0 {
+            self.tell_at = self.given + TELL_BYTES;
+            state.tell()?;
+        }
+        Ok(count)
+    }
+}
+
+/// Whether an error is of the decompression, not of reading the file.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+}
+
+/// A file of which is known how far it was read.
+struct Counted {
+    file: File,
+    read: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(out)?;
+        self.read += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,86 @@
+//! Records of pcap files (draft-ietf-opsawg-pcap), in both byte orders.
+//!
+//! | differs from the draft | why |
+//! | --- | --- |
+//! | the "modified" format of old Linux libpcap is read: eight more bytes in each record | such files exist |
+//! | a record may be longer than the snap length of the header says | tools write 0 or false ones there |
+//! | no correction by the time zone, no significant figures | nobody writes other values than 0 |
+//!
+//! Nothing but its length says where a record ends: behind a false length nothing can be found again.
+
+use super::capture::{Broken, Frame};
+use super::dissect::Dissector;
+use super::window::{RECORD_BYTES_MAX, Stop, Window};
+use std::io::Read;
+
+pub(super) const HEADER_BYTES: usize = 24;
+
+/// How the records of a file are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    big_endian: bool,
+    nanoseconds: bool,
+    record_bytes: usize,
+}
+
+/// What the first four bytes of a file say, if they are those of pcap.
+pub(super) fn layout(magic: [u8; 4]) -> Option<Layout> {
+    let known = |number: u32| match number {
+        0xa1b2_c3d4 => Some((false, 16)),
+        0xa1b2_3c4d => Some((true, 16)),
+        0xa1b2_cd34 => Some((false, 24)),
+        _ => None,
+    };
+    let big = known(u32::from_be_bytes(magic)).map(|found| (true, found));
+    let found = big.or_else(|| known(u32::from_le_bytes(magic)).map(|found| (false, found)));
+    found.map(|(big_endian, (nanoseconds, record_bytes))| Layout { big_endian, nanoseconds, record_bytes })
+}
+
+impl Layout {
+    fn word(self, bytes: &[u8], at: usize) -> u32 {
+        let word = *bytes[at..].first_chunk().expect("the caller has counted");
+        if self.big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+    }
+}
+
+/// Reads records to the end, or to where the file breaks off. The header is there.
+pub(super) fn read<R: Read>(
+    window: &mut Window<'_, R>,
+    layout: Layout,
+    to: &mut Dissector<'_>,
+) -> Result<Option<Broken>, Stop> {
+    let (link, fcs_bytes) = link_and_fcs(layout.word(window.bytes(0..HEADER_BYTES), 20));
+    window.consume(HEADER_BYTES);
+    loop {
+        let at = window.offset();
+        let broken = |why| Ok(Some(Broken { at, why }));
+        if !window.have(layout.record_bytes)? {
+            return if window.held() == 0 { Ok(None) } else { broken("the file ends within a record") };
+        }
+        let header = window.bytes(0..layout.record_bytes);
+        let (seconds, fraction) = (layout.word(header, 0), layout.word(header, 4));
+        let (captured, original) = (layout.word(header, 8) as usize, layout.word(header, 12));
+        let end = layout.record_bytes + captured;
+        if end > RECORD_BYTES_MAX {
+            return broken("the length of a record is beyond 16 MiB");
+        }
+        if !window.have(end)? {
+            return broken("the file ends within a record");
+        }
+        let unit = if layout.nanoseconds { 1 } else { 1000 };
+        to.frame(&Frame {
+            at: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit,
+            original: original.max(captured as u32),
+            fcs_bytes,
+            link,
+            data: window.bytes(layout.record_bytes..end),
+        });
+        window.consume(end);
+    }
+}
+
+/// "LinkType and additional information": the type in the lower bits, with bit 26 the words of the FCS in the top four.
+fn link_and_fcs(field: u32) -> (u16, u8) {
+    let words = if field & 1 << 26 != 0 { (field >> 28) as u8 } else { 0 };
+    (field as u16, words * 2)
+}

@@ -1,0 +1,263 @@
+//! Packets of a qlog file, of every draft, layout and stack that [`crate::inspect`] reads, by the same decoder.
+//!
+//! | in the file | becomes |
+//! | --- | --- |
+//! | connection (trace, or `group_id` of its events) | a [`Flow`] without addresses, once it has a packet |
+//! | `packet_sent`, `packet_received` | a [`Seen`]; forward is the direction of the first |
+//! | `raw.length`, `header.packet_size` and the like | UDP payload; 42 bytes more are the frame |
+//! | packet with frames | [`Content::Quic`], of Initial and Handshake packets an empty one |
+//! | packet without frames (all of quinn, Retry) | [`Content::Opaque`]: size and time |
+//!
+//! Initial and Handshake packets have packet number spaces of their own (RFC 9000 section 12.3), whose numbers would be
+//! taken for those of the data. A capture differs in that it sees datagrams: packets that
+//! share one are seen one after the other at the same time, each with the headers of a datagram.
+
+use super::{Content, Flow, Problems, Protocol, ReadError, Reading, Seen, Sink};
+use crate::inspect::{self, Decoder, Ending, Event, HEAD_BYTES, Packet, Piece, read_document, what_else};
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::ops::RangeInclusive;
+
+/// Ethernet, IPv4 without options and UDP: what a frame has beside its UDP payload.
+const HEADERS_BYTES: u32 = 14 + 20 + 8;
+/// Times are kept within 73 years of zero, so that the difference of any two can be told in nanoseconds.
+const FAR_NS: i64 = 1 << 61;
+
+/// Reads what `open` gives, each time from the beginning: a qlog that the user calls `file`.
+///
+/// A contained file is gone through twice: the description of a trace may lie behind its events.
+///
+/// # Errors
+/// Where the input cannot be read, or nothing in it is qlog: [`ReadError::Io`], [`ReadError::NotReadable`].
+pub fn read_qlog<R: Read>(
+    open: impl Fn() -> io::Result<R>,
+    file: &str,
+    sink: &mut dyn Sink,
+) -> Result<Reading, ReadError> {
+    let failed = |source| ReadError::Io { file: file.to_owned(), source };
+    let mut decoder = learn(open().map_err(failed)?).map_err(failed)?;
+    let mut packets = Packets { sink, flows: Vec::new(), problems: Problems::default() };
+    let mut event = Latest::default();
+    let ending = read_document(open().map_err(failed)?, |piece| {
+        decoder.take(piece, &mut event);
+        if event.fresh {
+            event.fresh = false;
+            packets.hand_on(&mut event, &decoder);
+        }
+    })
+    .map_err(failed)?;
+    if !event.known && !decoder.described() {
+        let mut head = Vec::new();
+        open().map_err(failed)?.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
+        return Err(ReadError::NotReadable { file: file.to_owned(), found: what_else(&head, &decoder) });
+    }
+    Ok(packets.finish(&decoder, &ending))
+}
+
+/// A decoder that knows what has to be known before the first event: descriptions that lie behind their events.
+fn learn(input: impl Read) -> io::Result<Decoder> {
+    /// Ends where only events follow.
+    struct Until<'a, R>(R, &'a Cell<bool>);
+    impl<R: Read> Read for Until<'_, R> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            if self.1.get() { Ok(0) } else { self.0.read(out) }
+        }
+    }
+    let records = Cell::new(false);
+    let mut decoder = Decoder::default();
+    read_document(Until(input, &records), |piece| {
+        records.set(records.get() || matches!(piece, Piece::Records));
+        decoder.learn(piece);
+    })?;
+    Ok(if decoder.late { decoder.again() } else { Decoder::default() })
+}
+
+/// What the last event says, if it is of a packet. The lists keep their memory from one packet to the next.
+#[derive(Default)]
+struct Latest {
+    /// Whether it waits to be handed on.
+    fresh: bool,
+    /// Whether any event was of a kind that qlog files have.
+    known: bool,
+    connection: usize,
+    time_ms: f64,
+    sent: bool,
+    bytes: Option<u64>,
+    readable: bool,
+    /// Not readable although it has a number.
+    without_frames: bool,
+    /// An ACK frame, and whether one of them has no ranges.
+    ack: bool,
+    without_ranges: bool,
+    ack_eliciting: bool,
+    numbers: Vec<u64>,
+    ranges: Vec<RangeInclusive<u64>>,
+}
+
+impl inspect::Sink for Latest {
+    fn event(&mut self, connection: usize, time_ms: f64, event: Event<'_>) {
+        self.known |= !matches!(event, Event::Other(_));
+        if let Event::Packet(packet) = event {
+            (self.connection, self.time_ms, self.fresh) = (connection, time_ms, true);
+            self.packet(&packet);
+        }
+    }
+}
+
+impl Latest {
+    fn packet(&mut self, packet: &Packet<'_>) {
+        (self.sent, self.bytes) = (packet.sent, packet.bytes);
+        self.readable = packet.frames_told();
+        self.without_frames = packet.number.is_some() && !self.readable;
+        (self.ack, self.without_ranges) = (false, false);
+        self.ack_eliciting = packet.application_data() && packet.ack_eliciting();
+        self.numbers.clear();
+        self.ranges.clear();
+        if !packet.application_data() {
+            return;
+        }
+        self.numbers.extend(packet.number);
+        for ack in packet.acks() {
+            let before = self.ranges.len();
+            self.ranges.extend(ack.map(|(smallest, largest)| smallest..=largest));
+            self.ack = true;
+            self.without_ranges |= self.ranges.len() == before;
+        }
+        ascending(&mut self.ranges);
+    }
+
+    fn content(&self) -> Content<'_> {
+        if !self.readable {
+            return Content::Opaque;
+        }
+        Content::Quic {
+            numbers: &self.numbers,
+            acknowledged: self.ack.then_some(&self.ranges),
+            ack_eliciting: self.ack_eliciting,
+        }
+    }
+}
+
+/// Puts ranges in order and joins those that touch.
+fn ascending(ranges: &mut Vec<RangeInclusive<u64>>) {
+    ranges.sort_unstable_by_key(|range| *range.start());
+    ranges.dedup_by(|next, range| {
+        let touches = *next.start() <= range.end().saturating_add(1);
+        if touches {
+            *range = *range.start()..=*range.end().max(next.end());
+        }
+        touches
+    });
+}
+
+/// A connection that has a packet.
+struct Known {
+    connection: usize,
+    /// Whether its first packet was sent by the end that logs.
+    first_sent: bool,
+    name: String,
+}
+
+/// Gives packets to a sink.
+struct Packets<'s> {
+    sink: &'s mut dyn Sink,
+    /// By index of the flow; at most as many as the decoder tells connections apart.
+    flows: Vec<Known>,
+    problems: Problems,
+}
+
+impl Packets<'_> {
+    fn hand_on(&mut self, event: &mut Latest, decoder: &Decoder) {
+        let index = self.flow(event, decoder);
+        let payload = event.bytes.map_or(0, |bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        for (found, kind) in [
+            (event.bytes.is_none(), NO_SIZE),
+            (event.without_frames, NO_FRAMES),
+            (event.without_ranges, "ACK frames without ranges"),
+        ] {
+            if found {
+                self.problems.count(kind);
+            }
+        }
+        // from a float, `as` stays within the integer
+        let at = (event.time_ms * 1e6).round() as i64;
+        if at.unsigned_abs() > FAR_NS.unsigned_abs() {
+            self.problems.count("times more than 73 years away");
+        }
+        let seen = Seen {
+            at: at.clamp(-FAR_NS, FAR_NS),
+            backward: event.sent != self.flows[index].first_sent,
+            frame_bytes: if event.bytes.is_some() { payload.saturating_add(HEADERS_BYTES) } else { 0 },
+            payload_bytes: payload,
+            content: event.content(),
+        };
+        self.sink.packet(index, &seen);
+    }
+
+    /// Index of the flow of an event, which may be new.
+    fn flow(&mut self, event: &Latest, decoder: &Decoder) -> usize {
+        // mostly one, or the last: a file of many connections has them one after the other
+        if let Some(index) = self.flows.iter().rposition(|known| known.connection == event.connection) {
+            return index;
+        }
+        let name = name(decoder, event.connection);
+        self.flows.push(Known { connection: event.connection, first_sent: event.sent, name: name.clone() });
+        self.sink.flow(self.flows.len() - 1, &flow(name));
+        self.flows.len() - 1
+    }
+
+    fn finish(mut self, decoder: &Decoder, ending: &Ending) -> Reading {
+        for (index, known) in self.flows.iter().enumerate() {
+            // the title may lie behind the events
+            let name = name(decoder, known.connection);
+            if name != known.name {
+                self.sink.better_known(index, &flow(name));
+            }
+        }
+        self.problems.add("records that are no qlog event", decoder.malformed);
+        self.problems.add("events of connections beyond the first 256", decoder.beyond);
+        let notes = notes(&self, ending);
+        Reading { format: "qlog".to_owned(), frames: decoder.events, problems: self.problems, notes }
+    }
+}
+
+const NO_SIZE: &str = "packets without size";
+const NO_FRAMES: &str = "packets without frames";
+
+fn notes(packets: &Packets<'_>, ending: &Ending) -> Vec<String> {
+    let mut notes = Vec::new();
+    if packets.flows.is_empty() {
+        notes.push("No event of the file is a packet that was sent or received.".to_owned());
+    } else {
+        notes.push(format!(
+            "Times are those of the program that logged. A frame is taken as the QUIC packet and {HEADERS_BYTES} bytes \
+             of Ethernet, IPv4 and UDP, as a capture would show it; packets that share a datagram count as one each."
+        ));
+    }
+    let has = |kind| packets.problems.iter().any(|(found, _)| found == kind);
+    if has(NO_SIZE) {
+        notes.push("Packets that are logged without their size count as 0 bytes.".to_owned());
+    }
+    if has(NO_FRAMES) {
+        notes.push(
+            "Of packets that are logged without their frames only time and size are known, not what they acknowledge."
+                .to_owned(),
+        );
+    }
+    if let Some(byte) = ending.stopped_at {
+        notes.push(format!("The file is cut off or broken: nothing behind byte {byte} of its text is read."));
+    }
+    notes
+}
+
+fn flow(name: String) -> Flow {
+    Flow { protocol: Protocol::Quic, ends: None, name }
+}
+
+/// Title, vantage point and group, as far as they are told.
+fn name(decoder: &Decoder, connection: usize) -> String {
+    let (title, group, vantage) = decoder.names(connection);
+    let vantage = if vantage == "unknown" { "" } else { vantage };
+    let parts = [title, vantage, group.unwrap_or_default()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
