@@ -82,16 +82,23 @@ pub(super) fn datagram(packet: &[u8], original: usize) -> Result<Datagram<'_>, P
     };
     let Carried { six, protocol, length, captured, .. } = carried;
     let port = |at: usize| captured.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(CUT);
+    let least = match protocol {
+        TCP => TCP_HEADER_BYTES,
+        UDP => UDP_HEADER_BYTES,
+        _ => return Err("IP packet of another protocol than TCP and UDP"),
+    };
+    if length < least {
+        return Err(LENGTHS);
+    }
     let header = match protocol {
         TCP => {
             // sequence numbers, offset, flags and window; the rest may be missing
             let offset = captured.get(..16).ok_or(CUT)?[12];
             usize::from(offset >> 4) * 4
         }
-        UDP => UDP_HEADER_BYTES,
-        _ => return Err("IP packet of another protocol than TCP and UDP"),
+        _ => UDP_HEADER_BYTES,
     };
-    if header > length || protocol == TCP && header < TCP_HEADER_BYTES {
+    if header > length || header < least {
         return Err(LENGTHS);
     }
     let mut payload_bytes = length - header;

@@ -207,11 +207,8 @@ impl Connection {
         if self.random.is_some() {
             tools.problems.count("QUIC connection between the ports of one before it");
             let (opened, closed, cut) = (self.opened, self.closed, self.cut);
-            let lengths = [(1 - way, 1 << long.source.len())];
             *self = Self { opened, closed, cut, version: Some(long.version), ..Self::new() };
-            for (way, bits) in lengths {
-                self.lengths[way] = bits;
-            }
+            self.lengths[1 - way] = 1 << long.source.len();
             long.destination.clone_into(&mut self.destination);
         }
         if self.original.is_empty() {
