@@ -174,7 +174,7 @@ class Names:
         """The largest of a distribution, or of numbers."""
         if isinstance(values, Series):
             return self._of(values, f"{values.kind}_largest_ms") * values.unit
-        return max(values, *others) if others else max(values)  # type: ignore[call-overload,no-any-return]
+        return max(values, *others) if others else max(values)  # type: ignore[call-overload]
 
     def width(self, variant: str, rate: int) -> float:
         """Width of the ACK intervals [ms]."""

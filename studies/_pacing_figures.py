@@ -54,10 +54,10 @@ def pooled(runs: list[Kept], read: Callable[[Kept], Kept]) -> list[tuple[float, 
 STEPS_AN_OCTAVE = 32
 
 
-def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: bool) -> Callable[..., alt.FacetChart]:
+def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: bool) -> Callable[[Evaluation, str], Any]:
     """Return what draws the distribution of intervals of each configuration, one below the other."""
 
-    def draw(evaluation: Evaluation, engine: str) -> alt.FacetChart:
+    def draw(evaluation: Evaluation, engine: str) -> Any:  # noqa: ANN401 - a chart of charts
         runs = kept_of(evaluation, engine, rate)
         order = [label for name, label in evaluation.study.labels.items() if name in runs]
         rows = [
@@ -102,14 +102,14 @@ def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: boo
     return draw
 
 
-def shares(rate: int, kind: str, most: int, title: str) -> Callable[..., alt.Chart]:
+def shares(rate: int, kind: str, most: int, title: str) -> Callable[[Evaluation, str], Any]:
     """Return what draws how many packets bursts have, or ACKs cover, as shares by configuration."""
 
     def table(found: Kept) -> Mapping[str, int]:
         sizes: Mapping[str, int] = found["data"]["bursts"]["sizes"] if kind == "burst" else found["acks"]["packets"]
         return sizes
 
-    def draw(evaluation: Evaluation, engine: str) -> alt.Chart:
+    def draw(evaluation: Evaluation, engine: str) -> alt.LayerChart:
         cells = []
         runs = kept_of(evaluation, engine, rate)
         for name, found in runs.items():
@@ -149,7 +149,8 @@ def shares(rate: int, kind: str, most: int, title: str) -> Callable[..., alt.Cha
         text = base.mark_text(fontSize=10).encode(
             text="text:N", color=alt.condition("datum.percent > 55", alt.value("#ffffff"), alt.value(NEUTRAL))
         )
-        return alt.layer(squares, text).properties(width=WIDTH, height=24 * len(order))
+        layers: alt.LayerChart = alt.layer(squares, text).properties(width=WIDTH, height=24 * len(order))
+        return layers
 
     return draw
 

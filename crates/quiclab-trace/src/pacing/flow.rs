@@ -114,7 +114,9 @@ impl Both {
         if own.spacing.add(packet.at, packet.frame_bytes, packet.payload_bytes) {
             other.acking.burst(packet.at);
         }
-        if acknowledges(&packet.content, packet.payload_bytes) {
+        // what could not be read among what could is no acknowledgement that is known
+        let unread = packet.content == Content::Opaque && own.acking.known();
+        if !unread && acknowledges(&packet.content, packet.payload_bytes) {
             own.acking.add(packet.at, covers);
         }
     }
