@@ -57,7 +57,7 @@ STEPS_AN_OCTAVE = 32
 def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: bool) -> Callable[[Evaluation, str], Any]:
     """Return what draws the distribution of intervals of each configuration, one below the other."""
 
-    def draw(evaluation: Evaluation, engine: str) -> Any:  # noqa: ANN401 - a chart of charts
+    def draw(evaluation: Evaluation, engine: str) -> Any:
         runs = kept_of(evaluation, engine, rate)
         order = [label for name, label in evaluation.study.labels.items() if name in runs]
         rows = [
@@ -109,7 +109,7 @@ def shares(rate: int, kind: str, most: int, title: str) -> Callable[[Evaluation,
         sizes: Mapping[str, int] = found["data"]["bursts"]["sizes"] if kind == "burst" else found["acks"]["packets"]
         return sizes
 
-    def draw(evaluation: Evaluation, engine: str) -> alt.LayerChart:
+    def draw(evaluation: Evaluation, engine: str) -> Any:
         cells = []
         runs = kept_of(evaluation, engine, rate)
         for name, found in runs.items():
@@ -149,7 +149,7 @@ def shares(rate: int, kind: str, most: int, title: str) -> Callable[[Evaluation,
         text = base.mark_text(fontSize=10).encode(
             text="text:N", color=alt.condition("datum.percent > 55", alt.value("#ffffff"), alt.value(NEUTRAL))
         )
-        layers: alt.LayerChart = alt.layer(squares, text).properties(width=WIDTH, height=24 * len(order))
+        layers: Any = alt.layer(squares, text).properties(width=WIDTH, height=24 * len(order))
         return layers
 
     return draw
