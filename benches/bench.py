@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import quiclab
+import quiclab.native
 from quiclab.page import read_har, replay
 from quiclab.registry import find_all
 from quiclab.scenario import Download, RequestResponse
@@ -42,6 +43,11 @@ PUBLISHED_RUNS = 10
 #: The VPN beside OpenVPN, between network namespaces: needs root.
 TUNNEL_BENCH = ROOT / "tools/tunnel_bench.py"
 TUNNEL_KEYS = ("tunnel_tcp_mbps", "openvpn_tcp_mbps", "tunnel_idle_added_latency_ms")
+#: A capture of TCP headers for the analyser.
+HEADER_CAPTURE = ROOT / "tools/header_capture.py"
+ANALYSED_PACKETS = 2_000_000
+#: Studies of the pacing thesis, with lab stacks, quinn and noq.
+PACING = ("pacing/utilisation", "pacing/intervals", "pacing/acks", "pacing/clusters")
 NOT_IN_PROGRAMME = ("proxy", "fairness_default", "beyond_fairness")
 
 
@@ -102,7 +108,10 @@ def main() -> int:
         figures[key] = round(programme_minutes(engine), 1)
 
     say("the page-load study")
-    figures["page_load_minutes"] = round(page_load_minutes(), 1)
+    figures["page_load_minutes"] = round(group_minutes("page_load"), 1)
+
+    say("the pacing study, and the analyser of captures")
+    figures |= pacing_figures()
 
     say("the VPN beside OpenVPN, in real time")
     figures |= tunnel_figures()
@@ -146,13 +155,31 @@ def programme_minutes(engine: str) -> float:
         return PUBLISHED_RUNS * (time.monotonic() - start) / 60
 
 
-def page_load_minutes() -> float:
-    """Minutes that the page-load study takes, all runs; wall-clock time with a worker process on each CPU."""
+def group_minutes(*names: str) -> float:
+    """Minutes that studies take, all runs; wall-clock time with a worker process on each CPU."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
-        command = ["-m", "quiclab", "study", "run", "page_load", "--out", folder]
-        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        for name in names:
+            command = ["-m", "quiclab", "study", "run", name, "--out", folder]
+            subprocess.run([sys.executable, *command], check=True, capture_output=True)
         return (time.monotonic() - start) / 60
+
+
+def pacing_figures() -> dict[str, float]:
+    """Minutes of the pacing study, and packets that the analyser reads in a CPU second."""
+    minutes = round(group_minutes(*PACING), 1)
+    return {"pacing_study_minutes": minutes, "pacing_analyser_packets_per_cpu_second": round(median(analyser_rate))}
+
+
+def analyser_rate() -> float:
+    """Packets per CPU second that the analyser reads of a capture of TCP headers."""
+    with tempfile.TemporaryDirectory() as folder:
+        capture = Path(folder) / "headers.pcap"
+        command = [sys.executable, HEADER_CAPTURE, capture, "--packets", str(ANALYSED_PACKETS)]
+        packets = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        start = time.process_time()
+        quiclab.native.engine().analyse_packets(str(capture), "{}", [], 1)
+        return packets / (time.process_time() - start)
 
 
 def tunnel_figures() -> dict[str, Any]:

@@ -57,8 +57,10 @@ def test_names_are_the_agreed_ones() -> None:
     page_load = [
         f"page_load/{part}" for part in ("sizes", "counts", "fairness", "hystart", "loss_window", "reordering")
     ]
+    pacing = [f"pacing/{part}" for part in ("utilisation", "intervals", "acks", "clusters")]
     assert list(studies()) == [
         *dual_connectivity,
+        *pacing,
         *page_load,
         *tunnel,
         *linux_tcp,
@@ -229,6 +231,12 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_linux_tcp_parts.py",
         "_loss_detection.py",
         "_loss_detection_views.py",
+        "_pacing.py",
+        "_pacing_claims.py",
+        "_pacing_explanations.py",
+        "_pacing_figures.py",
+        "_pacing_metrics.py",
+        "_pacing_tables.py",
         "_page_load.py",
         "_page_load_bulk.py",
         "_page_load_claims.py",
