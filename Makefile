@@ -72,6 +72,10 @@ FUZZ_SECONDS ?= 60
 fuzz: toolchain ## random input for FUZZ_SECONDS (60) each for parsers of bytes from outside; stops at what fails
 	QUICLAB_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --quiet -p quiclab-fuzz -- --nocapture
 
+.PHONY: pacing-memory
+pacing-memory: setup ## analyse a capture of 500 MB in less than 200 MB of memory
+	QUICLAB_CAPTURE_MB=500 $(RUN)/pytest tests/test_pacing_analysis.py -k memory
+
 .PHONY: check
 check: setup lint test ## formatting, lints, types, layers, then all tests
 

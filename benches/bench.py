@@ -107,11 +107,8 @@ def main() -> int:
         say(f"the programme of Dual Connectivity with {engine}: one run of each setting")
         figures[key] = round(programme_minutes(engine), 1)
 
-    say("the page-load study")
-    figures["page_load_minutes"] = round(group_minutes("page_load"), 1)
-
-    say("the pacing study, and the analyser of captures")
-    figures |= pacing_figures()
+    say("the studies of page load and pacing, and the analyser of captures")
+    figures |= study_figures()
 
     say("the VPN beside OpenVPN, in real time")
     figures |= tunnel_figures()
@@ -165,10 +162,13 @@ def group_minutes(*names: str) -> float:
         return (time.monotonic() - start) / 60
 
 
-def pacing_figures() -> dict[str, float]:
-    """Minutes of the pacing study, and packets that the analyser reads in a CPU second."""
-    minutes = round(group_minutes(*PACING), 1)
-    return {"pacing_study_minutes": minutes, "pacing_analyser_packets_per_cpu_second": round(median(analyser_rate))}
+def study_figures() -> dict[str, float]:
+    """Minutes of two studies, and packets that the analyser reads in a CPU second."""
+    return {
+        "page_load_minutes": round(group_minutes("page_load"), 1),
+        "pacing_study_minutes": round(group_minutes(*PACING), 1),
+        "pacing_analyser_packets_per_cpu_second": round(median(analyser_rate)),
+    }
 
 
 def analyser_rate() -> float:
