@@ -47,7 +47,9 @@ def embed(directory: Path, flow: str) -> bool:
         lines = (directory / key_log(flow)).read_bytes()
     except FileNotFoundError:
         return False
-    if not lines.strip():
+    # aioquic 0.9 has the labels of Wireshark's first drafts, with a prefix
+    lines = b"".join(line.removeprefix(b"QUIC_") + b"\n" for line in lines.splitlines() if line.strip())
+    if not lines:
         return False
     for end in ("sender", "receiver"):
         capture = directory / f"{flow}.{end}.pcapng"
