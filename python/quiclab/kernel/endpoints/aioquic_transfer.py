@@ -126,7 +126,8 @@ class Server(QuicConnectionProtocol):
 
     def _feed(self, stream_id: int) -> None:
         stream = self._quic._streams[stream_id]
-        buffer = stream.sender._buffer if hasattr(stream, "sender") else stream._send_buffer
+        sender: Any = getattr(stream, "sender", stream)
+        buffer = sender._buffer if hasattr(sender, "_buffer") else sender._send_buffer
         while stream_id in self._left and len(buffer) < SEND_AHEAD_BYTES:
             left = self._left[stream_id]
             if left is None:
