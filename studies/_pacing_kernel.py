@@ -13,7 +13,7 @@ WINDOWS = {"stream_receive_window": "16 MiB", "connection_receive_window": "32 M
 #: start makes 2400 at 100 Mbit/s if its window lets it: 4 MiB is what the path holds, and 700 gaps.
 QUINN_WINDOWS = {"stream_receive_window": "4 MiB", "connection_receive_window": "8 MiB"}
 SEND_BUFFER, RECEIVE_BUFFER = {"max_send_buffer": "16 MiB"}, {"max_receive_buffer": "32 MiB"}
-#: Of full frames, 1514 B, what the kernel's pacer counts: the payload. Paced to the rate of the bottleneck, segments are
+#: Of full frames, 1514 B, what the kernel paces by: the payload. Paced to the rate of the bottleneck, segments are
 #: therefore sent 4.6 % too fast: its queue overflows, and ACKs clock the sender (11 % of them duplicates at 10 Mbit/s).
 #: Paced to the payload's share of it there is no loss, and pairs leave every 2.42 ms, as published.
 PAYLOAD_SHARE = 1448 / 1514
