@@ -99,6 +99,19 @@ adapters: toolchain ## programs of the kernel lane that are built from source, i
 		echo 'quic-go is left out: Go 1.26 or later is missing, see https://go.dev/dl' >&2; \
 	fi
 
+.PHONY: aioquic-old
+aioquic-old: ## aioquic as published measurements had it, for the kernel lane, into adapters/bin; needs headers of Python and OpenSSL
+	mkdir -p adapters/bin
+	$(PYTHON) -m venv adapters/bin/aioquic-0.9
+	adapters/bin/aioquic-0.9/bin/python -m pip install --quiet --disable-pip-version-check 'aioquic==0.9.0' 'pylsqpack==0.3.24'
+
+PACING_RUNS ?= 3
+.PHONY: pacing-kernel
+pacing-kernel: setup ## the pacing study with real programs and the virtual clock (first: make adapters, quiclab kernel build)
+	for study in intervals acks; do \
+		$(RUN)/quiclab study run "pacing/$$study" --lane kernel --runs $(PACING_RUNS) --engines all; \
+	done
+
 .PHONY: bench
 bench: setup ## speed as one flat JSON object in bench.json
 	cargo build --release --quiet --examples

@@ -253,3 +253,21 @@ def test_what_results_depend_on_names_the_files_of_programs(tmp_path: Path, monk
     _identity_of.cache_clear()
     program.write_text("#!/bin/sh\ntrue\n")
     assert lane.identity(tree) != before
+
+
+def test_segments_leave_one_by_one_as_their_pacing_says(virtual: Lane) -> None:
+    # the link has twice the rate: what the tap sees is the kernel's pacer
+    sets = [*SMALL, ("flows.main.workload", '{ kind = "download", duration = "3 s" }'), ("taps.at_sender", "{}")]
+    sets += [("flows.main.down", '["at_sender", "bottleneck", "far"]')]
+    sets += [("flows.main.sender.pacing", '{ kind = "linux", max_rate = "1 Mbit/s" }')]
+    intervals_ms = {}
+    for segments in (None, 1):
+        chosen = [] if segments is None else [("flows.main.sender.tcp.gso_segments", str(segments))]
+        tap = virtual.run(load(LANES, [*sets, *chosen], virtual.stacks()), 1, base_dir=ROOT).taps["at_sender"]
+        time_ns = tap["time_ns"].to_numpy()
+        intervals_ms[segments] = (time_ns[1:] - time_ns[:-1])[time_ns[1:] > time_ns[0] + 1_000_000_000] / 1e6
+    # 1448 B at 1 Mbit/s are 11.584 ms; two of them are the least that is handed over in one piece without the option
+    assert intervals_ms[1] == pytest.approx(11.584, abs=0.01)
+    pairs = intervals_ms[None]
+    assert (pairs < 0.01).mean() == pytest.approx(0.5, abs=0.01)
+    assert pairs[pairs >= 0.01] == pytest.approx(2 * 11.584, abs=0.01)

@@ -191,7 +191,11 @@ func receive(ctx context.Context, args arguments, report *report) error {
 	if !roots.AppendCertsFromPEM(pem) {
 		return fmt.Errorf("%s: there is no certificate in it", args.certificate)
 	}
-	config := &tls.Config{RootCAs: roots, ServerName: args.name, NextProtos: []string{protocol}}
+	keys, err := keyLog()
+	if err != nil {
+		return err
+	}
+	config := &tls.Config{RootCAs: roots, ServerName: args.name, NextProtos: []string{protocol}, KeyLogWriter: keys}
 	report.note(&report.StartedNs)
 	conn, err := quic.DialAddr(ctx, args.endpoint(), config, args.config())
 	if err != nil {
@@ -214,6 +218,15 @@ func receive(ctx context.Context, args arguments, report *report) error {
 	report.note(&report.FinishedNs)
 	report.tellResponseTimes(times)
 	return nil
+}
+
+// keyLog is where SSLKEYLOGFILE says that secrets go; nil without it.
+func keyLog() (io.Writer, error) {
+	path := os.Getenv("SSLKEYLOGFILE")
+	if path == "" {
+		return nil, nil
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
 func ask(ctx context.Context, args arguments, conn *quic.Conn, report *report) error {

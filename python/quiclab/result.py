@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
@@ -19,6 +19,9 @@ from quiclab.libraries import pl
 from quiclab.native import build_id, engine, source_commit
 from quiclab.scenario import Scenario
 from quiclab.series import summary
+
+if TYPE_CHECKING:
+    from quiclab.kernel.lane import Lane
 
 RUN_SCHEMA = "quiclab.run/1"
 MOST_SEED = 2**64 - 1
@@ -281,8 +284,10 @@ def run(
     return RunResult(data, taps=taps, **tables)
 
 
-def run_and_keep(scenario: Scenario, seed: int, base_dir: str | Path, keep: Keep | None) -> RunResult:
-    """Run a scenario in virtual time, and keep with its result what its qlog files and captures say.
+def run_and_keep(
+    scenario: Scenario, seed: int, base_dir: str | Path, keep: Keep | None, lane: Lane | None = None
+) -> RunResult:
+    """Run a scenario, and keep with its result what its qlog files and captures say.
 
     Parameters
     ----------
@@ -291,11 +296,14 @@ def run_and_keep(scenario: Scenario, seed: int, base_dir: str | Path, keep: Keep
     keep
         From the run and the directory of its files, which is gone afterwards, to what JSON can hold; it is
         `result.data["kept"]` then. `None` is a plain run.
+    lane
+        How it runs in the kernel lane; `None` is the sim lane.
     """
+    runs = run if lane is None else lane.run
     if keep is None:
-        return run(scenario, seed, base_dir=base_dir)
+        return runs(scenario, seed, base_dir=base_dir)
     with TemporaryDirectory(prefix="quiclab-keep-") as directory:
-        result = run(scenario, seed, base_dir=base_dir, record_dir=directory)
+        result = runs(scenario, seed, base_dir=base_dir, record_dir=directory)
         return replace(result, data={**result.data, "kept": keep(result, Path(directory))})
 
 

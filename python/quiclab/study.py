@@ -105,7 +105,7 @@ class Study:
         the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
     keep
         What is kept of the qlog files and captures that the runs record, for metrics that need it: `data["kept"]` of a
-        result. A function of a module of quiclab; for the sim lane.
+        result. A function of a module of quiclab. Programs of the kernel lane write no qlog.
     describe
         Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
     model

@@ -404,10 +404,7 @@ def _work(job: Job) -> Work:
     """Run once; returns the result as JSON and the series to keep, or `None` and the reason."""
     parsed = Scenario.from_dict(json.loads(job.scenario))
     try:
-        if job.lane is None:
-            result = run_and_keep(parsed, job.seed, job.base_dir, job.keep)
-        else:
-            result = job.lane.run(parsed, job.seed, base_dir=job.base_dir)
+        result = run_and_keep(parsed, job.seed, job.base_dir, job.keep, job.lane)
     except QuiclabError as error:
         return None, None, error.sentence
     if problem := result.not_a_result:

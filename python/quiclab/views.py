@@ -82,7 +82,7 @@ def result_of(study: Study, view: View, configuration: str, values: Mapping[str,
     """
     point = _setting(study, view, configuration, values)
     [job] = jobs_of(study, [replace(point, changes={**point.changes, **view.changes}, runs=1)])
-    return run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep)
+    return run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep, job.lane)
 
 
 def _setting(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> Point:

@@ -6,9 +6,9 @@ use crate::transport::TransportArguments;
 use clap::Args;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Connection, Endpoint, VarInt};
-use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::{KeyLogFile, RootCertStore};
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -126,6 +126,7 @@ pub fn tls(certificate: &Path, protocol: &[u8]) -> Result<rustls::ClientConfig, 
         .with_root_certificates(roots)
         .with_no_client_auth();
     tls.alpn_protocols = vec![protocol.to_vec()];
+    tls.key_log = Arc::new(KeyLogFile::new()); // to where SSLKEYLOGFILE says
     Ok(tls)
 }
 

@@ -29,6 +29,7 @@ from quiclab.kernel.adapters import Adapter, load_adapters
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.collect import Report, collect
 from quiclab.kernel.columns import COLUMNS, read_columns
+from quiclab.kernel.keylog import VARIABLE, embed, key_log
 from quiclab.kernel.programs import live_program
 from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.kernel.watch import watch
@@ -194,7 +195,7 @@ class Lane:
 def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
     """Remove what an older run left in a directory: nothing of it may pass for what this one says."""
     said = [f"{flow}.{role}.{kind}" for flow in job["flows"] for role in ("client", "server") for kind in REPORTS]
-    for name in (RESULT_FILE, *said):
+    for name in (RESULT_FILE, *said, *map(key_log, job["flows"])):
         (directory / name).unlink(missing_ok=True)
     shutil.rmtree(directory / COLUMNS, ignore_errors=True)
 
@@ -252,6 +253,9 @@ def make_job(
             placeholders["probe"] = "true"
         flows[name] = adapters[server].commands(flow, placeholders)
         flows[name]["client"]["command"] += lane.client_words
+        if plain["record"]["pcapng"]:
+            # one end has the secrets of both directions; what the adapter says itself goes before
+            flows[name]["client"]["environment"].setdefault(VARIABLE, f"{{directory}}/{key_log(name)}")
         for role, program in flows[name].items():
             words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
             program["command"] = words + program["command"]
@@ -330,6 +334,8 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     sampled, acks = [frames.series(columns.series)], []
     for name, flow in data["scenario"]["flows"].items():
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
+        if data["scenario"]["record"]["pcapng"]:
+            embed(directory, name)
         if data["scenario"]["record"]["acks"] and not report.acknowledgements:
             said_so = (directory / f"{name}.server.err").read_text(encoding="utf-8", errors="replace").strip()
             report.problems.append(f"flow `{name}`: acknowledgements were not traced: {said_so[-200:] or 'none came'}")

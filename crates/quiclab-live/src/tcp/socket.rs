@@ -1,6 +1,7 @@
 //! Options of sockets and settings of their namespace, and waiting for them.
 
 use super::info::MaxPacingRate;
+use crate::command::succeed;
 use crate::timing::monotonic_ns;
 use clap::Args;
 use nix::sys::socket::{setsockopt, sockopt::TcpMaxSeg};
@@ -33,6 +34,10 @@ pub struct SocketArguments {
     /// Queueing discipline of the host's device, such as `fq`.
     #[arg(long)]
     pub qdisc: Option<String>,
+    /// Most segments that TCP hands to the host's device as one packet, which is cut up there: without it, as many as
+    /// pacing sends in a millisecond (tcp_tso_autosize); 1 is none.
+    #[arg(long)]
+    pub gso_segments: Option<u32>,
 }
 
 impl SocketArguments {
@@ -47,6 +52,12 @@ impl SocketArguments {
             })?;
             let path = Path::new("/proc/sys").join(name.replace('.', "/"));
             std::fs::write(path, value).map_err(|error| format!("sysctl {name} = {value}: {error}"))?;
+        }
+        if let Some(segments) = self.gso_segments {
+            // the switches of ethtool do not reach it: since 4.17 TCP makes such packets for any device
+            let segments = segments.to_string();
+            succeed("ip", &["link", "set", "dev", DEVICE, "gso_max_segs", &segments])
+                .map_err(|error| format!("--gso-segments {segments}: {error}"))?;
         }
         let Some(qdisc) = &self.qdisc else { return Ok(()) };
         let arguments = ["qdisc", "replace", "dev", DEVICE, "root", qdisc];

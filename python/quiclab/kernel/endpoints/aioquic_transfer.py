@@ -3,6 +3,8 @@
 The client opens a stream for each request; the server answers on it with a number of bytes, or for a time. The first
 eight bytes of a request (where it has as many) say when the client started, by CLOCK_MONOTONIC. With `--h3` the client
 asks for `/` by HTTP/3 (RFC 9114) instead, of any server. Both report in the format `quiclab.report/1`.
+
+It runs with aioquic from 0.9.0 (draft 28) on, in which a stream is its own sender and there are fewer options.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import signal
 import ssl
 import sys
@@ -122,8 +125,10 @@ class Server(QuicConnectionProtocol):
         self.report.statistics |= recovery(self)
 
     def _feed(self, stream_id: int) -> None:
-        sender = self._quic._streams[stream_id].sender
-        while stream_id in self._left and len(sender._buffer) < SEND_AHEAD_BYTES:
+        stream = self._quic._streams[stream_id]
+        sender: Any = getattr(stream, "sender", stream)
+        buffer = sender._buffer if hasattr(sender, "_buffer") else sender._send_buffer
+        while stream_id in self._left and len(buffer) < SEND_AHEAD_BYTES:
             left = self._left[stream_id]
             if left is None:
                 left = len(_CHUNK) if time.monotonic_ns() < self._until_ns[stream_id] else 0
@@ -195,9 +200,10 @@ def configuration(arguments: argparse.Namespace, *, client: bool) -> QuicConfigu
     config = QuicConfiguration(
         is_client=client,
         alpn_protocols=H3_ALPN if getattr(arguments, "h3", False) else [ALPN],
-        congestion_control_algorithm=arguments.congestion_control,
         idle_timeout=3600.0,
     )
+    # an attribute: older versions have NewReno and no such field
+    config.congestion_control_algorithm = arguments.congestion_control
     if arguments.datagram_size is not None:
         config.max_datagram_size = arguments.datagram_size
     if arguments.stream_receive_window is not None:
@@ -208,8 +214,11 @@ def configuration(arguments: argparse.Namespace, *, client: bool) -> QuicConfigu
         config.initial_rtt = arguments.initial_rtt / 1e3
     if client:
         config.server_name = arguments.name
-        config.verify_mode = ssl.CERT_REQUIRED
-        config.load_verify_locations(cafile=str(arguments.certificate))
+        config.verify_mode = ssl.CERT_NONE if arguments.certificate is None else ssl.CERT_REQUIRED
+        if arguments.certificate is not None:
+            config.load_verify_locations(cafile=str(arguments.certificate))
+        if path := os.environ.get("SSLKEYLOGFILE"):
+            config.secrets_log_file = Path(path).open("a", encoding="ascii", buffering=1)  # noqa: SIM115 - to the end
     else:
         config.load_cert_chain(arguments.certificate, arguments.key)
     return config
@@ -279,7 +288,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("role", choices=["server", "client"])
     parser.add_argument("--address", required=True)
     parser.add_argument("--port", type=int, default=4433)
-    parser.add_argument("--certificate", type=Path, required=True)
+    parser.add_argument("--certificate", type=Path, help="of the server; a client without it takes any")
     parser.add_argument("--key", type=Path)
     parser.add_argument("--name", default="quiclab.test")
     parser.add_argument("--report", type=Path, required=True)
