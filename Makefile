@@ -108,9 +108,7 @@ aioquic-old: ## aioquic as published measurements had it, for the kernel lane, i
 PACING_RUNS ?= 3
 .PHONY: pacing-kernel
 pacing-kernel: setup ## the pacing study with real programs and the virtual clock (first: make adapters, quiclab kernel build)
-	for study in intervals acks; do \
-		$(RUN)/quiclab study run "pacing/$$study" --lane kernel --runs $(PACING_RUNS) --engines all; \
-	done
+	$(RUN)/quiclab study run pacing/kernel --lane kernel --runs $(PACING_RUNS)
 
 .PHONY: bench
 bench: setup ## speed as one flat JSON object in bench.json

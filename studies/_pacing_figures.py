@@ -155,14 +155,14 @@ def shares(rate: int, kind: str, most: int, title: str) -> Callable[[Evaluation,
     return draw
 
 
-def interval_figures() -> tuple[Figure, ...]:
-    """Return the figures of the intervals."""
+def interval_figures(of: str = "") -> tuple[Figure, ...]:
+    """Return the figures of the intervals: as published, or of something else."""
     found = []
     for rate, number in ((10, "6.9, 6.11, 6.13a and 6.14"), (100, "6.10, 6.12 and 6.13b")):
         found += [
             Figure(
                 f"Intervals between packets, {rate} Mbit/s",
-                f"Figures {number}",
+                of or f"Figures {number}",
                 "",
                 "Part of the intervals by their length, in bins of 2 %. Dashed: evenly spaced packets at the "
                 "rate of the "
@@ -171,7 +171,7 @@ def interval_figures() -> tuple[Figure, ...]:
             ),
             Figure(
                 f"Intervals between acknowledgements, {rate} Mbit/s",
-                f"Figures {number}",
+                of or f"Figures {number}",
                 "",
                 "Part of the intervals by their length, in bins of 2 %.",
                 draw=densities(rate, lambda run: run["acks"]["intervals"], "interval [ms]", gains=False),

@@ -1,78 +1,129 @@
 """Real programs of the pacing study in the kernel lane: Linux TCP in its variants, and QUIC stacks."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from _pacing import rates
 from quiclab.kernel.lane import Lane
-from quiclab.study import Changes, Engine
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
 
-LANE = Lane(clock="virtual")
-#: Room for what 100 Mbit/s and a full queue have under way, 3.1 MB, and more.
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RUNS = 3
+SECONDS = {10: 65, 100: 25}
+"""How long is sent at each rate, the 5 s that are cut off among them."""
+ENGINES = (Engine("programs", lane=Lane(clock="virtual")),)
 WINDOWS = {"stream_receive_window": "16 MiB", "connection_receive_window": "32 MiB"}
-#: quinn closes a connection with more than 1024 gaps in a stream (quinn-proto 0.11.19, assembler.rs), and its slow
-#: start makes 2400 at 100 Mbit/s if its window lets it: 4 MiB is what the path holds, and 700 gaps.
+"""Room for what 100 Mbit/s and a full queue have under way, 3.1 MB, and more."""
 QUINN_WINDOWS = {"stream_receive_window": "4 MiB", "connection_receive_window": "8 MiB"}
+"""quinn closes a connection with more than 1024 gaps in a stream (quinn-proto 0.11.19, assembler.rs); its slow start
+makes 2400 at 100 Mbit/s if its window lets it."""
 SEND_BUFFER, RECEIVE_BUFFER = {"max_send_buffer": "16 MiB"}, {"max_receive_buffer": "32 MiB"}
-#: Of full frames, 1514 B, what the kernel paces by: the payload. Paced to the rate of the bottleneck, segments are
-#: therefore sent 4.6 % too fast: its queue overflows, and ACKs clock the sender (11 % of them duplicates at 10 Mbit/s).
-#: Paced to the payload's share of it there is no loss, and pairs leave every 2.42 ms, as published.
 PAYLOAD_SHARE = 1448 / 1514
-#: Engines that pace by SO_MAX_PACING_RATE: who paces, and to which share of the bottleneck's rate.
-PACED_TO_RATE = {
+"""Of full frames what the kernel paces by: the payload. Paced to the rate of the bottleneck, frames are therefore sent
+4.6 % too fast."""
+PACED: Mapping[str, tuple[str, float]] = {
     "linux_so_max_pacing_rate": ("linux", 1.0),
     "linux_so_max_payload_rate": ("linux", PAYLOAD_SHARE),
     "linux_fq_max_rate": ("fq", 1.0),
 }
-#: Those of Linux TCP: congestion control and pacing.
-TCP: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "linux_unpaced": ("cubic", {}),
-    "linux_fq": ("cubic", {"pacing": {"kind": "fq"}}),
-    "linux_so_max_pacing_rate": ("cubic", {}),
-    "linux_so_max_payload_rate": ("cubic", {}),
-    "linux_fq_max_rate": ("cubic", {}),
-    "linux_bbr": ("bbr-linux", {}),
-    "linux_bbr_fq": ("bbr-linux", {"pacing": {"kind": "fq"}}),
+"""Who paces by SO_MAX_PACING_RATE, and to which share of the bottleneck's rate."""
+TCP: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
+    "linux_unpaced": ("Linux, unpaced", "cubic", {}),
+    "linux_fq": ("Linux, fq", "cubic", {"pacing": {"kind": "fq"}}),
+    "linux_so_max_pacing_rate": ("Linux, SO_MAX_PACING_RATE", "cubic", {}),
+    "linux_so_max_payload_rate": ("Linux, SO_MAX_PACING_RATE of the payload", "cubic", {}),
+    "linux_fq_max_rate": ("Linux, fq and SO_MAX_PACING_RATE", "cubic", {}),
+    "linux_bbr": ("Linux, BBR", "bbr-linux", {}),
+    "linux_bbr_fq": ("Linux, BBR and fq", "bbr-linux", {"pacing": {"kind": "fq"}}),
 }
-#: Programs of QUIC: congestion control (the published one where the program has it) and windows of the receiver.
-QUIC: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "aioquic": ("newreno", WINDOWS),
-    "aioquic-0.9": ("newreno", WINDOWS),
-    "quinn": ("cubic", QUINN_WINDOWS),
-    "quic-go": ("newreno", WINDOWS),
-    "ngtcp2": ("cubic", WINDOWS),
+"""Linux TCP: label, congestion control, pacing."""
+QUIC: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "aioquic": ("aioquic 1.7", "newreno", WINDOWS),
+    "aioquic-0.9": ("aioquic 0.9", "newreno", WINDOWS),
+    "quinn": ("quinn", "cubic", QUINN_WINDOWS),
+    "quic-go": ("quic-go", "newreno", WINDOWS),
+    "ngtcp2": ("ngtcp2", "cubic", WINDOWS),
 }
-ENGINES = tuple(Engine(name, lane=LANE) for name in (*TCP, *QUIC))
+"""Programs of QUIC: label, congestion control (the published one where the program has it), windows of the receiver."""
+RATE: Factor = rates(*SECONDS)
+ASSUMPTIONS = (
+    Assumption(
+        "The network is that of the other studies, its elements between the TUN devices of two hosts in "
+        "a guest whose clock "
+        "stands still while anything computes.",
+        "Stamps are exact to the nanosecond; what computing costs is not in them.",
+    ),
+    Assumption(
+        "65 s at 10 Mbit/s and 25 s at 100, of which 5 s are cut off.",
+        "A guest takes about 20 s of processor time for a second at 100 Mbit/s.",
+    ),
+    Assumption(
+        "Programs are those of today but for aioquic 0.9: quinn and quic-go with NewReno or CUBIC as "
+        "they have it, ngtcp2 as "
+        "Debian packages it.",
+        "The versions of the thesis do not build with today's libraries, or were not tried.",
+    ),
+    Assumption(
+        "Segmentation offload is as Linux has it: the device cuts up what TCP hands over, at one instant.",
+        "On the thesis' fibre the segments of one such piece are 1.2 us apart.",
+    ),
+)
 
 
-def flow(engine: str, rate_mbps: int, seconds: int) -> Changes:
-    """Return what makes the flow `main` of the scenario that of an engine.
+def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
+    """Return the columns of the published tables."""
+    del scenario
+    name = str(labels["configuration"])
+    return {"impl": "tcp", "cc": TCP[name][1]} if name in TCP else {"impl": name, "cc": QUIC[name][1]}
+
+
+def configurations() -> tuple[Configuration, ...]:
+    """Return the programs, each as both ends of the flow."""
+    names = {name: item[0] for name, item in (TCP | QUIC).items()}  # type: ignore[operator]
+    return tuple(Configuration(name, label, _merged(name)) for name, label in names.items())
+
+
+def _merged(name: str) -> Any:
+    def changes(given: Changes) -> Changes:
+        bucket: Any = given["links.bottleneck.rate"]
+        return {**given, **flow(name, int(str(bucket["rate"]).split()[0]))}
+
+    return changes
+
+
+def flow(name: str, rate_mbps: int) -> Changes:
+    """Return what makes the flow `main` of the scenario one of a program.
 
     Parameters
     ----------
-    engine
-        One of `ENGINES`.
+    name
+        One of `TCP` or `QUIC`.
     rate_mbps
-        Rate of the bottleneck.
-    seconds
-        How long it sends. ngtcp2 is asked for what the link carries in that time.
+        Rate of the bottleneck. ngtcp2 is asked for what it carries in the time.
     """
+    seconds = SECONDS[rate_mbps]
     workload: dict[str, str] = {"kind": "download", "duration": f"{seconds} s"}
-    if engine in TCP:
-        control, options = TCP[engine]
-        if engine in PACED_TO_RATE:
-            kind, share = PACED_TO_RATE[engine]
+    sender: dict[str, Any] = {}
+    receiver: dict[str, Any]
+    if name in TCP:
+        _, control, options = TCP[name]
+        if name in PACED:
+            kind, share = PACED[name]
             # rounded down: not above the rate that is meant
             options = {"pacing": {"kind": kind, "max_rate": f"{int(rate_mbps * share * 1000)} kbit/s"}}
-        stack = "linux"
-        sender: dict[str, Any] = {**options, "tcp": SEND_BUFFER}
-        receiver: dict[str, Any] = {"tcp": RECEIVE_BUFFER}
+        stack, sender, receiver = "linux", {**options, "tcp": SEND_BUFFER}, {"tcp": RECEIVE_BUFFER}
     else:
-        stack, sender = engine, {}
-        control, windows = QUIC[engine]
-        receiver = {**windows}
+        _, control, windows = QUIC[name]
+        stack, receiver = name, dict(windows)
         if stack == "ngtcp2":
             workload = {"kind": "download", "size": f"{rate_mbps * seconds * 125} kB"}
     return {
+        "duration": f"{seconds + 5} s",
+        "until": "workloads_done",
+        "record": {"pcapng": True},
         "flows.main.stack": stack,
         "flows.main.sender": {"congestion_control": control, **sender},
         "flows.main.receiver": receiver,

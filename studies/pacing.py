@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import _pacing_kernel
 from _pacing import (
     ASSUMPTIONS,
     ENGINES,
@@ -69,6 +70,7 @@ def study(name: str, title: str, abstract: str, **parts: object) -> Study:
         "variants": VARIANTS,
         "table": Table("", SOURCE),
         "figures": (),
+        "engines": ENGINES,
         **parts,
     }
     return Study(
@@ -77,7 +79,6 @@ def study(name: str, title: str, abstract: str, **parts: object) -> Study:
         abstract=abstract,
         source=SOURCE,
         scenario=SCENARIO,
-        engines=ENGINES,
         own_seeds=True,
         claims=claims_of(name),
         **values,  # type: ignore[arg-type]
@@ -173,5 +174,35 @@ CLUSTERED = study(
         ),
     ),
 )
+KERNEL = study(
+    "kernel",
+    "Real programs and the kernel's TCP",
+    "The same link and tap with Linux itself and unmodified QUIC programs, on a virtual clock: exact "
+    "stamps, and no cost "
+    "of computing.",
+    configurations=_pacing_kernel.configurations(),
+    factors=(_pacing_kernel.RATE,),
+    engines=_pacing_kernel.ENGINES,
+    engine_changes=lambda _: {},
+    describe=_pacing_kernel.describe,
+    runs=_pacing_kernel.RUNS,
+    metric=EVEN,
+    further=(
+        MEDIAN_INTERVAL,
+        BURSTY,
+        CLOCKED,
+        FRAME,
+        COVERED,
+        DUPLICATES,
+        width_metric(),
+        share_metric("send", 0, 0.1),
+        quantile_metric("ack", "0.5"),
+        count_mode_metric("burst"),
+        count_mode_metric("covered"),
+    ),
+    assumptions=_pacing_kernel.ASSUMPTIONS,
+    variants=(),
+    figures=interval_figures("not published: programs of today"),
+)
 
-STUDIES = (UTILISATION, INTERVALS, ACKS, CLUSTERED)
+STUDIES = (UTILISATION, INTERVALS, ACKS, CLUSTERED, KERNEL)
