@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -12,7 +13,7 @@ from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.study import BASE, Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from quiclab.evaluate import Evaluation
 
