@@ -122,7 +122,6 @@ INTERVALS = study(
         *(share_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
         *(peaks_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
         peaks_metric("send", 0.108, 0.13),
-        peaks_metric("send", 1.086, 1.286),
         quantile_metric("ack", "0.5"),
         peaks_metric("ack", 0.09, 0.13),
         peaks_metric("ack", 0.3, 0.4),

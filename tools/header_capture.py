@@ -32,7 +32,7 @@ RECORD = np.dtype(
         ("ports", "V4"),
         ("sequence", ">u4"),
         ("acknowledgement", ">u4"),
-        ("rest", "V24"),
+        ("rest", "V20"),
     ]
 )
 
@@ -68,7 +68,7 @@ def _records(first: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.void]
     records["captured"] = HEADERS
     records["ethernet"] = np.void(bytes(12) + b"\x08\x00")
     # data offset 8 words; ACK; a window that does not change
-    records["rest"] = np.void(b"\x80\x10\x01\xf5" + bytes(20))
+    records["rest"] = np.void(b"\x80\x10\x01\xf5" + bytes(16))
     for part, after_ns in enumerate((0, WITHIN_NS, ACK_NS)):
         rows = records[part::3]
         time_ns = number * PAIR_NS + after_ns
