@@ -141,6 +141,7 @@ def spacing(times_ms: Sequence[float], frame_bytes: int, settings: Settings) -> 
         "intervals": counted,
         "bursts": bursts(times_ms, settings.burst_gap_ms),
         "clusters": {"expected": expected(gaps, frame_bytes, settings), "found": found(counted)},
+        "rate_step_s": settings.rate_step_s,
         "rate_over_time_mbps": [
             8 * frame_bytes * steps[step] / (1e6 * settings.rate_step_s) for step in range(max(steps, default=-1) + 1)
         ],

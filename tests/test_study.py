@@ -57,7 +57,7 @@ def test_names_are_the_agreed_ones() -> None:
     page_load = [
         f"page_load/{part}" for part in ("sizes", "counts", "fairness", "hystart", "loss_window", "reordering")
     ]
-    pacing = [f"pacing/{part}" for part in ("utilisation", "intervals", "acks", "clusters")]
+    pacing = [f"pacing/{part}" for part in ("utilisation", "intervals", "acks", "clusters", "kernel")]
     assert list(studies()) == [
         *dual_connectivity,
         *pacing,
@@ -235,6 +235,7 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_pacing_claims.py",
         "_pacing_explanations.py",
         "_pacing_figures.py",
+        "_pacing_kernel.py",
         "_pacing_metrics.py",
         "_pacing_tables.py",
         "_page_load.py",

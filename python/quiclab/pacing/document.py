@@ -77,6 +77,7 @@ class Spacing(TypedDict):
     intervals: Intervals
     bursts: Bursts
     clusters: Clusters
+    rate_step_s: float
     rate_over_time_mbps: list[float]
 
 

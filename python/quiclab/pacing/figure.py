@@ -79,7 +79,7 @@ def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
         Figure(
             "Rate over time",
             _rate_caption(flows, step_s, bottleneck_mbps),
-            _rates(names, flows, bottleneck_mbps, step_s),
+            _rates(names, flows, bottleneck_mbps),
         ),
         Figure(
             "Packets per ACK",
@@ -147,8 +147,11 @@ def _bars(
     return hideable(alt.vconcat(*panels, spacing=10))
 
 
-def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float | None, step_s: float) -> Any:
-    lines = {item.label: series.rates(item.flow["data"]["rate_over_time_mbps"], step_s)[0] for item in flows}
+def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float | None) -> Any:
+    lines = {
+        item.label: series.rates(item.flow["data"]["rate_over_time_mbps"], item.flow["data"]["rate_step_s"])[0]
+        for item in flows
+    }
     rows = [{"series": name, "at": at_s, "rate": rate} for name, line in lines.items() for at_s, rate in line]
     if not rows:
         return "There is no rate: no flow lasts long enough."
@@ -181,7 +184,7 @@ def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float 
 
 
 def _rate_caption(flows: Sequence[Shown], step_s: float, bottleneck_mbps: float | None) -> str:
-    longest = max((len(item.flow["data"]["rate_over_time_mbps"]) for item in flows), default=0)
-    over_s = series.rates([0.0] * longest, step_s)[1]
+    steps = [(item.flow["data"]["rate_over_time_mbps"], item.flow["data"]["rate_step_s"]) for item in flows]
+    over_s = max((series.rates(rates, own_s)[1] for rates, own_s in steps), default=step_s)
     level = "" if bottleneck_mbps is None else " Dashed: the bottleneck."
     return f"Bits of the frames in steps of {duration(1000 * over_s)}.{level}"

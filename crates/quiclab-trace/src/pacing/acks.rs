@@ -162,11 +162,6 @@ impl Acking {
         self.answered += u64::from(u64::try_from(since).is_ok_and(|since| since <= self.close));
     }
 
-    /// How many there were.
-    pub(super) fn count(&self) -> u64 {
-        self.count
-    }
-
     /// Whether what acknowledges is known for what it is.
     pub(super) fn known(&self) -> bool {
         self.known

@@ -82,7 +82,7 @@ pub struct Flow {
     pub duration_s: f64,
     /// Whether ACKs are known for what they are; otherwise every packet of the receiver counts as one.
     pub acks_known: bool,
-    /// Sentences to know.
+    /// Sentences to know that no number says.
     pub notes: Vec<String>,
     /// How the sender spaces its packets.
     pub data: Spacing,
