@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import np, pl
-from quiclab.pacing.taps import ETHERNET_BYTES, of_flow
+from quiclab.pacing.runs.taps import ETHERNET_BYTES, of_flow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def main_flow(result: RunResult, directory: Path) -> dict[str, Any]:
     # rates over time are for pages, and large
     found["data"].pop("rate_over_time_mbps")
     if kernel:
-        from quiclab.pacing.captures import acknowledgements  # noqa: PLC0415 - of the kernel lane alone
+        from quiclab.pacing.runs.captures import acknowledgements  # noqa: PLC0415 - of the kernel lane alone
 
         return {**found, **acknowledgements(directory / "main.sender.pcapng", settings), "period_s": None}
     return {**found, "period_s": period_s(result)}
