@@ -1,0 +1,191 @@
+"""Figures beyond the pacing thesis: curves in small panels, and maps of sender and receiver."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from quiclab.figures.theme import COLOURS, WIDTH
+from quiclab.study import Figure, with_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from quiclab.evaluate import Evaluation
+    from quiclab.stats import Summary
+    from quiclab.study import Metric, Value
+
+HEIGHT = 150
+DASHES = ([1, 0], [6, 3])
+"""Strokes: whole for the first five series, dashed for those that have their colours again."""
+
+
+def series_of(evaluation: Evaluation, engine: str, metric: str) -> dict[tuple[Value, ...], Summary]:
+    """Return the summaries that have a number."""
+    found = evaluation.summaries(engine, metric=metric)
+    return {key: summary for key, summary in found.items() if not math.isnan(summary.mean)}
+
+
+def styles(labels: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash]:
+    """Return colour and stroke of each series, with one legend for both."""
+    count = len(COLOURS)
+    legend = alt.Legend(
+        title=None, orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3, symbolSize=250
+    )
+    rows = range(len(labels))
+    return (
+        alt.Color(
+            "series:N",
+            scale=alt.Scale(domain=list(labels), range=[COLOURS[row % count] for row in rows]),
+            legend=legend,
+        ),
+        alt.StrokeDash(
+            "series:N",
+            scale=alt.Scale(domain=list(labels), range=[DASHES[row // count % len(DASHES)] for row in rows]),
+            legend=legend,
+        ),
+    )
+
+
+def curves(x: str, *metrics: Metric, columns: str = "", log: bool = True) -> Callable[..., alt.VConcatChart]:
+    """Return what draws metrics over a factor, a row of panels each; a further factor has the columns.
+
+    Parameters
+    ----------
+    x
+        Short name of the factor.
+    metrics
+        What is drawn, from top to bottom.
+    columns
+        Short name of the factor of the columns.
+    log
+        Whether the axis of the factor is logarithmic.
+    """
+
+    def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
+        study = evaluation.study
+        labels = [study.labels[item.name] for item in study.configurations]
+        names = [factor.name for factor in study.factors]
+        at, across = names.index(x), names.index(columns) if columns else None
+        factor = study.factors[at]
+        shown: tuple[Value, ...] = study.factors[across].values if across is not None else ("",)
+        colour, dash = styles(labels)
+        words = any(isinstance(value, str) for value in factor.values)
+        place = alt.X("x:N", sort=list(factor.values), title=None) if words else numbers(factor.values, log=log)
+        title = with_unit(factor.label, factor.unit)
+        rows = []
+        for metric in metrics:
+            found = series_of(evaluation, engine, metric.name)
+            panels = []
+            for value in shown:
+                cells = [
+                    {
+                        "series": study.labels[str(key[0])],
+                        "x": key[1 + at],
+                        "mean": summary.mean,
+                        "low": summary.mean - (0 if math.isnan(summary.std) else summary.std),
+                        "high": summary.mean + (0 if math.isnan(summary.std) else summary.std),
+                    }
+                    for key, summary in found.items()
+                    if across is None or key[1 + across] == value
+                ]
+                heading = f"{study.factors[across].label}: {value}" if across is not None else ""
+                panels.append(panel(cells, place, colour, dash, heading, len(shown), words=words))
+            unit = with_unit(metric.label, metric.unit)
+            rows.append(alt.hconcat(*panels, spacing=14, title=unit).resolve_scale(y="shared"))
+        return alt.vconcat(*rows, spacing=18, title=alt.TitleParams(f"over {title.lower()}", fontWeight="normal"))
+
+    return draw
+
+
+def numbers(values: Sequence[Value], *, log: bool) -> alt.X:
+    """Return the axis of a factor of numbers, with its values as ticks."""
+    scale = alt.Scale(type="log" if log else "linear", nice=False, domain=[values[0], values[-1]])
+    return alt.X("x:Q", scale=scale, title=None, axis=alt.Axis(values=list(values), format="~g", labelOverlap=True))
+
+
+def panel(
+    cells: Sequence[Mapping[str, Any]],
+    place: alt.X,
+    colour: alt.Color,
+    dash: alt.StrokeDash,
+    heading: str,
+    count: int,
+    *,
+    words: bool,
+) -> alt.LayerChart:
+    """Return one panel: lines with the standard deviation; points alone where the factor has words."""
+    height = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    data = {"values": list(cells)}
+    offsets = {"xOffset": alt.XOffset("series:N")} if words else {}
+    base = alt.Chart(data).encode(x=place, color=colour, **offsets)
+    spread = base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+    points = base.mark_point(filled=True, size=26, opacity=1).encode(y=height, tooltip=["series:N", "x", "mean:Q"])
+    lines = base.mark_line(strokeWidth=1.8).encode(y=height, strokeDash=dash)
+    layers = (spread, points) if words else (spread, lines, points)
+    chart: alt.LayerChart = alt.layer(*layers).properties(
+        width=(WIDTH - 30 * count) / count, height=HEIGHT, title=alt.TitleParams(heading, fontWeight="normal")
+    )
+    return chart
+
+
+def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[..., alt.HConcatChart]:
+    """Return what draws a metric as a map of sender and receiver, one for each rate."""
+
+    def draw(evaluation: Evaluation, engine: str) -> alt.HConcatChart:
+        study = evaluation.study
+        receiver, rate = study.factors
+        found = series_of(evaluation, engine, metric.name)
+        top = max((summary.mean for summary in found.values()), default=1.0)
+        maps = []
+        for value in rate.values:
+            cells = [
+                {
+                    "sender": study.labels[str(key[0])],
+                    "receiver": str(key[1]),
+                    "mean": max(summary.mean, 1e-3) if log else summary.mean,
+                    "text": f"{summary.mean:.{decimals}f}",
+                    "dark": summary.mean > 0.45 * top or (log and summary.mean > top**0.55),
+                }
+                for key, summary in found.items()
+                if key[2] == value
+            ]
+            maps.append(square(cells, study.configurations, receiver.values, f"{value} Mbit/s", top, log=log))
+        return alt.hconcat(*maps, spacing=20).resolve_scale(color="shared")
+
+    def square(
+        cells: Sequence[Mapping[str, Any]],
+        senders: Sequence[Any],
+        receivers: Sequence[Value],
+        title: str,
+        top: float,
+        *,
+        log: bool,
+    ) -> alt.LayerChart:
+        base = alt.Chart({"values": list(cells)}).encode(
+            x=alt.X("receiver:N", sort=list(receivers), title="receiver", axis=alt.Axis(orient="top", labelAngle=-45)),
+            y=alt.Y("sender:N", sort=[item.label for item in senders], title="sender"),
+        )
+        scale = alt.Scale(scheme="blues", type="log" if log else "linear", domain=[1 if log else 0, top])
+        squares = base.mark_rect(stroke="white").encode(
+            color=alt.Color("mean:Q", scale=scale, legend=None), tooltip=["sender:N", "receiver:N", "text:N"]
+        )
+        text = base.mark_text(fontSize=9).encode(
+            text="text:N", color=alt.condition("datum.dark", alt.value("#ffffff"), alt.value("#24292f"))
+        )
+        size = 30
+        chart: alt.LayerChart = alt.layer(squares, text).properties(
+            width=size * len(receivers), height=0.75 * size * len(senders), title=title
+        )
+        return chart
+
+    return draw
+
+
+def figure(title: str, caption: str, draw: Callable[..., Any]) -> Figure:
+    """Return a figure of nothing that was published."""
+    return Figure(title, "not published", "", caption, draw=draw)
+
+
