@@ -22,8 +22,10 @@ RUNS = 5
 SECONDS = 30
 RATE_MBPS = 20
 RTT_MS = 50
+PATH = {"mean": f"{RTT_MS / 2:g} ms", "deviation": "2.5 ms", "distribution": "uniform", "every": "10 min"}
+"""Each run draws the delay of its path once, from 22.5 to 27.5 ms, so that no number rests on one round trip time."""
 JITTER = {"deviation": "0.05 ms", "distribution": "normal"}
-"""Of the delay of what returns: a tenth of a packet's serialisation, so that runs differ."""
+"""Of the delay of what returns: a tenth of a packet's serialisation."""
 BUFFERS_BDP = (0.1, 0.25, 0.5, 1, 2, 4)
 
 # --- senders
@@ -105,7 +107,7 @@ def network(rate_mbps: int = RATE_MBPS, seconds: int = SECONDS) -> dict[str, obj
             "overhead_per_packet": "14 B",
             "queue": queue(1, rate_mbps),
         },
-        "links.far": {"delay": half},
+        "links.far": {"delay": PATH},
         "links.back.delay": {"mean": half, **JITTER},
     }
 
@@ -218,8 +220,9 @@ ASSUMPTIONS = (
         "transport and link is in the numbers.",
     ),
     Assumption(
-        "The delay of what returns varies by 0.05 ms.",
-        "Nothing else is random: without it all runs of a setting were one run.",
+        "Each run has a round trip time of its own, from 47.5 to 52.5 ms; the delay of what returns varies by 0.05 ms.",
+        "Nothing else is random: without it all runs of a setting were one run, and a difference between two pacers "
+        "could be that of a phase.",
     ),
     Assumption(
         "Goodput is that of the whole run; losses, time in the bottleneck and bursts are those after the first 5 s.",
