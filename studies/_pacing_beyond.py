@@ -131,9 +131,7 @@ def goodput_mbps(result: RunResult) -> float:
 
 
 GOODPUT = Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps)
-LOSS = Metric(
-    "loss_percent", "Packets lost", "%", lambda result: 100 * as_number(result.data["kept"].get("loss_rate"))
-)
+LOSS = Metric("loss_percent", "Packets lost", "%", lambda result: 100 * as_number(result.data["kept"].get("loss_rate")))
 SOJOURN = from_kept("sojourn_mean_ms", "Mean time in the bottleneck", "ms")
 SOJOURN_P95 = from_kept("sojourn_p95_ms", "95 % of the packets: time in the bottleneck", "ms")
 STARTUP_LOST = from_kept("startup_lost_packets", "Packets lost in the first 5 s", "")

@@ -22,7 +22,6 @@ from _pacing_beyond import (
     PACED_SHARE,
     QUEUE_METRICS,
     QUIC_SENDERS,
-    RATE_MBPS,
     RETURNED,
     RUNS,
     SENDERS,
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
 
     from quiclab.study import Changes, Value
 
-PACKET_MS = 1256 * 8 / RATE_MBPS / 1000
-"""How long the bottleneck takes for a packet."""
 SPREAD = "Mean and standard deviation over the runs."
 
 
@@ -172,18 +169,15 @@ BURST_KEY = "burst"
 BURST_FACTOR = Factor("burst", "burst_packets_asked", "Burst", "packets", (1, 2, 4, 8, 16, 32, 64), burst)
 
 
-def forced(make: Callable[[int], tuple[Mapping[str, object], Mapping[str, object], Changes]]) -> Callable[..., Changes]:
-    """Return what makes bursts: pacer, receiver and further changes for a number of packets."""
+def forced(make: Callable[[int], tuple[Mapping[str, object], Mapping[str, object]]]) -> Callable[[Changes], Changes]:
+    """Return what makes bursts: pacer and receiver for a number of packets."""
 
     def changes(given: Changes) -> Changes:
         rest = dict(given)
-        packets = int(str(rest.pop(BURST_KEY)))
-        pacing, receiver, further = make(packets)
+        pacing, receiver = make(int(str(rest.pop(BURST_KEY))))
         flow = SENDERS["unpaced"].flow("cubic")
         sender = {"profile": "rfc9002", "congestion_control": "cubic", "pacing": dict(pacing)}
-        if "hosts.sender" in further:
-            sender["host"] = "sender"
-        return {**rest, **further, "flows.main": {**flow, "sender": sender, "receiver": dict(receiver)}}
+        return {**rest, "flows.main": {**flow, "sender": sender, "receiver": dict(receiver)}}
 
     return changes
 
@@ -197,17 +191,12 @@ RARELY = {"profile": "rfc9002", **ACKS[RARE]}
 BURSTS = beyond(
     "bursts",
     "bursts of 1 to 64 packets",
-    "Senders are forced into bursts: by rare acknowledgements, by a pacer that waits for whole bursts, by late timers.",
+    "Senders are forced into bursts: by rare acknowledgements, and by a pacer that waits for whole bursts.",
     (
-        Configuration("acks", "no pacer, an ACK for each burst", forced(lambda n: (NONE, every(n), {}))),
-        Configuration("acks_even", "the same ACKs, even", forced(lambda n: (EVEN, every(n), {}))),
+        Configuration("acks", "no pacer, an ACK for each burst", forced(lambda n: (NONE, every(n)))),
+        Configuration("acks_even", "the same ACKs, even", forced(lambda n: (EVEN, every(n)))),
         Configuration(
-            "whole", "whole bursts (GSO), ACKs every 25 ms", forced(lambda n: (bucket(n, whole_bursts=True), RARELY, {}))
-        ),
-        Configuration(
-            "late",
-            "timer late by the burst, ACKs every 25 ms",
-            forced(lambda n: (bucket(64), RARELY, {"hosts.sender": {"timer_slack": f"{n * PACKET_MS:.4f} ms"}})),
+            "whole", "whole bursts, ACKs every 25 ms", forced(lambda n: (bucket(n, whole_bursts=True), RARELY))
         ),
     ),
     (BURST_FACTOR, buffers(0.1, 0.25, 1)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from quiclab.figures.theme import COLOURS, WIDTH
+from quiclab.figures.theme import COLOURS, WIDTH, Layers
 from quiclab.study import Figure, with_unit
 
 if TYPE_CHECKING:
@@ -73,7 +73,11 @@ def curves(x: str, *metrics: Metric, columns: str = "", log: bool = True) -> Cal
         shown: tuple[Value, ...] = study.factors[across].values if across is not None else ("",)
         colour, dash = styles(labels)
         words = any(isinstance(value, str) for value in factor.values)
-        place = alt.X("x:N", sort=list(factor.values), title=None) if words else numbers(factor.values, log=log)
+        place = (
+            alt.X("x:N", sort=[str(value) for value in factor.values], title=None)
+            if words
+            else numbers(factor.values, log=log)
+        )
         title = with_unit(factor.label, factor.unit)
         rows = []
         for metric in metrics:
@@ -103,7 +107,8 @@ def curves(x: str, *metrics: Metric, columns: str = "", log: bool = True) -> Cal
 def numbers(values: Sequence[Value], *, log: bool) -> alt.X:
     """Return the axis of a factor of numbers, with its values as ticks."""
     scale = alt.Scale(type="log" if log else "linear", nice=False, domain=[values[0], values[-1]])
-    return alt.X("x:Q", scale=scale, title=None, axis=alt.Axis(values=list(values), format="~g", labelOverlap=True))
+    axis = alt.Axis(values=[float(value) for value in values], format="~g", labelOverlap=True)
+    return alt.X("x:Q", scale=scale, title=None, axis=axis)
 
 
 def panel(
@@ -115,20 +120,20 @@ def panel(
     count: int,
     *,
     words: bool,
-) -> alt.LayerChart:
+) -> Layers:
     """Return one panel: lines with the standard deviation; points alone where the factor has words."""
     height = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     data = {"values": list(cells)}
-    offsets = {"xOffset": alt.XOffset("series:N")} if words else {}
-    base = alt.Chart(data).encode(x=place, color=colour, **offsets)
+    base = alt.Chart(data).encode(x=place, color=colour)
+    if words:
+        base = base.encode(xOffset=alt.XOffset("series:N"))
     spread = base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
     points = base.mark_point(filled=True, size=26, opacity=1).encode(y=height, tooltip=["series:N", "x", "mean:Q"])
     lines = base.mark_line(strokeWidth=1.8).encode(y=height, strokeDash=dash)
     layers = (spread, points) if words else (spread, lines, points)
-    chart: alt.LayerChart = alt.layer(*layers).properties(
+    return alt.layer(*layers).properties(
         width=(WIDTH - 30 * count) / count, height=HEIGHT, title=alt.TitleParams(heading, fontWeight="normal")
     )
-    return chart
 
 
 def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[..., alt.HConcatChart]:
@@ -153,7 +158,8 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
                 if key[2] == value
             ]
             maps.append(square(cells, study.configurations, receiver.values, f"{value} Mbit/s", top, log=log))
-        return alt.hconcat(*maps, spacing=20).resolve_scale(color="shared")
+        beside: alt.HConcatChart = alt.hconcat(*maps, spacing=20).resolve_scale(color="shared")
+        return beside
 
     def square(
         cells: Sequence[Mapping[str, Any]],
@@ -163,9 +169,14 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
         top: float,
         *,
         log: bool,
-    ) -> alt.LayerChart:
+    ) -> Layers:
         base = alt.Chart({"values": list(cells)}).encode(
-            x=alt.X("receiver:N", sort=list(receivers), title="receiver", axis=alt.Axis(orient="top", labelAngle=-45)),
+            x=alt.X(
+                "receiver:N",
+                sort=[str(item) for item in receivers],
+                title="receiver",
+                axis=alt.Axis(orient="top", labelAngle=-45),
+            ),
             y=alt.Y("sender:N", sort=[item.label for item in senders], title="sender"),
         )
         scale = alt.Scale(scheme="blues", type="log" if log else "linear", domain=[1 if log else 0, top])
@@ -176,10 +187,9 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
             text="text:N", color=alt.condition("datum.dark", alt.value("#ffffff"), alt.value("#24292f"))
         )
         size = 30
-        chart: alt.LayerChart = alt.layer(squares, text).properties(
+        return alt.layer(squares, text).properties(
             width=size * len(receivers), height=0.75 * size * len(senders), title=title
         )
-        return chart
 
     return draw
 
@@ -187,5 +197,3 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
 def figure(title: str, caption: str, draw: Callable[..., Any]) -> Figure:
     """Return a figure of nothing that was published."""
     return Figure(title, "not published", "", caption, draw=draw)
-
-
