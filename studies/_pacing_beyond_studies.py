@@ -38,7 +38,7 @@ from _pacing_beyond import (
     network,
     sharing,
 )
-from _pacing_beyond_views import curves, figure
+from _pacing_beyond_views import curves, dots, figure
 from quiclab.pacing.queueing import spacing_and_queue
 from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study, Variant
 
@@ -358,7 +358,7 @@ CHANGES = beyond(
     (*QUIC, *TCP),
     (CHANGE,),
     QUEUE_METRICS,
-    (figure("Pacers and change", SPREAD, curves("change", GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
+    (figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
     assumptions=(
         Assumption(
             "The queue has 125 kB, whatever the rate is.",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from quiclab.evaluate import Evaluation
     from quiclab.stats import Summary
-    from quiclab.study import Metric, Value
+    from quiclab.study import Factor, Metric, Value
 
 HEIGHT = 150
 DASHES = ([1, 0], [6, 3])
@@ -32,7 +32,14 @@ def styles(labels: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash]:
     """Return colour and stroke of each series, with one legend for both."""
     count = len(COLOURS)
     legend = alt.Legend(
-        title=None, orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3, symbolSize=250
+        title=None,
+        orient="top",
+        direction="horizontal",
+        columns=4,
+        symbolType="stroke",
+        symbolStrokeWidth=3,
+        symbolSize=250,
+        symbolOpacity=1,
     )
     rows = range(len(labels))
     return (
@@ -49,8 +56,8 @@ def styles(labels: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash]:
     )
 
 
-def curves(x: str, *metrics: Metric, columns: str = "", log: bool = True) -> Callable[..., alt.VConcatChart]:
-    """Return what draws metrics over a factor, a row of panels each; a further factor has the columns.
+def curves(x: str, *metrics: Metric, columns: str = "") -> Callable[..., alt.VConcatChart]:
+    """Return what draws metrics over a factor of numbers, a row of panels each; a further factor has the columns.
 
     Parameters
     ----------
@@ -60,80 +67,95 @@ def curves(x: str, *metrics: Metric, columns: str = "", log: bool = True) -> Cal
         What is drawn, from top to bottom.
     columns
         Short name of the factor of the columns.
-    log
-        Whether the axis of the factor is logarithmic.
     """
 
     def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
         study = evaluation.study
-        labels = [study.labels[item.name] for item in study.configurations]
         names = [factor.name for factor in study.factors]
         at, across = names.index(x), names.index(columns) if columns else None
-        factor = study.factors[at]
         shown: tuple[Value, ...] = study.factors[across].values if across is not None else ("",)
-        colour, dash = styles(labels)
-        words = any(isinstance(value, str) for value in factor.values)
-        place = (
-            alt.X("x:N", sort=[str(value) for value in factor.values], title=None)
-            if words
-            else numbers(factor.values, log=log)
-        )
-        title = with_unit(factor.label, factor.unit)
+        colour, dash = styles([study.labels[item.name] for item in study.configurations])
+        place = numbers(study.factors[at])
         rows = []
         for metric in metrics:
             found = series_of(evaluation, engine, metric.name)
             panels = []
             for value in shown:
                 cells = [
-                    {
-                        "series": study.labels[str(key[0])],
-                        "x": key[1 + at],
-                        "mean": summary.mean,
-                        "low": summary.mean - (0 if math.isnan(summary.std) else summary.std),
-                        "high": summary.mean + (0 if math.isnan(summary.std) else summary.std),
-                    }
+                    {"series": study.labels[str(key[0])], "x": key[1 + at], **interval(summary)}
                     for key, summary in found.items()
                     if across is None or key[1 + across] == value
                 ]
                 heading = f"{study.factors[across].label}: {value}" if across is not None else ""
-                panels.append(panel(cells, place, colour, dash, heading, len(shown), words=words))
+                panels.append(lines(cells, place, colour, dash, heading, len(shown)))
             unit = with_unit(metric.label, metric.unit)
             rows.append(alt.hconcat(*panels, spacing=14, title=unit).resolve_scale(y="shared"))
-        return alt.vconcat(*rows, spacing=18, title=alt.TitleParams(f"over {title.lower()}", fontWeight="normal"))
+        return alt.vconcat(*rows, spacing=18)
 
     return draw
 
 
-def numbers(values: Sequence[Value], *, log: bool) -> alt.X:
-    """Return the axis of a factor of numbers, with its values as ticks."""
-    scale = alt.Scale(type="log" if log else "linear", nice=False, domain=[values[0], values[-1]])
-    axis = alt.Axis(values=[float(value) for value in values], format="~g", labelOverlap=True)
-    return alt.X("x:Q", scale=scale, title=None, axis=axis)
+def interval(summary: Summary) -> dict[str, float]:
+    """Return the mean, and a standard deviation below and above it."""
+    spread = 0.0 if math.isnan(summary.std) else summary.std
+    return {"mean": summary.mean, "low": summary.mean - spread, "high": summary.mean + spread}
 
 
-def panel(
-    cells: Sequence[Mapping[str, Any]],
-    place: alt.X,
-    colour: alt.Color,
-    dash: alt.StrokeDash,
-    heading: str,
-    count: int,
-    *,
-    words: bool,
+def numbers(factor: Factor) -> alt.X:
+    """Return the logarithmic axis of a factor of numbers, with its values as ticks."""
+    scale = alt.Scale(type="log", nice=False, domain=[factor.values[0], factor.values[-1]])
+    axis = alt.Axis(values=[float(value) for value in factor.values], format="~g", labelOverlap=True)
+    return alt.X("x:Q", scale=scale, title=with_unit(factor.label, factor.unit), axis=axis)
+
+
+def lines(
+    cells: Sequence[Mapping[str, Any]], place: alt.X, colour: alt.Color, dash: alt.StrokeDash, heading: str, count: int
 ) -> Layers:
-    """Return one panel: lines with the standard deviation; points alone where the factor has words."""
+    """Return one panel: lines with the standard deviation."""
     height = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
-    data = {"values": list(cells)}
-    base = alt.Chart(data).encode(x=place, color=colour)
-    if words:
-        base = base.encode(xOffset=alt.XOffset("series:N"))
-    spread = base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
-    points = base.mark_point(filled=True, size=26, opacity=1).encode(y=height, tooltip=["series:N", "x", "mean:Q"])
-    lines = base.mark_line(strokeWidth=1.8).encode(y=height, strokeDash=dash)
-    layers = (spread, points) if words else (spread, lines, points)
-    return alt.layer(*layers).properties(
+    base = alt.Chart({"values": list(cells)}).encode(x=place, color=colour)
+    spread = base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+    points = base.mark_point(filled=True, size=26, opacity=1).encode(
+        y=height, tooltip=["series:N", "x:Q", alt.Tooltip("mean:Q", format=".4g")]
+    )
+    drawn = base.mark_line(strokeWidth=1.8).encode(y=height, strokeDash=dash)
+    return alt.layer(spread, drawn, points).properties(
         width=(WIDTH - 30 * count) / count, height=HEIGHT, title=alt.TitleParams(heading, fontWeight="normal")
     )
+
+
+def dots(*metrics: Metric) -> Callable[..., alt.VConcatChart]:
+    """Return what draws metrics of each configuration, a row of panels each, a column for each value of the factor."""
+
+    def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
+        study = evaluation.study
+        factor = study.factors[0]
+        order = [item.label for item in study.configurations]
+        rows = []
+        for metric in metrics:
+            found = series_of(evaluation, engine, metric.name)
+            panels = []
+            for column, value in enumerate(factor.values):
+                cells = [
+                    {"series": study.labels[str(key[0])], **interval(summary)}
+                    for key, summary in found.items()
+                    if key[1] == value
+                ]
+                labels = alt.Axis(labels=column == 0, ticks=column == 0, grid=True, labelLimit=180)
+                base = alt.Chart({"values": cells}).encode(y=alt.Y("series:N", sort=order, title=None, axis=labels))
+                across = alt.X("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=3))
+                points = base.mark_point(filled=True, size=36, opacity=1, color=COLOURS[0]).encode(
+                    x=across, tooltip=["series:N", alt.Tooltip("mean:Q", format=".4g")]
+                )
+                spread = base.mark_rule(strokeWidth=1.5, color=COLOURS[0]).encode(
+                    x=alt.X("low:Q", title=None), x2="high:Q"
+                )
+                title = alt.TitleParams(str(value), fontWeight="normal")
+                panels.append(alt.layer(spread, points).properties(width=120, height=16 * len(order), title=title))
+            rows.append(alt.hconcat(*panels, spacing=14, title=with_unit(metric.label, metric.unit)))
+        return alt.vconcat(*rows, spacing=18)
+
+    return draw
 
 
 def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[..., alt.HConcatChart]:
