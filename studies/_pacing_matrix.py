@@ -41,8 +41,8 @@ PROFILES = (
     "chromium-quic1",
 )
 LIBRARIES = ("quinn", "noq")
-RUNS = 3
-SECONDS = 30
+RUNS = 2
+SECONDS = 20
 WINDOWS = {"stream_receive_window": "16 MiB", "connection_receive_window": "24 MiB"}
 HALF = f"{DELAY_S * 1000:g} ms"
 NETWORK: Changes = {
@@ -62,7 +62,7 @@ ASSUMPTIONS = (
     Assumption("Hosts cost nothing, and timers are exact.", "What is left is what the transports do."),
     Assumption(
         "Each run draws its round trip time from 49 to 51 ms; the delay of what returns varies by 0.02 ms.",
-        "Nothing else in a pair of profiles is random; three runs show that no number rests on a phase.",
+        "Nothing else in a pair of profiles is random; two runs show whether a number rests on a phase.",
     ),
     Assumption(
         "Senders keep the congestion control and the datagrams of their profiles.",

@@ -3,19 +3,22 @@
     quiclab study run pacing
     python tools/pacing_choice.py [--out results]
 
-Three tables as markdown: the pacer with most goodput for each situation, with what it gains over none and which others
-are as good within the 95 % interval; the longest bursts that cost at most 1 % of goodput; and the fewest
-acknowledgements that do.
+Three tables as markdown. For each situation: the pacers whose goodput is within 1 % of the best, or not told apart from
+it by the 95 % interval; the best and the worst; what the best gains over none; and losses and times in the bottleneck
+without a pacer and with the best. Then the longest bursts, and the fewest acknowledgements, that cost at most 1 % of
+goodput.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quiclab.errors import QuiclabError
 from quiclab.evaluate import Evaluation
 from quiclab.registry import find
 from quiclab.stats import Summary, difference_half_width
@@ -54,9 +57,24 @@ SITUATIONS = (
     *(
         Situation(f"{count} flows at once, buffer of {size:g} BDP", "flows", (count, size))
         for size in (0.25, 1)
-        for count in (10, 100)
+        for count in (1, 30, 100)
     ),
     *(Situation(f"Dual Connectivity, batches of {size}", "dual_connectivity", (size,)) for size in (10, 100, 400)),
+)
+
+LIMITS = (
+    (
+        "bursts",
+        "Bursts: the longest that cost at most 1 % of goodput",
+        ("bursts", "lost [%], there → at the largest"),
+        "loss_percent",
+    ),
+    (
+        "ack_frequency",
+        "Acknowledgements: the most packets for each that cost at most 1 % of goodput",
+        ("pacer", "returning packets, there → at the largest"),
+        "returned_packets",
+    ),
 )
 
 
@@ -72,6 +90,15 @@ class Results:
         if study not in self.known:
             self.known[study] = Evaluation(find(f"pacing/beyond_{study}"), self.out)
         return self.known[study]
+
+    def were_made(self, study: str) -> bool:
+        """Return whether the study was run, with all of its settings."""
+        try:
+            evaluation = self.evaluation(study)
+            return evaluation.missing(ENGINE) == 0
+        except QuiclabError as error:
+            print(f"pacing/beyond_{study} is left out: {error}", file=sys.stderr)
+            return False
 
     def of(self, study: str, metric: str) -> dict[tuple[Value, ...], Summary]:
         """Return the summaries of a metric."""
@@ -94,29 +121,35 @@ def gain(base: Summary, found: Summary) -> str:
 
 
 def row(results: Results, situation: Situation) -> str:
-    """Return the row of a situation."""
+    """Return the row of a situation: those within 1 % or within the interval of the best one are as good."""
     labels = results.evaluation(situation.study).study.labels
-    goodput = results.of(situation.study, "goodput_mbps")
-    names = [name for name in situation.among or labels if (name, *situation.at) in goodput]
-    best = max(names, key=lambda name: goodput[name, *situation.at].mean)
-    found, without = goodput[best, *situation.at], goodput[situation.without, *situation.at]
+    goodput = {
+        name: results.of(situation.study, "goodput_mbps")[name, *situation.at] for name in situation.among or labels
+    }
+    best, worst = (choose(goodput, key=lambda name: goodput[name].mean) for choose in (max, min))
+    found, without = goodput[best], goodput[situation.without]
     alike = [
-        labels[name]
-        for name in names
-        if name != best
-        and found.mean - goodput[name, *situation.at].mean
-        <= max(difference_half_width(goodput[name, *situation.at], found), 0)
+        name
+        for name, summary in goodput.items()
+        if found.mean - summary.mean <= max(COST * found.mean, difference_half_width(summary, found))
     ]
-    others = "all others" if len(alike) == len(names) - 1 else "; ".join(alike) or "none"
+    choice = "any" if len(alike) == len(goodput) else "; ".join(labels[name] for name in alike)
     changed = []
     for metric, unit in (("loss_percent", "%"), ("dropped_percent", "%"), ("sojourn_p95_ms", "ms")):
         if results.has(situation.study, metric):
             values = results.of(situation.study, metric)
             old, new = values[situation.without, *situation.at], values[best, *situation.at]
-            changed.append(f"{old.mean:.3g} → {new.mean:.3g} {unit}")
-    cells = (situation.label, labels[best], spread(without), spread(found), gain(without, found), others, *changed)
-    padded = (*cells, *("–" for _ in range(8 - len(cells))))
-    return f"| {' | '.join(padded)} |"
+            changed.append(f"{old.mean:.{2 if unit == '%' else 0}f} → {new.mean:.{2 if unit == '%' else 0}f} {unit}")
+    cells = (
+        situation.label,
+        choice,
+        spread(without),
+        f"{spread(found)} ({labels[best]})",
+        gain(without, found),
+        f"{spread(goodput[worst])} ({labels[worst]})",
+        *changed,
+    )
+    return f"| {' | '.join((*cells, *('–' for _ in range(8 - len(cells)))))} |"
 
 
 def longest(values: dict[int, Summary]) -> int:
@@ -163,17 +196,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results"), help="results directory")
     results = Results(parser.parse_args().out)
-    print(
-        "| when | most goodput with | without a pacer | with it | gain | as good, within the 95 % interval "
-        "| losses | 95 % of the packets: time in the bottleneck |"
-    )
+    print("| when | as good as the best | without a pacer | best | gain | worst | losses | 95 % of the waits |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    made = {study: results.were_made(study) for study in dict.fromkeys(item.study for item in SITUATIONS)}
     for situation in SITUATIONS:
-        print(row(results, situation))
-    print("\n**Bursts: the longest that cost at most 1 % of goodput**\n")
-    limits(results, "bursts", ("bursts", "lost [%], there → at the largest"), "loss_percent")
-    print("\n**Acknowledgements: the most packets for each that cost at most 1 % of goodput**\n")
-    limits(results, "ack_frequency", ("pacer", "returning packets, there → at the largest"), "returned_packets")
+        if made[situation.study]:
+            print(row(results, situation))
+    for study, title, heads, metric in LIMITS:
+        if results.were_made(study):
+            print(f"\n{title}\n")
+            limits(results, study, heads, metric)
 
 
 if __name__ == "__main__":
