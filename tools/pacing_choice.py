@@ -55,7 +55,7 @@ SITUATIONS = (
         for what in ("rate, steps of 5 s", "rate, synthetic LTE", "RTT, each 2 s")
     ),
     *(
-        Situation(f"{count} flows at once, buffer of {size:g} BDP", "flows", (count, size))
+        Situation(f"{count} flow{'s at once' if count > 1 else ''}, buffer of {size:g} BDP", "flows", (count, size))
         for size in (0.25, 1)
         for count in (1, 30, 100)
     ),
