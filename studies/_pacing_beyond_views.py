@@ -158,10 +158,10 @@ def dots(*metrics: Metric) -> Callable[..., alt.VConcatChart]:
     return draw
 
 
-def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[..., alt.HConcatChart]:
+def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[..., alt.VConcatChart]:
     """Return what draws a metric as a map of sender and receiver, one for each rate."""
 
-    def draw(evaluation: Evaluation, engine: str) -> alt.HConcatChart:
+    def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
         study = evaluation.study
         receiver, rate = study.factors
         found = series_of(evaluation, engine, metric.name)
@@ -180,8 +180,8 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
                 if key[2] == value
             ]
             maps.append(square(cells, study.configurations, receiver.values, f"{value} Mbit/s", top, log=log))
-        beside: alt.HConcatChart = alt.hconcat(*maps, spacing=20).resolve_scale(color="shared")
-        return beside
+        # pages give charts their own width, but leave those alone that stand above one another
+        return alt.vconcat(alt.hconcat(*maps, spacing=20).resolve_scale(color="shared"))
 
     def square(
         cells: Sequence[Mapping[str, Any]],

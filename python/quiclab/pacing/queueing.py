@@ -1,7 +1,7 @@
 """What a study keeps of a run whose bottleneck stands between two taps: what its queue did, and who was in it.
 
-The scenario has a flow `main`, a tap `at_sender` in front of the link `bottleneck`, a tap `behind` it, and a link `back`
-for what returns. A packet's time in the bottleneck is that between the taps, its own serialisation included.
+The scenario has a flow `main`, a tap `at_sender` in front of the link `bottleneck`, a tap `behind` it, and a link
+`back` for what returns. A packet's time in the bottleneck is that between the taps, its own serialisation included.
 """
 
 from __future__ import annotations
@@ -123,19 +123,17 @@ def releases(result: RunResult, directory: Path) -> dict[str, float]:
     -------
     dict
         `release_packets`: packets that came out together with a packet, itself included, as the mean over packets;
-        `release_p95_packets`, `release_largest_packets`; `alone_share`: packets that came out alone.
+        `release_p95_packets`, `release_largest_packets`. NaN where nothing came after the first 5 s.
     """
     del directory
     times_ns = result.taps["released"].filter(pl.col("direction") == "down")["time_ns"].to_numpy()
     times_ns = times_ns[times_ns >= SKIP_S * 1e9]
     _, sizes = np.unique(times_ns, return_counts=True)
-    packets = float(sizes.sum())
-    if not packets:
+    if not sizes.size:
         return dict.fromkeys(("release_packets", "release_p95_packets", "release_largest_packets"), math.nan)
     by_packet = np.repeat(sizes, sizes)
     return {
         "release_packets": float(by_packet.mean()),
         "release_p95_packets": float(np.quantile(by_packet, 0.95)),
         "release_largest_packets": float(sizes.max()),
-        "alone_share": float((sizes == 1).sum() / packets),
     }
