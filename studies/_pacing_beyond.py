@@ -145,7 +145,7 @@ RETURNED = from_kept("returned_packets", "Packets on the way back, per packet se
 STARTUP = from_kept("startup_mbps", "Throughput of the first 5 s", "Mbit/s")
 SYNCHRONY = from_kept("synchrony", "Flows that lose in the same loss event", "")
 EVENTS = from_kept("loss_events", "Loss events", "")
-QUEUE_METRICS = (LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURSTY, VARIATION, BURST, CLOCKED)
+QUEUE_METRICS = (LOSS, SOJOURN, SOJOURN_P95, STARTUP, STARTUP_LOST, BURSTY, VARIATION, BURST, CLOCKED)
 
 
 def rates_mbps(result: RunResult) -> dict[str, float]:
