@@ -54,10 +54,13 @@ def test_names_are_the_agreed_ones() -> None:
     lab_quic = [f"validation/lab_quic/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")]
     published = ("bottleneck", "single", "delayed", "four", "rrul", "window", "media")
     tunnel = [f"tunnel/{part}" for part in (*published, "beyond_delay", "beyond_rate", "beyond_loss")]
+    pacing = [f"pacing/{part}" for part in ("utilisation", "intervals", "acks", "clusters", "kernel")]
+    exchanged = ("pacers", "pacers_tcp", "fairness", "bursts", "ack_frequency", "flows", "changing")
+    pacing += ["pacing/matrix", "pacing/matrix_libraries"]
+    pacing += [f"pacing/beyond_{part}" for part in (*exchanged, "dual_connectivity")]
     page_load = [
         f"page_load/{part}" for part in ("sizes", "counts", "fairness", "hystart", "loss_window", "reordering")
     ]
-    pacing = [f"pacing/{part}" for part in ("utilisation", "intervals", "acks", "clusters", "kernel")]
     assert list(studies()) == [
         *dual_connectivity,
         *pacing,
@@ -232,10 +235,15 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_loss_detection.py",
         "_loss_detection_views.py",
         "_pacing.py",
+        "_pacing_beyond.py",
+        "_pacing_beyond_bearer.py",
+        "_pacing_beyond_studies.py",
+        "_pacing_beyond_views.py",
         "_pacing_claims.py",
         "_pacing_explanations.py",
         "_pacing_figures.py",
         "_pacing_kernel.py",
+        "_pacing_matrix.py",
         "_pacing_metrics.py",
         "_pacing_tables.py",
         "_page_load.py",

@@ -1,0 +1,123 @@
+"""Every pair of a sender and a receiver: whose acknowledgements do what to whose pacing.
+
+The network is that of the thesis (`_pacing`), hosts cost nothing, and every receiver offers the same wide windows, so
+that nothing but its acknowledgements is exchanged. Profiles are models, which real libraries do not talk to: those make
+a matrix of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from _pacing import DELAY_S, RATE, SCENARIO
+from _pacing_beyond import (
+    BURST,
+    BURSTY,
+    CLOCKED,
+    COVERED,
+    ENGINES,
+    GOODPUT,
+    LOSS,
+    NOTHING,
+    SOJOURN,
+    SOJOURN_P95,
+    VARIATION,
+)
+from _pacing_beyond_views import figure, pairs
+from quiclab.pacing.runs.queueing import spacing_and_queue
+from quiclab.study import Assumption, Configuration, Factor, Study, Value
+
+if TYPE_CHECKING:
+    from quiclab.study import Changes
+
+PROFILES = (
+    "rfc9002",
+    "aioquic-0.8.8",
+    "picoquic",
+    "quic-go",
+    "ngtcp2-2020",
+    "ngtcp2-2022",
+    "quinn",
+    "chromium-quic1",
+)
+LIBRARIES = ("quinn", "noq")
+RUNS = 2
+SECONDS = 20
+WINDOWS = {"stream_receive_window": "16 MiB", "connection_receive_window": "24 MiB"}
+HALF = f"{DELAY_S * 1000:g} ms"
+NETWORK: Changes = {
+    "duration": f"{SECONDS} s",
+    "taps.behind": {},
+    "links.bottleneck.delay": "0 ms",
+    "links.far": {"delay": {"mean": HALF, "deviation": "1 ms", "distribution": "uniform", "every": "10 min"}},
+    "links.back.delay": {"mean": HALF, "deviation": "0.02 ms", "distribution": "normal"},
+    "flows.main.down": ["fast", "at_sender", "bottleneck", "behind", "far"],
+    "flows.main.workload": {"kind": "download", "duration": f"{SECONDS} s"},
+}
+ASSUMPTIONS = (
+    Assumption(
+        "All receivers offer 16 and 24 MiB.",
+        "The windows of 2020 limit some to less than 100 Mbit/s, which would hide what their acknowledgements do.",
+    ),
+    Assumption("Hosts cost nothing, and timers are exact.", "What is left is what the transports do."),
+    Assumption(
+        "Each run draws its round trip time from 49 to 51 ms; the delay of what returns varies by 0.02 ms.",
+        "Nothing else in a pair of profiles is random; two runs show whether a number rests on a phase.",
+    ),
+    Assumption(
+        "Senders keep the congestion control and the datagrams of their profiles.",
+        "The matrix is of stacks as they are: newreno of rfc9002, aioquic, picoquic and quic-go, CUBIC of the others.",
+    ),
+)
+METRICS = (VARIATION, CLOCKED, COVERED, BURST, SOJOURN, SOJOURN_P95, LOSS, GOODPUT)
+FIGURES = tuple(
+    figure(title, caption, pairs(metric, decimals=decimals, log=log))
+    for title, caption, metric, decimals, log in (
+        ("Packets in bursts", "Part of the packets that follow another within 0.04 ms.", BURSTY, 2, False),
+        ("Mean burst", "Packets in a burst.", BURST, 1, True),
+        ("Unevenness", "Coefficient of variation of the intervals: 0 is even, 1 are pairs.", VARIATION, 1, True),
+        ("ACK clocking", "Bursts that begin within 0.1 ms after an ACK, beyond chance.", CLOCKED, 2, False),
+        ("Packets per acknowledgement", "Packets newly covered.", COVERED, 1, True),
+        ("Queueing", "Mean time in the bottleneck [ms].", SOJOURN, 0, True),
+    )
+)
+
+
+def matrix(name: str, title: str, senders: tuple[str, ...], library: bool) -> Study:
+    """Return the study of all pairs of some senders and receivers."""
+
+    def end(which: str) -> dict[str, object]:
+        return {"stack": which} if library else {"stack": "lab-quic", "profile": which}
+
+    def receiver(value: Value) -> Changes:
+        return {"flows.main.receiver": {**end(str(value)), **WINDOWS}}
+
+    configurations = tuple(
+        Configuration(item, item, {"flows.main.sender": end(item)}, item if library else "") for item in senders
+    )
+    return Study(
+        name=f"pacing/{name}",
+        title=title,
+        abstract="Each sender with each receiver, at 10 and 100 Mbit/s: spacing, ACK clocking and queue.",
+        source="quiclab, in the network of the pacing thesis",
+        scenario=SCENARIO,
+        configurations=configurations,
+        factors=(Factor("receiver", "receiver", "Receiver", "", senders, receiver), RATE),
+        metric=BURSTY,
+        further=METRICS,
+        engines=ENGINES,
+        engine_changes=lambda _: NETWORK,
+        runs=RUNS,
+        own_seeds=True,
+        keep=spacing_and_queue,
+        table=NOTHING,
+        figures=FIGURES,
+        claims=(),
+        assumptions=ASSUMPTIONS,
+    )
+
+
+MATRIX = (
+    matrix("matrix", "Every sender with every receiver", PROFILES, library=False),
+    matrix("matrix_libraries", "quinn and noq with each other", LIBRARIES, library=True),
+)
