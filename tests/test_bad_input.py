@@ -95,6 +95,13 @@ SCENARIOS = [
         "leave it out",
     ),
     (
+        'sender = { congestion_control = "newreno" }',
+        'sender = { stack = "lab-quic" }',
+        16,
+        'flows.f.receiver.stack = "quinn": datagrams of the sender (`lab-quic`) are values, not bytes',
+        "`lab-quic`, too",
+    ),
+    (
         'kind = "download", size = "10 kB"',
         'kind = "ping", count = 1',
         20,

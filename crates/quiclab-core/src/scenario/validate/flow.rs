@@ -293,6 +293,9 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
     Ok(())
 }
 
+/// The stack whose packets only it understands.
+const MODEL: &str = "lab-quic";
+
 /// Asks the caller about both ends, with the stack they inherit: they must speak the same protocol and
 /// run the workload. Returns the protocol.
 pub(super) fn check_stacks(
@@ -340,6 +343,13 @@ pub(super) fn check_stacks(
             format!("a stack that speaks {common}, too"),
         )
         .because(problem)
+    })?;
+    let models = [sender, receiver].map(|(_, end)| flow.inherited(end).stack.as_deref() == Some(MODEL));
+    ensure(models[0] == models[1], || {
+        let (odd, other) = if models[1] { (sender, receiver) } else { (receiver, sender) };
+        let stack = flow.inherited(odd.1).stack.unwrap_or_default();
+        ScenarioError::refused(path.child(odd.0).child("stack"), quoted(stack), format!("`{MODEL}`, too"))
+            .because(format!("datagrams of the {} (`{MODEL}`) are values, not bytes", other.0))
     })?;
     ensure(sender.1.tls == receiver.1.tls, || {
         let value = if receiver.1.tls.is_some() { "another one than the sender's" } else { "none" };
