@@ -167,7 +167,12 @@ DUPLICATES = Metric(
     "dup_ack_share", "Duplicate ACKs", "", lambda result: number(kept(result)["acks"]["duplicate_share"])
 )
 FRAME = Metric("frame_bytes", "Median frame", "B", lambda result: float(kept(result)["data"]["frame_median_bytes"]))
-PERIOD = Metric("ack_period_s", "Period of the packets per ACK", "s", lambda result: number(kept(result)["period_s"]))
+PERIOD = Metric(
+    "ack_period_s",
+    "Period of the packets per ACK; 0 without one",
+    "s",
+    lambda result: float(kept(result)["period_s"] or 0),
+)
 COVERED = Metric(
     "packets_per_ack", "Packets per ACK", "packets", lambda result: number(kept(result)["acks"]["packets_mean"])
 )

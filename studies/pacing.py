@@ -123,6 +123,7 @@ INTERVALS = study(
         *(peaks_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
         peaks_metric("send", 0.108, 0.13),
         quantile_metric("ack", "0.5"),
+        largest_metric("ack"),
         peaks_metric("ack", 0.09, 0.13),
         peaks_metric("ack", 0.3, 0.4),
         share_metric("between", 0.05, 0.5),
