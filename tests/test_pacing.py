@@ -1,0 +1,161 @@
+"""The pacing study: its network and hosts are those described, its numbers are what their names say."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from quiclab import load, run
+from quiclab.claims import Sample
+from quiclab.pacing.runs import kept
+from quiclab.registry import find
+from quiclab.study import Study
+
+sys.path.insert(0, str(ROOT / "studies"))
+import _pacing
+import _pacing_claims
+import _pacing_metrics as metrics
+import _pacing_tables
+
+PARTS = [name for name in sys.modules if name.startswith("_pacing")]
+sys.path.remove(str(ROOT / "studies"))
+for part in PARTS:
+    # other tests check that the parts of studies are not left where they would be imported
+    del sys.modules[part]
+
+STUDIES = ("utilisation", "intervals", "acks")
+
+
+def analysis(at_ms: list[float], counts: list[int], **further: Any) -> SimpleNamespace:
+    """Return a run of which this was kept: intervals of the sender, and as many ACK intervals."""
+    spacing = {"count": sum(counts), "at_ms": at_ms, "counts": counts, "quantiles_ms": {"0.01": 1.0, "0.99": 3.5}}
+    data = {"intervals": spacing, "bursts": {"sizes": {"1": 3, "2": 1}}, "clusters": {"expected": [], "found": []}}
+    acks = {"intervals": spacing, "packets": {"2": 90, "200": 10}, "found": []}
+    return SimpleNamespace(data={"kept": {"data": {**data, **further}, "acks": acks, "period_s": None}})
+
+
+def test_the_queue_is_what_netem_leaves_behind_its_delay() -> None:
+    """25 ms are 31 250 B at 10 Mbit/s, 20.6 frames of 1514 B; ten times that at 100: 206."""
+    queues = [_pacing.rate(rate)["links.bottleneck.queue"] for rate in (10, 100)]
+    assert queues == [{"kind": "drop_tail", "packets": packets} for packets in (1000 - 21, 1000 - 206)]
+    # 200 ms of 10 Mbit/s and the bucket
+    assert _pacing.four_bdp(_pacing.rate(10))["links.bottleneck.queue"] == {"kind": "drop_tail", "bytes": "251600 B"}
+
+
+def test_the_socket_option_has_the_rate_of_the_bottleneck() -> None:
+    changes = _pacing.configuration("so_max_pacing_rate").changes
+    assert callable(changes)
+    paced = changes(_pacing.rate(100))
+    assert paced["flows.main.sender"]["pacing"]["max_rate"] == "100 Mbit/s"  # type: ignore[index]
+    # 1448 of 1514 B are payload: 95.64 Mbit/s, rounded down to kbit/s
+    slower = _pacing.payload_rate(paced)["flows.main.sender"]
+    assert slower["pacing"]["max_rate"] == "95640 kbit/s"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("name", [*_pacing.ENDS])
+def test_each_stack_runs_past_the_tap(name: str) -> None:
+    """A second of each; at most 1.25 MB a second pass a link of 10 Mbit/s."""
+    changes = _pacing.configuration(name).changes
+    assert callable(changes)
+    short = {"duration": "1 s", "flows.main.workload": {"kind": "download", "duration": "1 s"}}
+    scenario = load(ROOT / _pacing.SCENARIO).with_values(changes({**_pacing.rate(10), **short}))
+    result = run(scenario, 1)
+    frames = result.taps["at_sender"].filter(result.taps["at_sender"]["direction"] == "down")
+    assert frames.height > 500
+    assert 0 < result.flows["main"].delivered_bytes <= 1_250_000
+    assert result.acks["covered"].sum() > 0
+
+
+def test_every_claim_is_placed_once_and_finds_its_metrics() -> None:
+    """Predicates are evaluated on numbers that say nothing, so that each term is asked for."""
+    studies = {name: find(f"pacing/{name}") for name in STUDIES}
+    placed = [identity for names in _pacing_claims.PLACES.values() for identity in names]
+    assert sorted(placed) == sorted(_pacing_claims.reference())
+    for home, identities in _pacing_claims.PLACES.items():
+        for identity in identities:
+            sample = Asked(studies, home)
+            claim = _pacing_claims.claim_of(identity, home)
+            assert claim.check is not None
+            for value in (0.5, 3.0, 200.0):
+                sample.value = value
+                claim.check(sample)
+            assert sample.asked, identity
+
+
+class Asked(Sample):
+    """A sample whose settings all have one value, and that fails for what no study measures."""
+
+    def __init__(self, studies: dict[str, Study], home: str) -> None:
+        self.studies, self.home, self.value, self.asked = studies, home, 0.0, []  # type: ignore[var-annotated]
+
+    def of(self, study: str = "", metric: str = "", statistic: str = "mean") -> Asked:
+        """Return the same for a metric that there is."""
+        del statistic
+        found = self.studies[study.removeprefix("pacing/") or self.home]
+        assert metric in [item.name for item in found.metrics], f"{found.name} has no {metric}"
+        self.asked.append(metric)
+        self._study = found
+        return self
+
+    def __call__(self, configuration: str, **point: str | float) -> float:
+        """Return the value, for a setting that there is."""
+        assert configuration in self._study.labels, configuration
+        assert point["rate"] in self._study.factor("rate").values
+        return self.value
+
+
+def test_shares_are_of_closed_ranges() -> None:
+    result = analysis([0.05, 0.1, 0.2, 1.0], [1, 2, 3, 4])
+    assert metrics.share_metric("send", 0, 0.1).measure(result) == 0.3
+    assert metrics.share_metric("ack", 0.1, 0.2).measure(result) == 0.5
+    assert metrics.width_metric().measure(result) == 2.5
+
+
+def test_packets_of_bursts_and_acks() -> None:
+    result = analysis([1.0], [1])
+    assert metrics.count_mode_metric("burst").measure(result) == 1
+    assert metrics.count_share_metric("covered", 2, 3).measure(result) == 0.9
+    # of 2180 packets 180 are of the 90 ACKs of two: the median packet is of one of 200
+    assert metrics.count_quantile_metric("covered", 0.5, by_packets=True).measure(result) == 200
+    assert metrics.count_quantile_metric("covered", 0.5).measure(result) == 2
+    assert metrics.PERIOD.measure(result) == 0
+
+
+def test_clusters_are_those_nearest_to_the_intervals_of_the_gains() -> None:
+    clusters = {
+        "expected": [{"gain": 1.0, "interval_ms": 1.0, "share": 0.25}],
+        "found": [{"centre_ms": 0.97}, {"centre_ms": 1.02}, {"centre_ms": 1.5}],
+    }
+    result = analysis([1.0], [1], clusters=clusters)
+    assert metrics.cluster_share(result, 1.0) == 25  # type: ignore[arg-type]
+    assert metrics.cluster_centre(result, 1.0) == 1.02  # type: ignore[arg-type]
+
+
+def test_theory_is_gain_times_phases() -> None:
+    """1.25, 6 and 0.75 of 8: 15.625, 75 and 9.375 %."""
+    model = _pacing_tables.theory()
+    assert [model.estimate("", {"gain": gain}) for gain in (1.25, 1.0, 0.75)] == [15.625, 75, 9.375]
+
+
+def test_the_period_of_acknowledgements() -> None:
+    """ACKs that cover 2 packets for six seconds, then 8 for six: a period of 12 s; none if all cover 2."""
+    import polars as pl  # noqa: PLC0415
+
+    def heard(covered: list[int]) -> SimpleNamespace:
+        seconds = range(len(covered))
+        table = pl.DataFrame(
+            {
+                "element": ["main.sender"] * len(covered),
+                "time_ns": [1_000_000_000 * second + 5 for second in seconds],
+                "covered": covered,
+            }
+        )
+        return SimpleNamespace(acks=table)
+
+    square = [2 if second // 6 % 2 else 8 for second in range(120)]
+    assert kept.period_s(heard(square)) == 12  # type: ignore[arg-type]
+    assert kept.period_s(heard([2] * 120)) is None  # type: ignore[arg-type]
