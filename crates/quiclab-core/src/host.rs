@@ -13,7 +13,7 @@
 //!    `receive_call` and `receive_datagram` for each. Their memory is free when the call starts; the
 //!    endpoint has them when it ends.
 //!
-//! A process that waits wakes `wake_up` after a datagram has arrived, and finds what has come until then.
+//! A process that waits wakes `wake_up` after a datagram has arrived, or with its timer, and finds what has come.
 //!
 //! | | an application under Linux | here |
 //! | --- | --- | --- |
@@ -138,11 +138,12 @@ impl Host {
     fn run(&mut self, now: Time, mut may_fire: bool, out: &mut Outputs) {
         loop {
             match self.work {
+                Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } if now < until => {
+                    return;
+                }
+                // a timer wakes the process, too
                 Work::WakeUp { until }
-                | Work::Read { until }
-                | Work::Send { until, .. }
-                | Work::Compute { until }
-                    if now < until =>
+                    if now < until && !(may_fire && self.fires.is_some_and(|fires| fires <= now)) =>
                 {
                     return;
                 }
@@ -277,10 +278,8 @@ impl Element for Host {
         match self.work {
             _ if self.transparent => self.endpoint.next_wake(),
             Work::Idle => self.fires,
-            Work::WakeUp { until }
-            | Work::Read { until }
-            | Work::Send { until, .. }
-            | Work::Compute { until } => Some(until),
+            Work::WakeUp { until } => Some(self.fires.map_or(until, |fires| fires.min(until))),
+            Work::Read { until } | Work::Send { until, .. } | Work::Compute { until } => Some(until),
         }
     }
 

@@ -42,7 +42,13 @@ pub(crate) fn analyse_packets(
                 }
             }
         });
-        reading.map(|reading| analysis.finish(path.to_owned(), reading, flows))
+        reading.map(|mut reading| {
+            if keys.unknown_lines() > 0 {
+                let said = format!("{} lines of the key log are none of a key log", keys.unknown_lines());
+                reading.notes.push(said);
+            }
+            analysis.finish(path.to_owned(), reading, flows)
+        })
     });
     if let Some(error) = raised {
         return Err(error);

@@ -298,15 +298,16 @@ fn slack_is_drawn_once_for_each_deadline() {
 fn a_process_that_waits_wakes_once_for_all_that_has_come() {
     let constant = |micros| Delay { mean: us(micros), ..Delay::default() };
     let config = scenario::Host { wake_up: constant(30), receive_call: us(10), ..scenario::Host::default() };
-    let (probe, log) = Probe::boxed(0, &[at(1_000)]);
+    let (probe, log) = Probe::boxed(0, &[at(1_000), at(2_010)]);
     // datagrams at 0, 20 and 40 us, the third while the second is read; the last finds it asleep again
     let mut arrivals = burst(3, 20);
     arrivals.extend(burst(4, 200).pop());
+    arrivals.push((at(2_000), datagram(4, 1310)));
     drive(&mut Host::new(&config, 1, "client", probe), &arrivals, true);
     let log = log.lock().unwrap();
-    assert_eq!(log.handed, [(at(40), 0), (at(50), 1), (at(60), 2), (at(640), 3)]);
-    // a timer has a slack of its own
-    assert_eq!(log.fired, [(at(1_000), at(1_000))]);
+    assert_eq!(log.handed, [(at(40), 0), (at(50), 1), (at(60), 2), (at(640), 3), (at(2_020), 4)]);
+    // a timer has a slack of its own, and wakes the process before the datagram of 2 ms would have
+    assert_eq!(log.fired, [(at(1_000), at(1_000)), (at(2_010), at(2_010))]);
 }
 
 #[test]

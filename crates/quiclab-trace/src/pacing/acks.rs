@@ -13,6 +13,8 @@ use std::ops::RangeInclusive;
 
 /// Segments that are remembered until they are acknowledged: more than any window has.
 const SEGMENTS_MAX: usize = 1 << 18;
+/// Segments that one can be overtaken by; what is older is taken for a retransmission.
+const OVERTAKEN_MAX: usize = 1024;
 /// Gaps that are remembered between acknowledged packet numbers.
 const RANGES_MAX: usize = 4096;
 
@@ -21,8 +23,12 @@ const RANGES_MAX: usize = 4096;
 pub(super) struct Sent {
     /// Ends of TCP segments, in order, above what is acknowledged.
     ends: VecDeque<u32>,
+    /// The highest end of all.
+    highest: Option<u32>,
     /// The highest acknowledgement number, and the window that came with it.
     acknowledged: Option<(u32, u16)>,
+    /// QUIC: the first and the highest packet number that was seen, and those that are acknowledged.
+    seen: Option<(u64, u64)>,
     numbers: Ranges,
 }
 
@@ -44,19 +50,52 @@ impl Sent {
             return;
         }
         let end = sequence.wrapping_add(length);
-        let known = self.ends.back().copied().or(self.acknowledged.map(|(number, _)| number));
-        // below the highest end it is a retransmission, whose packet is counted already
-        if known.is_some_and(|known| !after(end, known)) {
+        if self.highest.is_none_or(|highest| after(end, highest)) {
+            self.highest = Some(end);
+        }
+        if self.acknowledged.is_some_and(|(number, _)| !after(end, number)) {
             return;
         }
-        if self.ends.len() == SEGMENTS_MAX {
+        // mostly the last; one that was overtaken has its place further down, and one that is there is sent again
+        let mut place = self.ends.len();
+        let least = place.saturating_sub(OVERTAKEN_MAX);
+        while place > least && after(self.ends[place - 1], end) {
+            place -= 1;
+        }
+        if place == least && least > 0 || place > 0 && self.ends[place - 1] == end {
+            return;
+        }
+        self.ends.insert(place, end);
+        if self.ends.len() > SEGMENTS_MAX {
             self.ends.pop_front();
         }
-        self.ends.push_back(end);
+    }
+
+    /// A SYN or FIN left: a SYN that is neither expected next nor the last one again is of a new connection between
+    /// the same ports. Whether it was.
+    pub(super) fn control(&mut self, sequence: u32) -> bool {
+        let known = self.highest.or(self.acknowledged.map(|(number, _)| number));
+        let new = known.is_some_and(|known| sequence != known && sequence.wrapping_add(1) != known);
+        if new {
+            *self = Self::default();
+        }
+        new
+    }
+
+    /// Packets of QUIC left.
+    pub(super) fn packets(&mut self, numbers: &[u64]) {
+        for &number in numbers {
+            let (first, highest) = self.seen.unwrap_or((number, number));
+            self.seen = Some((first.min(number), highest.max(number)));
+        }
     }
 
     /// A TCP acknowledgement arrived.
     pub(super) fn acknowledge(&mut self, number: u32, window: u16, sacks: bool) -> Covers {
+        if self.highest.is_some_and(|highest| after(number, highest)) {
+            // of what was not captured, or of nothing: the next one will tell
+            return Covers::NoPacket;
+        }
         let before = self.acknowledged.replace((number, window));
         let Some((last, last_window)) = before else {
             let covered = self.take(number);
@@ -87,9 +126,13 @@ impl Sent {
 
     /// An ACK frame arrived.
     pub(super) fn acknowledge_numbers(&mut self, ranges: &[RangeInclusive<u64>]) -> Covers {
+        let Some((first, highest)) = self.seen else { return Covers::NoPacket };
         let new: u64 = ranges
             .iter()
-            .map(|range| self.numbers.insert(*range.start(), range.end().saturating_add(1), RANGES_MAX))
+            .map(|range| {
+                let (from, to) = (*range.start().max(&first), *range.end().min(&highest));
+                self.numbers.insert(from, to.saturating_add(1), RANGES_MAX)
+            })
             .fold(0, u64::saturating_add);
         if new > 0 { Covers::Packets(new) } else { Covers::Nothing }
     }
@@ -162,6 +205,11 @@ impl Acking {
         self.answered += u64::from(u64::try_from(since).is_ok_and(|since| since <= self.close));
     }
 
+    /// Whether there were none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether what acknowledges is known for what it is.
     pub(super) fn known(&self) -> bool {
         self.known
@@ -232,6 +280,44 @@ mod tests {
     #[test]
     fn an_acknowledgement_covers_numbers() {
         let mut sent = Sent::default();
+        assert_eq!(sent.acknowledge_numbers(&[0..=1]), Covers::NoPacket);
+        // the capture begins with packet 100; 107 is the last
+        sent.packets(&[100, 107, 103]);
+        assert_eq!(sent.acknowledge_numbers(&[0..=101, 105..=106]), Covers::Packets(4));
+        assert_eq!(sent.acknowledge_numbers(&[0..=101, 105..=106]), Covers::Nothing);
+        assert_eq!(sent.acknowledge_numbers(&[0..=1 << 62]), Covers::Packets(4));
+    }
+
+    #[test]
+    fn ports_that_are_used_again_are_another_connection() {
+        let mut sent = Sent::default();
+        assert!(!sent.control(1 << 30));
+        sent.segment(1 << 30, 1);
+        assert!(!sent.control(1 << 30), "the SYN again");
+        sent.segment((1 << 30) + 1, 1000);
+        assert_eq!(sent.acknowledge((1 << 30) + 1001, 100, false), Covers::Packets(2));
+        assert!(!sent.control((1 << 30) + 1001), "a FIN");
+        assert!(sent.control(5), "a SYN");
+        sent.segment(5, 1);
+        sent.segment(6, 1000);
+        assert_eq!(sent.acknowledge(1006, 100, false), Covers::Packets(2));
+    }
+
+    #[test]
+    fn what_was_overtaken_is_no_retransmission_and_a_false_number_no_end() {
+        let mut sent = Sent::default();
+        for sequence in [0, 2000, 1000, 3000, 3000] {
+            sent.segment(sequence, 1000);
+        }
+        assert_eq!(sent.acknowledge(1 << 30, 100, false), Covers::NoPacket);
+        assert_eq!(sent.acknowledge(2000, 100, false), Covers::Packets(2));
+        assert_eq!(sent.acknowledge(4000, 100, false), Covers::Packets(2));
+    }
+
+    #[test]
+    fn old_numbers_are_nothing_new() {
+        let mut sent = Sent::default();
+        sent.packets(&[0, 7]);
         assert_eq!(sent.acknowledge_numbers(&[0..=1, 5..=6]), Covers::Packets(4));
         assert_eq!(sent.acknowledge_numbers(&[0..=1, 5..=6]), Covers::Nothing);
         assert_eq!(sent.acknowledge_numbers(&[0..=7]), Covers::Packets(4));

@@ -79,6 +79,12 @@ impl Distribution {
         self.count
     }
 
+    /// Sum of all values.
+    #[must_use]
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// The least and the largest value; `None` of nothing.
     #[must_use]
     pub fn range(&self) -> Option<(u64, u64)> {

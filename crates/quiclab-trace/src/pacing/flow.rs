@@ -96,11 +96,15 @@ impl Both {
         let (own, other) = if packet.backward { (two, one) } else { (one, two) };
         // what is acknowledged is followed from the beginning, whatever counts
         let covers = match packet.content {
-            Content::Segment { sequence, acknowledgement, length, window, sack_blocks, .. } => {
+            Content::Segment { sequence, acknowledgement, length, control, window, sack_blocks } => {
+                if control && length == 1 && packet.payload_bytes == 0 && own.sent.control(sequence) {
+                    other.sent = Sent::default();
+                }
                 own.sent.segment(sequence, length);
                 acknowledgement.map(|number| other.sent.acknowledge(number, window, sack_blocks > 0))
             }
-            Content::Quic { acknowledged, .. } => {
+            Content::Quic { numbers, acknowledged, .. } => {
+                own.sent.packets(numbers);
                 acknowledged.map(|ranges| other.sent.acknowledge_numbers(ranges))
             }
             Content::Acknowledges(0) => Some(Covers::Nothing),
@@ -111,7 +115,13 @@ impl Both {
         if !counted.contains(&since) {
             return;
         }
-        if own.spacing.add(packet.at, packet.frame_bytes, packet.payload_bytes) {
+        let carries = match packet.content {
+            Content::Segment { .. } => packet.payload_bytes > 0,
+            Content::Quic { numbers, ack_eliciting, .. } => ack_eliciting || numbers.is_empty(),
+            Content::Acknowledges(_) => false,
+            Content::Opaque => true,
+        };
+        if carries && own.spacing.add(packet.at, packet.frame_bytes, packet.payload_bytes) {
             other.acking.burst(packet.at);
         }
         // what could not be read among what could is no acknowledgement that is known
@@ -132,7 +142,7 @@ impl Both {
         let duration_s = spacing.duration_ns() as f64 / SECOND_NS;
         let acks_known = acks.acking.known();
         let data = spacing.finish(settings);
-        if acks.spacing.packets() == 0 && data.packets > 0 {
+        if acks.spacing.packets() == 0 && acks.acking.is_empty() && data.packets > 0 {
             notes.push("nothing of the receiver was captured".to_owned());
         }
         document::Flow {
@@ -203,22 +213,22 @@ mod tests {
         let flow = analysed(&settings, &pairs(1000));
         let (data, acks) = (&flow.data, &flow.acks);
         assert!(flow.acks_known && flow.notes.is_empty(), "{:?}", flow.notes);
-        assert_eq!((data.packets, data.frame_median_bytes, data.frame_largest_bytes), (2001, 1514, 1514));
-        // the SYN and the first pair are 2.4 ms apart; then 2 us and 2.398 ms in turn
+        assert_eq!((data.packets, data.frame_median_bytes, data.frame_largest_bytes), (2000, 1514, 1514));
+        // 2 us and 2.398 ms in turn; SYN and ACKs are no packets
         assert_eq!(
             (data.intervals.count, data.intervals.least_ms, data.intervals.largest_ms),
-            (2000, Some(0.002), Some(2.4))
+            (1999, Some(0.002), Some(2.398))
         );
         assert_eq!(data.intervals.quantiles_ms["0.5"], 0.002);
         assert_eq!(data.intervals.quantiles_ms["0.9"], 2.398);
-        assert_eq!((data.bursts.count, data.bursts.sizes[&1], data.bursts.sizes[&2]), (1001, 1, 1000));
+        assert_eq!((data.bursts.count, data.bursts.sizes.len(), data.bursts.sizes[&2]), (1000, 1, 1000));
         assert_eq!(data.bursts.between.quantiles_ms["0.5"], 2.4);
         assert_eq!(data.bursts.within.count, 1000);
         let centres: Vec<f64> = data.clusters.found.iter().map(|found| found.centre_ms).collect();
         assert_eq!((centres[0], centres.len()), (0.002, 2));
         assert!((centres[1] - 2.398).abs() < 1e-5);
-        // 2000 frames of 1514 B after the SYN, in 999 * 2.4 + 0.002 + 2.4 ms
-        let rate_mbps = 2000.0 * 1514.0 * 8.0 / (1000.0 * 2400.0 + 2.0);
+        // 1999 frames of 1514 B after the first, in 999 * 2.4 + 0.002 ms
+        let rate_mbps = 1999.0 * 1514.0 * 8.0 / (999.0 * 2400.0 + 2.0);
         assert!((data.rate_mbps.unwrap() - rate_mbps).abs() < 1e-9);
         assert!((data.utilisation.unwrap() - rate_mbps / 20.0).abs() < 1e-9);
         assert!((data.clusters.expected[0].interval_ms - 1.2112).abs() < 1e-12);

@@ -69,7 +69,7 @@ impl Spacing {
             bursty_packets: 0,
             within: Distribution::default(),
             between: Distribution::default(),
-            rate: Rate { step: settings.rate_step_ns(), bytes: Vec::new() },
+            rate: Rate { step: settings.rate_step_ns(), bytes: BTreeMap::new() },
         }
     }
 
@@ -126,9 +126,10 @@ impl Spacing {
         self.packets
     }
 
-    /// From the first packet to the last [ns].
+    /// From the first packet to the last [ns]: the sum of the intervals, so that a clock that was set back counts for
+    /// nothing.
     pub(super) fn duration_ns(&self) -> u64 {
-        self.first.map_or(0, |first| u64::try_from(self.last.saturating_sub(first)).unwrap_or(0))
+        u64::try_from(self.intervals.sum()).unwrap_or(u64::MAX)
     }
 
     /// Says what was seen; no packet follows.
@@ -178,7 +179,8 @@ impl Spacing {
 #[derive(Debug)]
 struct Rate {
     step: u64,
-    bytes: Vec<u64>,
+    /// Only the steps that have any: two packets far apart shall not cost more than two.
+    bytes: BTreeMap<usize, u64>,
 }
 
 impl Rate {
@@ -189,20 +191,23 @@ impl Rate {
                 _ => self.double(),
             }
         };
-        if self.bytes.len() <= step {
-            self.bytes.resize(step + 1, 0);
-        }
-        self.bytes[step] += u64::from(bytes);
+        *self.bytes.entry(step).or_default() += u64::from(bytes);
     }
 
     fn double(&mut self) {
         self.step = self.step.saturating_mul(2);
-        self.bytes = self.bytes.chunks(2).map(|pair| pair.iter().sum()).collect();
+        let mut together = BTreeMap::new();
+        for (step, bytes) in &self.bytes {
+            *together.entry(step / 2).or_default() += bytes;
+        }
+        self.bytes = together;
     }
 
     #[allow(clippy::cast_precision_loss)]
     fn mbps(&self) -> Vec<f64> {
-        self.bytes.iter().map(|bytes| 8e3 * *bytes as f64 / self.step as f64).collect()
+        let steps = self.bytes.keys().next_back().map_or(0, |last| last + 1);
+        let bytes = (0..steps).map(|step| self.bytes.get(&step).copied().unwrap_or(0));
+        bytes.map(|bytes| 8e3 * bytes as f64 / self.step as f64).collect()
     }
 }
 

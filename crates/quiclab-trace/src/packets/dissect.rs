@@ -230,7 +230,8 @@ impl<'s> Dissector<'s> {
         for (reason, count) in reasons {
             let why = match reason {
                 Undecrypted::NoSecrets => {
-                    "there is no key log, neither given nor in the capture (SSLKEYLOGFILE of an end makes one)"
+                    "there are no secrets, neither in a key log that was given nor in the capture (SSLKEYLOGFILE of \
+                     an end makes a key log)"
                         .to_owned()
                 }
                 Undecrypted::OtherConnections => {

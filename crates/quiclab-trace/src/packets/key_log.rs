@@ -108,6 +108,8 @@ impl KeyLog {
         if !label.iter().all(name) || !random.iter().chain(secret).all(u8::is_ascii_hexdigit) {
             return false;
         }
+        // aioquic wrote the labels of drafts until version 1.0
+        let label = label.strip_prefix(b"QUIC_").unwrap_or(label);
         let place: fn(&mut Secrets) -> &mut Option<Secret> = match label {
             b"CLIENT_TRAFFIC_SECRET_0" => |secrets| &mut secrets.client,
             b"SERVER_TRAFFIC_SECRET_0" => |secrets| &mut secrets.server,

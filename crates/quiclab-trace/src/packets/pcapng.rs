@@ -156,8 +156,13 @@ impl Section {
     /// A block; `true` if it is the first packet of an interface.
     fn block(&mut self, kind: u32, body: &[u8], to: &mut Dissector<'_>) -> bool {
         match kind {
-            INTERFACE_DESCRIPTION if body.len() < 8 || self.interfaces.len() == INTERFACES_MAX => {
+            INTERFACE_DESCRIPTION if self.interfaces.len() == INTERFACES_MAX => {
                 to.problem("interface description not usable");
+            }
+            INTERFACE_DESCRIPTION if body.len() < 8 => {
+                to.problem("interface description not usable");
+                // those after it keep their numbers
+                self.interfaces.push(Interface { link: u16::MAX, ..self.interface(&[0; 8]) });
             }
             INTERFACE_DESCRIPTION => self.interfaces.push(self.interface(body)),
             ENHANCED_PACKET if body.len() >= 20 => {

@@ -40,7 +40,9 @@ impl Sink for Written {
                 }
             }
             Content::Opaque => line += " opaque",
-            Content::Segment { .. } => unreachable!("no TCP in a qlog"),
+            Content::Segment { .. } | Content::Acknowledges(_) => {
+                unreachable!("neither TCP nor ends of ours in a qlog")
+            }
         }
         self.packets.push(line);
     }
