@@ -59,6 +59,7 @@ impl Sink for Collected {
                 eliciting,
             },
             Content::Opaque => What::Opaque,
+            Content::Acknowledges(_) => unreachable!("ends of ours are in no capture"),
         };
         let &Seen { at, backward, frame_bytes, payload_bytes, .. } = packet;
         self.packets.push(Kept { flow, at, backward, frame_bytes, payload_bytes, content });
