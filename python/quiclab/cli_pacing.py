@@ -105,8 +105,8 @@ def analyse_command(
         table.analysis(found)
         if out is not None:
             print(out)
-    if found.failures:
-        raise QuiclabError("; ".join(f"cannot read {item.file}: {item.reason}" for item in found.failures))
+    if reasons := found.without():
+        raise QuiclabError("; ".join(reasons))
 
 
 def gains_of(texts: list[str]) -> tuple[float, ...]:
