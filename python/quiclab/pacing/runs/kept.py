@@ -123,8 +123,6 @@ def period_s(result: RunResult) -> float | None:
         for lag in range(shortest - 1, longest + 2)
     }
     peaks = [
-        lag
-        for lag in range(shortest, longest + 1)
-        if found[lag] >= max(found[lag - 1], found[lag + 1], CORRELATED)
+        lag for lag in range(shortest, longest + 1) if found[lag] >= max(found[lag - 1], found[lag + 1], CORRELATED)
     ]
     return max(peaks, key=lambda lag: found[lag]) * STEP_S if peaks else None
