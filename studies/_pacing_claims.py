@@ -44,8 +44,8 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 """Study that reports a claim, without the group."""
 BY_CONSTRUCTION = ("PA-04", "PA-13", "PA-14", "PA-20")
 SCOPES: Mapping[str, str] = {
-    "PA-04": "The costs of hosts cap QUIC, and are put in. The sim lane has no processor for TCP; the study in real time "
-    "has one (docs/studies/pacing.md).",
+    "PA-04": "The costs of hosts cap QUIC, and are put in. The sim lane has no processor for TCP; the study in "
+    "real time has one (docs/studies/pacing.md).",
     "PA-13": "The rule of acknowledgement is put in; that it makes 150 to 300 ms is the queue of 1000 packets.",
     "PA-14": "Sizes of datagrams come with the profiles.",
     "PA-20": "The 8 us are put in.",
