@@ -212,6 +212,35 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
 
 # --- readings
 
+HOST_ASSUMPTIONS = (
+    Assumption(
+        "Programs in C and Go take 8 us for a packet that they send, one system call each.",
+        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 says about "
+        "5 us for QUIC in general.",
+    ),
+    Assumption(
+        "aioquic takes 180 us for a datagram in either direction.",
+        "The least published utilisation of 10 Gbit/s, 0.47 %, is 225 us a packet of 1322 bytes, its part of the "
+        "acknowledgements included.",
+    ),
+    Assumption(
+        "Timers of programs in C are 55 us late, with a standard deviation of 5 us; those of Python and Go up to a "
+        "millisecond.",
+        "Linux lets a wait be 50 us late by default (prctl(2), PR_SET_TIMERSLACK), and waking takes a "
+        "few more; the deviation is ours, small, so that waits are not all alike; Python's "
+        "asyncio waits in whole milliseconds (selectors.EpollSelector), and so does Go's runtime (netpoll_epoll.go).",
+    ),
+    Assumption(
+        "picoquic's client acknowledges after a quarter of the round trip time, however many packets have come.",
+        "The thesis sees 150 to 250 packets and 150 to 300 ms with CUBIC. Stored copies of the source of that time "
+        "have every second packet or 10 ms (`picoquic_compute_ack_gap`; variant `picoquic_every_second`), which its "
+        "captures contradict.",
+    ),
+    Assumption(
+        "ngtcp2's client has the flow-control windows of its release of 2022, 6 and 15 MiB; all others have their own.",
+        "With the 256 KiB of 2020 a stream gets 42 Mbit/s at 50 ms; the thesis sees 100. Command lines are not given.",
+    ),
+)
 ASSUMPTIONS = (
     Assumption(
         "The queue of the bottleneck is 1000 packets at both rates, those within netem's 25 ms included: "
@@ -226,32 +255,7 @@ ASSUMPTIONS = (
         "25 ms of delay in each direction; token bucket and queue towards the client only.",
         "The text does not say on which interfaces the commands ran; 200 ms are 4 BDP of 50 ms.",
     ),
-    Assumption(
-        "Programs in C and Go take 8 us for a packet that they send, one system call each.",
-        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 says about "
-        "5 us for QUIC in general.",
-    ),
-    Assumption(
-        "aioquic takes 180 us for a datagram in either direction.",
-        "The least published utilisation of 10 Gbit/s, 0.47 %, is 225 us a packet of 1322 bytes, its part of the "
-        "acknowledgements included.",
-    ),
-    Assumption(
-        "Timers of programs in C are 55 us late; those of Python and Go up to a millisecond.",
-        "Linux lets a wait be 50 us late by default (prctl(2), PR_SET_TIMERSLACK), and waking takes a "
-        "few more; Python's "
-        "asyncio waits in whole milliseconds (selectors.EpollSelector), and so does Go's runtime (netpoll_epoll.go).",
-    ),
-    Assumption(
-        "picoquic's client acknowledges after a quarter of the round trip time, however many packets have come.",
-        "The thesis sees 150 to 250 packets and 150 to 300 ms with CUBIC. Stored copies of the source of that time "
-        "have every second packet or 10 ms (`picoquic_compute_ack_gap`; variant `picoquic_every_second`), which its "
-        "captures contradict.",
-    ),
-    Assumption(
-        "ngtcp2's client has the flow-control windows of its release of 2022, 6 and 15 MiB; all others have their own.",
-        "With the 256 KiB of 2020 a stream gets 42 Mbit/s at 50 ms; the thesis sees 100. Command lines are not given.",
-    ),
+    *HOST_ASSUMPTIONS,
     Assumption(
         "BBR runs with netcat; the sender with SO_MAX_PACING_RATE uses CUBIC; TCP's buffers are Linux' defaults.",
         "Not said.",
@@ -267,7 +271,35 @@ ASSUMPTIONS = (
         "The thesis has no definition. 0.04 ms lies between packets sent in one go (8 us) and the shortest interval of "
         "a pacer (84 us).",
     ),
+    Assumption(
+        "The link in front of the router and the way back never queue: 10 Gbit/s and 1 Gbit/s.",
+        "The fastest link of the thesis has 10 Gbit/s; the rate of the way back is not said, and acknowledgements "
+        "need a small part of it.",
+    ),
+    Assumption(
+        "Peaks of a distribution are those that `quiclab pacing analyse` finds: between two there is a valley of half "
+        "the lower one, and each has at least 1 % of the intervals.",
+        "The thesis sees them in its figures.",
+    ),
 )
+LINK_ASSUMPTIONS = (
+    Assumption(
+        "There is no router: server and client are at the ends of one link, 0.1 ms in each direction.",
+        "The text gives the rate of the link alone; the delay is ours, that of two hosts side by side.",
+    ),
+    Assumption(
+        "At 10 and 100 Mbit/s the queue is that of tbf, 200 ms and the bucket of 1600 bytes; above, it has the 1000 "
+        "packets of a card.",
+        "Section 5.4 without its netem; 1000 packets are the default txqueuelen of Linux.",
+    ),
+    Assumption(
+        "The link is used for 40 s at 10 and 100 Mbit/s, for 8 s at 1 Gbit/s and for 2 s at 10 Gbit/s.",
+        "It is at least 40 s in the thesis; a second of the fast links has a hundred thousand packets and more, and "
+        "slow start is over in a part of it.",
+    ),
+    *HOST_ASSUMPTIONS,
+)
+"""Of the study `utilisation`, whose network is that of `link`; its hosts are those of the others."""
 
 
 def without_hosts(changes: Changes) -> Changes:

@@ -14,6 +14,7 @@ from _pacing import (
     ASSUMPTIONS,
     ENGINES,
     LINK,
+    LINK_ASSUMPTIONS,
     LONG,
     QUIC,
     RATE,
@@ -98,6 +99,7 @@ UTILISATION = study(
         "aioquic", "picoquic_bbr", "picoquic_cubic", "quic-go", "ngtcp2", "netcat", "apache", "custom", *REAL
     ),
     factors=(LINK,),
+    assumptions=LINK_ASSUMPTIONS,
     engine_changes=lambda _: {},
     metric=Metric("utilisation", "Utilisation of the link", "", utilisation),
     keep=link_use,

@@ -108,6 +108,16 @@ class Asked(Sample):
         return self.value
 
 
+def test_the_link_has_assumptions_of_its_own() -> None:
+    """Without a router there is no netem; what is said of the queue, 200 ms and the bucket, is what it is."""
+    said = {name: " ".join(item.statement for item in find(f"pacing/{name}").assumptions) for name in STUDIES}
+    assert "979" in said["intervals"]
+    assert "979" not in said["utilisation"]
+    assert "0.1 ms" in said["utilisation"]
+    # 200 ms of 100 Mbit/s are 2.5 MB
+    assert _pacing.link(100)["links.bottleneck"]["queue"] == {"kind": "drop_tail", "bytes": "2501600 B"}  # type: ignore[index]
+
+
 def test_shares_are_of_closed_ranges() -> None:
     result = analysis([0.05, 0.1, 0.2, 1.0], [1, 2, 3, 4])
     assert metrics.share_metric("send", 0, 0.1).measure(result) == 0.3
@@ -156,6 +166,23 @@ def test_the_period_of_acknowledgements() -> None:
         )
         return SimpleNamespace(acks=table)
 
+    def silent(covered: list[int]) -> SimpleNamespace:
+        """Without every fifth second."""
+        acks = heard(covered).acks
+        return SimpleNamespace(acks=acks.filter(pl.col("time_ns") // 1_000_000_000 % 5 != 4))
+
     square = [2 if second // 6 % 2 else 8 for second in range(120)]
     assert kept.period_s(heard(square)) == 12  # type: ignore[arg-type]
     assert kept.period_s(heard([2] * 120)) is None  # type: ignore[arg-type]
+    # a ramp is correlated with itself at any lag, and has no period
+    assert kept.period_s(heard([*range(1, 121)])) is None  # type: ignore[arg-type]
+    wave = [10, 12, 14, 16, 18, 20, 18, 16, 14, 12]
+    assert kept.period_s(heard([wave[second % 10] + second // 2 for second in range(120)])) == 10  # type: ignore[arg-type]
+    assert kept.period_s(silent([wave[second % 10] for second in range(120)])) == 10  # type: ignore[arg-type]
+    # what goes on growing with the lag beyond 30 s has no maximum there: half a period of 80 s each way
+    slow = [abs(second % 80 - 40) + 1 for second in range(240)]
+    assert kept.period_s(heard(slow)) is None  # type: ignore[arg-type]
+    # 31 s is out of reach, 30 s and 3 s are within
+    for period, found in ((31, None), (30, 30), (3, 3)):
+        spikes = [20 if second % period == 0 else 2 for second in range(240)]
+        assert kept.period_s(heard(spikes)) == found, period  # type: ignore[arg-type]

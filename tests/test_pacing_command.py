@@ -6,7 +6,9 @@ A stand-in answers for the engine: each file is called after what is in it.
 from __future__ import annotations
 
 import json
+import os
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import StringIO
@@ -22,7 +24,7 @@ from quiclab import cli, pacing
 from quiclab.errors import RequestError
 from quiclab.pacing import analysis, document
 from quiclab.pacing.analysis import files_of
-from quiclab.pacing.shown import digits, duration, flows_of
+from quiclab.pacing.shown import cautions, digits, duration, flows_of
 from quiclab.progress import ReadingProgress
 from quiclab.scenario import load
 
@@ -173,7 +175,7 @@ def test_what_a_reader_must_know_is_printed(capsys: pytest.CaptureFixture[str]) 
         "x: ACKs are not known.",
         "x: The clock ran backwards. 1 of 300 packets",
         "x.pcap: It broke off.",
-        "x.pcap: A note of the flow.",
+        "x: A note of the flow.",
         "x.pcap: further flows, not shown: 2 with 9 packets",
         "arp.pcap: no flow in 12 frames",
         "arp.pcap: no IP: 12",
@@ -189,7 +191,7 @@ def test_names_of_a_file_cannot_move_the_cursor(capsys: pytest.CaptureFixture[st
     table.analysis(pacing.Analysis(settings, (made.capture("x\x1b[H.pcap", flow, flow, problems={"e\nf": 1}),)))
     printed = capsys.readouterr().out
     assert not set(printed) & {"\x1b", "\x9b"}
-    for text in ("a?[2Jb", "x?[H.pcap: c?d", "e?f: 1"):
+    for text in ("a?[2Jb", "a?[2Jb (2): c?d", "e?f: 1"):
         assert text in printed
 
 
@@ -235,14 +237,83 @@ def test_a_page_is_not_overwritten_unless_it_is_asked_for(
     assert "<h1>Pacing of even.pcapng</h1>" in out.read_text(encoding="utf-8")
 
 
-def test_a_file_without_a_flow_is_no_failure(
+def test_a_file_without_a_flow_is_shown_and_said(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "page.html"
-    assert run("arp.pcapng", "--out", out) == 0
-    assert "arp.pcapng: no flow in 12 frames" in capsys.readouterr().out
+    assert run("arp.pcapng", "even.pcapng", "absent.pcap", "--out", out) == 1
+    captured = capsys.readouterr()
+    assert "arp.pcapng: no flow in 12 frames" in captured.out
+    assert captured.err.splitlines()[-1] == (
+        "quiclab: cannot read absent.pcap: No such file or directory; "
+        "arp.pcapng has no packet of a TCP, QUIC or UDP flow"
+    )
     assert "<strong>No flow:</strong> arp.pcapng" in out.read_text(encoding="utf-8")
-    assert len(stand_in.asked) == 1
+    assert len(stand_in.asked) == 3
+
+
+@pytest.mark.parametrize("kind", ["link type", "broken off"])
+def test_a_real_file_without_a_packet_is_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """A pcap header (draft-ietf-opsawg-pcap): of link type 147, for private use, with a frame; or of Ethernet alone."""
+    file = tmp_path / "x.pcap"
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 147 if kind == "link type" else 1)
+    file.write_bytes(header + (struct.pack("<IIII", 1, 0, 60, 60) + bytes(60 if kind == "link type" else 6)))
+    assert run(file) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == f"quiclab: {file} has no packet of a TCP, QUIC or UDP flow"
+
+
+def test_a_key_log_is_a_regular_file(stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipe would be empty after the first capture; nobody writes to this one, so that to open it would wait."""
+    pipe = tmp_path / "keys"
+    os.mkfifo(pipe)
+    assert run("even.pcapng", "--keys", pipe) == 2
+    assert f"--keys {pipe} is no regular file; allowed is what programs write" in capsys.readouterr().err
+    assert stand_in.asked == []
+
+
+def cautions_of(protocol: str, file_format: str = "pcapng", settings: pacing.Settings | None = None, **of: Any) -> str:
+    """Return the cautions of a flow whose ACKs are not known, on one line."""
+    chosen = settings or pacing.Settings()
+    flow = made.flow("even", chosen, PACKETS, acks_known=False, protocol=protocol)
+    for part, values in of.items():
+        flow[part].update(values)  # type: ignore[literal-required]
+    capture = made.capture("x", flow, format=file_format)
+    return " ".join(f"{item.title}. {item.sentence}" for item in cautions(flows_of([capture]), chosen))
+
+
+def test_why_acks_are_not_known_depends_on_protocol_and_file() -> None:
+    """A key log helps captures of QUIC alone; without any packet of the receiver none does."""
+    encrypted = cautions_of("quic")
+    assert encrypted.startswith("Nothing was decrypted. Every packet of the receiver counts as an ACK")
+    assert "--keys FILE" in encrypted
+    others = {
+        "ACKs are not known. Every": cautions_of("udp"),
+        "The qlog names no ACKs. Its": cautions_of("quic", "qlog, gzip"),
+        "No ACK was seen. What": cautions_of("tcp", acks={"count": 0}),
+    }
+    for begin, said in others.items():
+        assert said.startswith(begin), said
+        assert "key" not in said
+        assert "decrypted" not in said
+    assert "Every packet" not in others["No ACK was seen. What"]
+
+
+def test_what_was_cut_off_is_all_that_is_said() -> None:
+    empty: dict[str, Any] = {"data": {"packets": 0}, "acks": {"count": 0}}
+    skipped = cautions_of("tcp", settings=pacing.Settings(skip_s=5.0), **empty)
+    assert skipped == (
+        "Nothing of it counts. All data of the flow come in its first 5 s, which --skip 5 s cuts off: "
+        "it lasts no longer."
+    )
+    ended = cautions_of("tcp", settings=pacing.Settings(until_s=0.25), **empty)
+    assert "All data of the flow come later than --until 250 ms after its first packet" in ended
+    between = cautions_of("tcp", settings=pacing.Settings(skip_s=1.0, until_s=2.0), **empty)
+    assert "no data between --skip 1 s and --until 2 s" in between
+    assert "ACK" not in skipped + ended + between
+    # nothing was cut off
+    assert "Only 0 packets" in cautions_of("tcp", **empty)
 
 
 def test_a_directory_of_a_run_stands_for_its_captures(tmp_path: Path) -> None:

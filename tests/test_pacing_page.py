@@ -13,7 +13,7 @@ import pytest
 import pacing_documents as made
 from quiclab.pacing import BBR_GAINS, Analysis, Failure, Settings, axes, figure, series
 from quiclab.pacing.document import Intervals
-from quiclab.pacing.page import render
+from quiclab.pacing.page import PARTS, render
 from quiclab.pacing.shown import flows_of
 from test_inspect_page import probe
 from test_report_page import BROWSER, DARK
@@ -142,9 +142,18 @@ def test_a_flow_of_nothing_has_sentences_for_figures() -> None:
     drawn = figures_of(Analysis(TEN, (made.capture("nothing.pcap", made.of_nothing(TEN)),)))
     assert all(isinstance(chart, str) for chart in drawn.values())
     page = render(Analysis(TEN, (made.capture("nothing.pcap", made.of_nothing(TEN)),)))
-    assert "Nothing was decrypted" in page
+    assert "No ACK was seen" in page
     assert "Only 1 packet of the sender" in page
     assert "vegaEmbed" not in page
+
+
+@pytest.mark.parametrize("settings", [TEN, Settings()])
+def test_each_part_of_a_page_is_progress(settings: Settings) -> None:
+    """As many as are announced, with and without the figure of expected intervals; and for a page without figures."""
+    for analysis in (analysis_of("even", settings=settings), Analysis(settings, (made.capture("arp.pcap"),))):
+        steps: list[None] = []
+        render(analysis, lambda steps=steps: steps.append(None))  # type: ignore[misc]
+        assert len(steps) == PARTS
 
 
 def test_a_page_without_a_flow_says_so() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from quiclab import pacing, quantity
 from quiclab.cli_trace import ForceOption, amount, keep, nanoseconds
 from quiclab.cli_values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.progress import ReadingProgress
+from quiclab.progress import PageProgress, ReadingProgress
 from quiclab.store import write_atomically
 from quiclab.tree import to_json
 
@@ -93,10 +92,11 @@ def analyse_command(
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)
     if out is not None:
-        from quiclab.pacing.page import render  # noqa: PLC0415 - altair takes half a second
+        from quiclab.pacing.page import PARTS, render  # noqa: PLC0415 - altair takes half a second
 
-        print(f"writing {out}", file=sys.stderr, flush=True)
-        write_atomically(out, render(found).encode())
+        with PageProgress(f"writing {out}", PARTS) as parts:
+            page = render(found, parts.advance)
+        write_atomically(out, page.encode())
     if as_json:
         print(to_json(found.document()))
     else:
@@ -105,8 +105,8 @@ def analyse_command(
         table.analysis(found)
         if out is not None:
             print(out)
-    if found.failures:
-        raise QuiclabError("; ".join(f"cannot read {item.file}: {item.reason}" for item in found.failures))
+    if reasons := found.without():
+        raise QuiclabError("; ".join(reasons))
 
 
 def gains_of(texts: list[str]) -> tuple[float, ...]:

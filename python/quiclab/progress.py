@@ -157,6 +157,12 @@ class EvaluationProgress(SweepProgress):
             self.beat()
 
 
+class PageProgress(EvaluationProgress):
+    """Parts of a page that are made, shown like studies that are evaluated."""
+
+    unit = "parts"
+
+
 class RunProgress:
     """Progress of one run, shown once it takes longer than `FIRST_LINE_S`.
 

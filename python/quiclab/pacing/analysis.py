@@ -53,6 +53,14 @@ class Analysis:
     captures: tuple[Capture, ...]
     failures: tuple[Failure, ...] = ()
 
+    def without(self) -> list[str]:
+        """Return, for each file that says nothing of any flow, why."""
+        empty = (capture for capture in self.captures if not capture["flows"])
+        return [
+            *(f"cannot read {item.file}: {item.reason}" for item in self.failures),
+            *(f"{item['file']} has no packet of a TCP, QUIC or UDP flow" for item in empty),
+        ]
+
     def document(self) -> dict[str, Any]:
         """Return everything as `quiclab pacing analyse --json` prints it."""
         return {
@@ -147,6 +155,9 @@ def _flow_and_end(file: Path) -> tuple[str, int, str]:
 
 def _check_key_log(path: Path) -> None:
     try:
+        # a pipe is empty after the first capture; to open it would wait for its writer
+        if path.exists() and not path.is_file():
+            raise RequestError(f"--keys {path} is no regular file; allowed is what programs write to SSLKEYLOGFILE")
         with path.open("rb"):
             pass
     except OSError as error:

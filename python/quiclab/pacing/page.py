@@ -12,6 +12,8 @@ from quiclab.pacing import axes, figure, shown
 from quiclab.pages import environment, inline_json, responsive
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quiclab.pacing.analysis import Analysis
     from quiclab.pacing.settings import Settings
     from quiclab.pacing.shown import Shown
@@ -21,18 +23,26 @@ BESIDE_PANELS: Final = 72
 """Width of the vertical axis of panels, and of the margins, in pixels."""
 MOST_CLUSTERS: Final = 8
 """Clusters that were found, at most, in the table of a flow."""
+PARTS: Final = 10
+"""Steps of progress: eight figures, their declarations, and the page."""
 
 
-def render(found: Analysis) -> str:
+def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str:
     """Return the page of an analysis.
 
-    Every text of a file stands in it as text, whatever it is.
+    Every text of a file stands in it as text, whatever it is. `advance` is called `PARTS` times: for each figure there
+    can be, and for those that there are not, when it is known; for the declarations; and for the page itself.
     """
     flows = shown.flows_of(found.captures)
     drawn = flows[: axes.MOST_DRAWN]
     declared = figure.figures(drawn, found.settings) if drawn else []
-    charts = [_chart(number, item) for number, item in enumerate(declared, start=1)]
-    return (
+    for _ in range(PARTS - 1 - len(declared)):
+        advance()
+    charts = []
+    for number, item in enumerate(declared, start=1):
+        charts.append(_chart(number, item))
+        advance()
+    page = (
         environment()
         .get_template("pacing.html.j2")
         .render(
@@ -52,6 +62,8 @@ def render(found: Analysis) -> str:
             bundle=vl_convert.javascript_bundle(BUNDLE) if any(item["spec"] for item in charts) else "",
         )
     )
+    advance()
+    return page
 
 
 def _title(found: Analysis) -> str:

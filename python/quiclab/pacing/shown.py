@@ -165,11 +165,13 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
 
 def cautions(flows: Sequence[Shown], settings: Settings) -> list[Caution]:
     """Return what to know before the numbers of each flow, flow by flow."""
-    return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item.flow, settings)]
+    return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item, settings)]
 
 
-def _cautions(flow: Flow, settings: Settings) -> list[tuple[str, str]]:
-    data = flow["data"]
+def _cautions(item: Shown, settings: Settings) -> list[tuple[str, str]]:
+    flow, data = item.flow, item.flow["data"]
+    if not data["packets"] and (settings.skip_s or settings.until_s is not None):
+        return [("Nothing of it counts", _cut_off(settings))]
     found = []
     if data["oversized"]:
         found.append(
@@ -182,14 +184,7 @@ def _cautions(flow: Flow, settings: Settings) -> list[tuple[str, str]]:
             )
         )
     if not flow["acks_known"]:
-        what = "Nothing was decrypted" if flow["protocol"] == "quic" else "ACKs are not known"
-        found.append(
-            (
-                what,
-                "Every packet of the receiver counts as an ACK; which packets it acknowledges is unknown. Intervals, "
-                "bursts and rate are as exact as ever. A key log (--keys FILE) would tell the rest of QUIC.",
-            )
-        )
+        found.append(_unknown_acks(flow, item.capture["format"]))
     if data["backwards"]:
         found.append(
             (
@@ -202,3 +197,26 @@ def _cautions(flow: Flow, settings: Settings) -> list[tuple[str, str]]:
         few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are accidents."
         found.append(("Few packets", few))
     return found
+
+
+def _cut_off(settings: Settings) -> str:
+    """Say what of the request leaves nothing of a flow, and how long the flow can be then."""
+    skip, until = duration(1000 * settings.skip_s), duration(1000 * (settings.until_s or 0.0))
+    if settings.until_s is None:
+        return f"All data of the flow come in its first {skip}, which --skip {skip} cuts off: it lasts no longer."
+    if not settings.skip_s:
+        return f"All data of the flow come later than --until {until} after its first packet: it lasts longer."
+    return f"The flow has no data between --skip {skip} and --until {until} after its first packet."
+
+
+def _unknown_acks(flow: Flow, file_format: str) -> tuple[str, str]:
+    """Say why it is not known what the receiver acknowledges, and what would help."""
+    exact = "Intervals, bursts and rate are as exact as ever."
+    if not flow["acks"]["count"]:
+        return ("No ACK was seen", f"What counts of the file has no packet of the receiver that could be one. {exact}")
+    counts = "Every packet of the receiver counts as an ACK; which packets it acknowledges is unknown."
+    if flow["protocol"] != "quic":
+        return ("ACKs are not known", f"{counts} {exact}")
+    if "qlog" in file_format.lower():
+        return ("The qlog names no ACKs", f"Its events have no ranges of ACK frames. {counts} {exact}")
+    return ("Nothing was decrypted", f"{counts} {exact} A key log (--keys FILE) would tell the rest.")

@@ -49,11 +49,14 @@ def analysis(found: Analysis) -> None:
         out.print(_acknowledgements(flows))
     for caution in cautions(flows, found.settings):
         out.print(f"{caution.label}: {caution.title}. {caution.sentence}", style="yellow", soft_wrap=True)
+    for item in flows:
+        for note in item.flow["notes"]:
+            out.print(f"{item.label}: {plain(note)}", soft_wrap=True)
     for capture in found.captures:
         name = plain(capture["file"])
         if not capture["flows"]:
             out.print(f"{name}: no flow in {amount(capture['frames'])} frames", style="yellow", soft_wrap=True)
-        for note in (*capture["notes"], *(note for flow in capture["flows"] for note in flow["notes"])):
+        for note in capture["notes"]:
             out.print(f"{name}: {plain(note)}", soft_wrap=True)
         for problem, count in capture["problems"].items():
             out.print(f"{name}: {plain(problem)}: {amount(count)}", soft_wrap=True)

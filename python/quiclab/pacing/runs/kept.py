@@ -25,6 +25,8 @@ PERIODS_S = (3, 30)
 """Shortest and longest period that is looked for."""
 CORRELATED = 0.3
 FEWEST_STEPS = 40
+"""Seconds with acknowledgements, at least."""
+ROUNDING = 1e-9
 
 
 def main_flow(result: RunResult, directory: Path) -> dict[str, Any]:
@@ -96,22 +98,31 @@ def bottleneck_mbps(result: RunResult) -> float:
 def period_s(result: RunResult) -> float | None:
     """Return the period of the packets an acknowledgement covers, from the autocorrelation of medians of a second.
 
-    The longest lag of 3 to 30 s at which it has a maximum of at least 0.3 that no other exceeds; `None` without one.
+    The shortest lag of 3 to 30 s with the largest value, of those at which it has a local maximum of at least 0.3;
+    `None` without one. Seconds without an acknowledgement are interpolated, and a linear trend is taken away.
     """
     if result.acks.is_empty():
         return None
     heard = result.acks.filter((pl.col("element") == "main.sender") & (pl.col("covered") > 0))
     steps = (heard["time_ns"].to_numpy() / (STEP_S * 1e9)).astype(int)
     covered = heard["covered"].to_numpy()
-    seconds = [covered[steps == step] for step in range(int(SKIP_S / STEP_S), int(steps.max(initial=0)) + 1)]
-    values = np.array([float(np.median(second)) for second in seconds if len(second)])
-    if len(values) < FEWEST_STEPS or np.ptp(values) == 0:
+    there = np.unique(steps[steps >= int(SKIP_S / STEP_S)])
+    if len(there) < FEWEST_STEPS:
         return None
-    values = values - values.mean()
+    at = np.arange(there[0], there[-1] + 1)
+    medians = np.interp(at, there, [float(np.median(covered[steps == step])) for step in there])
+    values = medians - np.polyval(np.polyfit(at, medians, 1), at)
+    # what a straight line leaves are errors of rounding
+    if np.ptp(values) <= ROUNDING * np.abs(medians).max():
+        return None
     power = float(values @ values)
-    shortest, longest = PERIODS_S
-    lags = range(shortest, min(longest, len(values) // 2) + 1)
-    # the sum has fewer terms the longer the lag is
-    found = {lag: float(values[lag:] @ values[:-lag]) / power * len(values) / (len(values) - lag) for lag in lags}
-    peaks = [lag for lag in found if found[lag] >= max(found.get(lag - 1, -1.0), found.get(lag + 1, -1.0), CORRELATED)]
+    shortest, longest = PERIODS_S[0], min(PERIODS_S[1], len(values) // 2)
+    # one more on either side, so that a maximum at the first or last is one; the sum has fewer terms the longer the lag
+    found = {
+        lag: float(values[lag:] @ values[:-lag]) / power * len(values) / (len(values) - lag)
+        for lag in range(shortest - 1, longest + 2)
+    }
+    peaks = [
+        lag for lag in range(shortest, longest + 1) if found[lag] >= max(found[lag - 1], found[lag + 1], CORRELATED)
+    ]
     return max(peaks, key=lambda lag: found[lag]) * STEP_S if peaks else None
