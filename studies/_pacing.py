@@ -135,7 +135,7 @@ def rates(*rates_mbps: int) -> Factor:
 
 
 RATE = rates(*RATES_MBPS)
-LINK_S = {10: 40, 100: 40, 1000: 8, 10000: 2}
+LINK_S = {10: 40, 100: 40, 1000: 4, 10000: 1}
 """How long a link is filled: at least 40 s in the thesis, less where a second has a hundred thousand packets."""
 SHAPED_MBPS = 100
 """Up to this rate a token bucket shapes; above it is the link's own."""
