@@ -293,7 +293,7 @@ LINK_ASSUMPTIONS = (
         "Section 5.4 without its netem; 1000 packets are the default txqueuelen of Linux.",
     ),
     Assumption(
-        "The link is used for 40 s at 10 and 100 Mbit/s, for 8 s at 1 Gbit/s and for 2 s at 10 Gbit/s.",
+        "The link is used for 40 s at 10 and 100 Mbit/s, for 4 s at 1 Gbit/s and for 1 s at 10 Gbit/s.",
         "It is at least 40 s in the thesis; a second of the fast links has a hundred thousand packets and more, and "
         "slow start is over in a part of it.",
     ),

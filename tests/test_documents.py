@@ -64,7 +64,12 @@ SHORTENED = [
         r"quiclab study run page_load\b.*",
         "quiclab study run page_load/sizes --runs 2 --only rate=100 --only network=base",
     ),
-    (r"(quiclab study run (?!dual_connectivity|validation|page_load)\S+)\b.*", r"\1 --runs 1"),
+    (r"(quiclab study run pacing/intervals)\b.*", r"\1 --runs 1 --only rate=10 --only configuration=netcat"),
+    (
+        r"(quiclab study run pacing/beyond_bursts)\b.*",
+        r"\1 --runs 1 --only burst=1 --only configuration=whole --only buffer=1",
+    ),
+    (r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing)\S+)\b.*", r"\1 --runs 1"),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
