@@ -97,9 +97,9 @@ SCENARIOS = [
     (
         'sender = { congestion_control = "newreno" }',
         'sender = { stack = "lab-quic" }',
-        16,
-        'flows.f.receiver.stack = "quinn": datagrams of the sender (`lab-quic`) are values, not bytes',
-        "`lab-quic`, too",
+        17,
+        'flows.f.sender.stack = "lab-quic": datagrams of `lab-quic` are values, not bytes',
+        "`lab-quic` at both ends or at none",
     ),
     (
         'kind = "download", size = "10 kB"',

@@ -170,7 +170,7 @@ fn a_key_log_of_its_own_does_what_secrets_in_the_file_do() {
     assert_eq!(opaque.flows[0].protocol, Protocol::Quic);
     assert!(opaque.packets.iter().all(|packet| packet.content == What::Opaque));
     let note = reading.notes.last().unwrap();
-    assert!(note.starts_with("1 of 1 QUIC connections cannot be decrypted: there is no key log"), "{note}");
+    assert!(note.starts_with("1 of 1 QUIC connections cannot be decrypted: there are no secrets"), "{note}");
 
     let keys = KeyLog::read(text.as_slice(), "keys").unwrap();
     assert_eq!((keys.connections(), keys.unknown_lines()), (1, 0));

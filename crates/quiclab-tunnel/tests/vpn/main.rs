@@ -266,21 +266,26 @@ fn ten_thousand_flows_take_bounded_memory() {
     let Some(mut lab) = Lab::new() else { return };
     lab.start_both();
     let before = lab.memory('c');
-    lab.within('c', || {
-        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-        for _ in 0..5 {
+    // a busy machine's device drops most of what comes faster than it is read: again, until enough came in
+    let entered = |lab: &Lab| lab.status('c')["sessions"][0]["values"]["entered_packets"].as_f64().unwrap();
+    for _ in 0..40 {
+        lab.within('c', || {
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
             for port in 10_000..20_000 {
                 let _ = socket.send_to(&[0; 1000], ("10.77.0.1", port));
             }
+        })
+        .join()
+        .unwrap();
+        if entered(&lab) > 20_000.0 {
+            break;
         }
-    })
-    .join()
-    .unwrap();
+    }
     until("they have left", 10 * SECOND, || lab.status('c')["sessions"][0]["backlog_packets"] == 0);
     let grown = lab.memory('c').saturating_sub(before);
     let status = lab.status('c');
     eprintln!("memory grew by {grown} bytes; {}", status["sessions"][0]["values"]);
-    assert!(status["sessions"][0]["values"]["entered_packets"].as_f64().unwrap() > 10_000.0);
+    assert!(entered(&lab) > 10_000.0);
     // the discipline's limit is 32 MiB, and as much again for what is under way
     assert!(grown < 64 << 20, "{grown}");
 }

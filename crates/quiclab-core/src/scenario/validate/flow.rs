@@ -346,10 +346,12 @@ pub(super) fn check_stacks(
     })?;
     let models = [sender, receiver].map(|(_, end)| flow.inherited(end).stack.as_deref() == Some(MODEL));
     ensure(models[0] == models[1], || {
-        let (odd, other) = if models[1] { (sender, receiver) } else { (receiver, sender) };
+        // the end that has a stack of its own differs from the flow
+        let odd = if receiver.1.stack.is_some() { receiver } else { sender };
         let stack = flow.inherited(odd.1).stack.unwrap_or_default();
-        ScenarioError::refused(path.child(odd.0).child("stack"), quoted(stack), format!("`{MODEL}`, too"))
-            .because(format!("datagrams of the {} (`{MODEL}`) are values, not bytes", other.0))
+        let allowed = format!("`{MODEL}` at both ends or at none");
+        ScenarioError::refused(path.child(odd.0).child("stack"), quoted(stack), allowed)
+            .because(format!("datagrams of `{MODEL}` are values, not bytes"))
     })?;
     ensure(sender.1.tls == receiver.1.tls, || {
         let value = if receiver.1.tls.is_some() { "another one than the sender's" } else { "none" };
