@@ -76,7 +76,8 @@ fn captures_of_anything() {
             read(&[magic, rest].concat());
         }
         for link in [0, 1, 101, 113, 276] {
-            let (reading, _) = read(&file(link, &[rest.clone()])).expect("the file is well formed");
+            let (reading, _) =
+                read(&file(link, std::slice::from_ref(rest))).expect("the file is well formed");
             assert_eq!(reading.frames, 1);
         }
     });
