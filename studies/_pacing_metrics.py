@@ -205,16 +205,29 @@ NOMINAL = Metric(
 )
 
 
+WINDOW_MS = 0.1
+
+
+def pairs(result: RunResult) -> int:
+    """Packets that leave together: Linux' TCP releases two segments at a time, at these rates."""
+    return 2 if result.scenario.flows["main"].stack == "lab-tcp" else 1
+
+
+def gain_interval(result: RunResult, gain: Value) -> float:
+    """Interval of a pacing gain, between pairs where packets leave in pairs [ms]."""
+    expected = kept(result)["data"]["clusters"]["expected"]
+    return pairs(result) * float(next(item["interval_ms"] for item in expected if item["gain"] == gain))
+
+
 def cluster_share(result: RunResult, gain: Value) -> float:
     """Part of the intervals within 0.1 ms of that of a pacing gain [%]."""
-    found = kept(result)["data"]["clusters"]["expected"]
-    return 100 * number(next(item["share"] for item in found if item["gain"] == gain))
+    interval = gain_interval(result, gain)
+    return 100 * share(kept(result)["data"]["intervals"], interval - WINDOW_MS, interval + WINDOW_MS)
 
 
 def cluster_centre(result: RunResult, gain: Value) -> float:
     """Peak nearest to the interval of a pacing gain [ms]; NaN if none is within 5 %."""
-    data = kept(result)["data"]["clusters"]
-    interval = next(item["interval_ms"] for item in data["expected"] if item["gain"] == gain)
+    data, interval = kept(result)["data"]["clusters"], gain_interval(result, gain)
     near = [peak["centre_ms"] for peak in data["found"] if abs(peak["centre_ms"] / interval - 1) < 0.05]
     return min(near, key=lambda centre: abs(centre - interval)) if near else math.nan
 

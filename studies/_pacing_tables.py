@@ -55,9 +55,11 @@ def clusters(path: Path) -> Sequence[Mapping[str, str]]:
 def theory() -> Model:
     """Return the shares if each phase takes a round trip: gain times phases over their sum."""
 
-    def estimate(_: str, values: Mapping[str, Value]) -> float | None:
+    def estimate(configuration: str, values: Mapping[str, Value]) -> float | None:
         gain = float(values["gain"])
-        return 100 * gain * CYCLE[gain] / sum(each * phases for each, phases in CYCLE.items())
+        # half of the intervals of pairs lie within a pair
+        among = 2 if configuration == "bbr" else 1
+        return 100 * gain * CYCLE[gain] / sum(each * phases for each, phases in CYCLE.items()) / among
 
     return Model("phases of a round trip each", "gain x phases / sum", estimate)
 

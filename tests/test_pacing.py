@@ -140,7 +140,8 @@ def test_clusters_are_those_nearest_to_the_intervals_of_the_gains() -> None:
         "expected": [{"gain": 1.0, "interval_ms": 1.0, "share": 0.25}],
         "found": [{"centre_ms": 0.97}, {"centre_ms": 1.02}, {"centre_ms": 1.5}],
     }
-    result = analysis([1.0], [1], clusters=clusters)
+    result = analysis([0.89, 0.95, 1.02, 2.0], [5, 1, 1, 1], clusters=clusters)
+    result.scenario = load(ROOT / _pacing.SCENARIO)
     assert metrics.cluster_share(result, 1.0) == 25  # type: ignore[arg-type]
     assert metrics.cluster_centre(result, 1.0) == 1.02  # type: ignore[arg-type]
 
@@ -149,6 +150,8 @@ def test_theory_is_gain_times_phases() -> None:
     """1.25, 6 and 0.75 of 8: 15.625, 75 and 9.375 %."""
     model = _pacing_tables.theory()
     assert [model.estimate("", {"gain": gain}) for gain in (1.25, 1.0, 0.75)] == [15.625, 75, 9.375]
+    # the theoretical cell of Table 6.4: half of the intervals lie within pairs
+    assert model.estimate("bbr", {"gain": 1.25}) == 7.8125
 
 
 def test_the_period_of_acknowledgements() -> None:
