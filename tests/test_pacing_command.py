@@ -395,8 +395,9 @@ def test_numbers_as_texts() -> None:
 
 
 def rust_fields(name: str) -> list[str]:
-    """Return the fields of a type of document.rs."""
-    text = (ROOT / "crates/quiclab-trace/src/pacing/document.rs").read_text(encoding="utf-8")
+    """Return the fields of a type of the engine's analysis."""
+    folder = ROOT / "crates/quiclab-trace/src/pacing"
+    text = "".join((folder / file).read_text(encoding="utf-8") for file in ("document.rs", "settings.rs"))
     body = re.search(rf"pub struct {name} \{{\n(.*?)\n\}}", text, re.S)
     assert body is not None, name
     return re.findall(r"^    pub (\w+):", body[1], re.M)

@@ -1,48 +1,10 @@
-//! The analysis as a JSON document (schema `quiclab.pacing/1`); docs/pacing.md says what each number means.
+//! The analysis of a capture as JSON: an entry of `captures` of a document (schema `quiclab.pacing/1`), which repeats the
+//! [`Settings`](super::Settings), too; docs/pacing.md says what each number means.
 //!
 //! Times are milliseconds, rates Mbit/s, shares 0 to 1. What cannot be said is `null`.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Name and version of the document.
-pub const SCHEMA: &str = "quiclab.pacing/1";
-
-/// Everything that was asked for.
-#[derive(Clone, Debug, Serialize)]
-pub struct Document {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// What the analysis was told.
-    pub settings: Settings,
-    /// One for each file, in the order given.
-    pub captures: Vec<Capture>,
-}
-
-/// What the analysis was told.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Settings {
-    /// Rate of the bottleneck, for expected intervals.
-    pub bottleneck_mbps: Option<f64>,
-    /// Rate of the link that is captured, for its utilisation.
-    pub link_mbps: Option<f64>,
-    /// Pacing gains whose intervals are expected.
-    pub gains: Vec<f64>,
-    /// Half the width of a window around an expected interval.
-    pub window_ms: f64,
-    /// Packets that follow each other no later than this are of one burst.
-    pub burst_gap_ms: f64,
-    /// A packet no later than this after an ACK is clocked by it.
-    pub clocked_ms: f64,
-    /// What is cut off at the beginning of each flow.
-    pub skip_s: f64,
-    /// What is cut off after this time of each flow.
-    pub until_s: Option<f64>,
-    /// Step of the rate over time.
-    pub rate_step_s: f64,
-    /// Largest frame of one packet; longer ones were joined by an offload.
-    pub frame_limit_bytes: u32,
-}
 
 /// What a file holds.
 #[derive(Clone, Debug, Serialize)]

@@ -1,6 +1,5 @@
-//! What an analysis is told, as whole numbers; [`document::Settings`] is what users write and read.
+//! What an analysis is told: what users write and read, and the same as whole numbers.
 
-use super::document;
 use serde::Deserialize;
 
 /// Nanoseconds of a second and of a millisecond.
@@ -92,23 +91,6 @@ impl Settings {
             }
         }
         Ok(settings)
-    }
-
-    /// As the document repeats it.
-    #[must_use]
-    pub fn document(&self) -> document::Settings {
-        document::Settings {
-            bottleneck_mbps: self.bottleneck_mbps,
-            link_mbps: self.link_mbps,
-            gains: self.gains.clone(),
-            window_ms: self.window_ms,
-            burst_gap_ms: self.burst_gap_ms,
-            clocked_ms: self.clocked_ms,
-            skip_s: self.skip_s,
-            until_s: self.until_s,
-            rate_step_s: self.rate_step_s,
-            frame_limit_bytes: self.frame_limit_bytes,
-        }
     }
 
     /// The gap inside bursts in whole nanoseconds.
