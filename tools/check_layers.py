@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CRATES = {
     "quiclab-core": 0,
     "quiclab-transport": 1,
+    "quiclab-scenario": 2,
     "quiclab-stacks": 2,
     "quiclab-trace": 3,
     "quiclab-sim": 3,
@@ -22,7 +23,7 @@ CRATES = {
     "quiclab-py": 6,
 }
 #: Crates without clock, I/O, threads: they have a clippy.toml that says so.
-PURE = ("quiclab-core", "quiclab-transport")
+PURE = ("quiclab-core", "quiclab-transport", "quiclab-scenario")
 
 
 def main() -> int:

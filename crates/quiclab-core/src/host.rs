@@ -24,21 +24,23 @@
 //!
 //! A host that costs nothing (the default) only passes calls on: no queue, no draw.
 
+mod config;
 mod receive_buffer;
+
+pub use config::{HostConfig, MemoryReturn};
 
 use crate::element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::endpoint::{DestinationMetrics, Endpoint, Progress, RequestTimes};
 use crate::link::DelayModel;
 use crate::packet::Packet;
 use crate::random::RandomStream;
-use crate::scenario;
 use crate::time::{Duration, Time};
 use receive_buffer::ReceiveBuffer;
 use std::collections::VecDeque;
 
 /// An endpoint on a host that takes time: see the module documentation.
 pub struct Host {
-    config: scenario::Host,
+    config: crate::host::HostConfig,
     endpoint: Box<dyn Endpoint>,
     /// Whether nothing costs anything, so that all calls go straight to the endpoint.
     transparent: bool,
@@ -95,7 +97,7 @@ impl Host {
     /// The element `name` of the run with `seed`: `endpoint` on a host of this kind. Batches of 0 are
     /// taken as 1.
     #[must_use]
-    pub fn new(config: &scenario::Host, seed: u64, name: &str, endpoint: Box<dyn Endpoint>) -> Self {
+    pub fn new(config: &crate::host::HostConfig, seed: u64, name: &str, endpoint: Box<dyn Endpoint>) -> Self {
         let mut host = Self {
             endpoint,
             transparent: is_free(config),
@@ -234,13 +236,15 @@ impl Host {
 }
 
 /// Whether a host neither takes time nor delays timers; its receive buffer never fills then.
-fn is_free(config: &scenario::Host) -> bool {
-    let scenario::Host { receive_call, receive_datagram, send_call, send_datagram, page_object, .. } =
-        *config;
+fn is_free(config: &crate::host::HostConfig) -> bool {
+    let crate::host::HostConfig {
+        receive_call, receive_datagram, send_call, send_datagram, page_object, ..
+    } = *config;
     let costs = [receive_call, receive_datagram, send_call, send_datagram, page_object];
-    let exact = |delay: &scenario::Delay| {
+    let exact = |delay: &crate::link::Delay| {
         delay.mean == Duration::ZERO
-            && (delay.deviation == Duration::ZERO || delay.distribution == scenario::Distribution::Constant)
+            && (delay.deviation == Duration::ZERO
+                || delay.distribution == crate::link::Distribution::Constant)
     };
     costs == [Duration::ZERO; 5] && exact(&config.timer_slack) && exact(&config.wake_up)
 }

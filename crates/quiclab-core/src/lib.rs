@@ -3,13 +3,13 @@
 //! Nothing here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are
 //! parsed from text that the caller has read).
 
-mod bearer;
+pub mod bearer;
 mod element;
 mod endpoint;
-mod host;
+pub mod host;
 mod http2;
 pub mod ip;
-mod link;
+pub mod link;
 mod media;
 mod operation;
 mod packet;
@@ -18,9 +18,9 @@ pub mod queue;
 pub mod quic;
 mod random;
 mod recovery;
-pub mod scenario;
 pub mod scheduler;
 mod segment;
+mod shorthand;
 mod stack;
 mod tap;
 mod time;
@@ -44,8 +44,11 @@ pub use quantity::QuantityError;
 pub use random::RandomStream;
 pub use recovery::RecoveryState;
 pub use segment::{Flags, SackBlocks, Segment, SegmentOptions};
-pub use stack::{OptionInfo, ProfileInfo, StackAbilities, StackError, StackInfo, StackProtocol};
-pub use tap::{Tap, TapRecord, TapRecords};
+pub use shorthand::no_field;
+pub use stack::{
+    OptionInfo, ProfileInfo, StackAbilities, StackError, StackInfo, StackProblem, StackProtocol,
+};
+pub use tap::{Tap, TapConfig, TapRecord, TapRecords};
 pub use time::{Duration, Time};
 pub use topology::{Node, Target, Topology, WireError};
 pub use units::{ByteCount, DataRate, Probability};

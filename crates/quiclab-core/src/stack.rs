@@ -4,7 +4,7 @@
 
 use crate::operation::OperationInfo;
 use crate::packet::Protocol;
-use crate::scenario::StackProblem;
+
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
@@ -114,6 +114,17 @@ impl StackInfo {
             multipath: self.multipath,
         }
     }
+}
+
+/// Why a stack does not take the options of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackProblem {
+    /// Path of the field in the configuration of an endpoint, with dots within tables.
+    pub field: String,
+    /// Its value, as TOML (a text in quotation marks).
+    pub value: String,
+    /// What the stack takes instead.
+    pub allowed: String,
 }
 
 /// A configuration that a stack cannot run. The message names field, value and what is allowed.

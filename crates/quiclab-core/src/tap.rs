@@ -2,9 +2,24 @@
 
 use crate::element::{Counters, Element, Metrics, Outputs, Port};
 use crate::packet::{Direction, FlowId, Packet};
-use crate::scenario;
 use crate::time::Time;
 use crate::units::ByteCount;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A point that records the packets passing it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Tap")]
+pub struct TapConfig {
+    /// Longest number of packets kept; later ones are counted only.
+    #[serde(default = "default_tap_packets")]
+    pub keep_packets: u64,
+}
+
+fn default_tap_packets() -> u64 {
+    1_000_000
+}
 
 /// Records the packets that pass from input 0 to output 0.
 #[derive(Debug)]
@@ -80,7 +95,7 @@ impl TapRecords {
 impl Tap {
     /// A tap that keeps records as `config` says.
     #[must_use]
-    pub fn new(config: &scenario::Tap) -> Self {
+    pub fn new(config: &crate::TapConfig) -> Self {
         Self {
             keep_packets: config.keep_packets,
             records: TapRecords::default(),
@@ -145,7 +160,7 @@ mod tests {
 
     #[test]
     fn passes_everything_at_once_and_keeps_the_first_records() {
-        let mut tap = Tap::new(&scenario::Tap { keep_packets: 2 });
+        let mut tap = Tap::new(&crate::TapConfig { keep_packets: 2 });
         let mut out = Outputs::default();
         for id in 0..5 {
             tap.receive(Time::from_nanos(10 * id), Port(0), packet(id, 100 + id), &mut out);

@@ -8,7 +8,8 @@
 //!
 //! Times are those of the machine's clock, so that its timers are part of what is checked.
 
-use quiclab_core::scenario::{Distribution, Link, Queue, Rate, ShapedRate};
+use quiclab_core::link::{Distribution, LinkConfig, Rate, ShapedRate};
+use quiclab_core::queue::QueueConfig;
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use serde::Serialize;
 
@@ -83,7 +84,7 @@ impl Passages {
 
     /// What the link `link` did.
     #[must_use]
-    pub fn figures(&self, link: &Link) -> Figures {
+    pub fn figures(&self, link: &LinkConfig) -> Figures {
         let rate = constant_rate(link);
         let delay_ms = self.delay_ms(link, drain_rate(link));
         // random loss cannot be told from a full queue
@@ -97,13 +98,13 @@ impl Passages {
         }
     }
 
-    fn service(link: &Link, rate: Option<DataRate>, passage: &Passage) -> Duration {
+    fn service(link: &LinkConfig, rate: Option<DataRate>, passage: &Passage) -> Duration {
         rate.map_or(Duration::ZERO, |rate| rate.time_for(passage.size + link.overhead_per_packet))
     }
 
     /// Mean over packets that the serialiser had nothing before, even if nothing was dropped and no more
     /// than a full queue was before them.
-    fn delay_ms(&self, link: &Link, rate: Option<DataRate>) -> Option<f64> {
+    fn delay_ms(&self, link: &LinkConfig, rate: Option<DataRate>) -> Option<f64> {
         let at_once = self.at_once || matches!(link.rate, Some(Rate::Shaped(ShapedRate::TokenBucket { .. })));
         let mut free = Time::ZERO;
         let mut delays = Vec::new();
@@ -125,7 +126,7 @@ impl Passages {
         (delays.len() >= fewest).then(|| middle(delays, link.delay.distribution))
     }
 
-    fn rate_mbps(&self, link: &Link, rate: DataRate) -> Option<f64> {
+    fn rate_mbps(&self, link: &LinkConfig, rate: DataRate) -> Option<f64> {
         let mut out: Vec<_> =
             self.passages.iter().filter_map(|passage| Some((passage.left?, passage))).collect();
         out.sort_by_key(|(left, _)| *left);
@@ -165,7 +166,7 @@ impl Passages {
         (time > 0.0).then(|| bits / time / 1e6)
     }
 
-    fn queue_packets(&self, link: &Link, rate: DataRate, delay_ms: f64) -> Option<f64> {
+    fn queue_packets(&self, link: &LinkConfig, rate: DataRate, delay_ms: f64) -> Option<f64> {
         limit_packets(link)?;
         let last = self.passages.iter().rposition(|passage| passage.left.is_some())?;
         let waits: Vec<_> = self.passages[..last]
@@ -195,7 +196,7 @@ fn middle(mut values: Vec<f64>, distribution: Distribution) -> f64 {
 }
 
 /// The rate that packets which wait have; a bucket passes what it holds faster.
-fn constant_rate(link: &Link) -> Option<DataRate> {
+fn constant_rate(link: &LinkConfig) -> Option<DataRate> {
     match &link.rate {
         Some(Rate::Constant(rate)) => Some(*rate),
         _ => None,
@@ -203,23 +204,23 @@ fn constant_rate(link: &Link) -> Option<DataRate> {
 }
 
 /// The rate at which a queue empties: until then the link is not idle.
-fn drain_rate(link: &Link) -> Option<DataRate> {
+fn drain_rate(link: &LinkConfig) -> Option<DataRate> {
     match &link.rate {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => Some(*rate),
         _ => None,
     }
 }
 
-fn limit_packets(link: &Link) -> Option<u64> {
+fn limit_packets(link: &LinkConfig) -> Option<u64> {
     // other disciplines drop at other lengths, too
-    let Queue::DropTail { packets, bytes, time } = link.queue else { return None };
+    let QueueConfig::DropTail { packets, bytes, time } = link.queue else { return None };
     // another limit may be reached before
     packets.filter(|_| bytes.is_none() && time.is_none())
 }
 
 /// What the scenario wants of a link.
 #[must_use]
-pub fn wanted(link: &Link) -> Figures {
+pub fn wanted(link: &LinkConfig) -> Figures {
     let rate = constant_rate(link);
     Figures {
         rate_mbps: rate.map(DataRate::as_mbps_f64),
@@ -231,7 +232,7 @@ pub fn wanted(link: &Link) -> Figures {
 impl LinkCheck {
     /// A sentence for each figure that is not what was wanted.
     #[must_use]
-    pub fn warnings(&self, name: &str, link: &Link) -> Vec<String> {
+    pub fn warnings(&self, name: &str, link: &LinkConfig) -> Vec<String> {
         let Self { wanted, achieved } = *self;
         let spread = link.delay.deviation.as_ms_f64() * 3.0 / (FEWEST as f64).sqrt();
         let delay = wanted.delay_ms.unwrap_or(0.0) * RATE_TOLERANCE + DELAY_TOLERANCE_MS + spread;
@@ -266,12 +267,12 @@ mod tests {
     use super::*;
 
     /// 12 Mbit/s: a packet of 1500 bytes each millisecond; ten places, 5 ms delay.
-    fn link() -> Link {
-        Link {
+    fn link() -> LinkConfig {
+        LinkConfig {
             rate: Some(Rate::Constant(DataRate::from_mbps(12))),
-            queue: Queue::DropTail { packets: Some(10), bytes: None, time: None },
-            delay: quiclab_core::scenario::Delay { mean: Duration::from_millis(5), ..Default::default() },
-            ..Link::default()
+            queue: QueueConfig::DropTail { packets: Some(10), bytes: None, time: None },
+            delay: quiclab_core::link::Delay { mean: Duration::from_millis(5), ..Default::default() },
+            ..LinkConfig::default()
         }
     }
 
@@ -315,7 +316,8 @@ mod tests {
     #[test]
     fn the_rate_is_measured_while_packets_wait() {
         // one burst of 300 packets over a link that is 10 % too slow
-        let unlimited = Link { queue: Queue::DropTail { packets: None, bytes: None, time: None }, ..link() };
+        let unlimited =
+            LinkConfig { queue: QueueConfig::DropTail { packets: None, bytes: None, time: None }, ..link() };
         let mut passages = Passages::default();
         for number in 0..300 {
             passages.enters(number, Time::ZERO, ByteCount::from_bytes(1500));

@@ -4,8 +4,8 @@ use crate::endpoint::FirstError;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quiclab_core::scenario::{Computation, FieldPath, Scenario, ScenarioError};
 use quiclab_core::{OPERATIONS, Role};
+use quiclab_scenario::{Computation, FieldPath, Scenario, ScenarioError};
 use quiclab_sim::{FunctionProblem, OperationFunction};
 use serde_json::json;
 use std::path::Path;
@@ -15,7 +15,7 @@ const MODULE: &str = "quiclab.plugins";
 /// JSON object with the built-in plugins and the computations that plugins can exchange.
 #[pyfunction]
 pub(crate) fn plugins() -> String {
-    let plugins = quiclab_core::scenario::built_in_plugins();
+    let plugins = quiclab_scenario::built_in_plugins();
     json!({ "plugins": plugins, "operations": OPERATIONS }).to_string()
 }
 

@@ -2,8 +2,10 @@
 
 use crate::scenario::ScenarioError;
 use pyo3::prelude::*;
-use quiclab_core::scenario::{self, EndpointConfig, FieldPath, Scenario, StackProblem, Workload};
+use quiclab_core::StackProblem;
 use quiclab_core::{StackAbilities, StackProtocol};
+use quiclab_scenario::{FieldPath, Scenario};
+use quiclab_transport::options::{EndpointConfig, Workload};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -61,9 +63,9 @@ impl Programs {
     }
 
     /// What the kernel lane cannot do with a scenario that the sim lane can.
-    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), quiclab_scenario::ScenarioError> {
         let refused = |path: FieldPath, value: &dyn std::fmt::Display, allowed: &str, why: String| {
-            Err(scenario::ScenarioError::refused(path, value, allowed).because(why))
+            Err(quiclab_scenario::ScenarioError::refused(path, value, allowed).because(why))
         };
         let outside = "programs are not observed from inside; the kernel lane records packets";
         if scenario.record.qlog {

@@ -1,8 +1,8 @@
 //! What a run records of its transports: qlog and pcapng files, and the acknowledgements.
 
 use crate::acks::{AckLog, AckRecord, EndpointAcks};
-use quiclab_core::scenario::{Record, Scenario};
 use quiclab_core::{EndpointIdentity, PacketObserver, Time, Topology, TransportEvent, TransportObserver};
+use quiclab_scenario::{Record, Scenario};
 use quiclab_trace::capture::{Capture, CapturedEndpoints, SharedCapture};
 use quiclab_trace::qlog::{QlogStatus, QlogTrace, QlogWriter};
 use std::fs::File;

@@ -7,7 +7,7 @@ use crate::scenario::{ScenarioError, parse};
 use crate::stacks::AllStacks;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
-use quiclab_core::scenario::{Record, Scenario};
+use quiclab_scenario::{Record, Scenario};
 use quiclab_sim::{BuildOptions, RunError, RunOptions, RunProgress, Side};
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::programs::Programs;
 use crate::stacks::{AIOQUIC, validate};
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, prelude::*};
-use quiclab_core::scenario::{self, Document, FieldPath, Flow, Scenario};
+use quiclab_scenario::{Document, FieldPath, Flow, Scenario};
 use std::path::Path;
 
 create_exception!(
@@ -58,7 +58,7 @@ pub(crate) fn resolve(
 }
 
 /// aioquic is not observed: its qlog and its acknowledgements would be empty.
-fn check_observed(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
+fn check_observed(scenario: &Scenario) -> Result<(), quiclab_scenario::ScenarioError> {
     let silent = |flow: &Flow| {
         [&flow.sender, &flow.receiver]
             .map(|end| flow.inherited(end).stack)
@@ -66,7 +66,7 @@ fn check_observed(scenario: &Scenario) -> Result<(), scenario::ScenarioError> {
     };
     let Some((name, _)) = scenario.flows.iter().find(|(_, flow)| silent(flow)) else { return Ok(()) };
     let refused = |field, problem| {
-        Err(scenario::ScenarioError::refused(FieldPath::new(["record", field]), true, "false")
+        Err(quiclab_scenario::ScenarioError::refused(FieldPath::new(["record", field]), true, "false")
             .because(format!("flow `{name}` runs on aioquic, which {problem} here")))
     };
     if scenario.record.qlog {
@@ -84,7 +84,7 @@ fn folder_of(file: &str) -> &Path {
 }
 
 /// Reads all traces once, so that a wrong one is named with the line of the scenario.
-fn check_traces(scenario: &Scenario, file: &str) -> Result<(), scenario::ScenarioError> {
+fn check_traces(scenario: &Scenario, file: &str) -> Result<(), quiclab_scenario::ScenarioError> {
     let folder = folder_of(file);
     for (name, link) in &scenario.links {
         if let Err(error) = quiclab_sim::read_trace(link, folder) {
@@ -93,7 +93,7 @@ fn check_traces(scenario: &Scenario, file: &str) -> Result<(), scenario::Scenari
             let message = error.to_string();
             let (problem, allowed) =
                 message.split_once("; allowed is ").unwrap_or((&message, "a trace file"));
-            return Err(scenario::ScenarioError::refused(path, "", allowed).because(problem));
+            return Err(quiclab_scenario::ScenarioError::refused(path, "", allowed).because(problem));
         }
     }
     Ok(())

@@ -4,11 +4,11 @@ use crate::endpoint::{FirstError, PyEndpoint};
 use crate::function;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use quiclab_core::scenario::{
-    Computation, CongestionControl, EndpointConfig, SlowStartExit, StackProblem, Workload,
-};
+use quiclab_core::StackProblem;
 use quiclab_core::{Endpoint, RandomStream, Role, StackAbilities, StackError, StackProtocol};
+use quiclab_scenario::Computation;
 use quiclab_sim::{EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, Stacks};
+use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit, Workload};
 use serde_json::json;
 use std::borrow::Cow;
 use std::path::Path;

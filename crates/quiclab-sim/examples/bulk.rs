@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release --example bulk -- benches/bulk.toml 10`; prints data packets per CPU second.
 
-use quiclab_core::scenario::{Document, StackProblem};
+use quiclab_core::StackProblem;
+use quiclab_scenario::Document;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, run};
 use std::ops::ControlFlow;
 use std::path::Path;

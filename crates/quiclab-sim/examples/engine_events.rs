@@ -2,7 +2,8 @@
 //!
 //! Prints `{"events": .., "cpu_seconds": ..}`. Used by `make bench`.
 
-use quiclab_core::scenario::{Delay, Link as LinkConfig, Queue, Rate};
+use quiclab_core::link::{Delay, LinkConfig, Rate};
+use quiclab_core::queue::QueueConfig;
 use quiclab_core::{
     ByteCount, Counters, DataRate, Duration, Element, FlowId, Link, Node, Outputs, Packet, Port, Target,
     Time, Topology,
@@ -51,7 +52,7 @@ fn main() {
     let mut topology = Topology::default();
     let config = LinkConfig {
         rate: Some(Rate::Constant(DataRate::from_mbps(20))),
-        queue: Queue::DropTail { packets: Some(100), bytes: None, time: None },
+        queue: QueueConfig::DropTail { packets: Some(100), bytes: None, time: None },
         delay: Delay { mean: Duration::from_millis(10), ..Delay::default() },
         ..LinkConfig::default()
     };

@@ -3,12 +3,13 @@
 pub(crate) mod tunnel;
 
 use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
-use quiclab_core::scenario::{Flow, Link as LinkConfig, Rate, Scenario, ShapedRate};
+use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::{
     BearerError, BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,
     LinkError, Node, Protocol, Role, StackError, Tap, Target, Time, Topology, Trace, TraceError,
     TransportObserver, WireError,
 };
+use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;

@@ -6,8 +6,8 @@
 
 use crate::packet_log::{CHECKPOINT, Event, Record};
 use crate::run::{RunError, RunOptions, RunOutput, run};
-use quiclab_core::scenario::Scenario;
 use quiclab_core::{Direction, DropReason};
+use quiclab_scenario::Scenario;
 use serde::Serialize;
 
 /// One side of a comparison.

@@ -10,8 +10,8 @@ use crate::event_loop::Simulation;
 use crate::result::EndedBy;
 use crate::run::{RunError, RunOptions, RunProgress, drive};
 use crate::series::Series;
-use quiclab_core::scenario::{Record, Scenario, Until};
 use quiclab_core::{DestinationMetrics, RandomStream, Time, Topology};
+use quiclab_scenario::{Record, Scenario, Until};
 
 /// Lets the endpoints of `topology` that want it start with what a run before it has left.
 ///

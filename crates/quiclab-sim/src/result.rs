@@ -1,7 +1,7 @@
 //! The result of a run: the JSON that `quiclab run --json` prints.
 
-use quiclab_core::scenario::Scenario;
 use quiclab_core::{Count, Counters, Metrics, Time};
+use quiclab_scenario::Scenario;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -6,12 +6,12 @@ use crate::packet_log::{PacketLog, Record};
 use crate::recall;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
-use quiclab_core::scenario::{Scenario, Until};
 use quiclab_core::tunnel::SojournRecord;
 use quiclab_core::{
     ByteCount, Duration, Endpoint, Metrics, PacketObserver, Progress, RequestTimes, Tap, TapRecords, Time,
     Topology,
 };
+use quiclab_scenario::{Scenario, Until};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};

@@ -1,13 +1,15 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
-use quiclab_core::scenario::{CarrierKind, Computation, CongestionControl, EndpointConfig, Tunnel, Workload};
 use quiclab_core::tunnel::Carrier;
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{
     ByteCount, Duration, Endpoint, EndpointIdentity, Role, StackAbilities, StackError, StackInfo, Time,
     TransportObserver,
 };
+use quiclab_scenario::{Computation, Tunnel};
 use quiclab_stacks::carrier::{self, CarrierSetup, NoqCarrier, PathConfig, PathControl};
 use quiclab_transport::operations::{OperationFunction, Operations};
+use quiclab_transport::options::{CongestionControl, EndpointConfig, Workload};
 use quiclab_transport::quic::{CarrierConfig, LabCarrier};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Functions of plugins on their way to an endpoint.
 
-use quiclab_core::scenario::{Computation, Document, Scenario};
 use quiclab_core::{Endpoint, StackError};
+use quiclab_scenario::{Computation, Document, Scenario};
 use quiclab_sim::{
     BuildOptions, EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, RunError, RunOptions,
     Stacks, run,

@@ -1,7 +1,8 @@
 //! Whole runs: when they stop, what is sampled, and that nothing is lost between the elements.
 
-use quiclab_core::scenario::{Document, Scenario, StackProblem};
+use quiclab_core::StackProblem;
 use quiclab_core::{Count, Time};
+use quiclab_scenario::{Document, Scenario};
 use quiclab_sim::{
     BuildOptions, EndedBy, Event, NativeStacks, Record, RunError, RunOptions, RunOutput, SimulationError, run,
 };

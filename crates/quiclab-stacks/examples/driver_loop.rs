@@ -4,11 +4,11 @@
 //! Arguments: the stack, `quinn` by default, and the number of megabytes. Prints
 //! `{"data_packets":..,"cpu_seconds":..,"network_seconds":..}`.
 
-use quiclab_core::scenario::{CongestionControl, EndpointConfig, Workload};
 use quiclab_core::{
     ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Outputs, Packet, Port,
     Protocol, Role, Time,
 };
+use quiclab_transport::options::{CongestionControl, EndpointConfig, Workload};
 use std::collections::VecDeque;
 
 const RATE: DataRate = DataRate::from_mbps(20);

@@ -1,7 +1,7 @@
 //! The stacks there are, and what their options are without being set.
 
-use quiclab_core::scenario::EndpointConfig;
 use quiclab_core::{OptionInfo, StackError, StackInfo, StackProtocol};
+use quiclab_transport::options::EndpointConfig;
 
 /// Which library an endpoint is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

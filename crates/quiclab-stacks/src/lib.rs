@@ -35,8 +35,8 @@ use catalogue::Kind;
 use driver::QuicEndpoint;
 use observation::SharedObservation;
 use options::Options;
-use quiclab_core::scenario::{EndpointConfig, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, StackError, Time, TransportObserver};
+use quiclab_transport::options::{EndpointConfig, Workload};
 use stack::{Parts, Stack, noq::Noq, quinn::Quinn};
 use workload::Download;
 

@@ -3,10 +3,10 @@
 //! Both stacks take the same options with the same limits; an option left out keeps the default of
 //! the stack ([`crate::catalogue`]).
 
-use quiclab_core::scenario::{
+use quiclab_core::{ByteCount, Duration, FiveTuple, StackError};
+use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, SlowStartExit, Workload,
 };
-use quiclab_core::{ByteCount, Duration, FiveTuple, StackError};
 use std::ops::RangeInclusive;
 
 /// Checked options; `None` keeps the default of the stack.

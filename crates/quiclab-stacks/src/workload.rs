@@ -14,8 +14,8 @@
 
 use crate::stack::{Event, Stack};
 use bytes::Bytes;
-use quiclab_core::scenario::Workload;
 use quiclab_core::{Progress, Role, Time};
+use quiclab_transport::options::Workload;
 use std::time::Instant;
 
 /// What is sent: zeros, of which every write takes a part without copying.

@@ -24,6 +24,7 @@ mod http;
 mod media;
 mod names;
 pub mod operations;
+pub mod options;
 pub mod pacing;
 mod profile;
 pub mod quic;
@@ -39,7 +40,7 @@ pub use error::Error;
 use operations::Operations;
 pub use profile::OptionRow;
 
-use quiclab_core::scenario::{EndpointConfig, Workload};
+use crate::options::{EndpointConfig, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, StackInfo, Time, TransportObserver};
 
 /// TCP, its parts exchangeable.

@@ -1,6 +1,6 @@
 //! Names of values as they are written in scenarios.
 
-use quiclab_core::scenario::{
+use crate::options::{
     Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Pacing, QuicVersion,
     RateReduction, RttVariation, SlowStartExit, StreamScheduler, TcpLossDetection, TcpMetrics, TlsVersion,
 };

@@ -17,6 +17,7 @@
 //! | order of delivery | 5.2.2 | 5.2.2 with departures (see `receiver`) | 5.2.2 |
 
 mod buffer;
+mod config;
 mod count;
 mod duplication;
 mod known_link;
@@ -29,10 +30,10 @@ mod splitter;
 #[cfg(test)]
 mod together_tests;
 
+pub use config::{BearerConfig, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
 pub use receiver::BearerReceiver;
 pub use sender::BearerSender;
 
-use crate::scenario::Bearer;
 use thiserror::Error;
 
 /// Most links of a bearer: twice the four RLC entities that a bearer may have in NR with
@@ -71,7 +72,7 @@ pub enum BearerError {
 }
 
 /// The weight of each link, checked.
-fn weights(bearer: &Bearer) -> Result<Vec<u32>, BearerError> {
+fn weights(bearer: &BearerConfig) -> Result<Vec<u32>, BearerError> {
     let links = bearer.links.len();
     if !(1..=MAX_LINKS).contains(&links) {
         return Err(BearerError::Links { given: links });
@@ -91,12 +92,12 @@ fn weights(bearer: &Bearer) -> Result<Vec<u32>, BearerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{BearerMode, Reordering, Splitter};
+    use crate::bearer::{BearerMode, Reordering, Splitter};
     use crate::units::Probability;
 
     #[test]
     fn a_wrong_bearer_is_refused_with_field_and_allowed_values() {
-        let right = Bearer {
+        let right = BearerConfig {
             links: vec!["a".into(), "b".into()],
             batch_packets: 100,
             shares: vec![1, 1],
@@ -105,7 +106,7 @@ mod tests {
             duplication: Probability::ZERO,
             reordering: Reordering::default(),
         };
-        let refused = |change: &dyn Fn(&mut Bearer), message: &str| {
+        let refused = |change: &dyn Fn(&mut BearerConfig), message: &str| {
             let mut wrong = right.clone();
             change(&mut wrong);
             let (sender, receiver) = (BearerSender::new(&wrong), BearerReceiver::new(&wrong));

@@ -29,9 +29,9 @@ use super::buffer::{GivenUp, ReceptionBuffer, Waiting};
 use super::count::SequenceBits;
 use super::skew::Skew;
 use super::{BearerError, MAX_LINKS, weights};
+use crate::bearer::{BearerConfig, ReorderingTimer};
 use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
-use crate::scenario::{Bearer, ReorderingTimer};
 use crate::time::{Duration, Time};
 
 const RECEIVED: [&str; MAX_LINKS] = [
@@ -128,7 +128,7 @@ impl BearerReceiver {
     ///
     /// # Errors
     /// When the bearer contradicts itself: see [`BearerError`].
-    pub fn new(bearer: &Bearer) -> Result<Self, BearerError> {
+    pub fn new(bearer: &BearerConfig) -> Result<Self, BearerError> {
         let bits = SequenceBits::new(bearer.reordering.sequence_bits)?;
         let links = weights(bearer)?.len();
         if bearer.batch_packets == 0 {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::bearer::BearerSender;
 use crate::bearer::reference::Reference;
+use crate::bearer::{BearerMode, Reordering, Splitter};
 use crate::random::RandomStream;
-use crate::scenario::{BearerMode, Reordering, Splitter};
 use crate::units::ByteCount;
 use crate::units::Probability;
 use proptest::prelude::*;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 const SIZE: ByteCount = ByteCount::from_bytes(1308);
 
-fn bearer(sequence_bits: u8, timer: Duration) -> Bearer {
-    Bearer {
+fn bearer(sequence_bits: u8, timer: Duration) -> BearerConfig {
+    BearerConfig {
         links: vec!["a".into(), "b".into()],
         batch_packets: 2,
         shares: vec![],
@@ -44,7 +44,7 @@ impl Bench {
         Self::with(&bearer(sequence_bits, Duration::from_millis(200)), first)
     }
 
-    fn with(bearer: &Bearer, first: u64) -> Self {
+    fn with(bearer: &BearerConfig, first: u64) -> Self {
         Self {
             bits: SequenceBits::new(bearer.reordering.sequence_bits).unwrap(),
             receiver: BearerReceiver::new(bearer).unwrap().starting_at(first),

@@ -21,9 +21,9 @@ use super::duplication::Duplication;
 use super::known_link::KnownLink;
 use super::splitter::{Batches, FlowControl, LeastExpectedArrival, Proportional, Splitter};
 use super::{BearerError, MAX_LINKS, weights};
+use crate::bearer::{BearerConfig, BearerMode};
 use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::{Packet, Payload};
-use crate::scenario::{self, Bearer, BearerMode};
 use crate::time::{Duration, Time};
 use crate::units::DataRate;
 
@@ -76,7 +76,7 @@ impl BearerSender {
     ///
     /// # Errors
     /// When the bearer contradicts itself: see [`BearerError`].
-    pub fn new(bearer: &Bearer) -> Result<Self, BearerError> {
+    pub fn new(bearer: &BearerConfig) -> Result<Self, BearerError> {
         let bits = SequenceBits::new(bearer.reordering.sequence_bits)?;
         let weights = weights(bearer)?;
         if bearer.batch_packets == 0 {
@@ -84,15 +84,15 @@ impl BearerSender {
         }
         let batch = bearer.batch_packets;
         let (splitter, (start_rate, smoothing)) = match bearer.splitter {
-            scenario::Splitter::Batches => (Splitter::Batches(Batches::new(batch, &weights)), ESTIMATES),
-            scenario::Splitter::Proportional { start_rate, smoothing, floor } => {
+            crate::bearer::Splitter::Batches => (Splitter::Batches(Batches::new(batch, &weights)), ESTIMATES),
+            crate::bearer::Splitter::Proportional { start_rate, smoothing, floor } => {
                 (Splitter::Proportional(Proportional::new(batch, floor)), (start_rate, smoothing))
             }
-            scenario::Splitter::LeastExpectedArrival { start_rate, smoothing, probe_interval } => {
+            crate::bearer::Splitter::LeastExpectedArrival { start_rate, smoothing, probe_interval } => {
                 let splitter = LeastExpectedArrival::new(probe_interval);
                 (Splitter::LeastExpectedArrival(splitter), (start_rate, smoothing))
             }
-            scenario::Splitter::FlowControl { queue_packets, start_buffer } => {
+            crate::bearer::Splitter::FlowControl { queue_packets, start_buffer } => {
                 (Splitter::FlowControl(FlowControl::new(queue_packets, start_buffer)), ESTIMATES)
             }
         };

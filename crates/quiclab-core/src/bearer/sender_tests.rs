@@ -1,19 +1,19 @@
 //! Tests of the sending end.
 
 use super::*;
+use crate::bearer::Reordering;
 use crate::packet::Payload;
-use crate::scenario::Reordering;
 use crate::units::ByteCount;
 use crate::units::Probability;
 use proptest::prelude::*;
 
-fn bearer(batch_packets: u32, shares: &[u32], mode: BearerMode, sequence_bits: u8) -> Bearer {
-    Bearer {
+fn bearer(batch_packets: u32, shares: &[u32], mode: BearerMode, sequence_bits: u8) -> BearerConfig {
+    BearerConfig {
         links: vec![String::new(); shares.len()],
         batch_packets,
         shares: shares.to_vec(),
         mode,
-        splitter: scenario::Splitter::Batches,
+        splitter: crate::bearer::Splitter::Batches,
         duplication: Probability::ZERO,
         reordering: Reordering { sequence_bits, ..Reordering::default() },
     }
@@ -54,7 +54,7 @@ fn batches_by_hand() {
 
 #[test]
 fn without_shares_all_links_are_equal() {
-    let bearer = Bearer { shares: vec![], ..bearer(4, &[9, 9], BearerMode::Split, 16) };
+    let bearer = BearerConfig { shares: vec![], ..bearer(4, &[9, 9], BearerMode::Split, 16) };
     let sent = run(&mut BearerSender::new(&bearer).unwrap(), 4);
     assert_eq!(sent, [(0, 0), (0, 1), (1, 2), (1, 3)]);
 }

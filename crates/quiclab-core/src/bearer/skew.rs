@@ -13,7 +13,7 @@
 //!
 //! A running timer is not changed.
 
-use crate::scenario::TimerRule;
+use crate::bearer::TimerRule;
 use crate::time::{Duration, Time};
 use std::collections::VecDeque;
 

@@ -2,13 +2,12 @@
 //! element after every call, order at the receiving end, and that everything comes to rest.
 
 use super::{BearerReceiver, BearerSender};
+use crate::bearer::{BearerConfig, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
 use crate::element::{Element, Outputs, Port};
 use crate::link::Link;
+use crate::link::{Delay, Distribution, FeedbackConfig, Loss, Rate};
 use crate::packet::Packet;
-use crate::scenario::{
-    self, Bearer, BearerMode, Delay, Distribution, Feedback, Loss, Queue, Rate, Reordering, ReorderingTimer,
-    Splitter, TimerRule,
-};
+use crate::queue::QueueConfig;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate, Probability};
 use proptest::prelude::*;
@@ -23,7 +22,7 @@ struct World {
 }
 
 impl World {
-    fn new(bearer: &Bearer, links: &[scenario::Link]) -> Self {
+    fn new(bearer: &BearerConfig, links: &[crate::link::LinkConfig]) -> Self {
         let mut elements: Vec<Box<dyn Element>> = vec![Box::new(BearerSender::new(bearer).unwrap())];
         for (index, link) in links.iter().enumerate() {
             elements.push(Box::new(Link::new(link, None, 7, &format!("link{index}")).unwrap()));
@@ -98,16 +97,16 @@ fn timer() -> impl Strategy<Value = ReorderingTimer> {
     ]
 }
 
-fn link() -> impl Strategy<Value = scenario::Link> {
+fn link() -> impl Strategy<Value = crate::link::LinkConfig> {
     let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..0.2f64];
     (1u64..50, 1u64..200, loss, 0u64..50, any::<bool>(), (1u64..20, 0u64..10, 1u64..40)).prop_map(
         |(mbps, packets, loss, delay, jitter, feedback)| {
             let distribution = if jitter { Distribution::Uniform } else { Distribution::Constant };
             let deviation = Duration::from_micros(if jitter { 500 } else { 0 });
             let [interval, way, desired] = [feedback.0, feedback.1, feedback.2].map(Duration::from_millis);
-            scenario::Link {
+            crate::link::LinkConfig {
                 rate: Some(Rate::Constant(DataRate::from_mbps(mbps))),
-                queue: Queue::DropTail { packets: Some(packets), bytes: None, time: None },
+                queue: QueueConfig::DropTail { packets: Some(packets), bytes: None, time: None },
                 loss: Some(Loss::Independent { probability: Probability::new(loss).unwrap() }),
                 delay: Delay {
                     mean: Duration::from_millis(delay),
@@ -116,16 +115,16 @@ fn link() -> impl Strategy<Value = scenario::Link> {
                     reorder: jitter,
                     ..Delay::default()
                 },
-                feedback: Some(Feedback { interval, delay: way, desired_buffer: desired }),
-                ..scenario::Link::default()
+                feedback: Some(FeedbackConfig { interval, delay: way, desired_buffer: desired }),
+                ..crate::link::LinkConfig::default()
             }
         },
     )
 }
 
-fn bearer(links: usize, splitter: Splitter, duplication: f64, timer: ReorderingTimer) -> Bearer {
+fn bearer(links: usize, splitter: Splitter, duplication: f64, timer: ReorderingTimer) -> BearerConfig {
     let flow_control = matches!(splitter, Splitter::FlowControl { .. });
-    Bearer {
+    BearerConfig {
         links: vec![String::new(); links],
         batch_packets: 20,
         shares: vec![],
@@ -190,11 +189,11 @@ proptest! {
         start in 1_000u64..20_000,
         bursts in prop::collection::vec((0u64..30, 1u64..60), 1..40),
     ) {
-        let feedback = Feedback::default();
-        let links: Vec<_> = mbps.iter().map(|&mbps| scenario::Link {
+        let feedback = FeedbackConfig::default();
+        let links: Vec<_> = mbps.iter().map(|&mbps| crate::link::LinkConfig {
             rate: Some(Rate::Constant(DataRate::from_mbps(mbps))),
             feedback: Some(feedback),
-            ..scenario::Link::default()
+            ..crate::link::LinkConfig::default()
         }).collect();
         let start_buffer = ByteCount::from_bytes(start);
         let splitter = Splitter::FlowControl { queue_packets: 10_000, start_buffer };

@@ -8,8 +8,8 @@
 //! | half full or more | a buffer with room to spare is shrunk (`skb_condense`) | not modelled: linear buffers keep their size |
 //! | given back (`udp_rmem_release`) | 4.15 to 5.4: in steps of a quarter of the limit; before 4.10 when read; otherwise in steps while the reader's own queue has more, else when read | [`MemoryReturn`]: when read, or in steps |
 
+use crate::host::MemoryReturn;
 use crate::packet::Packet;
-use crate::scenario::MemoryReturn;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Tests of the host: cases by hand, then random hosts against invariants and a plain schedule.
 
 use super::*;
-use crate::scenario::{Delay, Distribution};
+use crate::link::{Delay, Distribution};
 use crate::units::ByteCount;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -148,10 +148,10 @@ fn statistic(host: &mut Host, now: Time, name: &str) -> f64 {
 
 /// A host that reads one datagram in 35 us from the default buffer of Linux, and where it ends.
 fn slow_reader(arrivals: &[(Time, Packet)]) -> (Host, Run, Log) {
-    let config = scenario::Host {
+    let config = crate::host::HostConfig {
         receive_buffer: Some(bytes(212_992)),
         receive_datagram: us(35),
-        ..scenario::Host::default()
+        ..crate::host::HostConfig::default()
     };
     let (probe, log) = Probe::boxed(0, &[]);
     let mut host = Host::new(&config, 1, "client", probe);
@@ -186,11 +186,11 @@ fn a_burst_of_260_at_one_each_microsecond_loses_159() {
 
 #[test]
 fn reads_come_in_batches() {
-    let config = scenario::Host {
+    let config = crate::host::HostConfig {
         receive_call: us(10),
         receive_datagram: us(1),
         receive_batch: 3,
-        ..scenario::Host::default()
+        ..crate::host::HostConfig::default()
     };
     let (probe, log) = Probe::boxed(0, &[]);
     drive(&mut Host::new(&config, 1, "client", probe), &burst(5, 0), true);
@@ -202,7 +202,7 @@ fn reads_come_in_batches() {
 /// Two datagrams at 0; of the first the application has 3 objects of 10 us, so that the second is read at 30.
 #[test]
 fn objects_are_computed_before_the_next_read() {
-    let config = scenario::Host { page_object: us(10), ..scenario::Host::default() };
+    let config = crate::host::HostConfig { page_object: us(10), ..crate::host::HostConfig::default() };
     let (mut probe, log) = Probe::boxed(0, &[]);
     probe.objects = 3;
     let mut host = Host::new(&config, 3, "client", probe);
@@ -212,12 +212,12 @@ fn objects_are_computed_before_the_next_read() {
 
 #[test]
 fn sends_come_in_batches_before_the_next_read() {
-    let config = scenario::Host {
+    let config = crate::host::HostConfig {
         receive_datagram: us(5),
         send_call: us(10),
         send_datagram: us(1),
         send_batch: 4,
-        ..scenario::Host::default()
+        ..crate::host::HostConfig::default()
     };
     let (probe, log) = Probe::boxed(6, &[]);
     let mut host = Host::new(&config, 1, "client", probe);
@@ -234,8 +234,11 @@ fn sends_come_in_batches_before_the_next_read() {
 
 #[test]
 fn counts_and_samples_in_the_middle_of_the_work() {
-    let config =
-        scenario::Host { receive_datagram: us(10), send_datagram: us(10), ..scenario::Host::default() };
+    let config = crate::host::HostConfig {
+        receive_datagram: us(10),
+        send_datagram: us(10),
+        ..crate::host::HostConfig::default()
+    };
     let (probe, _) = Probe::boxed(2, &[]);
     let mut host = Host::new(&config, 1, "client", probe);
     let mut out = Outputs::default();
@@ -258,7 +261,7 @@ fn counts_and_samples_in_the_middle_of_the_work() {
 
 #[test]
 fn a_timer_waits_for_the_cpu_and_comes_before_the_next_read() {
-    let config = scenario::Host { receive_datagram: us(10), ..scenario::Host::default() };
+    let config = crate::host::HostConfig { receive_datagram: us(10), ..crate::host::HostConfig::default() };
     let (probe, log) = Probe::boxed(0, &[at(5), at(30)]);
     drive(&mut Host::new(&config, 1, "client", probe), &burst(2, 0), true);
     let log = log.lock().unwrap();
@@ -269,8 +272,11 @@ fn a_timer_waits_for_the_cpu_and_comes_before_the_next_read() {
 /// The timer is due when the first read ends, and its packets take the CPU before the second read.
 #[test]
 fn packets_of_a_timer_delay_the_next_read() {
-    let config =
-        scenario::Host { receive_datagram: us(10), send_datagram: us(7), ..scenario::Host::default() };
+    let config = crate::host::HostConfig {
+        receive_datagram: us(10),
+        send_datagram: us(7),
+        ..crate::host::HostConfig::default()
+    };
     let (probe, log) = Probe::boxed(1, &[at(2)]);
     let run = drive(&mut Host::new(&config, 1, "client", probe), &burst(2, 0), true);
     // read until 10, reply until 17, timer at 17 and its packet until 24, read until 34, reply until 41
@@ -283,7 +289,7 @@ fn packets_of_a_timer_delay_the_next_read() {
 fn slack_is_drawn_once_for_each_deadline() {
     let slack =
         Delay { mean: us(500), deviation: us(400), distribution: Distribution::Uniform, ..Delay::default() };
-    let config = scenario::Host { timer_slack: slack.clone(), ..scenario::Host::default() };
+    let config = crate::host::HostConfig { timer_slack: slack.clone(), ..crate::host::HostConfig::default() };
     let deadlines = [at(1_000), at(10_000), at(20_000)];
     let (probe, log) = Probe::boxed(0, &deadlines);
     // datagrams in between leave the deadline alone
@@ -297,7 +303,11 @@ fn slack_is_drawn_once_for_each_deadline() {
 #[test]
 fn a_process_that_waits_wakes_once_for_all_that_has_come() {
     let constant = |micros| Delay { mean: us(micros), ..Delay::default() };
-    let config = scenario::Host { wake_up: constant(30), receive_call: us(10), ..scenario::Host::default() };
+    let config = crate::host::HostConfig {
+        wake_up: constant(30),
+        receive_call: us(10),
+        ..crate::host::HostConfig::default()
+    };
     let (probe, log) = Probe::boxed(0, &[at(1_000), at(2_010)]);
     // datagrams at 0, 20 and 40 us, the third while the second is read; the last finds it asleep again
     let mut arrivals = burst(3, 20);
@@ -333,7 +343,7 @@ fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
             Progress::default()
         }
     }
-    let config = scenario::Host { receive_datagram: us(10), ..scenario::Host::default() };
+    let config = crate::host::HostConfig { receive_datagram: us(10), ..crate::host::HostConfig::default() };
     let (probe, log) = Probe::boxed(0, &[]);
     let mut host = Host::new(&config, 1, "client", Box::new(Stuck(*probe, 0)));
     let mut out = Outputs::default();
@@ -347,7 +357,7 @@ fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
 /// What a host must do with arrivals in order, without timers: the plain way, packet by packet. The
 /// CPU reads as soon as it is free and something waits, and sends the replies before it reads again.
 fn schedule(
-    config: &scenario::Host,
+    config: &crate::host::HostConfig,
     replies: usize,
     arrivals: &[(Time, Packet)],
     wake_first: bool,
@@ -395,10 +405,10 @@ prop_compose! {
         limit in 0u64..40_000, truesize in 1u64..3000,
         receive_datagram in 1u64..40, receive_call in 0u64..40, receive_batch in 1u32..8,
         send_datagram in 0u64..20, send_call in 0u64..20, send_batch in 1u32..5,
-    ) -> scenario::Host {
-        scenario::Host {
+    ) -> crate::host::HostConfig {
+        crate::host::HostConfig {
             receive_buffer: Some(bytes(limit)),
-            memory_return: scenario::MemoryReturn::AtOnce,
+            memory_return: crate::host::MemoryReturn::AtOnce,
             truesize: Some(bytes(truesize)),
             receive_datagram: us(receive_datagram),
             receive_call: us(receive_call),
@@ -455,7 +465,7 @@ proptest! {
         let wake_up = Delay {
             mean: us(wake_us), deviation: us(50), distribution: Distribution::Normal, ..Delay::default()
         };
-        let config = scenario::Host { timer_slack, wake_up, ..config };
+        let config = crate::host::HostConfig { timer_slack, wake_up, ..config };
         let (probe, log) = Probe::boxed(replies, &deadlines);
         let mut host = Host::new(&config, 3, "client", probe);
         let run = drive(&mut host, &arrivals, wake_first);
@@ -492,7 +502,7 @@ proptest! {
         let (mut probe, bare_log) = Probe::boxed(replies, &deadlines);
         let bare = drive(probe.as_mut(), &arrivals, wake_first);
         let (hosted, log) = Probe::boxed(replies, &deadlines);
-        let mut host = Host::new(&scenario::Host::default(), 9, "client", hosted);
+        let mut host = Host::new(&crate::host::HostConfig::default(), 9, "client", hosted);
         prop_assert!(host.transparent);
         host.transparent = !general;
         let run = drive(&mut host, &arrivals, wake_first);

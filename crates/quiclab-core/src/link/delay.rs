@@ -18,8 +18,8 @@
 //! and again. The first change comes after a part of `every` that is drawn, too. A change is made in `steps` equal
 //! steps, the first at once and the others `every / steps` apart: of small falls fewer packets overtake.
 
+use crate::link::{Delay, Distribution};
 use crate::random::RandomStream;
-use crate::scenario::{Delay, Distribution};
 use crate::time::{Duration, Time};
 
 /// Shape of the Pareto distribution; its variance is finite above 2.

@@ -20,7 +20,6 @@
 
 use crate::element::{Count, Counters};
 use crate::packet::{Direction, FlowId, Packet, Payload};
-use crate::scenario;
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use std::collections::VecDeque;
@@ -49,7 +48,7 @@ pub struct LinkReport {
 /// The reports of a link.
 #[derive(Debug)]
 pub(super) struct Feedback {
-    config: scenario::Feedback,
+    config: crate::link::FeedbackConfig,
     /// Arrived at the link.
     received: Count,
     transmitted: Count,
@@ -69,7 +68,7 @@ pub(super) struct Feedback {
 
 impl Feedback {
     /// Reports with numbers from `first_id` on.
-    pub(super) fn new(config: scenario::Feedback, first_id: u64) -> Self {
+    pub(super) fn new(config: crate::link::FeedbackConfig, first_id: u64) -> Self {
         Self {
             config,
             received: Count::default(),

@@ -9,8 +9,8 @@
 //! leaves directly behind the packet that it waits for, before others that are due at that instant.
 
 use super::store::Slot;
+use crate::link::Hold;
 use crate::packet::Packet;
-use crate::scenario::Hold;
 use crate::time::{Duration, Time};
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //! draws the loss with the probability of the new state. `netem loss gemodel` draws in the same
 //! order but takes the probability of the state before the change: its losses come one packet later.
 
+use crate::link::Loss;
 use crate::random::RandomStream;
-use crate::scenario::Loss;
 use crate::units::Probability;
 
 /// Decides for each arriving packet in turn.

@@ -19,6 +19,7 @@
 //! makes first. A driver that is late (in real time) loses no capacity: what was due is
 //! calculated with the times at which it was due.
 
+mod config;
 mod delay;
 mod feedback;
 mod flight;
@@ -34,6 +35,9 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
+pub use config::{
+    Delay, Distribution, FeedbackConfig, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat,
+};
 pub use feedback::LinkReport;
 pub use trace::{Trace, TraceError};
 
@@ -41,7 +45,6 @@ use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::{Ecn, Packet};
 use crate::queue::{Backlog, Discipline, FlowKey};
 use crate::random::RandomStream;
-use crate::scenario::{self, Rate, ShapedRate};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 pub(crate) use delay::DelayModel;
@@ -59,7 +62,7 @@ use totals::Totals;
 use trace::TraceCursor;
 
 /// Output of the reports of a link with feedback.
-pub(crate) const FEEDBACK_OUTPUT: Port = Port(1);
+pub const FEEDBACK_OUTPUT: Port = Port(1);
 
 /// A one-way link with input 0, output 0 and, with feedback, output 1: see the module documentation.
 #[derive(Debug)]
@@ -161,7 +164,7 @@ impl Link {
     /// # Errors
     /// When the configuration describes no working link.
     pub fn new(
-        config: &scenario::Link,
+        config: &crate::link::LinkConfig,
         trace: Option<Trace>,
         seed: u64,
         name: &str,
@@ -384,7 +387,7 @@ impl Element for Link {
 }
 
 /// Refuses what would silently do nothing.
-fn check(config: &scenario::Link, name: &str) -> Result<(), LinkError> {
+fn check(config: &crate::link::LinkConfig, name: &str) -> Result<(), LinkError> {
     let link = || name.to_owned();
     match &config.rate {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. }))
@@ -400,8 +403,8 @@ fn check(config: &scenario::Link, name: &str) -> Result<(), LinkError> {
     if let Some(field) = config.queue.zero() {
         return Err(LinkError::ZeroQueue { link: link(), field });
     }
-    let scenario::Delay { deviation, distribution, .. } = config.delay;
-    if deviation > Duration::ZERO && distribution == scenario::Distribution::Constant {
+    let crate::link::Delay { deviation, distribution, .. } = config.delay;
+    if deviation > Duration::ZERO && distribution == crate::link::Distribution::Constant {
         return Err(LinkError::UnusedDeviation { link: link(), deviation });
     }
     if let Some(feedback) = &config.feedback {

@@ -6,7 +6,7 @@ mod properties;
 
 use super::*;
 use crate::element::Count;
-use crate::scenario::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
+use crate::link::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
 use crate::units::Probability;
 
 /// What came out of a link.
@@ -95,22 +95,27 @@ fn packets(arrivals: &[(u64, u64)]) -> Vec<(Time, Packet)> {
         .collect()
 }
 
-fn unlimited() -> scenario::Queue {
-    scenario::Queue::DropTail { packets: None, bytes: None, time: None }
+fn unlimited() -> crate::queue::QueueConfig {
+    crate::queue::QueueConfig::DropTail { packets: None, bytes: None, time: None }
 }
 
-fn link(config: &scenario::Link) -> Link {
+fn link(config: &crate::link::LinkConfig) -> Link {
     Link::new(config, None, 1, "link").unwrap()
 }
 
 /// 8 Mbit/s: a byte takes a microsecond.
-fn byte_per_microsecond(queue: scenario::Queue) -> scenario::Link {
-    scenario::Link { rate: Some(Rate::Constant(DataRate::from_mbps(8))), queue, ..scenario::Link::default() }
+fn byte_per_microsecond(queue: crate::queue::QueueConfig) -> crate::link::LinkConfig {
+    crate::link::LinkConfig {
+        rate: Some(Rate::Constant(DataRate::from_mbps(8))),
+        queue,
+        ..crate::link::LinkConfig::default()
+    }
 }
 
 fn traced(text: &str, format: TraceFormat, at_end: TraceEnd) -> Link {
     let rate = ShapedRate::Trace { file: "trace".into(), format, at_end };
-    let config = scenario::Link { rate: Some(Rate::Shaped(rate)), queue: unlimited(), ..Default::default() };
+    let config =
+        crate::link::LinkConfig { rate: Some(Rate::Shaped(rate)), queue: unlimited(), ..Default::default() };
     let trace = Trace::parse(text, format, at_end).unwrap();
     Link::new(&config, Some(trace), 1, "link").unwrap()
 }
@@ -129,15 +134,15 @@ fn serialisation_overhead_encapsulation_and_delay_add_up() {
 
 #[test]
 fn without_a_rate_there_is_only_delay() {
-    let config = scenario::Link {
-        queue: scenario::Queue::DropTail { packets: Some(1), bytes: None, time: None },
+    let config = crate::link::LinkConfig {
+        queue: crate::queue::QueueConfig::DropTail { packets: Some(1), bytes: None, time: None },
         delay: Delay { mean: Duration::from_micros(30), ..Delay::default() },
-        ..scenario::Link::default()
+        ..crate::link::LinkConfig::default()
     };
     let arrivals = packets(&[(0, 1500), (0, 1500), (20, 1500)]);
     assert_eq!(drive(&mut link(&config), &arrivals).delivered_micros(), [30, 30, 50]);
     // and without a delay, packets come out of the call that brought them
-    let mut through = link(&scenario::Link::default());
+    let mut through = link(&crate::link::LinkConfig::default());
     let mut out = Outputs::default();
     through.receive(Time::from_nanos(5), Port(0), Packet::default(), &mut out);
     assert_eq!(out.packets.len(), 1);
@@ -147,7 +152,7 @@ fn without_a_rate_there_is_only_delay() {
 #[test]
 fn a_limit_of_n_packets_holds_exactly_n() {
     for limit in [1, 2, 100] {
-        let queue = scenario::Queue::DropTail { packets: Some(limit), bytes: None, time: None };
+        let queue = crate::queue::QueueConfig::DropTail { packets: Some(limit), bytes: None, time: None };
         // a burst, and one more in the very instant in which the first one has left
         let mut arrivals = vec![(0, 1000); limit as usize + 3];
         arrivals.push((999, 1000));
@@ -160,7 +165,7 @@ fn a_limit_of_n_packets_holds_exactly_n() {
 
 #[test]
 fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
-    let queue = scenario::Queue::DropTail {
+    let queue = crate::queue::QueueConfig::DropTail {
         packets: None,
         bytes: Some(bytes(2000)),
         time: Some(Duration::from_micros(1500)),
@@ -171,7 +176,8 @@ fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
     let arrivals = packets(&[(0, 1000), (0, 473), (0, 472), (0, 1)]);
     let log = drive(&mut link(&config), &arrivals);
     assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);
-    config.queue = scenario::Queue::DropTail { packets: None, bytes: Some(bytes(2000)), time: None };
+    config.queue =
+        crate::queue::QueueConfig::DropTail { packets: None, bytes: Some(bytes(2000)), time: None };
     let arrivals = packets(&[(0, 1000), (0, 973), (0, 972), (0, 1)]);
     let log = drive(&mut link(&config), &arrivals);
     assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);
@@ -179,7 +185,7 @@ fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
 
 #[test]
 fn listed_packets_are_lost_before_the_queue() {
-    let queue = scenario::Queue::DropTail { packets: Some(2), bytes: None, time: None };
+    let queue = crate::queue::QueueConfig::DropTail { packets: Some(2), bytes: None, time: None };
     let mut config = byte_per_microsecond(queue);
     config.loss = Some(Loss::Listed { packets: vec![1, 3] });
     // the lost packet 1 takes no room: 0 and 2 do
@@ -192,8 +198,8 @@ fn listed_packets_are_lost_before_the_queue() {
 #[test]
 fn a_token_bucket_passes_bursts_and_drops_what_can_never_pass() {
     let rate = ShapedRate::TokenBucket { rate: DataRate::from_mbps(8), burst: bytes(2000) };
-    let queue = scenario::Queue::DropTail { packets: Some(2), bytes: None, time: None };
-    let config = scenario::Link { rate: Some(Rate::Shaped(rate)), queue, ..Default::default() };
+    let queue = crate::queue::QueueConfig::DropTail { packets: Some(2), bytes: None, time: None };
+    let config = crate::link::LinkConfig { rate: Some(Rate::Shaped(rate)), queue, ..Default::default() };
     let arrivals = packets(&[(0, 1000), (0, 1000), (0, 1000), (0, 500), (0, 1), (100, 2001)]);
     let log = drive(&mut link(&config), &arrivals);
     assert_eq!(log.delivered_micros(), [0, 0, 1000, 1500]);
@@ -265,12 +271,12 @@ fn statistics_and_samples() {
 
 #[test]
 fn configurations_that_do_nothing_are_refused() {
-    let error = |change: &dyn Fn(&mut scenario::Link)| {
+    let error = |change: &dyn Fn(&mut crate::link::LinkConfig)| {
         let mut config = byte_per_microsecond(unlimited());
         change(&mut config);
         Link::new(&config, None, 1, "down1").unwrap_err().to_string()
     };
-    let queue = |packets, bytes, time| scenario::Queue::DropTail { packets, bytes, time };
+    let queue = |packets, bytes, time| crate::queue::QueueConfig::DropTail { packets, bytes, time };
     let bucket = |rate, burst| Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst }));
     let trace = ShapedRate::Trace { file: "x".into(), format: TraceFormat::Csv, at_end: TraceEnd::Loop };
     for (message, field) in [
@@ -292,7 +298,7 @@ fn configurations_that_do_nothing_are_refused() {
         );
     }
     let trace = Trace::parse("1", TraceFormat::Mahimahi, TraceEnd::Loop).unwrap();
-    let unused = Link::new(&scenario::Link::default(), Some(trace), 1, "down1").unwrap_err();
+    let unused = Link::new(&crate::link::LinkConfig::default(), Some(trace), 1, "down1").unwrap_err();
     assert_eq!(unused, LinkError::TraceMismatch { link: "down1".to_owned(), given: true });
 }
 
@@ -306,7 +312,7 @@ fn jitter_overtakes_only_where_it_may() {
         let delivered = |reorder| {
             let (mean, deviation) = (Duration::from_millis(10), Duration::from_millis(1));
             let delay = Delay { mean, deviation, distribution, reorder, ..Delay::default() };
-            let config = scenario::Link { delay, ..scenario::Link::default() };
+            let config = crate::link::LinkConfig { delay, ..crate::link::LinkConfig::default() };
             drive(&mut link(&config), &arrivals).delivered_ids()
         };
         assert!(delivered(false).is_sorted());
@@ -331,7 +337,7 @@ fn seed_and_name_decide_alone() {
         ..Delay::default()
     };
     let loss = Some(Loss::Independent { probability: Probability::new(0.3).unwrap() });
-    let config = scenario::Link { delay, loss, ..scenario::Link::default() };
+    let config = crate::link::LinkConfig { delay, loss, ..crate::link::LinkConfig::default() };
     let arrivals = packets(&(0..100).map(|number| (10 * number, 100)).collect::<Vec<_>>());
     let run = |seed, name| drive(&mut Link::new(&config, None, seed, name).unwrap(), &arrivals);
     assert_eq!(run(1, "a"), run(1, "a"));
@@ -348,7 +354,7 @@ fn a_mahimahi_trace_cannot_hold() {
 
 #[test]
 fn codel_marks_what_leaves_the_link() {
-    let mut config = byte_per_microsecond(scenario::Queue::default());
+    let mut config = byte_per_microsecond(crate::queue::QueueConfig::default());
     config.queue = toml::from_str("kind = \"codel\"\nce_threshold = \"1 ms\"").unwrap();
     let mut link = Link::new(&config, None, 1, "link").unwrap();
     let mut out = Outputs::default();

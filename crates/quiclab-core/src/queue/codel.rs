@@ -18,7 +18,7 @@
 
 use super::{Account, Backlog, Item, Line, Outcome, QueueIndex, Waiting};
 use crate::element::DropReason;
-use crate::scenario::{self, CodelRestart, ControlLaw};
+use crate::queue::{CodelRestart, ControlLaw};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
@@ -43,8 +43,8 @@ pub(super) struct Parameters {
 impl Parameters {
     /// # Panics
     /// For a discipline without CoDel.
-    pub(super) fn new(config: &scenario::Queue) -> Self {
-        use scenario::Queue::{Codel, FqCodel};
+    pub(super) fn new(config: &crate::queue::QueueConfig) -> Self {
+        use crate::queue::QueueConfig::{Codel, FqCodel};
         let (Codel { target, interval, ecn, ce_threshold, least_backlog, control_law, restart, .. }
         | FqCodel { target, interval, ecn, ce_threshold, least_backlog, control_law, restart, .. }) = config
         else {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::queue::Discipline;
+use crate::queue::QueueConfig;
 use crate::random::RandomStream;
-use crate::scenario::Queue;
 
 /// An item of a size, with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Item for Piece {
     }
 }
 
-fn config(edit: &str) -> Queue {
+fn config(edit: &str) -> QueueConfig {
     toml::from_str(&format!("kind = \"codel\"\n{edit}")).expect("a queue")
 }
 

@@ -25,7 +25,7 @@ use super::{
     Account, Backlog, FlowKey, FlowStatistics, Item, Line, Outcome, QueueIndex, QueueStatistics, Waiting,
 };
 use crate::element::DropReason;
-use crate::scenario::{self, FlowHash};
+use crate::queue::FlowHash;
 use crate::time::Time;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
@@ -80,8 +80,8 @@ impl<T> Default for Queue<T> {
 impl<T: Item> FqCodel<T> {
     /// # Panics
     /// For another discipline.
-    pub(super) fn new(config: &scenario::Queue, perturbation: u64) -> Self {
-        let scenario::Queue::FqCodel {
+    pub(super) fn new(config: &crate::queue::QueueConfig, perturbation: u64) -> Self {
+        let crate::queue::QueueConfig::FqCodel {
             packets,
             memory,
             memory_per_packet,

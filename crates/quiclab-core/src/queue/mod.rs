@@ -12,6 +12,7 @@
 //! | [`fq_codel`] | the same in each queue of one or several flows; heads of the longest at a limit | RFC 8290, Linux `fq_codel` |
 
 mod codel;
+mod config;
 mod fifo;
 mod flow_key;
 mod fq_codel;
@@ -21,13 +22,13 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+pub use config::{CodelRestart, ControlLaw, FlowHash, QueueConfig};
 pub use flow_key::FlowKey;
 pub use record::{Outcome, QueueRecord};
 pub use statistics::{FlowStatistics, QueueStatistics};
 
 use crate::element::{DropReason, Metrics};
 use crate::random::RandomStream;
-use crate::scenario;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 use codel::{Codel, Parameters};
@@ -139,17 +140,21 @@ impl<T: Item> Discipline<T> {
     /// The discipline that `config` describes. The hash of flows is perturbed by a number from `random`
     /// (drawn by every kind, so that a change of the kind changes no other draw).
     #[must_use]
-    pub fn new(config: &scenario::Queue, random: &mut RandomStream) -> Self {
+    pub fn new(config: &crate::queue::QueueConfig, random: &mut RandomStream) -> Self {
         let perturbation = random.bits();
         let kind = match config {
-            scenario::Queue::DropTail { packets, bytes, time } => {
+            crate::queue::QueueConfig::DropTail { packets, bytes, time } => {
                 Kind::Fifo(Fifo::drop_tail(*packets, *bytes, *time))
             }
-            scenario::Queue::HeadDrop { packets, bytes } => Kind::Fifo(Fifo::head_drop(*packets, *bytes)),
-            scenario::Queue::Codel { packets, .. } => {
+            crate::queue::QueueConfig::HeadDrop { packets, bytes } => {
+                Kind::Fifo(Fifo::head_drop(*packets, *bytes))
+            }
+            crate::queue::QueueConfig::Codel { packets, .. } => {
                 Kind::Codel(Box::new(Codel::new(*packets, Parameters::new(config))))
             }
-            scenario::Queue::FqCodel { .. } => Kind::FqCodel(Box::new(FqCodel::new(config, perturbation))),
+            crate::queue::QueueConfig::FqCodel { .. } => {
+                Kind::FqCodel(Box::new(FqCodel::new(config, perturbation)))
+            }
         };
         Self { kind, account: Account::default() }
     }

@@ -24,6 +24,7 @@
 
 mod blest;
 mod cheapest_first;
+mod config;
 mod earliest_arrival;
 mod ecf;
 mod lowest_rtt;
@@ -38,6 +39,7 @@ mod weighted_round_robin;
 
 pub use blest::Blest;
 pub use cheapest_first::CheapestFirst;
+pub use config::PathSchedulerKind;
 pub use earliest_arrival::EarliestArrival;
 pub use ecf::Ecf;
 pub use lowest_rtt::LowestRtt;
@@ -47,7 +49,6 @@ pub use state::PathState;
 pub use strict_round_robin::StrictRoundRobin;
 pub use weighted_round_robin::WeightedRoundRobin;
 
-use crate::scenario::PathSchedulerKind;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 

@@ -20,6 +20,7 @@
 //! The same code runs in virtual time and between real interfaces.
 
 mod carrier;
+mod config;
 mod direct;
 mod element;
 mod parcels;
@@ -31,16 +32,16 @@ mod waiting;
 mod tests;
 
 pub use carrier::{Cargo, Carrier};
+pub use config::{CarrierKind, LeaveRule, Pipeline};
 pub use element::TunnelEnd;
 pub use parcels::{Depot, Depots};
 pub use waiting::SojournRecord;
 
 use crate::element::{DropReason, Metrics};
 use crate::packet::{Direction, FlowId, Packet};
-use crate::queue::{Backlog, Discipline};
+use crate::queue::{Backlog, Discipline, QueueConfig};
 use crate::random::RandomStream;
-use crate::scenario::{PathSchedulerKind, Pipeline, Queue};
-use crate::scheduler::{self, PathScheduler, PathState};
+use crate::scheduler::{self, PathScheduler, PathSchedulerKind, PathState};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 use parcels::{Freight, NUMBER};
@@ -54,7 +55,7 @@ use waiting::{Sojourns, Waiting};
 #[derive(Clone, Debug)]
 pub struct TunnelConfig {
     /// What waits for the paths.
-    pub queue: Queue,
+    pub queue: QueueConfig,
     /// Which path the next packet takes.
     pub scheduler: PathSchedulerKind,
     /// How packets go from the queue to the paths.

@@ -15,8 +15,8 @@
 
 use super::waiting::Waiting;
 use super::{Carrier, Emitted, Tunnel, flush};
-use crate::scenario::LeaveRule;
 use crate::time::Time;
+use crate::tunnel::LeaveRule;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
 

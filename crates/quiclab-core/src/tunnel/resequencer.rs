@@ -1,10 +1,10 @@
 //! Order of what leaves a tunnel: the resequencer of split bearers, with a bounded wait.
 
 use super::parcels::{NUMBER, NUMBER_BITS};
+use crate::bearer::{BearerConfig, Reordering, ReorderingTimer};
 use crate::bearer::{BearerReceiver, MAX_LINKS};
 use crate::element::{Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
-use crate::scenario::{Bearer, Reordering, ReorderingTimer};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
@@ -23,7 +23,7 @@ impl Resequencer {
             ..Reordering::default()
         };
         let links = (0..MAX_LINKS).map(|link| link.to_string()).collect();
-        let receiver = BearerReceiver::new(&Bearer { reordering, ..Bearer::over(links) })
+        let receiver = BearerReceiver::new(&BearerConfig { reordering, ..BearerConfig::over(links) })
             .expect("a bearer over the most links with numbers of 18 bits is one");
         Self { receiver, outputs: Outputs::default() }
     }

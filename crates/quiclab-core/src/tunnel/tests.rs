@@ -46,7 +46,7 @@ impl Carrier for Wire {
 
 fn end() -> Tunnel {
     let config = TunnelConfig {
-        queue: Queue::default(),
+        queue: QueueConfig::default(),
         scheduler: PathSchedulerKind::RoundRobin,
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(1300),

@@ -3,8 +3,10 @@
 use bolero::{TypeGenerator, produce};
 use bytes::Bytes;
 
-use quiclab_core::scenario::{PathSchedulerKind, Pipeline, Queue};
+use quiclab_core::queue::QueueConfig;
+use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::scheduler::PathState;
+use quiclab_core::tunnel::Pipeline;
 use quiclab_core::tunnel::{Cargo, Carrier, Emitted, Tunnel, TunnelConfig};
 use quiclab_core::{ByteCount, Duration, Metrics, Packet, Payload, RandomStream, Time};
 use quiclab_fuzz::target;
@@ -62,7 +64,7 @@ enum Brought {
 fn freight_of_anything() {
     target(500, produce::<(bool, Vec<Brought>)>(), |(ordered, all)| {
         let config = TunnelConfig {
-            queue: Queue::HeadDrop { packets: Some(10), bytes: None },
+            queue: QueueConfig::HeadDrop { packets: Some(10), bytes: None },
             scheduler: PathSchedulerKind::RoundRobin,
             pipeline: Pipeline::Direct,
             mtu: ByteCount::from_bytes(1400),

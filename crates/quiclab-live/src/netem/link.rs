@@ -5,8 +5,9 @@ use super::marker::{self, Look};
 use super::plan::Plan;
 use crate::check::Passages;
 use crate::timing::MachineClock;
+use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::queue::FlowKey;
-use quiclab_core::scenario::{Link, Queue, Rate, ShapedRate};
+use quiclab_core::queue::QueueConfig;
 use quiclab_core::{
     ByteCount, Counters, DataRate, DropReason, Duration, Ecn, Element, Metrics, Outputs, Packet, Port, Time,
 };
@@ -53,7 +54,7 @@ pub struct OutsideLink {
 impl OutsideLink {
     /// The link `link` as `plan` has set it up in `chain`.
     #[must_use]
-    pub fn new(chain: Chain, plan: &Plan, link: &Link, clock: MachineClock) -> Self {
+    pub fn new(chain: Chain, plan: &Plan, link: &LinkConfig, clock: MachineClock) -> Self {
         Self {
             chain,
             clock,
@@ -138,14 +139,16 @@ impl OutsideLink {
 }
 
 /// The longest time that a packet may need: the full queue, the delay, some slack.
-fn longest_passage(link: &Link) -> Duration {
+fn longest_passage(link: &LinkConfig) -> Duration {
     let rate = match &link.rate {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => *rate,
         _ => DataRate::from_mbps(u64::MAX),
     };
     let (packets, bytes) = match link.queue {
-        Queue::DropTail { packets, bytes, .. } | Queue::HeadDrop { packets, bytes } => (packets, bytes),
-        Queue::Codel { packets, .. } | Queue::FqCodel { packets, .. } => (Some(packets), None),
+        QueueConfig::DropTail { packets, bytes, .. } | QueueConfig::HeadDrop { packets, bytes } => {
+            (packets, bytes)
+        }
+        QueueConfig::Codel { packets, .. } | QueueConfig::FqCodel { packets, .. } => (Some(packets), None),
     };
     let large = LARGE_PACKET + link.overhead_per_packet;
     let bytes = bytes.map_or(packets.unwrap_or(1000).saturating_mul(large.bytes()), ByteCount::bytes);

@@ -13,9 +13,8 @@
 //! | overhead | our packet is that much longer | a packet of less than 24 bytes becomes that long |
 
 use crate::job::DelayStage;
-use quiclab_core::scenario::{
-    CodelRestart, ControlLaw, Delay, Distribution, FlowHash, Link, Loss, Queue, Rate, ShapedRate,
-};
+use quiclab_core::link::{Delay, Distribution, LinkConfig, Loss, Rate, ShapedRate};
+use quiclab_core::queue::{CodelRestart, ControlLaw, FlowHash, QueueConfig};
 use quiclab_core::{ByteCount, DataRate, Duration, Probability};
 use thiserror::Error;
 
@@ -82,7 +81,7 @@ pub struct Request<'a> {
     /// Name of the link.
     pub name: &'a str,
     /// The link.
-    pub link: &'a Link,
+    pub link: &'a LinkConfig,
     /// Where delay takes place.
     pub stage: DelayStage,
     /// Whether the kernel has netem.
@@ -99,15 +98,15 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let delay = delay_words(&link.delay);
     let loss = link.loss.as_ref().map(loss_words).unwrap_or_default();
     let (packets, bytes) = match link.queue {
-        Queue::DropTail { packets, bytes, .. } => (packets, bytes),
+        QueueConfig::DropTail { packets, bytes, .. } => (packets, bytes),
         _ => (None, None),
     };
     let managed = managed_words(&link.queue);
     let least_backlog = match link.queue {
-        Queue::Codel { least_backlog, .. } | Queue::FqCodel { least_backlog, .. } => {
+        QueueConfig::Codel { least_backlog, .. } | QueueConfig::FqCodel { least_backlog, .. } => {
             Some(least_backlog.bytes())
         }
-        Queue::DropTail { .. } | Queue::HeadDrop { .. } => None,
+        QueueConfig::DropTail { .. } | QueueConfig::HeadDrop { .. } => None,
     };
     let overhead = i64::try_from(link.overhead_per_packet.bytes()).unwrap_or(i64::MAX);
     let delayed = !delay.is_empty();
@@ -174,25 +173,25 @@ impl Request<'_> {
         }
         let bucket = matches!(self.link.rate, Some(Rate::Shaped(_)));
         match self.link.queue {
-            Queue::DropTail { time: Some(time), .. } => {
+            QueueConfig::DropTail { time: Some(time), .. } => {
                 return refuse("queue.time", time.to_string(), "a queue is limited in packets or bytes");
             }
-            Queue::DropTail { packets: Some(_), bytes: Some(bytes), .. } => {
+            QueueConfig::DropTail { packets: Some(_), bytes: Some(bytes), .. } => {
                 return refuse(
                     "queue.bytes",
                     bytes.to_string(),
                     "a queue has one limit, in packets or bytes",
                 );
             }
-            Queue::DropTail { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
+            QueueConfig::DropTail { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
                 return refuse("queue.bytes", bytes.to_string(), "a limit in bytes needs a rate");
             }
-            Queue::DropTail { .. } => {}
-            Queue::HeadDrop { bytes: Some(bytes), .. } => {
+            QueueConfig::DropTail { .. } => {}
+            QueueConfig::HeadDrop { bytes: Some(bytes), .. } => {
                 return refuse("queue.bytes", bytes.to_string(), "a head-drop queue is limited in packets");
             }
-            Queue::Codel { control_law, restart, least_backlog, .. }
-            | Queue::FqCodel { control_law, restart, least_backlog, .. } => {
+            QueueConfig::Codel { control_law, restart, least_backlog, .. }
+            | QueueConfig::FqCodel { control_law, restart, least_backlog, .. } => {
                 if !DEVICE_MTU.contains(&least_backlog.bytes()) {
                     let allowed = "it becomes the MTU of a device, 600 B to 9000 B";
                     return refuse("queue.least_backlog", least_backlog.to_string(), allowed);
@@ -208,9 +207,9 @@ impl Request<'_> {
                     return refuse("queue.restart", "minus_two".to_owned(), "the restart rule is Linux'");
                 }
             }
-            Queue::HeadDrop { .. } => {}
+            QueueConfig::HeadDrop { .. } => {}
         }
-        if let Queue::FqCodel { hash, memory_per_packet, .. } = self.link.queue {
+        if let QueueConfig::FqCodel { hash, memory_per_packet, .. } = self.link.queue {
             if hash == FlowHash::FieldSum {
                 return refuse("queue.hash", "field_sum".to_owned(), "the hash is Linux'");
             }
@@ -223,7 +222,7 @@ impl Request<'_> {
                 );
             }
         }
-        if !matches!(self.link.queue, Queue::DropTail { .. }) && self.link.rate.is_none() {
+        if !matches!(self.link.queue, QueueConfig::DropTail { .. }) && self.link.rate.is_none() {
             return refuse("queue.kind", "with no rate".to_owned(), "such a queue needs a rate");
         }
         if let Some(Loss::Listed { packets }) = &self.link.loss {
@@ -302,7 +301,7 @@ fn bucket_words(
 }
 
 /// The discipline of a queue that does more than drop-tail; `None` for that.
-fn managed_words(queue: &Queue) -> Option<Vec<String>> {
+fn managed_words(queue: &QueueConfig) -> Option<Vec<String>> {
     let codel = |target, interval, ecn, ce_threshold: Option<Duration>| {
         let mut codel = words(["target", &whole_micros(target), "interval", &whole_micros(interval)]);
         codel.push(if ecn { "ecn" } else { "noecn" }.to_owned());
@@ -310,16 +309,16 @@ fn managed_words(queue: &Queue) -> Option<Vec<String>> {
         codel
     };
     match *queue {
-        Queue::DropTail { .. } => None,
-        Queue::HeadDrop { packets, .. } => {
+        QueueConfig::DropTail { .. } => None,
+        QueueConfig::HeadDrop { packets, .. } => {
             let packets = packets.unwrap_or(UNLIMITED_PACKETS);
             Some(words(["pfifo_head_drop", "limit", &packets.to_string()]))
         }
-        Queue::Codel { packets, target, interval, ecn, ce_threshold, .. } => {
+        QueueConfig::Codel { packets, target, interval, ecn, ce_threshold, .. } => {
             let limit = words(["codel", "limit", &packets.to_string()]);
             Some([limit, codel(target, interval, ecn, ce_threshold)].concat())
         }
-        Queue::FqCodel {
+        QueueConfig::FqCodel {
             packets,
             memory,
             drop_batch,

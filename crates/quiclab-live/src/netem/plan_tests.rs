@@ -2,10 +2,11 @@
 
 use super::plan::{Plan, PlanError, Request, plan};
 use crate::job::DelayStage;
-use quiclab_core::scenario::{Document, Link};
+use quiclab_core::link::LinkConfig;
+use quiclab_scenario::Document;
 
 /// A link from the text of a scenario.
-fn link(fields: &str) -> Link {
+fn link(fields: &str) -> LinkConfig {
     let text = format!(
         "version = 1\nname = \"x\"\n[links.a]\n{fields}\n[links.b]\n[flows.main]\nstack = \"lab-tcp\"\n\
          down = [\"a\"]\nup = [\"b\"]\nworkload = {{ kind = \"download\", size = \"1 MB\" }}\n"

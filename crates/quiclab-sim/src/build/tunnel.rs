@@ -2,9 +2,9 @@
 
 use super::{BuildError, BuildOptions};
 use crate::stacks::CarrierRequest;
-use quiclab_core::scenario::{Scenario, Tunnel as TunnelScenario};
 use quiclab_core::tunnel::{Depots, SojournRecord, Tunnel, TunnelConfig, TunnelEnd};
 use quiclab_core::{EndpointIdentity, FiveTuple, Host, Node, RandomStream, Role, Topology};
+use quiclab_scenario::{Scenario, Tunnel as TunnelScenario};
 use std::any::Any;
 
 /// Most records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a minute at 200 Mbit/s

@@ -1,6 +1,7 @@
 //! Media with SCReAM in whole runs: bounds that follow from the scenario, none taken from a run; and ping over ICMP.
 
-use quiclab_core::scenario::{Document, Scenario, StackProblem};
+use quiclab_core::StackProblem;
+use quiclab_scenario::{Document, Scenario};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;

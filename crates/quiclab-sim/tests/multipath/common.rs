@@ -1,7 +1,8 @@
 //! A flow on two paths, runs, and what passed the taps.
 
-use quiclab_core::scenario::{Document, Scenario, ScenarioError, StackProblem};
+use quiclab_core::StackProblem;
 use quiclab_core::{TapRecord, Time};
+use quiclab_scenario::{Document, Scenario, ScenarioError};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;

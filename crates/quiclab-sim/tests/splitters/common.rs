@@ -1,6 +1,7 @@
 //! The default point of Dual Connectivity with feedback, and its runs.
 
-use quiclab_core::scenario::{Document, Scenario, ScenarioError, StackProblem};
+use quiclab_core::StackProblem;
+use quiclab_scenario::{Document, Scenario, ScenarioError};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;

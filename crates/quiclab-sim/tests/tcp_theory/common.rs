@@ -1,7 +1,8 @@
 //! Scenarios with one flow, runs, and what the series of its sender say.
 
-use quiclab_core::scenario::{Document, Scenario, StackProblem};
+use quiclab_core::StackProblem;
 use quiclab_core::{Duration, EndpointIdentity, Time, TransportObserver};
+use quiclab_scenario::{Document, Scenario};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -6,7 +6,8 @@
 //! than; a download of 10 MB, which takes two seconds at 40 Mbit/s, recovers during much of them.
 
 use crate::common::run_text;
-use quiclab_core::scenario::{Document, StackProblem};
+use quiclab_core::StackProblem;
+use quiclab_scenario::Document;
 use quiclab_sim::{EndedBy, FlowResult, RunOutput};
 
 const SCENARIO: &str = include_str!("../../../../scenarios/dual_connectivity.toml");

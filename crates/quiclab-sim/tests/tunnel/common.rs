@@ -1,6 +1,7 @@
 //! A tunnel over two paths of 20 Mbit/s and 10 ms each way, with a download and a ping inside.
 
-use quiclab_core::scenario::{Document, Scenario, ScenarioError, StackProblem};
+use quiclab_core::StackProblem;
+use quiclab_scenario::{Document, Scenario, ScenarioError};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::stack::{Event, Read, Snapshot};
-use quiclab_core::scenario::Workload;
 use quiclab_core::{FiveTuple, FlowId, Protocol};
+use quiclab_transport::options::Workload;
 use std::time::Instant;
 
 /// Asks for the instant at which it connected, for ever.

@@ -25,7 +25,7 @@ macro_rules! adapter {
             use crate::options::{Options, std_duration};
             use crate::tls;
             use bytes::{Bytes, BytesMut};
-            use quiclab_core::scenario::CongestionControl;
+            use quiclab_transport::options::CongestionControl;
             use quiclab_core::{Ecn, Role};
             use ring::hmac;
             use std::net::SocketAddr;

@@ -3,9 +3,9 @@
 use crate::STACKS;
 use crate::network::{Fate, Setup, config};
 use crate::options::samples;
-use quiclab_core::scenario::{CongestionControl, Controller, SlowStartExit};
 use quiclab_core::{ByteCount, DataRate, Direction};
 use quiclab_stacks::validate;
+use quiclab_transport::options::{CongestionControl, Controller, SlowStartExit};
 
 #[test]
 fn every_control_completes_downloads_despite_losses() {

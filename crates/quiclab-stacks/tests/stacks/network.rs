@@ -1,11 +1,11 @@
 //! A tiny network of two endpoints: one link each way with rate, delay, queue and a hook that
 //! decides about every packet. Everything that is sent is recorded.
 
-use quiclab_core::scenario::{EndpointConfig, Workload};
 use quiclab_core::{
     ByteCount, DataRate, Direction, Duration, Ecn, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics,
     Outputs, Packet, Payload, Port, Protocol, RandomStream, Role, Time, TransportObserver,
 };
+use quiclab_transport::options::{EndpointConfig, Workload};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

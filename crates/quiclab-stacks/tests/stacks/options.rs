@@ -2,8 +2,8 @@
 
 use crate::STACKS;
 use crate::network::{Fate, Network, Setup};
-use quiclab_core::scenario::{AckFrequency, CongestionControl};
 use quiclab_core::{ByteCount, Direction, Duration, Metrics, Time};
+use quiclab_transport::options::{AckFrequency, CongestionControl};
 use std::sync::{Arc, Mutex};
 
 /// Samples of a value of the server after each event.

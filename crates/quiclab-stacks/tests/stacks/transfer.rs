@@ -2,8 +2,8 @@
 
 use crate::STACKS;
 use crate::network::{Fate, Setup, config, statistic};
-use quiclab_core::scenario::{CongestionControl, Workload};
 use quiclab_core::{ByteCount, DataRate, Direction, Duration, Ecn, Time};
+use quiclab_transport::options::{CongestionControl, Workload};
 
 #[test]
 fn every_pair_of_stacks_completes_a_download_exactly() {

@@ -2,11 +2,11 @@
 
 use crate::STACKS;
 use crate::network::{config, download};
-use quiclab_core::scenario::{AckFrequency, EndpointConfig, Workload};
 use quiclab_core::{
     ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, Protocol, Role, StackError, Time,
 };
 use quiclab_stacks::{build, stacks, validate};
+use quiclab_transport::options::{AckFrequency, EndpointConfig, Workload};
 
 #[test]
 fn values_out_of_range_are_named() {

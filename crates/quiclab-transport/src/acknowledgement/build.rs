@@ -1,7 +1,7 @@
 //! From a scenario's option to a policy.
 
 use super::{AckPolicy, Every, Frequency, RttFraction, Timer};
-use quiclab_core::scenario::Acknowledgement;
+use crate::options::Acknowledgement;
 
 /// The policy that `acknowledgement` describes, for a space whose packets may wait.
 #[must_use]

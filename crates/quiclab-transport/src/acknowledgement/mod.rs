@@ -1,6 +1,7 @@
 //! Acknowledgement policies: when a receiver acknowledges what has arrived.
 
 mod build;
+mod config;
 pub mod delayed;
 mod every;
 mod frequency;
@@ -10,6 +11,7 @@ pub(crate) mod testing;
 mod timer;
 
 pub use build::build;
+pub use config::Acknowledgement;
 pub use every::Every;
 pub use frequency::Frequency;
 pub use rtt_fraction::RttFraction;

@@ -12,8 +12,8 @@ use super::hystart_plus_plus::HystartPlusPlus;
 use super::newreno::NewReno;
 use super::slow_start::{Never, SlowStartPolicy};
 pub use super::window::{Flavour, WindowSettings};
+use crate::options::{CongestionControl, SlowStartExit};
 use quiclab_core::RandomStream;
-use quiclab_core::scenario::{CongestionControl, SlowStartExit};
 
 /// What a controller is made from.
 #[derive(Clone, Copy, Debug, PartialEq)]

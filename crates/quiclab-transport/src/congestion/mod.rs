@@ -10,6 +10,7 @@
 
 pub mod bbr;
 pub mod build;
+mod config;
 pub mod coupled;
 pub mod cubic;
 pub mod fixed;
@@ -20,6 +21,8 @@ pub mod hystart_plus_plus;
 pub mod newreno;
 pub mod slow_start;
 mod window;
+
+pub use config::{CongestionControl, SlowStartExit};
 
 use crate::recovery::delivery_rate::RateSample;
 use quiclab_core::{DataRate, Duration, Time};

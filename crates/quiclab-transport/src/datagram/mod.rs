@@ -17,7 +17,7 @@ pub(crate) use stream::{Delays, Reception, Schedule};
 use crate::LAB_UDP;
 use crate::error::{Error, ensure, refused, within};
 use crate::media;
-use quiclab_core::scenario::{EndpointConfig, PingProtocol, Workload};
+use crate::options::{EndpointConfig, PingProtocol, Workload};
 use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
 
 /// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for

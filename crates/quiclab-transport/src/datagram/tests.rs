@@ -1,7 +1,7 @@
 //! Datagrams and ping over an ideal pipe, by hand.
 
 use crate::build;
-use quiclab_core::scenario::{EndpointConfig, PingProtocol, TcpOptions, Workload};
+use crate::options::{EndpointConfig, PingProtocol, TcpOptions, Workload};
 use quiclab_core::{
     ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics, Outputs, Packet,
     Payload, Port, Protocol, Role, Time,

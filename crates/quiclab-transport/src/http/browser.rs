@@ -310,7 +310,7 @@ pub(super) fn lock(visit: &Mutex<Visit>) -> MutexGuard<'_, Visit> {
 mod tests {
     use super::super::page::testing::page;
     use super::*;
-    use quiclab_core::scenario::{ObjectKind, Priorities};
+    use crate::options::{ObjectKind, Priorities};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)

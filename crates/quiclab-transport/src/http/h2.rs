@@ -22,8 +22,8 @@ use super::PageEnds;
 use super::h2_client::Client;
 use super::h2_server::Server;
 use crate::error::{Error, refused, within};
+use crate::options::Http2Options;
 use crate::workload::Application;
-use quiclab_core::scenario::Http2Options;
 use quiclab_core::{ByteCount, Role};
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
@@ -128,7 +128,7 @@ pub(super) const fn request_of(stream: u32) -> usize {
 mod tests {
     use super::super::page::testing::page;
     use super::*;
-    use quiclab_core::scenario::{ObjectKind, Priorities};
+    use crate::options::{ObjectKind, Priorities};
 
     #[test]
     fn options_are_checked_and_replace_defaults() {

@@ -6,7 +6,7 @@ use super::super::h2_client::Client;
 use super::super::page::Page;
 use super::super::page::testing::page;
 use super::*;
-use quiclab_core::scenario::{Http2Options, ObjectKind, Priorities};
+use crate::options::{Http2Options, ObjectKind, Priorities};
 use quiclab_core::{ByteCount, Duration, Role};
 
 fn ms(millis: u64) -> Time {

@@ -273,8 +273,8 @@ mod tests {
     use super::super::build_streams;
     use super::super::page::testing::page;
     use super::*;
+    use crate::options::{ObjectKind, Priorities, QuicVersion};
     use crate::workload::testing::{Call, Recorder};
-    use quiclab_core::scenario::{ObjectKind, Priorities, QuicVersion};
     use quiclab_core::{Duration, RandomStream, Role};
 
     fn ms(millis: u64) -> Time {

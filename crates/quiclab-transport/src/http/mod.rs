@@ -29,10 +29,10 @@ pub(crate) use origins::build as build_origins;
 pub(crate) use page::testing;
 
 use crate::error::Error;
+use crate::options::{QuicVersion, Workload};
 use crate::workload::StreamApplication;
 use browser::{Browser, Visit};
 use page::Page;
-use quiclab_core::scenario::{QuicVersion, Workload};
 use quiclab_core::{RandomStream, Role};
 use server::WebServer;
 use std::sync::{Arc, Mutex};

@@ -15,7 +15,7 @@
 use super::PageEnds;
 use super::browser::lock;
 use crate::error::Error;
-use quiclab_core::scenario::Workload;
+use crate::options::Workload;
 use quiclab_core::{
     Counters, DestinationMetrics, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Outputs, Packet,
     Port, Progress, RandomStream, RequestTimes, Role, Time,

@@ -12,7 +12,7 @@
 
 use super::*;
 use crate::operations::Operations;
-use quiclab_core::scenario::{
+use crate::options::{
     EarlyData, EndpointConfig, ObjectKind, PageResource, Priorities, QuicOptions, QuicVersion, Tls,
     TlsVersion,
 };

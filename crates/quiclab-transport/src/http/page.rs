@@ -17,8 +17,8 @@
 //! here: that needs a layout.
 
 use crate::error::{Error, ensure, refused, within};
+use crate::options::{MOST_ORIGINS, ObjectKind, PageResource, Priorities, Workload};
 use crate::workload::Priority;
-use quiclab_core::scenario::{MOST_ORIGINS, ObjectKind, PageResource, Priorities, Workload};
 use quiclab_core::{ByteCount, Duration, RandomStream, draw_delay};
 
 /// More would exhaust memory before anything is learned.
@@ -188,7 +188,8 @@ fn section(field: &'static str, length: ByteCount) -> Result<(), Error> {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use quiclab_core::scenario::{Delay, PageObjects};
+    use crate::options::PageObjects;
+    use quiclab_core::link::Delay;
 
     /// HTML of 1000 B with objects; think times of 5 and 2 ms, header sections of 100 and 200 B.
     pub(crate) fn page(objects: &[(u32, u64, ObjectKind)], priorities: Priorities) -> Workload {

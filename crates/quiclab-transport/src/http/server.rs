@@ -91,8 +91,8 @@ impl WebServer {
 mod tests {
     use super::super::page::testing::page;
     use super::*;
+    use crate::options::{ObjectKind, Priorities};
     use quiclab_core::Duration;
-    use quiclab_core::scenario::{ObjectKind, Priorities};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)

@@ -40,7 +40,7 @@ mod window;
 
 use crate::datagram::positive;
 use crate::error::{Error, ensure, refused, within};
-use quiclab_core::scenario::Workload;
+use crate::options::Workload;
 use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
 
 /// RTP packets: with more media than header, and not fragmented.

@@ -1,7 +1,7 @@
 //! From a scenario's option to a pacer.
 
 use super::{Even, Fq, LeakyBucket, Linux, Pacer, Quantum, TimeBucket, Unpaced};
-use quiclab_core::scenario::Pacing;
+use crate::options::Pacing;
 
 /// The pacer that `pacing` describes; chunks of segmentation offload (`linux`) have at most
 /// `gso_segments` segments.

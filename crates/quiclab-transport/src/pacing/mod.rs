@@ -2,6 +2,7 @@
 
 mod bucket;
 mod build;
+mod config;
 mod departure;
 mod even;
 mod fq;
@@ -15,6 +16,7 @@ pub(crate) mod testing;
 mod time_bucket;
 
 pub use build::{build, build_with_offload};
+pub use config::Pacing;
 pub use even::Even;
 pub use fq::Fq;
 pub use leaky_bucket::LeakyBucket;

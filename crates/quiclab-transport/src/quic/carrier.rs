@@ -11,8 +11,9 @@ use super::connection::{Connection, Event};
 use super::options;
 use crate::error::Error;
 use crate::operations::Operations;
-use quiclab_core::scenario::{CarrierKind, EndpointConfig};
+use crate::options::EndpointConfig;
 use quiclab_core::scheduler::PathState;
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::tunnel::{Cargo, Carrier};
 use quiclab_core::{
     ByteCount, Duration, Ecn, FiveTuple, Metrics, Packet, Payload, Protocol, RandomStream, Role, Time,

@@ -1,14 +1,15 @@
 //! Everything about one end of a QUIC connection that can be chosen, complete.
 
 use crate::congestion::build::Flavour;
-use quiclab_core::scenario::{
-    AckFrequency, Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion,
-    RttVariation, SlowStartExit, StreamScheduler, Tls,
+use crate::options::{
+    AckFrequency, Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation,
+    SlowStartExit, StreamScheduler, Tls,
 };
+use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Duration, Role};
 
 /// A complete configuration: a profile with the overrides of a scenario. The fields are those of
-/// [`quiclab_core::scenario::QuicOptions`] and [`quiclab_core::scenario::EndpointConfig`] and mean the same.
+/// [`crate::options::QuicOptions`] and [`crate::options::EndpointConfig`] and mean the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub(crate) congestion_control: CongestionControl,
@@ -185,7 +186,7 @@ pub(crate) enum WindowCheck {
 /// Values of RFC 9000 and RFC 9002, for tests of the parts.
 #[cfg(test)]
 pub(crate) fn test_config() -> Config {
-    use quiclab_core::scenario::TlsVersion;
+    use crate::options::TlsVersion;
     let kib = |count: u64| ByteCount::from_bytes(count * 1024);
     Config {
         congestion_control: CongestionControl::Newreno,

@@ -33,8 +33,8 @@ pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 use crate::error::{Error, ensure, refused};
 use crate::http;
 use crate::operations::Operations;
+use crate::options::{EndpointConfig, QuicVersion, Workload};
 use crate::workload;
-use quiclab_core::scenario::{EndpointConfig, QuicVersion, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {

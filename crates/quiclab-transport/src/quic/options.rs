@@ -16,10 +16,11 @@ use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::LAB_QUIC;
 use crate::error::{Error, ensure, refused, within};
 use crate::names::name;
-use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, EndpointConfig, Pacing, PathSchedulerKind, QuicOptions, QuicVersion,
-    SlowStartExit, Tls, TlsVersion,
+use crate::options::{
+    Acknowledgement, CongestionControl, EndpointConfig, Pacing, QuicOptions, QuicVersion, SlowStartExit, Tls,
+    TlsVersion,
 };
+use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, DataRate, Duration};
 use std::ops::RangeInclusive;
 

@@ -8,11 +8,11 @@ use super::space::Space;
 use crate::congestion::build::{Settings, build};
 use crate::congestion::{Ack, CongestionEvent, Controller, PathView, RecoveryPhase};
 use crate::operations::{Operation, Operations};
+use crate::options::Pacing;
 use crate::pacing::{self, Pacer, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::pto::Pto;
 use crate::recovery::rtt::RttEstimator;
-use quiclab_core::scenario::Pacing;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, DataRate, Duration, Probability, RandomStream, RecoveryState, Time};
 

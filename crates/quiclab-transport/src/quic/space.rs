@@ -70,7 +70,7 @@ impl Space {
     /// Bytes of the packet number of the next packet: the fewest from which the peer can restore it, with
     /// twice as many numbers as are in flight (RFC 9000 section 17.1), or as configured.
     pub(super) fn number_length(&self, config: &Config) -> u8 {
-        use quiclab_core::scenario::QuicVersion::V1;
+        use crate::options::QuicVersion::V1;
         if let Some(length) = config.packet_number {
             return length.bytes() as u8;
         }
@@ -90,8 +90,8 @@ impl Space {
 
 /// How packets of an end are written, but for the length of the number.
 pub(super) fn format(config: &Config, role: Role, peer_id: u8, number_length: u8) -> PacketFormat {
+    use crate::options::QuicVersion;
     use quiclab_core::quic::Wire;
-    use quiclab_core::scenario::QuicVersion;
     let (wire, source_id) = match config.version {
         QuicVersion::V1 => (Wire::V1, config.connection_id(role).bytes() as u8),
         QuicVersion::Gquic37 => (Wire::Gquic37, 0),

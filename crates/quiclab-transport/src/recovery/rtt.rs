@@ -17,7 +17,7 @@
 //! | the ACK delay is subtracted | if at least min_rtt is left | if more than min_rtt is left |
 //! | latest | the sample | the adjusted one: time thresholds are multiples of it |
 
-use quiclab_core::scenario::RttVariation;
+use crate::options::RttVariation;
 use quiclab_core::{Duration, Time};
 
 /// kGranularity (RFC 9002 section 6.1.2).

@@ -1,6 +1,6 @@
 //! Everything about one end of a TCP connection that can be chosen, complete.
 
-use quiclab_core::scenario::{
+use crate::options::{
     CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpMetrics, Tls,
 };
 use quiclab_core::{ByteCount, Duration};
@@ -11,7 +11,7 @@ pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 pub(super) const INITIAL_SEGMENTS: u64 = 10;
 
 /// A complete configuration: a profile with the overrides of a scenario. The fields are those of
-/// [`quiclab_core::scenario::TcpOptions`] and [`quiclab_core::scenario::EndpointConfig`] and mean the same.
+/// [`crate::options::TcpOptions`] and [`crate::options::EndpointConfig`] and mean the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub(crate) congestion_control: CongestionControl,

@@ -20,8 +20,8 @@ use super::metrics::Ended;
 use super::receiver::Receiver;
 use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::build::{Flavour, Settings};
+use crate::options::{CongestionControl, Pacing};
 use crate::{congestion, pacing};
-use quiclab_core::scenario::{CongestionControl, Pacing};
 use quiclab_core::{
     DestinationMetrics, Duration, Flags, RandomStream, Role, SackBlocks, Segment, SegmentOptions, Time,
 };

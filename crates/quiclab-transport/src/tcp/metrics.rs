@@ -13,7 +13,7 @@
 //! | when | TIME-WAIT is entered, or LAST-ACK left: not after an RST (`tcp_time_wait`, `tcp_rcv_state_process`) | the connection is open, or was closed without an RST |
 //! | for whom | a pair of addresses, for an hour | the same end of the same flow: each flow has its own addresses |
 
-use quiclab_core::scenario::TcpMetrics;
+use crate::options::TcpMetrics;
 use quiclab_core::{DestinationMetrics, Duration, Metrics};
 
 /// State of a connection at its end.

@@ -29,8 +29,8 @@ pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, profiles, rows};
 
 use crate::error::{Error, refused};
+use crate::options::{EndpointConfig, Workload};
 use crate::{http, workload};
-use quiclab_core::scenario::{EndpointConfig, Workload};
 use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {

@@ -3,8 +3,8 @@
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
 use crate::error::{Error, ensure, refused, within};
 use crate::names::name;
+use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, Tls};
 use crate::{LAB_TCP, http};
-use quiclab_core::scenario::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, Tls};
 use quiclab_core::{ByteCount, DataRate, Duration};
 
 /// RFC 879 and Linux' `TCP_MIN_MSS` below; above, jumbo frames less headers. Links have no MTU, so nothing
@@ -208,7 +208,7 @@ fn check_pacing(pacing: &Pacing) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quiclab_core::scenario::{Controller, EarlyData, QuicOptions, TlsVersion};
+    use crate::options::{Controller, EarlyData, QuicOptions, TlsVersion};
 
     fn sentence(change: impl FnOnce(&mut EndpointConfig)) -> String {
         let mut config = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };

@@ -8,10 +8,8 @@
 
 use super::config::Config;
 use crate::names::name;
+use crate::options::{CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpMetrics};
 use crate::profile::OptionRow;
-use quiclab_core::scenario::{
-    CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpMetrics,
-};
 use quiclab_core::{ByteCount, Duration};
 
 /// Profile of an endpoint that names none.

@@ -19,9 +19,9 @@
 //! resumed ClientHello is not longer than the padding; a record is written as soon as there is room for a
 //! part of it.
 
+use crate::options::{Tls, TlsVersion};
 use crate::tls_messages::{self, ALPN, MESSAGE, PRE_SHARED_KEY, SIGNATURE, TICKET};
 use quiclab_core::Role;
-use quiclab_core::scenario::{Tls, TlsVersion};
 
 /// Largest plaintext of a record (RFC 8446 section 5.1, RFC 5246 section 6.2.1).
 pub(super) const RECORD: u64 = 16_384;

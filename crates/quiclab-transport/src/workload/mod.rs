@@ -4,12 +4,15 @@
 //! request, a response. The transport tells it what happened and does what it answers. Semantics are
 //! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
 
+mod config;
 mod download;
 mod on_datagrams;
 mod on_streams;
 mod request_response;
 mod samples;
 mod streams;
+
+pub use config::{MOST_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -18,7 +21,6 @@ pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
 use crate::datagram::{self, Probes, Schedule};
 use crate::error::{Error, ensure, refused};
-use quiclab_core::scenario::{PingProtocol, Workload};
 use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, RequestTimes, Role, Time};
 
 /// What an application wants of its connection.

@@ -311,7 +311,7 @@ mod tests {
     use super::super::build_on_streams;
     use super::super::testing::{Call, Recorder};
     use super::*;
-    use quiclab_core::scenario::{PingProtocol, Workload};
+    use crate::options::{PingProtocol, Workload};
     use quiclab_core::{DataRate, Duration, Role};
 
     fn ms(millis: u64) -> Time {

@@ -156,7 +156,7 @@ mod tests {
     use super::super::build_on_streams;
     use super::super::testing::{Call, Recorder};
     use super::*;
-    use quiclab_core::scenario::Workload;
+    use crate::options::Workload;
     use quiclab_core::{ByteCount, Duration};
 
     fn ms(millis: u64) -> Time {

@@ -2,11 +2,11 @@
 
 use crate::path::{Path, pick};
 use crate::{Case, download};
-use quiclab_core::scenario::{
+use quiclab_core::{ByteCount, DataRate, Duration, RandomStream};
+use quiclab_transport::options::{
     CongestionControl, EndpointConfig, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions,
     Workload,
 };
-use quiclab_core::{ByteCount, DataRate, Duration, RandomStream};
 
 const fn bytes(bytes: u64) -> ByteCount {
     ByteCount::from_bytes(bytes)

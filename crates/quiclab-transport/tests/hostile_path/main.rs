@@ -9,11 +9,11 @@ mod path;
 mod world;
 
 use path::{Path, pick};
-use quiclab_core::scenario::{
+use quiclab_core::{ByteCount, Duration, RandomStream};
+use quiclab_transport::options::{
     CongestionControl, EndpointConfig, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions,
     Tls, TlsVersion, Workload,
 };
-use quiclab_core::{ByteCount, Duration, RandomStream};
 use world::World;
 
 const CASES: u64 = 400;

@@ -2,11 +2,11 @@
 
 use crate::path::Path;
 use crate::{Case, PATIENCE};
-use quiclab_core::scenario::EndpointConfig;
 use quiclab_core::{
     Endpoint, EndpointIdentity, FiveTuple, Flags, FlowId, Outputs, Packet, Payload, Port, Protocol,
     RandomStream, Role, Segment, Time,
 };
+use quiclab_transport::options::EndpointConfig;
 use std::collections::BTreeMap;
 
 /// Two endpoints, the server first, and what is on its way between them.

@@ -1,12 +1,12 @@
 //! What a case is: paths, a workload, and two ends.
 
-use crate::options;
 use crate::path::{Path, pick};
-use quiclab_core::scenario::{
+use quiclab_core::{ByteCount, DataRate, Duration, RandomStream, Time};
+use quiclab_transport::options;
+use quiclab_transport::options::{
     EarlyData, EndpointConfig, ObjectKind, PageObjects, PingProtocol, Priorities, QuicVersion, Tls,
     TlsVersion, Workload,
 };
-use quiclab_core::{ByteCount, DataRate, Duration, RandomStream, Time};
 
 /// One case.
 #[derive(Debug)]
@@ -155,7 +155,7 @@ fn page(random: &mut RandomStream, section: ByteCount, html: ByteCount, tiny: bo
         resources: Vec::new(),
         html_think_time: Duration::from_millis(pick(random, &[0, 10])),
         think_time: Duration::from_millis(pick(random, &[0, 1, 50])),
-        browser_time: quiclab_core::scenario::Delay::default(),
+        browser_time: quiclab_core::link::Delay::default(),
         priorities: pick(random, &[Priorities::Browser, Priorities::RoundRobin]),
         request: section,
         response: bytes(pick(random, &[1, 100, 300])),

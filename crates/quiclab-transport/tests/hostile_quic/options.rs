@@ -2,11 +2,11 @@
 
 use crate::case::bytes;
 use crate::path::pick;
-use quiclab_core::scenario::{
+use quiclab_core::{ByteCount, DataRate, Duration, RandomStream};
+use quiclab_transport::options::{
     AckFrequency, Acknowledgement, CongestionControl, EndpointConfig, FlowControl, Pacing, QuicOptions,
     QuicVersion, RttVariation, SlowStartExit, StreamScheduler, Tls, Workload,
 };
-use quiclab_core::{ByteCount, DataRate, Duration, RandomStream};
 
 pub(crate) const SERVER: usize = 0;
 pub(crate) const CLIENT: usize = 1;

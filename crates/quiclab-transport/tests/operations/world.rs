@@ -1,12 +1,12 @@
 //! Two ends on lab-quic and a path of 10 ms each way between them, without a limit of its rate.
 
 use quiclab_core::quic::{QuicDatagram, QuicFrame};
-use quiclab_core::scenario::EndpointConfig;
 use quiclab_core::{
     Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics, Outputs, Packet, PacketSpace, Payload,
     Port, Protocol, Role, Time,
 };
 use quiclab_transport::operations::{Anchor, Hook, Operation, Operations};
+use quiclab_transport::options::EndpointConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@ use super::document::{ConfigError, Source};
 use super::{Client, Config, CongestionControl, Path, Server, VERSION};
 use crate::keys;
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
-use quiclab_core::scenario::{CarrierKind, Queue};
+use quiclab_core::queue::QueueConfig;
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
 use quiclab_stacks::carrier::SecretKey;
 use std::collections::BTreeSet;
@@ -137,7 +138,7 @@ impl Check<'_> {
             return self.fail(&format!("discipline.{field}"), "nothing would pass", "more than 0");
         }
         match queue {
-            Queue::FqCodel { flows, packets, memory, target, interval, .. } => {
+            QueueConfig::FqCodel { flows, packets, memory, target, interval, .. } => {
                 if *flows > 65_536 {
                     return self.fail("discipline.flows", "out of range", "1 to 65536");
                 }
@@ -147,13 +148,13 @@ impl Check<'_> {
                 self.time("discipline.target", *target, Duration::ZERO, *interval)?;
                 self.size("discipline.memory", *memory, 10_000, MOST_MEMORY)
             }
-            Queue::Codel { packets, target, interval, .. } => {
+            QueueConfig::Codel { packets, target, interval, .. } => {
                 if *packets > MOST_PACKETS {
                     return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
                 }
                 self.time("discipline.target", *target, Duration::ZERO, *interval)
             }
-            Queue::HeadDrop { packets, bytes } | Queue::DropTail { packets, bytes, .. } => {
+            QueueConfig::HeadDrop { packets, bytes } | QueueConfig::DropTail { packets, bytes, .. } => {
                 if packets.is_none() && bytes.is_none() {
                     return self.fail("discipline", "it has no limit", "`packets`, `bytes` or both");
                 }

@@ -12,7 +12,9 @@ pub(crate) use load::last;
 pub use load::{Settings, load, parse};
 
 use quiclab_core::ip::IpPrefix;
-use quiclab_core::scenario::{CarrierKind, PathSchedulerKind, Queue};
+use quiclab_core::queue::QueueConfig;
+use quiclab_core::scheduler::PathSchedulerKind;
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
 use quiclab_stacks::carrier::PublicKey;
 use serde::{Deserialize, Serialize};
@@ -39,9 +41,9 @@ pub struct Config {
     /// How paths are made into one session.
     #[serde(default)]
     pub carrier: CarrierKind,
-    /// Queue in front of the paths.
+    /// QueueConfig in front of the paths.
     #[serde(default = "default_discipline")]
-    pub discipline: Queue,
+    pub discipline: QueueConfig,
     /// Which path a packet takes.
     #[serde(default = "default_scheduler")]
     pub scheduler: PathSchedulerKind,
@@ -185,10 +187,10 @@ fn default_idle_timeout() -> Duration {
 fn default_keep_alive() -> Duration {
     Duration::from_secs(1)
 }
-fn default_discipline() -> Queue {
+fn default_discipline() -> QueueConfig {
     #[derive(Deserialize)]
     struct Only {
-        queue: Queue,
+        queue: QueueConfig,
     }
     let only: Only =
         toml::from_str("queue = { kind = \"fq_codel\" }").expect("FQ-CoDel has defaults for everything");

@@ -1,16 +1,20 @@
 //! Reports of a link, computed by hand.
 
 use super::*;
+use crate::link::FeedbackConfig as Config;
 use crate::packet::Payload;
-use crate::scenario::Feedback as Config;
 
 /// A byte takes a microsecond, then 3 ms; room for 7 packets; a report each 5 ms, 1 ms on the way.
 fn reporting() -> Link {
     let [interval, delay, desired_buffer] = [5, 1, 15].map(Duration::from_millis);
-    link(&scenario::Link {
+    link(&crate::link::LinkConfig {
         delay: Delay { mean: Duration::from_millis(3), ..Delay::default() },
         feedback: Some(Config { interval, delay, desired_buffer }),
-        ..byte_per_microsecond(scenario::Queue::DropTail { packets: Some(7), bytes: None, time: None })
+        ..byte_per_microsecond(crate::queue::QueueConfig::DropTail {
+            packets: Some(7),
+            bytes: None,
+            time: None,
+        })
     })
 }
 
@@ -88,10 +92,10 @@ fn other_traffic_is_not_reported() {
 #[test]
 fn what_would_do_nothing_is_refused() {
     let feedback = Some(Config::default());
-    let refused = |config: &scenario::Link| Link::new(config, None, 1, "a").unwrap_err().to_string();
-    let sentence = refused(&scenario::Link { feedback, ..scenario::Link::default() });
+    let refused = |config: &crate::link::LinkConfig| Link::new(config, None, 1, "a").unwrap_err().to_string();
+    let sentence = refused(&crate::link::LinkConfig { feedback, ..crate::link::LinkConfig::default() });
     assert_eq!(sentence, "links.a.feedback needs a rate; allowed is a `rate` beside it, or no feedback");
     let feedback = Some(Config { interval: Duration::ZERO, ..Config::default() });
-    let sentence = refused(&scenario::Link { feedback, ..byte_per_microsecond(unlimited()) });
+    let sentence = refused(&crate::link::LinkConfig { feedback, ..byte_per_microsecond(unlimited()) });
     assert_eq!(sentence, "links.a.feedback.interval is `0 ns`; allowed is a time above 0");
 }

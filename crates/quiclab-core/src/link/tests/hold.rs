@@ -1,11 +1,12 @@
 //! Packets that a link holds back, in cases computed by hand.
 
 use super::*;
-use crate::scenario::Hold;
+use crate::link::Hold;
 
 /// A link of 10 ms without a rate, and ten packets, one each millisecond: the n-th is at the far end at 10 + n ms.
 fn log_with(holds: &[Hold], loss: Option<Loss>, late: &[bool]) -> Vec<(u64, u64)> {
-    let mut config = scenario::Link { holds: holds.to_vec(), loss, ..scenario::Link::default() };
+    let mut config =
+        crate::link::LinkConfig { holds: holds.to_vec(), loss, ..crate::link::LinkConfig::default() };
     config.delay.mean = Duration::from_millis(10);
     let arrivals: Vec<(u64, u64)> = (0..10).map(|number| (number * 1000, 100)).collect();
     let log = drive_late(&mut link(&config), &packets(&arrivals), late);

@@ -47,11 +47,11 @@ fn rate() -> impl Strategy<Value = (Option<Rate>, Option<TraceText>)> {
     ]
 }
 
-fn queue() -> impl Strategy<Value = scenario::Queue> {
+fn queue() -> impl Strategy<Value = crate::queue::QueueConfig> {
     let bytes = (1..20_000u64).prop_map(ByteCount::from_bytes);
     let time = (1..20_000u64).prop_map(Duration::from_micros);
     (prop::option::of(1..20u64), prop::option::of(bytes), prop::option::of(time))
-        .prop_map(|(packets, bytes, time)| scenario::Queue::DropTail { packets, bytes, time })
+        .prop_map(|(packets, bytes, time)| crate::queue::QueueConfig::DropTail { packets, bytes, time })
 }
 
 fn delay() -> impl Strategy<Value = Delay> {
@@ -65,13 +65,13 @@ fn delay() -> impl Strategy<Value = Delay> {
     )
 }
 
-fn holds() -> impl Strategy<Value = Vec<scenario::Hold>> {
+fn holds() -> impl Strategy<Value = Vec<crate::link::Hold>> {
     let hold = (0..60u64, 1..5_000u64, prop::option::of(1..10u64));
     prop::collection::vec(hold, 0..4).prop_map(|holds| {
         let by = Duration::from_micros;
         holds
             .into_iter()
-            .map(|(packet, micros, behind)| scenario::Hold { packet, by: by(micros), behind })
+            .map(|(packet, micros, behind)| crate::link::Hold { packet, by: by(micros), behind })
             .collect()
     })
 }
@@ -109,13 +109,13 @@ prop_compose! {
     fn any_link()(
         (rate, trace) in rate(), queue in queue(), loss in loss(), delay in delay(), overhead in 0..40u64,
         holds in holds(),
-    ) -> (scenario::Link, Option<TraceText>) {
+    ) -> (crate::link::LinkConfig, Option<TraceText>) {
         let overhead_per_packet = bytes(overhead);
-        (scenario::Link { rate, overhead_per_packet, queue, loss, delay, holds, feedback: None }, trace)
+        (crate::link::LinkConfig { rate, overhead_per_packet, queue, loss, delay, holds, feedback: None }, trace)
     }
 }
 
-fn build((config, trace): &(scenario::Link, Option<TraceText>)) -> Link {
+fn build((config, trace): &(crate::link::LinkConfig, Option<TraceText>)) -> Link {
     let trace = trace.as_ref().map(|(text, format, at_end)| Trace::parse(text, *format, *at_end).unwrap());
     Link::new(config, trace, 1, "link").unwrap()
 }
@@ -143,13 +143,13 @@ proptest! {
         bits in 1_000..1_000_000_000u64, delay in delay(), arrivals in arrivals(), overhead in 0..40u64,
     ) {
         let rate = DataRate::from_bits_per_second(bits);
-        let config = scenario::Link {
+        let config = crate::link::LinkConfig {
             rate: Some(Rate::Constant(rate)),
             overhead_per_packet: bytes(overhead),
             queue: unlimited(),
             delay: delay.clone(),
             loss: None,
-            ..scenario::Link::default()
+            ..crate::link::LinkConfig::default()
         };
         let mean = delay.mean.as_nanos() as f64;
         let deviation = delay.deviation.as_nanos() as f64;
@@ -177,8 +177,8 @@ proptest! {
         bits in 1_000..1_000_000_000u64, arrivals in arrivals(),
     ) {
         let rate = DataRate::from_bits_per_second(bits);
-        let config = scenario::Link {
-            rate: Some(Rate::Constant(rate)), queue: unlimited(), ..scenario::Link::default()
+        let config = crate::link::LinkConfig {
+            rate: Some(Rate::Constant(rate)), queue: unlimited(), ..crate::link::LinkConfig::default()
         };
         let log = drive(&mut link(&config), &arrivals);
         let sizes: Vec<u64> = arrivals.iter().map(|(_, packet)| packet.wire_size().bytes()).collect();
@@ -207,8 +207,8 @@ proptest! {
         bits in 1_000..1_000_000_000u64, burst in 3002..20_000u64, arrivals in arrivals(),
     ) {
         let bucket = ShapedRate::TokenBucket { rate: DataRate::from_bits_per_second(bits), burst: bytes(burst) };
-        let config = scenario::Link {
-            rate: Some(Rate::Shaped(bucket)), queue: unlimited(), ..scenario::Link::default()
+        let config = crate::link::LinkConfig {
+            rate: Some(Rate::Shaped(bucket)), queue: unlimited(), ..crate::link::LinkConfig::default()
         };
         let log = drive(&mut link(&config), &arrivals);
         prop_assert_eq!(log.delivered.len(), arrivals.len());
@@ -228,8 +228,8 @@ proptest! {
         bits in 1_000_000..100_000_000u64, limit in 1..20u64, arrivals in arrivals(),
     ) {
         let rate = DataRate::from_bits_per_second(bits);
-        let queue = scenario::Queue::DropTail { packets: Some(limit), bytes: None, time: None };
-        let config = scenario::Link { rate: Some(Rate::Constant(rate)), queue, ..scenario::Link::default() };
+        let queue = crate::queue::QueueConfig::DropTail { packets: Some(limit), bytes: None, time: None };
+        let config = crate::link::LinkConfig { rate: Some(Rate::Constant(rate)), queue, ..crate::link::LinkConfig::default() };
         let log = drive(&mut link(&config), &arrivals);
         let mut ideal = Log::default();
         let mut departures = VecDeque::new();
@@ -253,7 +253,7 @@ proptest! {
         kbps in 1..1_000_000u64, split in 1..1000u64, arrivals in arrivals(),
     ) {
         let rate = Rate::Constant(DataRate::from_bits_per_second(kbps * 1000));
-        let config = scenario::Link { rate: Some(rate), queue: unlimited(), ..scenario::Link::default() };
+        let config = crate::link::LinkConfig { rate: Some(rate), queue: unlimited(), ..crate::link::LinkConfig::default() };
         let text = format!("time_ms,rate_kbps\n0,{kbps}\n{split},{kbps}\n1000,{kbps}\n");
         let expected = drive(&mut link(&config), &arrivals);
         for at_end in [TraceEnd::Loop, TraceEnd::Hold] {

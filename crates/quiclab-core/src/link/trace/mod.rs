@@ -18,7 +18,7 @@ mod opportunities;
 mod parse;
 mod rates;
 
-use crate::scenario::{TraceEnd, TraceFormat};
+use crate::link::{TraceEnd, TraceFormat};
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use opportunities::{Opportunities, OpportunityCursor};

@@ -5,8 +5,8 @@
 
 use super::TraceError;
 use super::parse::RateEntry;
+use crate::link::TraceEnd;
 use crate::link::rate::{UNITS_PER_BYTE, nanos_for};
-use crate::scenario::TraceEnd;
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use std::sync::Arc;

@@ -4,13 +4,13 @@ use super::*;
 
 const RATE: DataRate = DataRate::from_mbps(8); // one byte per microsecond
 
-fn limits(packets: Option<u64>, bytes: Option<u64>, micros: Option<u64>) -> Queue {
+fn limits(packets: Option<u64>, bytes: Option<u64>, micros: Option<u64>) -> QueueConfig {
     let (bytes, time) = (bytes.map(ByteCount::from_bytes), micros.map(Duration::from_micros));
-    Queue::DropTail { packets, bytes, time }
+    QueueConfig::DropTail { packets, bytes, time }
 }
 
 /// How many of the arriving packets of `sizes` are taken while one of `in_service` is served.
-fn taken(config: &Queue, in_service: Option<u64>, sizes: &[u64]) -> (u64, usize) {
+fn taken(config: &QueueConfig, in_service: Option<u64>, sizes: &[u64]) -> (u64, usize) {
     let mut queue = Discipline::new(config, &mut RandomStream::new(1, "queue"));
     let mut dropped = 0;
     for size in sizes {
@@ -40,7 +40,7 @@ fn a_limit_in_time_counts_the_new_packet() {
     assert_eq!(taken(&limits(None, None, Some(1000)), Some(400), &[601]), (0, 1));
     // 999.999 microseconds are not enough
     let just_below =
-        Queue::DropTail { packets: None, bytes: None, time: Some(Duration::from_nanos(999_999)) };
+        QueueConfig::DropTail { packets: None, bytes: None, time: Some(Duration::from_nanos(999_999)) };
     assert_eq!(taken(&just_below, Some(400), &[600, 599]), (1, 1));
 }
 

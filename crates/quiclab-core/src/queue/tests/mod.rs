@@ -5,7 +5,7 @@ mod fq_codel;
 mod properties;
 
 use super::*;
-use crate::scenario::Queue;
+use crate::queue::QueueConfig;
 use std::net::SocketAddr;
 
 /// An item of a flow, with its number.
@@ -42,7 +42,7 @@ impl Item for Piece {
 }
 
 fn queue(kind: &str, options: &str) -> Discipline<Piece> {
-    let config: Queue = toml::from_str(&format!("kind = \"{kind}\"\n{options}")).expect("a queue");
+    let config: QueueConfig = toml::from_str(&format!("kind = \"{kind}\"\n{options}")).expect("a queue");
     Discipline::new(&config, &mut RandomStream::new(1, "queue"))
 }
 

@@ -4,6 +4,7 @@
 use super::send::{Assembled, SMALLEST_INITIAL};
 use super::{Connection, QueuedDatagram, SpaceId};
 use crate::operations::Operation;
+use crate::options::QuicVersion;
 use crate::quic::config::{AckPing, Fixed};
 use crate::quic::handshake::Level;
 use crate::quic::path::now_ms;
@@ -11,7 +12,6 @@ use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space;
 use crate::workload::StreamId;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, Wire};
-use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{PacketSpace, Role, Time};
 use smallvec::SmallVec;
 

@@ -32,9 +32,9 @@ use super::path::Path;
 use super::space::Space;
 use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
+use crate::options::QuicVersion;
 use crate::workload::{Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
-use quiclab_core::scenario::QuicVersion;
 use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
     Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
@@ -398,7 +398,7 @@ impl Connection {
 
 /// What an end tells its peer, but for what its streams add.
 fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParameters {
-    use quiclab_core::scenario::Acknowledgement;
+    use crate::options::Acknowledgement;
     let window = config.stream_receive_window.bytes();
     TransportParameters {
         max_data: config.connection_receive_window.bytes(),

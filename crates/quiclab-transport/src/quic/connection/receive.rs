@@ -3,10 +3,10 @@
 use super::{Connection, QueuedDatagram, SpaceId, State, gquic_minimum, is_permitted};
 use crate::acknowledgement::AckRequest;
 use crate::operations::Operation;
+use crate::options::QuicVersion;
 use crate::quic::handshake::EarlyState;
 use crate::quic::path::{Path, ms_or_0, now_ms};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{Duration, PacketSpace, Role, Time, TransportEvent};
 
 impl Connection {

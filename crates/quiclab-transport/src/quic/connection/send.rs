@@ -9,13 +9,13 @@
 
 use super::{Connection, SpaceId, State};
 use crate::operations::Operation;
+use crate::options::QuicVersion;
 use crate::quic::config::Fixed;
 use crate::quic::path::{Path, now_ms};
 use crate::quic::sent::Content;
 use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::scenario::QuicVersion;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};

@@ -93,7 +93,7 @@ impl Connection {
                 .and_then(|space| space.sent.last_ack_eliciting_ever());
             SpaceInFlight { last_ack_eliciting: in_flight(space).last_ack_eliciting.or(waiting) }
         };
-        let single = self.config.version == quiclab_core::scenario::QuicVersion::Gquic37;
+        let single = self.config.version == crate::options::QuicVersion::Gquic37;
         let input = PtoInput {
             spaces: [
                 of_handshake(SpaceId::Initial),

@@ -25,8 +25,8 @@
 //! | proof | ECDSA of P-256, 72 B; no SCT |
 
 use super::{Config, EarlyState, Level, Streams};
+use crate::options::{EarlyData, Tls};
 use quiclab_core::quic::TransportParameters;
-use quiclab_core::scenario::{EarlyData, Tls};
 use quiclab_core::{PacketSpace, Role};
 
 /// A message of these entries.
@@ -200,8 +200,8 @@ impl Gquic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::TlsVersion;
     use quiclab_core::ByteCount;
-    use quiclab_core::scenario::TlsVersion;
 
     /// 8 for the message, 8 for each entry, values.
     #[test]

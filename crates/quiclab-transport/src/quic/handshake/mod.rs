@@ -26,8 +26,8 @@ mod tests;
 mod tls;
 
 use super::Config;
+use crate::options::QuicVersion;
 use quiclab_core::quic::TransportParameters;
-use quiclab_core::scenario::QuicVersion;
 use quiclab_core::{PacketSpace, Role};
 
 /// Encryption levels that carry CRYPTO frames; gQUIC has only `Initial`.

@@ -2,9 +2,9 @@
 
 use super::super::config::test_config;
 use super::*;
+use crate::options::EarlyData;
 use proptest::prelude::*;
 use quiclab_core::ByteCount;
-use quiclab_core::scenario::EarlyData;
 
 const LEVELS: [Level; 3] = [Level::Initial, Level::Handshake, Level::Application];
 const SPACES: [PacketSpace; 4] =

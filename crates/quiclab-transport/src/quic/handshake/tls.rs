@@ -16,12 +16,12 @@
 //! Differences from a TLS stack: no HelloRetryRequest, no client certificate, the client believes the server's parameters with EncryptedExtensions.
 
 use super::{Config, EarlyState, Level, Streams};
+use crate::options::{self, EarlyData};
 use crate::tls_messages::{
     CERTIFICATE, CERTIFICATE_VERIFY, EARLY_DATA, ENCRYPTED_EXTENSIONS, FINISHED, PRE_SHARED_KEY,
     PRE_SHARED_KEY_OFFER, server_hello,
 };
 use quiclab_core::quic::{TransportParameters, varint_length};
-use quiclab_core::scenario::{self, EarlyData};
 use quiclab_core::{PacketSpace, Role};
 
 /// "TLS's middlebox compatibility mode" is not used: the session ID is empty (RFC 9001 section 8.4).
@@ -68,7 +68,7 @@ fn encrypted_extensions(parameters: &TransportParameters, accepts_early_data: bo
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
     role: Role,
-    options: scenario::Tls,
+    options: options::Tls,
     /// Bytes of the server's NewSessionTicket messages.
     tickets: u64,
 }

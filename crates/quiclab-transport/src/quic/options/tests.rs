@@ -1,8 +1,8 @@
 use super::*;
-use crate::quic::config::InitialWindow;
-use quiclab_core::scenario::{
+use crate::options::{
     AckFrequency, Controller, EarlyData, FlowControl, Http2Options, QuicVersion, StreamScheduler, TcpOptions,
 };
+use crate::quic::config::InitialWindow;
 
 fn plain() -> EndpointConfig {
     EndpointConfig { stack: Some("lab-quic".to_owned()), ..EndpointConfig::default() }

@@ -12,11 +12,12 @@
 
 use super::super::config::{AckPing, InitialWindow, UNLIMITED, WindowCheck};
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
-use quiclab_core::Duration;
-use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
-    SlowStartExit, StreamScheduler,
+use crate::options::{
+    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
+    StreamScheduler,
 };
+use quiclab_core::Duration;
+use quiclab_core::scheduler::PathSchedulerKind;
 
 /// The release of the Dual Connectivity study.
 pub(super) const AIOQUIC: Profile = Profile {

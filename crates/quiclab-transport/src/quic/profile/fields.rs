@@ -3,10 +3,11 @@
 use super::super::config::{AckPing, Config, Fixed, InitialWindow, UNLIMITED, WindowCheck};
 use crate::congestion::build::Flavour;
 use crate::names::{Named, name};
-use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
-    SlowStartExit, StreamScheduler, Tls, TlsVersion,
+use crate::options::{
+    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
+    StreamScheduler, Tls, TlsVersion,
 };
+use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Duration};
 
 /// A field of the configuration.

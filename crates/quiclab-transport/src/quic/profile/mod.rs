@@ -23,11 +23,11 @@ mod rfc9002;
 
 use super::config::{AckPing, Config, WindowCheck};
 use crate::congestion::build::Flavour;
+use crate::options::{Tls, TlsVersion};
 use crate::profile::OptionRow;
 use crate::tls_messages::NEW_SESSION_TICKET;
 use fields::{EMPTY, FIELDS, Field};
 use quiclab_core::ByteCount;
-use quiclab_core::scenario::{Tls, TlsVersion};
 
 /// Profile of an endpoint that names none: plain RFC values, since an endpoint that stands for no stack in
 /// particular should behave as the RFCs say, and stay as it is when stacks change.

@@ -15,11 +15,12 @@
 
 use super::super::config::{InitialWindow, UNLIMITED};
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
-use quiclab_core::Duration;
-use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
-    SlowStartExit, StreamScheduler,
+use crate::options::{
+    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
+    StreamScheduler,
 };
+use quiclab_core::Duration;
+use quiclab_core::scheduler::PathSchedulerKind;
 
 /// The commit of the pacing study.
 pub(super) const PICOQUIC: Profile = Profile {

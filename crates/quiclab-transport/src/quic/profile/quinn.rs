@@ -7,11 +7,12 @@
 use super::super::config::{AckPing, InitialWindow, UNLIMITED, WindowCheck};
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, value};
 use crate::congestion::build::Flavour;
-use quiclab_core::Duration;
-use quiclab_core::scenario::{
-    Acknowledgement, CongestionControl, FlowControl, Pacing, PathSchedulerKind, QuicVersion, RttVariation,
-    SlowStartExit, StreamScheduler,
+use crate::options::{
+    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
+    StreamScheduler,
 };
+use quiclab_core::Duration;
+use quiclab_core::scheduler::PathSchedulerKind;
 
 /// The release of the stack `quinn`.
 pub(super) const QUINN: Profile = Profile {

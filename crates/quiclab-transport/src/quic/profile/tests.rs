@@ -52,8 +52,8 @@ fn profiles_are_within_what_options_take() {
 /// Differences that the studies rely on, each computed from the constants of the sources.
 #[test]
 fn values_that_results_depend_on() {
+    use crate::options::{Acknowledgement, CongestionControl, Pacing, RttVariation};
     use quiclab_core::Duration;
-    use quiclab_core::scenario::{Acknowledgement, CongestionControl, Pacing, RttVariation};
     let window = |name| find(name).unwrap().initial_window.bytes();
     assert_eq!(window("rfc9002"), 12_000); // 10 x 1200, less than 14 720
     assert_eq!(window("aioquic-0.8.8"), 12_800); // 10 x 1280

@@ -12,8 +12,8 @@
 //! | the connection's window beside a stream's that grows | Chromium's `EnsureWindowAtLeast` compares with the wrong field and hardly ever grows it | at least 1.5 times the stream's, as quic-go's `EnsureMinimumWindowSize` |
 //! | quic-go updates when a quarter is read and doubles by the fraction of four RTTs | | Chromium's rule |
 
+use crate::options::FlowControl;
 use quiclab_core::quic::VARINT_MAX;
-use quiclab_core::scenario::FlowControl;
 use quiclab_core::{Duration, Time};
 
 /// What the peer allows this end to send, of a stream or in all.

@@ -27,12 +27,12 @@ mod tests;
 mod transmit;
 
 use super::Config;
+use crate::options::{FlowControl, QuicVersion};
 use crate::workload::{Priority, StreamId};
 use flow_control::{Credit, ReceiveWindow};
 use limits::{Accepting, Opening};
 use quiclab_core::Role;
 use quiclab_core::quic::{TransportParameters, Wire};
-use quiclab_core::scenario::{FlowControl, QuicVersion};
 use receive::ReceiveHalf;
 use scheduler::Scheduler;
 use send::SendHalf;
@@ -267,7 +267,7 @@ impl Streams {
         self.unacked -= given_up.unwrap_or(0);
     }
 
-    /// When it is sent ([`quiclab_core::scenario::StreamScheduler::Priority`]).
+    /// When it is sent ([`crate::options::StreamScheduler::Priority`]).
     pub(crate) fn set_priority(&mut self, id: StreamId, priority: Priority) {
         let Some(handle) = self.table.find(id) else { return };
         let listed = &mut self.table.get_mut(handle).listed;

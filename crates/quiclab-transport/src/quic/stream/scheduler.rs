@@ -14,8 +14,8 @@
 //! with them as with new ones (quinn-proto 0.11 does so).
 
 use super::table::Handle;
+use crate::options::StreamScheduler;
 use crate::workload::Priority;
-use quiclab_core::scenario::StreamScheduler;
 use std::collections::BTreeSet;
 
 /// A place: what is smaller sends first.

@@ -2,7 +2,7 @@
 //! does not depend on congestion control.
 
 use super::*;
-use quiclab_core::scenario::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVersion, Workload};
+use crate::options::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVersion, Workload};
 use quiclab_core::{Flags, SegmentOptions};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

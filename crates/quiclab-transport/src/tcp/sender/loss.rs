@@ -7,8 +7,8 @@ use super::Sender;
 use super::State;
 use super::acknowledge::Work;
 use super::timers::{TIMEOUT_MARGIN, Timer};
+use crate::options::TcpLossDetection;
 use quiclab_core::Time;
-use quiclab_core::scenario::TcpLossDetection;
 
 impl Sender {
     /// A duplicate acknowledgement without SACK says that some segment has arrived.

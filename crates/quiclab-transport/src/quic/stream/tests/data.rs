@@ -130,7 +130,7 @@ fn an_oldest_datagram_is_sent_again_for_a_probe() {
 
 #[test]
 fn schedulers_order_streams() {
-    use quiclab_core::scenario::StreamScheduler::{Fifo, Priority as ByPriority, RoundRobin};
+    use crate::options::StreamScheduler::{Fifo, Priority as ByPriority, RoundRobin};
     let open = |stream_scheduler| {
         let mut streams = pair(&Config { stream_scheduler, ..config(1 << 20, 1 << 30, 100) }).0;
         for index in 0..3 {

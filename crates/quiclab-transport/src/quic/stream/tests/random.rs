@@ -3,8 +3,8 @@
 
 use super::channel::Channel;
 use super::*;
+use crate::options::{QuicVersion, StreamScheduler};
 use proptest::prelude::*;
-use quiclab_core::scenario::{QuicVersion, StreamScheduler};
 
 fn any_config() -> impl Strategy<Value = Config> {
     let rules = prop_oneof![

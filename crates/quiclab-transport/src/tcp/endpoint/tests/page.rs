@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::http::testing::page;
-use quiclab_core::scenario::{Http2Options, ObjectKind, Priorities};
+use crate::options::{Http2Options, ObjectKind, Priorities};
 
 const IMAGE: ObjectKind = ObjectKind::Image;
 

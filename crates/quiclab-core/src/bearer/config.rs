@@ -1,0 +1,218 @@
+//! Options of split bearers.
+
+use crate::shorthand::{no_field, string_or_table};
+use crate::time::Duration;
+use crate::units::{ByteCount, DataRate, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A split bearer: numbers packets, sends them over several links, puts them in order again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Bearer")]
+pub struct BearerConfig {
+    /// Names of the links, in the order of `shares`.
+    pub links: Vec<String>,
+    /// Packets in a batch; each batch is divided among the links by `shares`.
+    #[serde(default = "default_batch")]
+    pub batch_packets: u32,
+    /// Weight of each link; without it, all are equal.
+    #[serde(default)]
+    pub shares: Vec<u32>,
+    /// Split or duplicate.
+    #[serde(default)]
+    pub mode: BearerMode,
+    /// How the link of a packet is chosen.
+    #[serde(default)]
+    pub splitter: Splitter,
+    /// Share of the packets that take all links, as with `duplicate`; the others are split.
+    #[serde(default)]
+    pub duplication: Probability,
+    /// Reordering at the receiving end.
+    #[serde(default)]
+    pub reordering: Reordering,
+}
+
+fn default_batch() -> u32 {
+    100
+}
+
+impl BearerConfig {
+    /// Writes out equal shares where a bearer splits by shares and has none.
+    pub fn fill_shares(&mut self) {
+        let by_shares = self.mode == BearerMode::Split && self.splitter == Splitter::Batches;
+        if self.shares.is_empty() && by_shares {
+            self.shares = vec![1; self.links.len()];
+        }
+    }
+
+    /// A bearer over `links` with the defaults of a scenario.
+    pub(crate) fn over(links: Vec<String>) -> Self {
+        Self {
+            links,
+            batch_packets: default_batch(),
+            shares: Vec::new(),
+            mode: BearerMode::default(),
+            splitter: Splitter::default(),
+            duplication: Probability::ZERO,
+            reordering: Reordering::default(),
+        }
+    }
+}
+
+/// What a bearer does with a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BearerMode {
+    /// Each packet takes one link.
+    #[default]
+    Split,
+    /// Each packet takes all links, with one number.
+    Duplicate,
+}
+
+/// How a bearer chooses the link of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Splitter {
+    /// Batches of `batch_packets`, divided by `shares`.
+    #[default]
+    #[serde(deserialize_with = "no_field")]
+    Batches,
+    /// Batches of `batch_packets`, divided by the measured rates of the links.
+    Proportional {
+        /// Rate that each link is taken to have before it has been measured.
+        #[serde(default = "default_rate")]
+        start_rate: DataRate,
+        /// Time over which rates are averaged.
+        #[serde(default = "default_smoothing")]
+        smoothing: Duration,
+        /// Least share of a link, so that a slow one is measured again.
+        #[serde(default = "default_floor")]
+        floor: Probability,
+    },
+    /// Each packet takes the link on which it is expected to arrive first.
+    LeastExpectedArrival {
+        /// Rate that each link is taken to have before it has been measured.
+        #[serde(default = "default_rate")]
+        start_rate: DataRate,
+        /// Time over which rates and delays are averaged.
+        #[serde(default = "default_smoothing")]
+        smoothing: Duration,
+        /// A link that has had no packet for this long gets the next one.
+        #[serde(default = "default_probe")]
+        probe_interval: Duration,
+    },
+    /// A queue at the sending end, and no more in a link than it desires (3GPP TS 38.425 section 5.4.2).
+    FlowControl {
+        /// Most packets in the queue of the sending end.
+        #[serde(default = "default_queue")]
+        queue_packets: u32,
+        /// Desired buffer size that each link is taken to have before its first report.
+        #[serde(default = "default_buffer")]
+        start_buffer: ByteCount,
+    },
+}
+
+fn default_rate() -> DataRate {
+    DataRate::from_mbps(10)
+}
+fn default_smoothing() -> Duration {
+    Duration::from_millis(100)
+}
+fn default_floor() -> Probability {
+    Probability::new(0.05).expect("is between 0 and 1")
+}
+fn default_probe() -> Duration {
+    Duration::from_secs(1)
+}
+fn default_queue() -> u32 {
+    1000
+}
+fn default_buffer() -> ByteCount {
+    ByteCount::from_bytes(16 << 10)
+}
+
+impl Splitter {
+    /// Whether it chooses by what links report.
+    #[must_use]
+    pub const fn needs_feedback(self) -> bool {
+        !matches!(self, Self::Batches)
+    }
+
+    /// Name of the kind.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Batches => "batches",
+            Self::Proportional { .. } => "proportional",
+            Self::LeastExpectedArrival { .. } => "least_expected_arrival",
+            Self::FlowControl { .. } => "flow_control",
+        }
+    }
+}
+
+/// PDCP reordering (3GPP TS 38.323 section 5.2.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reordering {
+    /// Whether packets are put in order; if not, the number is stripped and they pass at once.
+    pub enabled: bool,
+    /// t-Reordering.
+    pub timer: ReorderingTimer,
+    /// Length of the sequence number: 12 or 18 (standard) or 16 (published testbed).
+    pub sequence_bits: u8,
+}
+
+impl Default for Reordering {
+    fn default() -> Self {
+        let timer = ReorderingTimer::Fixed(Duration::from_millis(200));
+        Self { enabled: true, timer, sequence_bits: 16 }
+    }
+}
+
+/// How long a gap is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ReorderingTimer {
+    /// The same time always; written as a text such as `"200 ms"`. With 0 a gap is given up at once.
+    Fixed(Duration),
+    /// Found in another way.
+    Rule(TimerRule),
+}
+
+/// A t-Reordering that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TimerRule {
+    /// It follows the skew of the links: how long gaps stay open that are filled in the end.
+    Adaptive {
+        /// Shortest value.
+        #[serde(default = "default_least")]
+        least: Duration,
+        /// Longest value; also that of the first `window`, and of the first one after silence.
+        #[serde(default = "default_most")]
+        most: Duration,
+        /// Time whose longest gap counts.
+        #[serde(default = "default_window")]
+        window: Duration,
+        /// The value as a multiple of the longest gap.
+        #[serde(default = "default_factor")]
+        factor: f64,
+    },
+}
+
+fn default_least() -> Duration {
+    Duration::from_millis(5)
+}
+fn default_most() -> Duration {
+    Duration::from_millis(200)
+}
+fn default_window() -> Duration {
+    Duration::from_secs(2)
+}
+fn default_factor() -> f64 {
+    1.5
+}
+
+string_or_table!(ReorderingTimer, "a time such as `200 ms`, or a table with `kind`", Duration => ReorderingTimer::Fixed, TimerRule => ReorderingTimer::Rule);

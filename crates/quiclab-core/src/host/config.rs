@@ -1,0 +1,85 @@
+//! What user space and kernel cost at one end of a flow.
+
+use crate::link::Delay;
+use crate::time::Duration;
+use crate::units::ByteCount;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When the memory of a datagram that was read is free again (`udp_rmem_release`, net/ipv4/udp.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryReturn {
+    /// When it is read: Linux to 4.9, and nearly so from 5.5 on.
+    AtOnce,
+    /// When a quarter of the buffer has been read since the last return: Linux 4.15 to 5.4, between its commit
+    /// 0d4a6608f68c and the revert of January 2020.
+    InQuarters,
+}
+
+/// A kind of host. The default costs nothing and never drops.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Host")]
+pub struct HostConfig {
+    /// Socket receive buffer (`SO_RCVBUF` as the kernel counts it); unlimited without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ByteCount>,
+    /// What the kernel charges for each datagram; without it, as Linux: the buffer of the packet
+    /// rounded up to a power of two, and the socket-buffer structure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truesize: Option<ByteCount>,
+    /// When the memory of a datagram that was read is free again.
+    pub memory_return: MemoryReturn,
+    /// CPU time of the application for each datagram received.
+    pub receive_datagram: Duration,
+    /// CPU time of each receiving system call.
+    pub receive_call: Duration,
+    /// Most datagrams in one receiving call (GRO, recvmmsg).
+    pub receive_batch: u32,
+    /// CPU time for each datagram sent.
+    pub send_datagram: Duration,
+    /// CPU time of each sending system call.
+    pub send_call: Duration,
+    /// Most datagrams in one sending call (GSO, sendmmsg).
+    pub send_batch: u32,
+    /// CPU time of the application for each object of a page that is complete, before it reads on.
+    pub page_object: Duration,
+    /// How late user-space timers fire.
+    pub timer_slack: Delay,
+    /// How long a process that waits takes to run after a datagram has arrived.
+    pub wake_up: Delay,
+}
+
+impl HostConfig {
+    /// Whether a receive buffer is given that can never fill, because reading takes no time.
+    #[must_use]
+    pub fn buffer_never_fills(&self) -> bool {
+        let free = self.receive_call == Duration::ZERO
+            && self.receive_datagram == Duration::ZERO
+            && self.page_object == Duration::ZERO;
+        self.receive_buffer.is_some()
+            && free
+            && self.send_call == Duration::ZERO
+            && self.send_datagram == Duration::ZERO
+    }
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            receive_buffer: None,
+            truesize: None,
+            memory_return: MemoryReturn::AtOnce,
+            receive_datagram: Duration::ZERO,
+            receive_call: Duration::ZERO,
+            receive_batch: 1,
+            send_datagram: Duration::ZERO,
+            send_call: Duration::ZERO,
+            send_batch: 1,
+            page_object: Duration::ZERO,
+            timer_slack: Delay::default(),
+            wake_up: Delay::default(),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Options of links.
+
+use crate::queue::QueueConfig;
+use crate::shorthand::{or_short, string_or_table};
+use crate::time::Duration;
+use crate::units::{ByteCount, DataRate, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A one-way link: loss, then queue, then serialisation at the rate, then delay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Link")]
+pub struct LinkConfig {
+    /// How fast packets are serialised; without it, in no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Bytes that serialisation adds to each packet (Ethernet header: 14 B).
+    #[serde(default)]
+    pub overhead_per_packet: ByteCount,
+    /// What waits for serialisation.
+    #[serde(default)]
+    pub queue: QueueConfig,
+    /// Loss before the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Propagation delay after serialisation.
+    #[serde(default)]
+    pub delay: Delay,
+    /// Packets that are held back at the far end, so that others overtake them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<Hold>,
+    /// Reports to the bearer that sends over the link; none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<FeedbackConfig>,
+}
+
+/// Reports of a link to the sending end of its bearer, after DL DATA DELIVERY STATUS of 3GPP TS 38.425.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Feedback")]
+pub struct FeedbackConfig {
+    /// Time between two reports, while there is something to report.
+    pub interval: Duration,
+    /// How long a report takes to the bearer.
+    pub delay: Duration,
+    /// Desired buffer size, as the time in which the link sends it at its present rate.
+    pub desired_buffer: Duration,
+}
+
+impl Default for FeedbackConfig {
+    fn default() -> Self {
+        let [interval, delay, desired_buffer] = [5, 1, 15].map(Duration::from_millis);
+        Self { interval, delay, desired_buffer }
+    }
+}
+
+/// How fast a link serialises.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Rate {
+    /// The same rate all the time; written as a text such as `"20 Mbit/s"`.
+    Constant(DataRate),
+    /// Shaped in another way.
+    Shaped(ShapedRate),
+}
+
+/// A rate that is not constant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ShapedRate {
+    /// Token bucket as `tc-tbf`: packets leave while tokens last, which refill at `rate`.
+    TokenBucket {
+        /// Refill rate.
+        rate: DataRate,
+        /// Depth of the bucket; at least the largest packet.
+        burst: ByteCount,
+    },
+    /// Rate over time, or delivery times, read from a file.
+    Trace {
+        /// Path, relative to the scenario file.
+        file: PathBuf,
+        /// What the file holds.
+        #[serde(default)]
+        format: TraceFormat,
+        /// What follows the last entry.
+        #[serde(default)]
+        at_end: TraceEnd,
+    },
+}
+
+/// Format of a trace file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceFormat {
+    /// Lines `time,rate` with a header naming the units: `time_s` or `time_ms`, `rate_bps`,
+    /// `rate_kbps` or `rate_mbps`. A rate holds until the next time.
+    #[default]
+    Csv,
+    /// One number a line: the millisecond of an opportunity to deliver 1504 bytes.
+    Mahimahi,
+}
+
+/// What follows the last entry of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceEnd {
+    /// It starts again; the period is the time of the last entry.
+    #[default]
+    Loop,
+    /// The last rate holds (CSV only).
+    Hold,
+    /// Nothing is delivered any more.
+    Stop,
+}
+
+/// Loss of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(deny_unknown_fields, transform = or_short::<Probability>)]
+pub enum Loss {
+    /// Each packet with the same probability; written short as `"0.1 %"`.
+    Independent {
+        /// Probability of each packet.
+        probability: Probability,
+    },
+    /// Two states, one good and one bad (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability of going from good to bad before each packet.
+        good_to_bad: Probability,
+        /// Probability of going from bad to good before each packet.
+        bad_to_good: Probability,
+        /// Loss probability in the good state.
+        #[schemars(default)]
+        loss_in_good: Probability,
+        /// Loss probability in the bad state.
+        loss_in_bad: Probability,
+    },
+    /// Exactly these packets, counted from 0 in the order of arrival at the link.
+    Listed {
+        /// Their numbers.
+        packets: Vec<u64>,
+    },
+}
+
+/// Propagation delay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, transform = or_short::<Duration>)]
+pub struct Delay {
+    /// Mean; written short as `"10 ms"` if it is constant.
+    pub mean: Duration,
+    /// Standard deviation (uniform: half of the width).
+    #[serde(default)]
+    pub deviation: Duration,
+    /// Distribution, cut off at 0.
+    #[serde(default)]
+    pub distribution: Distribution,
+    /// Whether packets may overtake each other within the link.
+    #[serde(default)]
+    pub reorder: bool,
+    /// How long a delay holds that was drawn; without it, each packet draws its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    /// In how many equal steps, spread over `every`, a delay changes; the first is made at once.
+    #[serde(default = "one_step", skip_serializing_if = "is_one")]
+    pub steps: u32,
+}
+
+/// A packet that a link holds back after its delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// Its number, counted from 0 in the order of arrival at the link, lost ones included.
+    pub packet: u64,
+    /// How long it is held.
+    pub by: Duration,
+    /// It is released before that, directly behind the packet that is the last of so many to pass it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<u64>,
+}
+
+const fn one_step() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_one(steps: &u32) -> bool {
+    *steps == 1
+}
+
+impl Default for Delay {
+    fn default() -> Self {
+        Self {
+            mean: Duration::ZERO,
+            deviation: Duration::ZERO,
+            distribution: Distribution::Constant,
+            reorder: false,
+            every: None,
+            steps: one_step(),
+        }
+    }
+}
+
+/// Distribution of a delay; drawn for each packet independently, or for a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Always the mean.
+    #[default]
+    Constant,
+    /// Normal.
+    Normal,
+    /// Uniform between mean - deviation and mean + deviation.
+    Uniform,
+    /// Pareto of shape 3, shifted and scaled to mean and deviation.
+    Pareto,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DelayTable {
+    mean: Duration,
+    #[serde(default)]
+    deviation: Duration,
+    #[serde(default)]
+    distribution: Distribution,
+    #[serde(default)]
+    reorder: bool,
+    #[serde(default)]
+    every: Option<Duration>,
+    #[serde(default = "one_step")]
+    steps: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum LossTable {
+    Independent {
+        probability: Probability,
+    },
+    GilbertElliott {
+        good_to_bad: Probability,
+        bad_to_good: Probability,
+        #[serde(default)]
+        loss_in_good: Probability,
+        loss_in_bad: Probability,
+    },
+    Listed {
+        packets: Vec<u64>,
+    },
+}
+
+impl From<DelayTable> for Delay {
+    fn from(table: DelayTable) -> Self {
+        let DelayTable { mean, deviation, distribution, reorder, every, steps } = table;
+        Self { mean, deviation, distribution, reorder, every, steps }
+    }
+}
+
+impl From<LossTable> for Loss {
+    fn from(table: LossTable) -> Self {
+        match table {
+            LossTable::Independent { probability } => Self::Independent { probability },
+            LossTable::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
+                Self::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad }
+            }
+            LossTable::Listed { packets } => Self::Listed { packets },
+        }
+    }
+}
+
+string_or_table!(Rate, "a rate such as `20 Mbit/s`, or a table with `kind`", DataRate => Rate::Constant, ShapedRate => Rate::Shaped);
+string_or_table!(Delay, "a delay such as `10 ms`, or a table with `mean`", Duration => |mean| Delay { mean, ..Delay::default() }, DelayTable => Delay::from);
+string_or_table!(Loss, "a probability such as `0.1 %`, or a table with `kind`", Probability => |probability| Loss::Independent { probability }, LossTable => Loss::from);

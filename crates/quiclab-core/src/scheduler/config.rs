@@ -1,0 +1,137 @@
+//! Options of path schedulers.
+
+use crate::shorthand::{no_field, or_short, string_or_table};
+use crate::time::Duration;
+use crate::units::ByteCount;
+use schemars::JsonSchema;
+use serde::de::value::{Error, MapDeserializer};
+use serde::{Deserialize, Serialize, Serializer};
+use std::str::FromStr;
+
+/// Which path the next packet takes; one with defaults for everything may be written short, as its kind alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(transform = or_short::<ShortPathScheduler>)]
+pub enum PathSchedulerKind {
+    /// Each in turn that has room.
+    #[serde(deserialize_with = "no_field")]
+    RoundRobin,
+    /// Each in turn; one without room is waited for.
+    #[serde(deserialize_with = "no_field")]
+    StrictRoundRobin,
+    /// Bytes in the ratio of given weights, by the paths that have room.
+    WeightedRoundRobin {
+        /// Weight of each path, the first (`down` and `up` of a flow) first.
+        weights: Vec<u32>,
+    },
+    /// The one with the lowest smoothed RTT that has room.
+    LowestRtt {
+        /// With more in flight on all paths, the slowest may have only half as much in flight; without it,
+        /// no path is penalised.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        penalise_above: Option<ByteCount>,
+    },
+    /// The cheapest that has room.
+    CheapestFirst {
+        /// Numbers of the paths, from 0, the cheapest first; those left out follow.
+        #[serde(default)]
+        order: Vec<u32>,
+    },
+    /// All that have room: the packet is sent several times.
+    #[serde(deserialize_with = "no_field")]
+    Redundant,
+    /// The fastest, or a slower one if it is estimated not to block it (BLEST).
+    Blest {
+        /// Factor on what the fastest could send meanwhile.
+        #[serde(default = "default_scaling")]
+        scaling: f64,
+        /// What may be in flight on all paths; without it, what they deliver in the longest RTT.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        send_window: Option<ByteCount>,
+    },
+    /// The fastest, or a slower one if everything that waits ends sooner with it (ECF).
+    Ecf {
+        /// Part by which the slower one must end sooner after a decision to wait.
+        #[serde(default = "default_ecf_hysteresis")]
+        hysteresis: f64,
+    },
+    /// The one on which the packet is expected to arrive first.
+    EarliestArrival {
+        /// Part of the delay by which another path must be earlier than the last one taken.
+        #[serde(default = "default_hysteresis")]
+        hysteresis: f64,
+        /// Longest time that the backlog may need to leave an earlier path that is waited for.
+        #[serde(default = "default_patience")]
+        patience: Duration,
+    },
+}
+
+fn default_scaling() -> f64 {
+    1.2
+}
+fn default_ecf_hysteresis() -> f64 {
+    0.25
+}
+fn default_hysteresis() -> f64 {
+    0.125
+}
+fn default_patience() -> Duration {
+    Duration::from_micros(2500)
+}
+
+impl PathSchedulerKind {
+    /// Lowest RTT without penalties.
+    pub const LOWEST_RTT: Self = Self::LowestRtt { penalise_above: None };
+
+    /// Name of the kind.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::RoundRobin => "round_robin",
+            Self::StrictRoundRobin => "strict_round_robin",
+            Self::WeightedRoundRobin { .. } => "weighted_round_robin",
+            Self::LowestRtt { .. } => "lowest_rtt",
+            Self::CheapestFirst { .. } => "cheapest_first",
+            Self::Redundant => "redundant",
+            Self::Blest { .. } => "blest",
+            Self::Ecf { .. } => "ecf",
+            Self::EarliestArrival { .. } => "earliest_arrival",
+        }
+    }
+}
+
+/// Kinds that may be written short: those that need no field.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "the schema is made of it")]
+enum ShortPathScheduler {
+    RoundRobin,
+    StrictRoundRobin,
+    LowestRtt,
+    CheapestFirst,
+    Redundant,
+    Blest,
+    Ecf,
+    EarliestArrival,
+}
+
+/// The table.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Table(#[serde(with = "PathSchedulerKind")] PathSchedulerKind);
+
+impl FromStr for PathSchedulerKind {
+    type Err = Error;
+    /// The kind alone.
+    fn from_str(kind: &str) -> Result<Self, Error> {
+        Self::deserialize(MapDeserializer::new([("kind", kind)].into_iter()))
+    }
+}
+
+impl Serialize for PathSchedulerKind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, to)
+    }
+}
+
+string_or_table!(PathSchedulerKind, "a path scheduler such as `lowest_rtt`, or a table with `kind`", PathSchedulerKind => |kind| kind, Table => |Table(kind)| kind);

@@ -1,0 +1,58 @@
+//! Values that may be written short, as a text, or in full, as a table.
+
+use serde::{Deserialize, Deserializer};
+
+/// Implements `Deserialize` for a type from a text (parsed as `$short`) or a table (`$table`).
+/// Unlike an untagged enum, errors of the chosen form are passed on.
+macro_rules! string_or_table {
+    ($type:ident, $expecting:literal, $short:ty => $from_short:expr, $table:ty => $from_table:expr) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl<'de> serde::de::Visitor<'de> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse::<$short>().map($from_short).map_err(E::custom)
+                    }
+                    // a bare number is taken as it is written: the error about its unit is the best there is
+                    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
+                        let map = serde::de::value::MapAccessDeserializer::new(map);
+                        <$table as serde::Deserialize>::deserialize(map).map($from_table)
+                    }
+                }
+                from.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+pub(crate) use string_or_table;
+
+/// Schema of a type that may also be written short, as a `Short`.
+pub(crate) fn or_short<Short: schemars::JsonSchema>(table: &mut schemars::Schema) {
+    let short = Short::json_schema(&mut schemars::SchemaGenerator::default());
+    *table = schemars::json_schema!({ "anyOf": [short, table.clone()] });
+}
+
+/// serde lets a variant without fields have any, against `deny_unknown_fields`.
+/// Deserialises a variant without fields as a table without fields.
+///
+/// # Errors
+/// If the table has a field.
+pub fn no_field<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    Nothing::deserialize(from).map(|Nothing {}| ())
+}

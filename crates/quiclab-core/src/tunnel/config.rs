@@ -1,0 +1,43 @@
+//! Options of tunnels that do not depend on the transport.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many connections a tunnel has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CarrierKind {
+    /// One for each path: each has acknowledgements, RTT and failure of its own.
+    #[default]
+    Connections,
+    /// One with all paths (Multipath QUIC).
+    Multipath,
+}
+
+/// How packets go from the queue to the paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Pipeline {
+    /// A packet leaves the queue when a path can take it at once.
+    #[default]
+    Direct,
+    /// That of PQUIC with the datagram plugin: see `tunnel/pquic.rs`.
+    Pquic {
+        /// When a packet of the tunnel leaves.
+        #[serde(default)]
+        leaves: LeaveRule,
+    },
+}
+
+/// When PQUIC sends a packet with datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LeaveRule {
+    /// When no further datagram fits.
+    #[default]
+    Full,
+    /// When no further datagram fits, or an acknowledgement leaves on the path.
+    FullOrAcknowledging,
+    /// At once.
+    AtOnce,
+}

@@ -1,0 +1,67 @@
+//! Flows: two endpoints, their routes and what is transferred.
+
+use quiclab_core::Duration;
+use quiclab_transport::options::{EndpointConfig, Workload};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A transfer between two endpoints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Stack of both ends, where they do not name one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// The end that sends the data: the server of a download.
+    #[serde(default)]
+    pub sender: EndpointConfig,
+    /// The end that receives the data: the client of a download.
+    #[serde(default)]
+    pub receiver: EndpointConfig,
+    /// Links, bearers and taps from sender to receiver, in order.
+    #[serde(default)]
+    pub down: Vec<String>,
+    /// Links, bearers and taps from receiver to sender, in order.
+    #[serde(default)]
+    pub up: Vec<String>,
+    /// Further paths beside `down` and `up`, which are the first (Multipath QUIC).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathRoutes>,
+    /// Bundles of exchanged operations: names in `plugins`, or of built-in plugins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<String>,
+    /// What is transferred.
+    pub workload: Workload,
+    /// When the client starts.
+    #[serde(default)]
+    pub start: Duration,
+}
+
+/// Routes of a further path of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathRoutes {
+    /// Links, bearers and taps from sender to receiver, in order.
+    pub down: Vec<String>,
+    /// Links, bearers and taps from receiver to sender, in order.
+    pub up: Vec<String>,
+}
+
+impl Flow {
+    /// Both ends with the names of their fields.
+    pub(super) fn ends(&self) -> [(&'static str, &EndpointConfig); 2] {
+        [("sender", &self.sender), ("receiver", &self.receiver)]
+    }
+
+    /// The routes down and up of each path.
+    pub(super) fn routes(&self) -> impl Iterator<Item = (&[String], &[String])> {
+        let further = self.paths.iter().map(|path| (&path.down[..], &path.up[..]));
+        std::iter::once((&self.down[..], &self.up[..])).chain(further)
+    }
+
+    /// Stack and options of an end of this flow, with the stack of the flow where it names none.
+    #[must_use]
+    pub fn inherited(&self, end: &EndpointConfig) -> EndpointConfig {
+        EndpointConfig { stack: end.stack.clone().or_else(|| self.stack.clone()), ..end.clone() }
+    }
+}

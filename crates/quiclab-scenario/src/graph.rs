@@ -1,0 +1,164 @@
+//! The way of packets along the wires, for checks: whom do they reach, what do they pass?
+
+use super::Scenario;
+use super::wiring::Ports;
+use quiclab_core::Port;
+use quiclab_core::Role;
+use quiclab_core::{Direction, FlowId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Elements and wires of a scenario, for many walks.
+pub(super) struct Graph {
+    elements: BTreeMap<String, Ports>,
+    /// For each flow its sending and its receiving end, for each tunnel its server and its client.
+    ends: Vec<[String; 2]>,
+    /// For each end of a tunnel: number of its own packets, and the other end.
+    tunnels: BTreeMap<String, (FlowId, String)>,
+    /// Bearer of each of its ends, and whether packets enter it there.
+    bearers: BTreeMap<String, (String, bool)>,
+    /// Element behind each output and index of the wire, for all packets (`None`) or some.
+    next: BTreeMap<(String, Port, Packets), (String, usize)>,
+}
+
+/// Which packets take a wire; `None` is all.
+pub(super) type Packets = Option<(FlowId, Direction)>;
+
+/// Why packets do not reach their peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// No wire leads on from this output.
+    Open { element: String, port: Port },
+    /// They reach an endpoint that is not their peer, over the wire with this index.
+    Stranger { element: String, wire: usize },
+    /// They leave a bearer that they are not in, enter one inside another, or end inside one, at this
+    /// element, over the wire with this index.
+    Unpaired { element: String, wire: usize },
+    /// They run in a circle through these elements (the first is also the last), which the wire
+    /// with this index closes.
+    Loop { elements: Vec<String>, wire: usize },
+}
+
+/// An element on the way, and the next of its outputs to follow.
+struct Step {
+    element: String,
+    output: usize,
+}
+
+impl Graph {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let wires = scenario.wiring().into_iter().enumerate();
+        let ends =
+            |flow: &String| [Role::Server, Role::Client].map(|role| scenario.endpoint_name(flow, role));
+        let tunnel_ends =
+            |tunnel: &String| [Role::Server, Role::Client].map(|role| Scenario::tunnel_end(tunnel, role));
+        Self {
+            elements: scenario.elements(),
+            ends: scenario.flows.keys().map(ends).chain(scenario.tunnels.keys().map(tunnel_ends)).collect(),
+            tunnels: scenario
+                .tunnels
+                .keys()
+                .flat_map(|name| {
+                    let id = scenario.tunnel_id(name).expect("it is one of them");
+                    let [server, client] = tunnel_ends(name);
+                    [(server.clone(), (id, client.clone())), (client, (id, server))]
+                })
+                .collect(),
+            bearers: scenario
+                .bearers
+                .keys()
+                .flat_map(|name| {
+                    let (sender, receiver) = (Scenario::bearer_sender(name), Scenario::bearer_receiver(name));
+                    [(sender, (name.clone(), true)), (receiver, (name.clone(), false))]
+                })
+                .collect(),
+            next: wires
+                .map(|(index, wire)| ((wire.from.0, wire.from.1, wire.only), (wire.to.0, index)))
+                .collect(),
+        }
+    }
+
+    /// The elements that packets of one flow and direction pass on all branches, endpoints
+    /// included: a depth-first search along the wires.
+    pub(super) fn passed(&self, flow: FlowId, direction: Direction) -> Result<BTreeSet<String>, Lost> {
+        let [sender, receiver] = &self.ends[flow.0 as usize];
+        let (first, last) = match direction {
+            Direction::Down => (sender, receiver),
+            Direction::Up => (receiver, sender),
+        };
+        let mut passed = BTreeSet::from([first.clone()]);
+        let mut way = vec![self.step(first, flow)];
+        while let Some(step) = way.last_mut() {
+            if step.output >= self.outputs(&step.element, flow) {
+                way.pop();
+                continue;
+            }
+            let port = Port(step.output as u16);
+            step.output += 1;
+            let from = step.element.clone();
+            if let Some((_, far)) = self.tunnels.get(&from).filter(|(own, _)| *own != flow)
+                && self.behind(&from, port, (flow, direction)).is_none()
+            {
+                // they enter here and leave at the other end: the tunnel's own packets have ways of their own
+                if passed.insert(far.clone()) {
+                    way.push(Step { element: far.clone(), output: 0 });
+                }
+                continue;
+            }
+            let Some((element, wire)) = self.behind(&from, port, (flow, direction)) else {
+                return Err(Lost::Open { element: from, port });
+            };
+            if !self.pairs(&way, element, last) {
+                return Err(Lost::Unpaired { element: element.clone(), wire: *wire });
+            }
+            if element == last {
+                passed.insert(element.clone());
+            } else if let Some(start) = way.iter().position(|step| step.element == *element) {
+                let circle = way[start..].iter().map(|step| &step.element).chain([element]);
+                return Err(Lost::Loop { elements: circle.cloned().collect(), wire: *wire });
+            } else if self.is_strange(element, flow) {
+                return Err(Lost::Stranger { element: element.clone(), wire: *wire });
+            } else if passed.insert(element.clone()) {
+                way.push(self.step(element, flow));
+            }
+        }
+        Ok(passed)
+    }
+
+    /// It is an end of something else; what is not a tunnel's own may enter a tunnel.
+    fn is_strange(&self, element: &str, flow: FlowId) -> bool {
+        let owner = self.tunnels.get(element).map(|(own, _)| *own);
+        let inside = owner.is_some() && !self.tunnels.values().any(|(own, _)| *own == flow);
+        !inside && self.ends.iter().flatten().any(|end| end == element)
+    }
+
+    /// The first output of `element` that packets of `flow` take: a tunnel's own leave at those of its paths.
+    fn step(&self, element: &str, flow: FlowId) -> Step {
+        let own = self.tunnels.get(element).is_some_and(|(own, _)| *own == flow);
+        Step { element: element.to_owned(), output: usize::from(own) }
+    }
+
+    /// Outputs that packets of `flow` may take.
+    fn outputs(&self, element: &str, flow: FlowId) -> usize {
+        match self.tunnels.get(element) {
+            Some((own, _)) if *own != flow => 1,
+            _ => self.elements.get(element).map_or(0, |ports| ports.outputs),
+        }
+    }
+
+    /// Whether packets that have come along `way` may reach `element`: each bearer is left by its own
+    /// receiving end before another is entered or the way ends.
+    fn pairs(&self, way: &[Step], element: &str, last: &str) -> bool {
+        let inside = way.iter().filter_map(|step| self.bearers.get(&step.element)).next_back();
+        let inside = inside.filter(|(_, enters)| *enters).map(|(bearer, _)| bearer);
+        match self.bearers.get(element) {
+            Some((_, true)) => inside.is_none(),
+            Some((bearer, false)) => inside == Some(bearer),
+            None => element != last || inside.is_none(),
+        }
+    }
+
+    fn behind(&self, element: &str, port: Port, packets: (FlowId, Direction)) -> Option<&(String, usize)> {
+        let behind = |packets| self.next.get(&(element.to_owned(), port, packets));
+        behind(Some(packets)).or_else(|| behind(None))
+    }
+}

@@ -1,0 +1,151 @@
+//! The scenario: networks, flows and what to record, as typed data. These types are its one
+//! definition; TOML files, the JSON schema and the Python dataclasses follow from them.
+
+mod decode;
+mod error;
+mod flow;
+mod graph;
+mod load;
+mod plugin;
+mod resolve;
+mod tree;
+mod tunnel;
+mod validate;
+mod wiring;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
+pub use flow::{Flow, PathRoutes};
+pub use load::Document;
+pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
+pub use tunnel::Tunnel;
+pub use wiring::{Ports, ResolvedWire};
+
+use quiclab_core::bearer::BearerConfig;
+use quiclab_core::host::HostConfig;
+use quiclab_core::link::LinkConfig;
+use quiclab_core::{ByteCount, Duration, TapConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The scenario version this crate reads.
+pub const VERSION: u32 = 1;
+
+/// One network with its flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Version of this format: 1.
+    pub version: u32,
+    /// A short name; results carry it.
+    pub name: String,
+    /// What it is about, in a sentence or two.
+    #[serde(default)]
+    pub description: String,
+    /// When the run ends at the latest, in network time.
+    #[serde(default = "default_duration")]
+    pub duration: Duration,
+    /// What ends the run before that.
+    #[serde(default)]
+    pub until: Until,
+    /// Links by name.
+    #[serde(default)]
+    pub links: BTreeMap<String, LinkConfig>,
+    /// Split bearers by name.
+    #[serde(default)]
+    pub bearers: BTreeMap<String, BearerConfig>,
+    /// Kinds of host by name; each endpoint that names one gets a host of its own.
+    #[serde(default)]
+    pub hosts: BTreeMap<String, HostConfig>,
+    /// Taps by name: they record the packets that pass; name them in a route like a link.
+    #[serde(default)]
+    pub taps: BTreeMap<String, TapConfig>,
+    /// Tunnels by name; name them in a route like a bearer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tunnels: BTreeMap<String, Tunnel>,
+    /// Plugins by name; flows name them, or built-in ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub plugins: BTreeMap<String, Plugin>,
+    /// Flows by name.
+    pub flows: BTreeMap<String, Flow>,
+    /// Wires stated by hand; where there are any, routes of flows must be empty.
+    #[serde(default)]
+    pub wires: Vec<Wire>,
+    /// What to record beside the summary.
+    #[serde(default)]
+    pub record: Record,
+}
+
+fn default_duration() -> Duration {
+    Duration::from_secs(3600)
+}
+
+/// What ends a run before its duration is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Until {
+    /// All workloads are done.
+    #[default]
+    WorkloadsDone,
+    /// Nothing: the run lasts as long as `duration` says.
+    DurationOver,
+    /// All flows together have delivered this much to their applications.
+    Delivered(ByteCount),
+}
+
+/// A connection of an output to an input: `"element.port"`, for example `"dc.sender.1"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wire {
+    /// Output: element and port.
+    pub from: String,
+    /// Input: element and port.
+    pub to: String,
+    /// Only packets of this flow take the wire; without it, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Which way the packets of `flow` travel.
+    #[serde(default)]
+    pub direction: WireDirection,
+}
+
+/// Which way packets travel: `down` from sender to receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WireDirection {
+    /// From the sender to the receiver.
+    #[default]
+    Down,
+    /// From the receiver to the sender.
+    Up,
+}
+
+/// What a run records beside its summary. Everything is off by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Step of the time series; none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series_interval: Option<Duration>,
+    /// Every packet at every element.
+    #[serde(default)]
+    pub packets: bool,
+    /// Every acknowledgement that arrives at an endpoint: when, and how much it newly acknowledges.
+    #[serde(default)]
+    pub acks: bool,
+    /// How long each packet has waited in the queues of tunnels.
+    #[serde(default)]
+    pub sojourns: bool,
+    /// When each request of a page was sent and answered.
+    #[serde(default)]
+    pub requests: bool,
+    /// qlog of each QUIC endpoint.
+    #[serde(default)]
+    pub qlog: bool,
+    /// Capture of each endpoint's packets, with TLS secrets.
+    #[serde(default)]
+    pub pcapng: bool,
+}

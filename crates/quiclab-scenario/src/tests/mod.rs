@@ -1,0 +1,75 @@
+//! Tests of loading, validation, wiring and printing of scenarios.
+
+mod bad_input;
+mod examples;
+mod plugins;
+mod random;
+mod schema;
+mod wires;
+
+use super::{Document, Scenario, ScenarioError};
+use quiclab_core::OPERATIONS;
+use quiclab_core::StackProblem;
+use quiclab_core::{StackAbilities, StackProtocol};
+use quiclab_transport::options::EndpointConfig;
+use std::path::PathBuf;
+
+/// The scenarios of the repository by file name.
+fn examples() -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Knows `quinn`, `noq`, `lab-quic`, which alone has several paths, `lab-tcp` and `lab-udp`; profiles of `lab-tcp`
+/// and `lab-quic` alone, computations of `noq` alone.
+fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
+    let stack = end.stack.as_deref().unwrap_or_default();
+    let (protocol, workloads): (_, &[_]) = match stack {
+        "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
+        "lab-quic" => (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping"]),
+        "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page"]),
+        "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping", "media"]),
+        _ => {
+            return Err(StackProblem {
+                field: "stack".into(),
+                value: format!("{stack:?}"),
+                allowed: "`quinn`, `noq`, `lab-tcp` or `lab-udp`".into(),
+            });
+        }
+    };
+    if let (Some(threshold), "lab-tcp") = (end.packet_threshold, stack) {
+        return Err(StackProblem {
+            field: "packet_threshold".into(),
+            value: threshold.to_string(),
+            allowed: "nothing".into(),
+        });
+    }
+    let operations = if stack == "noq" { &OPERATIONS[..] } else { &[] };
+    let abilities =
+        StackAbilities { protocol, workloads: workloads.into(), operations, multipath: stack == "lab-quic" };
+    match &end.profile {
+        None => Ok(abilities),
+        Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),
+        Some(_) if stack == "lab-quic" => Ok(abilities),
+        Some(profile) => Err(StackProblem {
+            field: "profile".into(),
+            value: format!("{profile:?}"),
+            allowed: format!("none, because `{stack}` has no profiles"),
+        }),
+    }
+}
+
+fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+    let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    Document::from_toml(text, "s.toml", &sets)?.load(&some_stacks)
+}

@@ -1,0 +1,92 @@
+//! Tunnels of a scenario: packets of flows in QUIC datagrams over several paths.
+
+use super::Flow;
+use super::flow::PathRoutes;
+use quiclab_core::queue::QueueConfig;
+use quiclab_core::scheduler::PathSchedulerKind;
+use quiclab_core::tunnel::{CarrierKind, Pipeline};
+use quiclab_core::{ByteCount, Duration, Role};
+use quiclab_transport::options::EndpointConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// UDP payload of a carrier that leaves it open: an Ethernet of 1500 B less 48 B for IPv6 and UDP.
+const DEFAULT_DATAGRAM: ByteCount = ByteCount::from_bytes(1452);
+
+/// A tunnel: name it in the routes of flows, `down` through it from server to client, `up` the other way. A name
+/// with an end, such as `vpn.client`, says where packets enter: uploads have it in their route `down`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tunnel {
+    /// Stack that carries the datagrams: `lab-quic` or `noq`.
+    pub stack: String,
+    /// One connection for each path, or one with several.
+    #[serde(default)]
+    pub carrier: CarrierKind,
+    /// How packets go from the queue to the paths.
+    #[serde(default)]
+    pub pipeline: Pipeline,
+    /// What waits for the paths, at each end.
+    #[serde(default = "QueueConfig::fq_codel")]
+    pub queue: QueueConfig,
+    /// Which path the next packet takes.
+    #[serde(default = "default_scheduler")]
+    pub scheduler: PathSchedulerKind,
+    /// Longest IP packet that enters; longer ones are refused.
+    #[serde(default = "default_mtu")]
+    pub mtu: ByteCount,
+    /// Longest wait of packets that have come out of order for those before them; without it they leave as they
+    /// come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resequencing: Option<Duration>,
+    /// Congestion windows of the paths that never change, with `congestion_control = "fixed"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<ByteCount>,
+    /// Options of the transport at the server: the end that packets `down` enter.
+    #[serde(default)]
+    pub server: EndpointConfig,
+    /// Options of the transport at the client, which opens the connections.
+    #[serde(default)]
+    pub client: EndpointConfig,
+    /// Routes of the paths between the ends.
+    pub paths: Vec<PathRoutes>,
+}
+
+impl Tunnel {
+    /// Names and options of both ends, with the stack.
+    pub(super) fn ends(&self) -> [(&'static str, Role, EndpointConfig); 2] {
+        let with_stack = |end: &EndpointConfig| EndpointConfig {
+            stack: end.stack.clone().or_else(|| Some(self.stack.clone())),
+            datagram_size: end.datagram_size.or(Some(DEFAULT_DATAGRAM)),
+            ..end.clone()
+        };
+        [
+            ("server", Role::Server, with_stack(&self.server)),
+            ("client", Role::Client, with_stack(&self.client)),
+        ]
+    }
+
+    /// Options of an end, with the stack.
+    #[must_use]
+    pub fn end(&self, role: Role) -> EndpointConfig {
+        let [(_, _, server), (_, _, client)] = self.ends();
+        match role {
+            Role::Server => server,
+            Role::Client => client,
+        }
+    }
+
+    /// A flow passes it.
+    pub(super) fn is_passed(name: &str, flow: &Flow) -> bool {
+        let names = |element: &String| element.split('.').next() == Some(name);
+        flow.routes().any(|(down, up)| down.iter().chain(up).any(names))
+    }
+}
+
+fn default_scheduler() -> PathSchedulerKind {
+    PathSchedulerKind::LowestRtt { penalise_above: None }
+}
+
+fn default_mtu() -> ByteCount {
+    ByteCount::from_bytes(1400)
+}

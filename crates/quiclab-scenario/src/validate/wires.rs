@@ -1,0 +1,122 @@
+//! Wires stated by hand: they connect what exists, and every packet reaches its peer.
+//!
+//! A cycle is refused even if it contains links with a rate or a delay: an element sends all
+//! packets of one flow and direction the same way, so a packet that comes by twice never arrives.
+
+use super::super::error::{FieldPath, ScenarioError, alternatives};
+use super::super::graph::{Graph, Lost, Packets};
+use super::super::wiring::{Ports, WireFault, wire_end};
+use super::super::{Scenario, WireDirection};
+use super::{Check, ensure, field, quoted};
+use quiclab_core::Port;
+use quiclab_core::{Direction, FlowId};
+use std::collections::BTreeMap;
+
+pub(super) fn check(scenario: &Scenario) -> Check {
+    if scenario.wires.is_empty() {
+        return Ok(()); // derived from routes, which have been checked
+    }
+    let elements = scenario.elements();
+    for (index, wire) in scenario.wires.iter().enumerate() {
+        let path = field(["wires"]).child(index);
+        check_end(&path.child("from"), &wire.from, &elements, |ports| ports.outputs)?;
+        check_end(&path.child("to"), &wire.to, &elements, |ports| ports.inputs)?;
+        match &wire.flow {
+            Some(flow) => ensure(scenario.flows.contains_key(flow), || {
+                let known = alternatives(scenario.flows.keys());
+                ScenarioError::refused(path.child("flow"), quoted(flow), known).because("no such flow")
+            })?,
+            None => ensure(wire.direction == WireDirection::Down, || {
+                ScenarioError::refused(path.child("direction"), "\"up\"", "a direction beside a `flow`")
+                    .because("the wire is for all packets")
+            })?,
+        }
+    }
+    check_taken(scenario)?;
+    let graph = Graph::new(scenario);
+    for (id, name) in (0..).map(FlowId).zip(scenario.flows.keys()) {
+        for direction in [Direction::Down, Direction::Up] {
+            graph.passed(id, direction).map_err(|lost| explain(scenario, name, direction, lost))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_end(
+    path: &FieldPath,
+    text: &str,
+    elements: &BTreeMap<String, Ports>,
+    count: fn(&Ports) -> usize,
+) -> Check {
+    let refused = |allowed: String| ScenarioError::refused(path.clone(), quoted(text), allowed);
+    match wire_end(text, elements, count) {
+        Ok(_) => Ok(()),
+        Err(WireFault::Syntax) => Err(refused("`element.port`, such as `down1.0`".to_owned())),
+        Err(WireFault::Element) => {
+            let known =
+                alternatives(elements.iter().filter(|(_, ports)| count(ports) > 0).map(|(name, _)| name));
+            Err(refused(known).because("no such element"))
+        }
+        Err(WireFault::Port { ports: 1 }) => Err(refused("port 0".to_owned()).because("no such port")),
+        Err(WireFault::Port { ports }) => {
+            Err(refused(format!("port 0 to {}", ports - 1)).because("no such port"))
+        }
+    }
+}
+
+/// An output leads to one input for all packets, or to one for each flow and direction.
+fn check_taken(scenario: &Scenario) -> Check {
+    let mut taken: BTreeMap<(String, Port), BTreeMap<Packets, usize>> = BTreeMap::new();
+    let wires = scenario.wiring();
+    for (index, wire) in wires.iter().enumerate() {
+        let output = taken.entry(wire.from.clone()).or_default();
+        let rival = output.iter().find(|(only, other)| {
+            let overlap = **only == wire.only || only.is_none() || wire.only.is_none();
+            overlap && !(**only == wire.only && wires[**other].to == wire.to)
+        });
+        if let Some((_, other)) = rival {
+            let path = field(["wires"]).child(index).child("from");
+            let allowed = "one wire for all packets, or one for each flow and direction";
+            return Err(ScenarioError::refused(path, quoted(&scenario.wires[index].from), allowed)
+                .because(format!("wire {other} leads the same packets elsewhere")));
+        }
+        output.insert(wire.only, index);
+    }
+    Ok(())
+}
+
+fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Lost) -> ScenarioError {
+    let way = match direction {
+        Direction::Down => "down",
+        Direction::Up => "up",
+    };
+    let target = |wire: usize| (field(["wires"]).child(wire).child("to"), quoted(&scenario.wires[wire].to));
+    match lost {
+        Lost::Open { element, port } => {
+            let allowed = format!("a wire from `{element}.{}`", port.0);
+            {
+                let problem = format!("packets of flow `{flow}` ({way}) end at `{element}`");
+                ScenarioError::about(field(["wires"]), problem, allowed)
+            }
+        }
+        Lost::Stranger { element, wire } => {
+            let (path, value) = target(wire);
+            let allowed = "a wire towards the peer";
+            ScenarioError::refused(path, value, allowed)
+                .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
+        }
+        Lost::Unpaired { element, wire } => {
+            let (path, value) = target(wire);
+            let allowed =
+                "a way that leaves each bearer by its own receiver before the next bearer or the end";
+            ScenarioError::refused(path, value, allowed)
+                .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
+        }
+        Lost::Loop { elements, wire } => {
+            let (path, value) = target(wire);
+            let circle = elements.join(" -> ");
+            ScenarioError::refused(path, value, "a wire towards the peer")
+                .because(format!("packets of flow `{flow}` ({way}) run in a loop {circle}"))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Options of acknowledgement policies.
+
+use quiclab_core::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When a receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Acknowledgement {
+    /// Every few packets, after a delay, and at once where packets are missing (RFC 9000 section 13.2).
+    Every {
+        /// Packets that ask for an acknowledgement before there is one.
+        #[serde(default = "default_packets")]
+        packets: u32,
+        /// Longest wait.
+        #[serde(default = "default_delay")]
+        delay: Duration,
+    },
+    /// After a delay only, whatever arrives (aioquic).
+    Timer {
+        /// The wait.
+        delay: Duration,
+    },
+    /// After a part of the RTT, or a number of packets: decimation (Chromium).
+    RttFraction {
+        /// Part of the smoothed RTT.
+        #[serde(default = "default_fraction")]
+        fraction: f64,
+        /// Packets that ask for an acknowledgement before there is one.
+        #[serde(default = "default_decimation")]
+        packets: u32,
+        /// Longest wait.
+        #[serde(default = "default_delay")]
+        delay: Duration,
+        /// Packet number from which on this holds; before it, every second packet is acknowledged.
+        #[serde(default = "default_from_packet")]
+        from_packet: u64,
+    },
+    /// As the peer asks with ACK_FREQUENCY frames; before it does, as `every` second packet.
+    AsAsked {
+        /// Longest wait before the peer asks.
+        #[serde(default = "default_delay")]
+        delay: Duration,
+    },
+}
+
+impl Acknowledgement {
+    /// Longest wait before a packet is acknowledged, unless the peer asks for another one.
+    #[must_use]
+    pub const fn delay(&self) -> Duration {
+        match *self {
+            Self::Every { delay, .. }
+            | Self::Timer { delay }
+            | Self::RttFraction { delay, .. }
+            | Self::AsAsked { delay } => delay,
+        }
+    }
+}
+
+fn default_packets() -> u32 {
+    2
+}
+
+fn default_delay() -> Duration {
+    Duration::from_millis(25)
+}
+
+fn default_fraction() -> f64 {
+    0.25
+}
+
+fn default_decimation() -> u32 {
+    10
+}
+
+fn default_from_packet() -> u64 {
+    100
+}

@@ -1,0 +1,124 @@
+//! Stack and options of one end of a flow.
+
+use super::{CongestionControl, Pacing, QuicOptions, SlowStartExit, TcpOptions, Tls};
+use quiclab_core::{ByteCount, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Stack and options of one end. An option left out has the default of the stack.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EndpointConfig {
+    /// Name of the stack: see `quiclab stack list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// A named parameter set of the stack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Kind of host it runs on: a name in `hosts`; without it, one that costs nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Congestion control.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<CongestionControl>,
+    /// Largest UDP payload sent; path MTU discovery is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagram_size: Option<ByteCount>,
+    /// Initial congestion window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<ByteCount>,
+    /// Flow-control window offered for each stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_receive_window: Option<ByteCount>,
+    /// Flow-control window offered for the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_receive_window: Option<ByteCount>,
+    /// Most bytes of stream data sent and not acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_window: Option<ByteCount>,
+    /// Packets of reordering before one is declared lost (RFC 9002 section 6.1.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_threshold: Option<u32>,
+    /// Multiple of the RTT before a packet is declared lost (RFC 9002 section 6.1.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_threshold: Option<f64>,
+    /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_rtt: Option<Duration>,
+    /// What this end asks of the peer's acknowledgements (QUIC ACK Frequency extension).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_frequency: Option<AckFrequency>,
+    /// Whose congestion control a real stack uses; its own without it, where it has the one wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
+    /// Number of connections that CUBIC or NewReno stands for, N of Chromium.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulated_connections: Option<u32>,
+    /// What ends slow start before a loss does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start_exit: Option<SlowStartExit>,
+    /// How packets are spaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// Options of TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpOptions>,
+    /// Options of QUIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicOptions>,
+    /// Options of HTTP/2, which a page over TCP uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2Options>,
+    /// TLS: above TCP, without it none; in QUIC, without it that of the profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
+}
+
+/// Options of an end of HTTP/2 (RFC 9113); what is left out has the value of the deployed programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Http2Options {
+    /// Receive window that this end offers for each stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_window: Option<ByteCount>,
+    /// Receive window that this end offers for the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_window: Option<ByteCount>,
+    /// Streams that the peer may have open at one time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_streams: Option<u32>,
+    /// Largest payload of a DATA frame that this end sends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<ByteCount>,
+    /// Bytes that a server writes in records of 1300 B, before those of 16 KB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<ByteCount>,
+}
+
+/// What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AckFrequency {
+    /// Ack-eliciting packets the peer may receive without acknowledging at once.
+    pub ack_eliciting_threshold: u32,
+    /// Longest time the peer may wait; without it, its own max_ack_delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ack_delay: Option<Duration>,
+    /// Reordering the peer ignores before it acknowledges at once.
+    #[serde(default = "default_reordering_threshold")]
+    pub reordering_threshold: u32,
+}
+
+fn default_reordering_threshold() -> u32 {
+    2
+}
+
+/// Whose congestion control a real stack uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Controller {
+    /// The stack's own.
+    Stack,
+    /// That of quiclab's transports, behind the stack's interface.
+    Quiclab,
+}

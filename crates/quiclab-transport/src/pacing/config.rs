@@ -1,0 +1,111 @@
+//! Options of pacers.
+
+use quiclab_core::no_field;
+use quiclab_core::{DataRate, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a sender spaces its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Pacing {
+    /// Not at all: as soon as the window allows.
+    #[serde(deserialize_with = "no_field")]
+    None,
+    /// A bucket that fills at `factor` · cwnd / srtt and holds `burst_packets`.
+    LeakyBucket {
+        /// Rate as a multiple of cwnd / srtt (RFC 9002 section 7.7: 1.25).
+        #[serde(default = "default_factor")]
+        factor: f64,
+        /// The same in slow start, without it as after it (Chromium: 2).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slow_start_factor: Option<f64>,
+        /// Packets that may leave at once after a pause.
+        #[serde(default = "default_burst")]
+        burst_packets: u32,
+        /// A burst is at most this part of the window, too; two packets at least (aioquic: a quarter).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        burst_share: Option<f64>,
+        /// A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        burst_time: Option<Duration>,
+        /// Packets that may leave at once at the start, and when none has left for a round trip, if that is
+        /// more (Chromium: 10).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle_burst_packets: Option<u32>,
+        /// Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still
+        /// leaves when something else, such as an acknowledgement, wakes the sender and there is room for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole_bursts: bool,
+    },
+    /// One packet each srtt / (`factor` · cwnd in packets), without any burst.
+    Even {
+        /// Rate as a multiple of cwnd / srtt.
+        #[serde(default = "default_factor")]
+        factor: f64,
+    },
+    /// As the leaky bucket, but a wait is never shorter than `quantum`: below it, packets leave in
+    /// bursts (quic-go).
+    Quantum {
+        /// Rate as a multiple of cwnd / srtt.
+        #[serde(default = "default_factor")]
+        factor: f64,
+        /// Packets that may leave at once after a pause.
+        #[serde(default = "default_burst")]
+        burst_packets: u32,
+        /// Shortest wait.
+        #[serde(default = "default_quantum")]
+        quantum: Duration,
+    },
+    /// A bucket of time that fills by the clock; whatever it holds pays for a packet, so that the pace is up
+    /// to twice the rate (aioquic).
+    TimeBucket {
+        /// Rate as a multiple of cwnd / srtt.
+        #[serde(default = "default_time_factor")]
+        factor: f64,
+        /// Packets that may leave at once after a pause.
+        #[serde(default = "default_time_burst")]
+        burst_packets: u32,
+        /// A burst is at most this part of the window, too; two packets at least.
+        #[serde(default = "default_share")]
+        burst_share: f64,
+    },
+    /// Linux TCP's internal pacing: 2 · cwnd / srtt in slow start, 1.2 · cwnd / srtt after it, or what
+    /// the congestion control asks for; each release is worth about a millisecond, two segments at least.
+    Linux {
+        /// `SO_MAX_PACING_RATE`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_rate: Option<DataRate>,
+    },
+    /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has a
+    /// departure time of its own.
+    Fq {
+        /// `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_rate: Option<DataRate>,
+    },
+}
+
+fn default_factor() -> f64 {
+    1.25
+}
+
+fn default_burst() -> u32 {
+    10
+}
+
+fn default_time_factor() -> f64 {
+    1.0
+}
+
+fn default_time_burst() -> u32 {
+    16
+}
+
+fn default_share() -> f64 {
+    0.25
+}
+
+fn default_quantum() -> Duration {
+    Duration::from_millis(1)
+}

@@ -1,0 +1,293 @@
+//! Workloads: what a flow transfers.
+
+use quiclab_core::link::Delay;
+use quiclab_core::{ByteCount, DataRate, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is transferred.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Workload {
+    /// The client asks once; the server answers with `size` bytes, or for `duration`.
+    Download {
+        /// How much the server sends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<ByteCount>,
+        /// How long the server sends, from the start of the client.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration: Option<Duration>,
+        /// Length of the client's request.
+        #[serde(default = "default_request")]
+        request: ByteCount,
+    },
+    /// The client asks, waits for the whole answer, pauses, and asks again.
+    RequestResponse {
+        /// How often.
+        count: u32,
+        /// Length of each request.
+        #[serde(default = "default_request")]
+        request: ByteCount,
+        /// Length of each response.
+        response: ByteCount,
+        /// Pause between a response and the next request.
+        #[serde(default)]
+        pause: Duration,
+    },
+    /// The sender sends datagrams at a constant rate, whether they arrive or not.
+    Datagrams {
+        /// Rate of their payload while they are sent.
+        rate: DataRate,
+        /// Payload of each.
+        size: ByteCount,
+        /// How long the sender goes on, from the start of the flow.
+        duration: Duration,
+        /// Length of a period of sending; without it, one that lasts all the time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<Duration>,
+        /// Length of the pause after each period of sending.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        off: Option<Duration>,
+    },
+    /// The client loads a page: HTML first, then the objects that it names, or resources that depend on each
+    /// other, over HTTP/3 on QUIC or HTTP/2 on TCP.
+    Page {
+        /// Length of the HTML.
+        html: ByteCount,
+        /// What the HTML names, in its order.
+        #[serde(default)]
+        objects: Vec<PageObjects>,
+        /// What the page needs beyond the HTML, each with what makes the browser ask for it; instead of
+        /// `objects`. Resource 0 is the HTML, those of this list follow, from 1.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        resources: Vec<PageResource>,
+        /// Time from the end of a request to the first byte of the answer that the server needs for the
+        /// HTML.
+        #[serde(default)]
+        html_think_time: Duration,
+        /// The same for each object.
+        #[serde(default)]
+        think_time: Duration,
+        /// Time that the browser takes for everything but the network, from the last byte of the HTML to the
+        /// first request for an object; drawn once.
+        #[serde(default)]
+        browser_time: Delay,
+        /// In which order the server sends the objects.
+        #[serde(default)]
+        priorities: Priorities,
+        /// Length of the header section of each request, compressed.
+        #[serde(default = "default_header_section")]
+        request: ByteCount,
+        /// Length of the header section of each response, compressed.
+        #[serde(default = "default_header_section")]
+        response: ByteCount,
+    },
+    /// The receiver sends probes that the sender sends back.
+    Ping {
+        /// Payload of each probe.
+        #[serde(default = "default_ping")]
+        size: ByteCount,
+        /// How many.
+        count: u32,
+        /// Time from one to the next.
+        #[serde(default = "default_ping_interval")]
+        interval: Duration,
+        /// Above IP; `icmp` on lab-udp only.
+        #[serde(default)]
+        protocol: PingProtocol,
+    },
+    /// The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) lets them have.
+    Media {
+        /// Rate at the start, RTP headers included.
+        #[serde(default = "default_start_rate")]
+        start_rate: DataRate,
+        /// Lowest rate.
+        #[serde(default = "default_min_rate")]
+        min_rate: DataRate,
+        /// Highest rate.
+        max_rate: DataRate,
+        /// Frames in a second.
+        #[serde(default = "default_frame_rate")]
+        frame_rate: u32,
+        /// Largest RTP packet, its header included.
+        #[serde(default = "default_rtp")]
+        packet_size: ByteCount,
+        /// Queueing delay that is aimed at without competing flows (QDELAY_TARGET_LO).
+        #[serde(default = "default_target_delay")]
+        target_delay: Duration,
+        /// By how much the rate may grow in a second (RAMP_UP_SPEED).
+        #[serde(default = "default_ramp_up")]
+        ramp_up_speed: DataRate,
+        /// Packets are ECN-capable, and marks count as congestion.
+        #[serde(default)]
+        ecn: bool,
+        /// How long the sender goes on, from the start of the flow.
+        duration: Duration,
+    },
+}
+
+/// What carries probes above IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PingProtocol {
+    /// UDP.
+    #[default]
+    Udp,
+    /// Echo and echo reply of ICMP (RFC 792).
+    Icmp,
+}
+
+fn default_start_rate() -> DataRate {
+    DataRate::from_mbps(1)
+}
+
+fn default_min_rate() -> DataRate {
+    DataRate::from_bits_per_second(100_000)
+}
+
+fn default_frame_rate() -> u32 {
+    25
+}
+
+fn default_rtp() -> ByteCount {
+    ByteCount::from_bytes(1200)
+}
+
+fn default_target_delay() -> Duration {
+    Duration::from_millis(100)
+}
+
+fn default_ramp_up() -> DataRate {
+    DataRate::from_bits_per_second(200_000)
+}
+
+impl Workload {
+    /// How much is delivered to the receiver in the end; `None` where that is not known before.
+    #[must_use]
+    pub fn size(&self) -> Option<ByteCount> {
+        match self {
+            Self::Download { size, .. } => *size,
+            Self::RequestResponse { count, response, .. } => {
+                Some(ByteCount::from_bytes(u64::from(*count) * response.bytes()))
+            }
+            Self::Ping { size, count, .. } => Some(ByteCount::from_bytes(u64::from(*count) * size.bytes())),
+            Self::Page { html, objects, resources, .. } => {
+                let sizes =
+                    objects.iter().map(|group| group.size.bytes().saturating_mul(u64::from(group.count)));
+                let sizes = sizes.chain(resources.iter().map(|resource| resource.size.bytes()));
+                Some(ByteCount::from_bytes(sizes.fold(html.bytes(), u64::saturating_add)))
+            }
+            Self::Datagrams { .. } | Self::Media { .. } => None,
+        }
+    }
+
+    /// Names of all kinds, as in scenarios.
+    pub const KINDS: &'static [&'static str] =
+        &["download", "request_response", "datagrams", "page", "ping", "media"];
+
+    /// Name of the kind, as in scenarios.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Download { .. } => "download",
+            Self::RequestResponse { .. } => "request_response",
+            Self::Datagrams { .. } => "datagrams",
+            Self::Page { .. } => "page",
+            Self::Ping { .. } => "ping",
+            Self::Media { .. } => "media",
+        }
+    }
+}
+
+/// Objects of a page that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageObjects {
+    /// How many.
+    pub count: u32,
+    /// Length of each.
+    pub size: ByteCount,
+    /// What they are: a browser's priorities depend on it.
+    #[serde(default)]
+    pub kind: ObjectKind,
+}
+
+/// A resource of a page that other resources lead to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageResource {
+    /// Length of the body.
+    pub size: ByteCount,
+    /// What it is: a browser's priorities depend on it.
+    #[serde(default)]
+    pub kind: ObjectKind,
+    /// Numbers of the resources that must be complete before the browser asks for it.
+    #[serde(default = "default_after")]
+    pub after: Vec<u32>,
+    /// Time from their completion to the request: what the browser needs to parse and to execute them.
+    #[serde(default)]
+    pub delay: Duration,
+    /// Which server has it. Each has a connection of its own, opened when it is first needed; 0 has the HTML.
+    #[serde(default)]
+    pub origin: u32,
+    /// Time from the end of the request to the first byte of the answer; without it, `think_time` of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<Duration>,
+    /// Length of the header section of the request, compressed; without it, `request` of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<ByteCount>,
+    /// Length of the header section of the response, compressed; without it, `response` of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<ByteCount>,
+}
+
+/// The HTML.
+fn default_after() -> Vec<u32> {
+    vec![0]
+}
+
+/// Servers that a page can have: packets of their connections are numbered apart.
+pub const MOST_ORIGINS: u32 = 256;
+
+/// What an object of a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// An image.
+    #[default]
+    Image,
+    /// A style sheet.
+    Style,
+    /// A script.
+    Script,
+    /// A font.
+    Font,
+}
+
+/// In which order a server sends what was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Priorities {
+    /// As browsers ask.
+    #[default]
+    Browser,
+    /// All objects in turn.
+    RoundRobin,
+}
+
+fn default_header_section() -> ByteCount {
+    ByteCount::from_bytes(100)
+}
+
+fn default_request() -> ByteCount {
+    ByteCount::from_bytes(100)
+}
+
+/// Payload of `ping` without options.
+fn default_ping() -> ByteCount {
+    ByteCount::from_bytes(56)
+}
+
+fn default_ping_interval() -> Duration {
+    Duration::from_secs(1)
+}
