@@ -1,8 +1,8 @@
 //! What a case is: paths, a workload, and two ends.
 
+use crate::options;
 use crate::path::{Path, pick};
 use quiclab_core::{ByteCount, DataRate, Duration, RandomStream, Time};
-use quiclab_transport::options;
 use quiclab_transport::options::{
     EarlyData, EndpointConfig, ObjectKind, PageObjects, PingProtocol, Priorities, QuicVersion, Tls,
     TlsVersion, Workload,

@@ -10,10 +10,10 @@
 //! | in flight are at most the window and a datagram, but for probes | RFC 9002 sections 7, 7.5 |
 
 use crate::case::Case;
+use crate::options::SERVER;
 use quiclab_core::quic::{AckFrame, QuicDatagram, QuicFrame, QuicPacket};
 use quiclab_core::{Element, Endpoint, Metrics, Packet, PacketSpace, Payload, Port, Time};
 use quiclab_transport::options::QuicVersion;
-use quiclab_transport::options::SERVER;
 use std::collections::BTreeMap;
 
 const IP_AND_UDP: u64 = 28;

@@ -2,11 +2,11 @@
 
 use crate::case::{Case, PATIENT};
 use crate::checks::Checks;
+use crate::options::{CLIENT, SERVER};
 use quiclab_core::{
     Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Outputs, Packet, Payload, Port, Protocol,
     RandomStream, Role, Time,
 };
-use quiclab_transport::options::{CLIENT, SERVER};
 use std::collections::BTreeMap;
 
 /// No case needs longer: all timeouts of both ends are shorter.
