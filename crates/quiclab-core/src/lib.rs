@@ -9,10 +9,12 @@ mod endpoint;
 pub mod host;
 mod http2;
 pub mod ip;
+pub mod limits;
 pub mod link;
 mod media;
 mod operation;
 mod packet;
+pub mod problem;
 mod quantity;
 pub mod queue;
 pub mod quic;
@@ -28,7 +30,7 @@ mod topology;
 pub mod tunnel;
 mod units;
 
-pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};
+pub use bearer::{BearerReceiver, BearerSender, MAX_LINKS};
 pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
     DestinationMetrics, Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RequestTimes,
@@ -36,17 +38,18 @@ pub use endpoint::{
 };
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
-pub use link::{Link, LinkError, LinkReport, Trace, TraceError, draw_delay};
+pub use link::{Link, LinkReport, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
+pub use problem::{FieldPath, Problem, ProblemKind};
 pub use quantity::QuantityError;
 pub use random::RandomStream;
 pub use recovery::RecoveryState;
 pub use segment::{Flags, SackBlocks, Segment, SegmentOptions};
 pub use shorthand::no_field;
 pub use stack::{
-    OptionInfo, ProfileInfo, StackAbilities, StackError, StackInfo, StackProblem, StackProtocol,
+    OptionInfo, ProfileInfo, StackAbilities, StackInfo, StackProtocol,
 };
 pub use tap::{Tap, TapConfig, TapRecord, TapRecords};
 pub use time::{Duration, Time};

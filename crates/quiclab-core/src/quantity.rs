@@ -6,12 +6,12 @@
 
 use thiserror::Error;
 
-/// Why a text is not a quantity. Messages have the form "`value` problem; allowed is ...", which
-/// the scenario loader takes apart.
+/// Why a string is not a quantity. The message says what is wrong with it, not what is expected: that depends on the
+/// limits of the field.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QuantityError {
     /// There is a number but no unit.
-    #[error("`{text}` has no unit; allowed is a number with a unit such as `{example}` (units: {units})")]
+    #[error("no unit; units are {units}")]
     MissingUnit {
         /// What was written.
         text: String,
@@ -21,9 +21,7 @@ pub enum QuantityError {
         units: String,
     },
     /// The unit is not one of this type.
-    #[error(
-        "`{text}` has the unknown unit `{unit}`; allowed is a number with a unit such as `{example}` (units: {units})"
-    )]
+    #[error("unknown unit `{unit}`; units are {units}")]
     UnknownUnit {
         /// What was written.
         text: String,
@@ -35,9 +33,7 @@ pub enum QuantityError {
         units: String,
     },
     /// The number is not a non-negative decimal number.
-    #[error(
-        "`{text}` is not a non-negative decimal number; allowed is a number with a unit such as `{example}`"
-    )]
+    #[error("not a non-negative decimal number with a unit, such as `{example}`")]
     NotANumber {
         /// What was written.
         text: String,
@@ -45,7 +41,7 @@ pub enum QuantityError {
         example: &'static str,
     },
     /// The value does not fit into 64 bits of the base unit.
-    #[error("`{text}` is too large; allowed is at most `{largest}`")]
+    #[error("larger than {largest}")]
     TooLarge {
         /// What was written.
         text: String,
@@ -53,7 +49,7 @@ pub enum QuantityError {
         largest: String,
     },
     /// The number is not between 0 and 1.
-    #[error("`{text}` is not a probability; allowed is 0 to 1, or `0 %` to `100 %`")]
+    #[error("not a probability: 0 to 1, or 0 % to 100 %")]
     NotAProbability {
         /// What was written.
         text: String,
@@ -113,7 +109,7 @@ pub(crate) fn print(value: u64, units: &[Unit], digits: u32) -> String {
 
 /// Text form, serde and JSON schema of a type that is an integer in base units.
 macro_rules! quantity_text {
-    ($type:ident, $units:expr, $digits:literal, $example:literal, $pattern:literal) => {
+    ($type:ident, $name:literal, $units:expr, $digits:literal, $example:literal, $pattern:literal) => {
         impl std::str::FromStr for $type {
             type Err = $crate::quantity::QuantityError;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -136,7 +132,7 @@ macro_rules! quantity_text {
                 impl serde::de::Visitor<'_> for Visitor {
                     type Value = $type;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str(concat!("a text with a unit such as `", $example, "`"))
+                        f.write_str(concat!("a string with a unit such as `", $example, "`"))
                     }
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse().map_err(E::custom)
@@ -150,7 +146,9 @@ macro_rules! quantity_text {
                 stringify!($type).into()
             }
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": $pattern, "examples": [$example] })
+                schemars::json_schema!({
+                    "type": "string", "pattern": $pattern, "examples": [$example], "x-quantity": $name
+                })
             }
         }
     };

@@ -1,4 +1,4 @@
-//! What every stack tells about itself, and why one does not take a configuration.
+//! Stacks as data: their options, profiles and abilities.
 //!
 //! quiclab-transport and quiclab-stacks each have a list of [`StackInfo`]; quiclab-sim merges them.
 
@@ -8,7 +8,6 @@ use crate::packet::Protocol;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
-use thiserror::Error;
 
 /// A stack: something that endpoints can be made of.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -113,82 +112,5 @@ impl StackInfo {
             operations: self.operations,
             multipath: self.multipath,
         }
-    }
-}
-
-/// Why a stack does not take the options of an endpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StackProblem {
-    /// Path of the field in the configuration of an endpoint, with dots within tables.
-    pub field: String,
-    /// Its value, as TOML (a text in quotation marks).
-    pub value: String,
-    /// What the stack takes instead.
-    pub allowed: String,
-}
-
-/// A configuration that a stack cannot run. The message names field, value and what is allowed.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum StackError {
-    /// The stack is not one of those there are, or is not given.
-    #[error("stack: `{name}` is not a known stack; allowed is {allowed}")]
-    UnknownStack {
-        /// What was written; empty if nothing was.
-        name: String,
-        /// The stacks there are.
-        allowed: String,
-    },
-    /// The stack has no named parameter sets.
-    #[error("profile: `{profile}` is given, but stack `{stack}` has no profiles; leave it out")]
-    NoProfiles {
-        /// The stack.
-        stack: &'static str,
-        /// What was written.
-        profile: String,
-    },
-    /// The stack has no parameter set of this name.
-    #[error("profile: `{profile}` is not one of stack `{stack}`; allowed is {allowed}")]
-    UnknownProfile {
-        /// The stack.
-        stack: &'static str,
-        /// What was written.
-        profile: String,
-        /// The profiles it has.
-        allowed: String,
-    },
-    /// The stack has no such option.
-    #[error("{field}: stack `{stack}` has no such option; leave it out")]
-    NoOption {
-        /// Path of the field within the endpoint.
-        field: &'static str,
-        /// The stack.
-        stack: &'static str,
-    },
-    /// A value is outside what the stack takes.
-    #[error("{field}: `{value}` is not allowed; allowed is {allowed}")]
-    OutOfRange {
-        /// Path of the field within the endpoint or the workload.
-        field: &'static str,
-        /// What was written.
-        value: String,
-        /// The allowed values, in words.
-        allowed: String,
-    },
-}
-
-impl From<StackError> for StackProblem {
-    fn from(error: StackError) -> Self {
-        let (field, value, allowed) = match error {
-            StackError::UnknownStack { name, allowed } => ("stack", name, allowed),
-            StackError::NoProfiles { stack, profile } => {
-                ("profile", profile, format!("none: stack `{stack}` has no profiles"))
-            }
-            StackError::UnknownProfile { profile, allowed, .. } => ("profile", profile, allowed),
-            StackError::NoOption { field, stack } => {
-                (field, "given".to_owned(), format!("to leave it out: stack `{stack}` has no such option"))
-            }
-            StackError::OutOfRange { field, value, allowed } => (field, value, allowed),
-        };
-        Self { field: field.into(), value, allowed }
     }
 }

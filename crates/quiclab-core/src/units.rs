@@ -19,6 +19,7 @@ pub struct Probability(f64);
 const RATES: &[Unit] = &[("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
 quantity_text!(
     DataRate,
+    "rate",
     RATES,
     3,
     "20 Mbit/s",
@@ -34,7 +35,7 @@ const SIZES: &[Unit] = &[
     ("KiB", 1 << 10),
     ("B", 1),
 ];
-quantity_text!(ByteCount, SIZES, 0, "64 KiB", r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(GB|GiB|MB|MiB|kB|KiB|B)\s*$");
+quantity_text!(ByteCount, "size", SIZES, 0, "64 KiB", r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(GB|GiB|MB|MiB|kB|KiB|B)\s*$");
 
 impl DataRate {
     /// A rate in bit/s.
@@ -177,7 +178,7 @@ impl<'de> serde::Deserialize<'de> for Probability {
         impl serde::de::Visitor<'_> for Visitor {
             type Value = Probability;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a probability: a number from 0 to 1, or a text such as `0.1 %`")
+                f.write_str("a probability: a number from 0 to 1, or a string such as `0.1 %`")
             }
             fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
                 let refused = || E::custom(QuantityError::NotAProbability { text: value.to_string() });
@@ -202,6 +203,7 @@ impl schemars::JsonSchema for Probability {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
+            "x-quantity": "probability",
             "anyOf": [
                 { "type": "number", "minimum": 0, "maximum": 1 },
                 { "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*%?\s*$", "examples": ["0.1 %"] },

@@ -4,7 +4,7 @@ use crate::command::succeed;
 use crate::device::Device;
 use crate::namespace::Namespace;
 use crate::timing::MachineClock;
-use quiclab_core::{Endpoint, StackError};
+use quiclab_core::{Endpoint, Problem};
 use quiclab_sim::{EndpointRequest, Stacks};
 use std::collections::BTreeMap;
 use std::io;
@@ -146,7 +146,7 @@ impl Machines {
 }
 
 impl Stacks for Machines {
-    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError> {
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem> {
         let identity = &request.identity;
         let machine = self.get(&identity.name).expect("there is a machine for each end");
         Ok(Box::new(Device::new(identity, machine.tun.clone(), self.clock)))

@@ -17,7 +17,8 @@ use crate::setup::{self, Client};
 use crate::timing::{self, MachineClock};
 use crate::waits::{PROGRAM, STOP, Waits};
 use quiclab_core::{Duration, Time};
-use quiclab_scenario::{Document, Scenario, Until};
+use quiclab_config::Document;
+use quiclab_scenario::{Scenario, Until};
 use quiclab_sim::{
     BuildError, BuildOptions, Built, Conclusion, EndedBy, Ends, RunError, Series, Simulation,
     SimulationError, Step, build, conclude,
@@ -98,7 +99,7 @@ impl From<Errno> for LiveError {
 pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, LiveError> {
     let job = Job::read(directory)?;
     let mut scenario = Document::from_json(&job.scenario.to_string(), None, &[])
-        .and_then(|document| document.scenario())
+        .and_then(|document| Scenario::decode(&document))
         .map_err(|error| LiveError::Scenario(error.to_string()))?;
     if let Some(unknown) = job.flows.keys().find(|flow| !scenario.flows.contains_key(*flow)) {
         return Err(LiveError::Flow(unknown.clone()));

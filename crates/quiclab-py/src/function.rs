@@ -5,7 +5,8 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quiclab_core::{OPERATIONS, Role};
-use quiclab_scenario::{Computation, FieldPath, Scenario, ScenarioError};
+use quiclab_core::{FieldPath, Problem};
+use quiclab_scenario::{Computation, Scenario};
 use quiclab_sim::{FunctionProblem, OperationFunction};
 use serde_json::json;
 use std::path::Path;
@@ -52,7 +53,7 @@ fn problem(py: Python<'_>, raised: &PyErr, first: &str) -> FunctionProblem {
 }
 
 /// Loads all functions once, so that a wrong one is named with the line of the scenario.
-pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), ScenarioError> {
+pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), Problem> {
     for flow in scenario.flows.values() {
         for role in [Role::Server, Role::Client] {
             let computations = scenario.computations(flow, role);
@@ -68,7 +69,7 @@ pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), Scenario
                 });
                 let path = FieldPath::new(["plugins", &computation.plugin, "exchanges"]);
                 let path = path.child(index.unwrap_or_default()).child(anchor);
-                return Err(ScenarioError::refused(path, format!("{name:?}"), allowed).because(reason));
+                return Err(Problem::conflict(path, format!("{name:?}"), allowed).because(reason));
             }
         }
     }

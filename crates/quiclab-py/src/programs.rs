@@ -2,9 +2,9 @@
 
 use crate::scenario::ScenarioError;
 use pyo3::prelude::*;
-use quiclab_core::StackProblem;
-use quiclab_core::{StackAbilities, StackProtocol};
-use quiclab_scenario::{FieldPath, Scenario};
+use quiclab_core::problem::values;
+use quiclab_core::{FieldPath, Problem, ProblemKind, StackAbilities, StackProtocol};
+use quiclab_scenario::Scenario;
 use quiclab_transport::options::{EndpointConfig, Workload};
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,7 +36,7 @@ impl Programs {
     }
 
     /// Whether an endpoint's program takes its options, and what it can do.
-    pub(crate) fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
+    pub(crate) fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Problem> {
         let name = config.stack.as_deref().unwrap_or_default();
         let program = self.0.iter().find(|program| program.name == name).ok_or_else(|| self.unknown(name))?;
         let options = serde_json::to_value(config).expect("a configuration has string keys only");
@@ -52,35 +52,32 @@ impl Programs {
         })
     }
 
-    fn unknown(&self, name: &str) -> StackProblem {
-        let names: Vec<_> = self.0.iter().map(|program| format!("`{}`", program.name)).collect();
-        let hint = match quiclab_sim::stacks().iter().find(|stack| stack.name == name) {
-            Some(_) => format!("; `{name}` runs in the lane sim"),
-            None => String::new(),
+    fn unknown(&self, name: &str) -> Problem {
+        let problem = Problem::unknown("stack", name, self.0.iter().map(|program| &program.name));
+        let reason = match quiclab_sim::stacks().iter().any(|stack| stack.name == name) {
+            true => format!("`{name}` runs in the lane sim"),
+            false => "no such program of the kernel lane".to_owned(),
         };
-        let allowed = format!("a program of the kernel lane: {}{hint}", names.join(", "));
-        StackProblem { field: "stack".into(), value: format!("\"{name}\""), allowed }
+        problem.because(reason)
     }
 
     /// What the kernel lane cannot do with a scenario that the sim lane can.
-    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), quiclab_scenario::ScenarioError> {
-        let refused = |path: FieldPath, value: &dyn std::fmt::Display, allowed: &str, why: String| {
-            Err(quiclab_scenario::ScenarioError::refused(path, value, allowed).because(why))
-        };
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), Problem> {
         let outside = "programs are not observed from inside; the kernel lane records packets";
         if scenario.record.qlog {
-            return refused(FieldPath::new(["record", "qlog"]), &true, "false", outside.to_owned());
+            return Err(Problem::conflict("record.qlog", true, "false").because(outside));
         }
         for (name, flow) in &scenario.flows {
             let stack = flow.inherited(&flow.sender).stack.unwrap_or_default();
             let tells = self.0.iter().any(|program| program.name == stack && program.acknowledgements);
             if scenario.record.acks && !tells {
                 let why = format!("flow `{name}` runs on `{stack}`: {outside}");
-                return refused(FieldPath::new(["record", "acks"]), &true, "false", why);
+                return Err(Problem::conflict("record.acks", true, "false").because(why));
             }
             if !flow.plugins.is_empty() {
-                let why = "a plugin exchanges parts of the transports of the sim lane".to_owned();
-                return refused(FieldPath::new(["flows", name, "plugins"]), &"given", "to leave it out", why);
+                let path = FieldPath::new(["flows", name, "plugins"]);
+                let reason = "plugins change the transports of the sim lane only";
+                return Err(Problem::new(ProblemKind::Unsupported, path, "").because(reason));
             }
         }
         Ok(())
@@ -88,18 +85,20 @@ impl Programs {
 }
 
 impl Program {
-    fn check(&self, option: &str, value: &Value) -> Result<(), StackProblem> {
+    fn check(&self, option: &str, value: &Value) -> Result<(), Problem> {
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let problem = |allowed| StackProblem { field: option.to_owned(), value: shown.clone(), allowed };
         let table = option.split_once('.').map_or(option, |(table, _)| table);
         match self.options.get(option).or_else(|| self.options.get(table)) {
             None => {
-                let name = &self.name;
-                let all: Vec<_> = self.options.keys().map(|key| format!("`{key}`")).collect();
-                let takes = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
-                Err(problem(format!("to leave it out: program `{name}` takes {takes}")))
+                let instead = match self.options.keys().map(|key| format!("`{key}`")).collect::<Vec<_>>() {
+                    all if all.is_empty() => "it has no options".to_owned(),
+                    all => format!("its options are {}", all.join(", ")),
+                };
+                Err(Problem::unsupported(option, &format!("the program `{}`", self.name), &instead))
             }
-            Some(Some(values)) if !values.contains(&shown) => Err(problem(values.join(", "))),
+            Some(Some(allowed)) if !allowed.contains(&shown) => {
+                Err(Problem::value(option, value, values(allowed)))
+            }
             Some(_) => Ok(()),
         }
     }

@@ -5,7 +5,9 @@ use crate::programs::Programs;
 use crate::stacks::{AIOQUIC, validate};
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, prelude::*};
-use quiclab_scenario::{Document, FieldPath, Flow, Scenario};
+use quiclab_config::{ConfigError, Document};
+use quiclab_core::{FieldPath, Problem, ProblemKind};
+use quiclab_scenario::{Flow, Scenario};
 use std::path::Path;
 
 create_exception!(
@@ -19,6 +21,16 @@ create_exception!(
 #[pyfunction]
 pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// The exception for `error`: its arguments are the sentence, the sentence with the line of the text, the path of the
+/// field, the kind of problem and what was expected.
+pub(crate) fn scenario_error(error: &ConfigError) -> PyErr {
+    let ConfigError { problem, .. } = error;
+    let kind = format!("{:?}", problem.kind);
+    let arguments =
+        (error.to_string(), error.render(false), problem.path.to_string(), kind, problem.expected.clone());
+    ScenarioError::new_err(arguments)
 }
 
 /// Reads a scenario, applies changes, validates it and fills in every default. `programs` is the JSON list of
@@ -36,12 +48,12 @@ pub(crate) fn resolve(
     let document = match format {
         "toml" => Document::from_toml(text, file, &sets),
         "json" => Document::from_json(text, Some(file), &sets),
-        other => return Err(PyValueError::new_err(format!("format = `{other}`: allowed is toml or json"))),
+        other => return Err(PyValueError::new_err(format!("format: expected \"toml\" or \"json\", got {other:?}"))),
     };
     let scenario = document.and_then(|document| {
         let scenario = match &programs {
-            Some(programs) => document.load(&|config| programs.validate(config))?,
-            None => document.load(&validate)?,
+            Some(programs) => Scenario::load(&document, &|config| programs.validate(config))?,
+            None => Scenario::load(&document, &validate)?,
         };
         let observed = match &programs {
             Some(programs) => programs.check(&scenario),
@@ -50,15 +62,15 @@ pub(crate) fn resolve(
         observed
             .and_then(|()| check_traces(&scenario, file))
             .and_then(|()| function::check(&scenario.resolved(), folder_of(file)))
-            .map_err(|error| document.locate(error))?;
+            .map_err(|problem| document.locate(problem))?;
         Ok(scenario.resolved())
     });
-    let scenario = scenario.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let scenario = scenario.map_err(|error| scenario_error(&error))?;
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
 }
 
 /// aioquic is not observed: its qlog and its acknowledgements would be empty.
-fn check_observed(scenario: &Scenario) -> Result<(), quiclab_scenario::ScenarioError> {
+fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
     let silent = |flow: &Flow| {
         [&flow.sender, &flow.receiver]
             .map(|end| flow.inherited(end).stack)
@@ -66,7 +78,7 @@ fn check_observed(scenario: &Scenario) -> Result<(), quiclab_scenario::ScenarioE
     };
     let Some((name, _)) = scenario.flows.iter().find(|(_, flow)| silent(flow)) else { return Ok(()) };
     let refused = |field, problem| {
-        Err(quiclab_scenario::ScenarioError::refused(FieldPath::new(["record", field]), true, "false")
+        Err(Problem::conflict(FieldPath::new(["record", field]), true, "false")
             .because(format!("flow `{name}` runs on aioquic, which {problem} here")))
     };
     if scenario.record.qlog {
@@ -84,16 +96,12 @@ fn folder_of(file: &str) -> &Path {
 }
 
 /// Reads all traces once, so that a wrong one is named with the line of the scenario.
-fn check_traces(scenario: &Scenario, file: &str) -> Result<(), quiclab_scenario::ScenarioError> {
+fn check_traces(scenario: &Scenario, file: &str) -> Result<(), Problem> {
     let folder = folder_of(file);
     for (name, link) in &scenario.links {
         if let Err(error) = quiclab_sim::read_trace(link, folder) {
             let path = FieldPath::new(["links", name, "rate", "file"]);
-            // the reader's message ends with what it takes
-            let message = error.to_string();
-            let (problem, allowed) =
-                message.split_once("; allowed is ").unwrap_or((&message, "a trace file"));
-            return Err(quiclab_scenario::ScenarioError::refused(path, "", allowed).because(problem));
+            return Err(Problem::new(ProblemKind::OutOfRange, path, "a trace file").got("").because(error.to_string()));
         }
     }
     Ok(())
@@ -120,8 +128,9 @@ pub(crate) fn schema() -> String {
 /// A valid, resolved scenario from its JSON, resolved or not.
 pub(crate) fn parse(json: &str) -> PyResult<Scenario> {
     let scenario = Document::from_json(json, None, &[]).and_then(|document| {
-        let scenario = document.load(&validate)?;
-        check_observed(&scenario).map(|()| scenario)
+        let scenario = Scenario::load(&document, &validate)?;
+        check_observed(&scenario)?;
+        Ok(scenario)
     });
-    scenario.map(|scenario| scenario.resolved()).map_err(|error| ScenarioError::new_err(error.to_string()))
+    scenario.map(|scenario| scenario.resolved()).map_err(|error| scenario_error(&error))
 }

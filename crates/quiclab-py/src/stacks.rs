@@ -4,8 +4,7 @@ use crate::endpoint::{FirstError, PyEndpoint};
 use crate::function;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use quiclab_core::StackProblem;
-use quiclab_core::{Endpoint, RandomStream, Role, StackAbilities, StackError, StackProtocol};
+use quiclab_core::{Endpoint, FieldPath, Problem, ProblemKind, RandomStream, Role, StackAbilities, StackProtocol};
 use quiclab_scenario::Computation;
 use quiclab_sim::{EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, Stacks};
 use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit, Workload};
@@ -37,36 +36,35 @@ pub(crate) fn stacks(py: Python<'_>) -> PyResult<String> {
 }
 
 /// Whether an endpoint's stack takes its options, and what it can do.
-pub(crate) fn validate(config: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
+pub(crate) fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
     if config.stack.as_deref() == Some(AIOQUIC) {
         return Python::attach(|py| validate_aioquic(py, config)).map(|()| AIOQUIC_ABILITIES);
     }
-    quiclab_sim::validate(config).map_err(|mut error| {
-        if let StackError::UnknownStack { allowed, .. } = &mut error {
-            allowed.push_str(match Python::attach(|py| py.import(AIOQUIC_MODULE).is_ok()) {
-                true => ", `aioquic`",
-                false => ", and `aioquic` if the extra of this name is installed",
+    quiclab_sim::validate(config).map_err(|mut problem| {
+        if problem.kind == ProblemKind::UnknownName && problem.path == FieldPath::from("stack") {
+            problem.expected.push_str(match Python::attach(|py| py.import(AIOQUIC_MODULE).is_ok()) {
+                true => ", or \"aioquic\"",
+                false => ", or \"aioquic\" if the extra of this name is installed",
             });
         }
-        error.into()
+        problem
     })
 }
 
-fn validate_aioquic(py: Python<'_>, config: &EndpointConfig) -> Result<(), StackProblem> {
-    let module = py.import(AIOQUIC_MODULE).map_err(|error| StackProblem {
-        field: "stack".into(),
-        value: AIOQUIC.into(),
-        allowed: format!("a stack that is installed: `uv sync --extra aioquic` installs aioquic ({error})"),
-    })?;
+fn validate_aioquic(py: Python<'_>, config: &EndpointConfig) -> Result<(), Problem> {
+    let unavailable = |error: PyErr| {
+        Problem::new(ProblemKind::Unsupported, "stack", "")
+            .got(format!("{AIOQUIC:?}"))
+            .because(format!("not available: install quiclab[aioquic] ({error})"))
+    };
+    let module = py.import(AIOQUIC_MODULE).map_err(unavailable)?;
     let wrong = module
         .call_method1("problem", (options(py, config),))
         .and_then(|wrong| wrong.extract::<Option<(String, String, String)>>());
     match wrong {
         Ok(None) => Ok(()),
-        Ok(Some((field, value, allowed))) => Err(StackProblem { field, value, allowed }),
-        Err(error) => {
-            Err(StackProblem { field: "stack".into(), value: AIOQUIC.into(), allowed: error.to_string() })
-        }
+        Ok(Some((field, value, expected))) => Err(Problem::value(field.as_str(), value, expected)),
+        Err(error) => Err(unavailable(error)),
     }
 }
 
@@ -115,14 +113,13 @@ pub(crate) struct AllStacks {
 }
 
 impl Stacks for AllStacks {
-    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError> {
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem> {
         if request.config.stack.as_deref() != Some(AIOQUIC) {
             return NativeStacks.build(request);
         }
-        Python::attach(|py| self.aioquic(py, request)).map_err(|error| StackError::OutOfRange {
-            field: "stack",
-            value: AIOQUIC.into(),
-            allowed: format!("a stack that starts ({error})"),
+        Python::attach(|py| self.aioquic(py, request)).map_err(|error| {
+            let reason = format!("`{AIOQUIC}` does not start: {error}");
+            Problem::new(ProblemKind::Unsupported, "stack", "").because(reason)
         })
     }
 

@@ -1,9 +1,12 @@
 //! Flows: two endpoints, their routes and what is transferred.
 
-use quiclab_core::Duration;
+use quiclab_core::{Duration, limits};
 use quiclab_transport::options::{EndpointConfig, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Paths of a flow or a tunnel; the state of each is kept without allocation.
+pub(super) const MAX_PATHS: usize = 8;
 
 /// A transfer between two endpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +29,7 @@ pub struct Flow {
     pub up: Vec<String>,
     /// Further paths beside `down` and `up`, which are the first (Multipath QUIC).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(transform = limits::entries(0, MAX_PATHS - 1))]
     pub paths: Vec<PathRoutes>,
     /// Bundles of exchanged operations: names in `plugins`, or of built-in plugins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

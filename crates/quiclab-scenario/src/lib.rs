@@ -1,14 +1,11 @@
 //! The scenario: networks, flows and what to record, as typed data. These types are its one
 //! definition; TOML files, the JSON schema and the Python dataclasses follow from them.
 
-mod decode;
-mod error;
 mod flow;
 mod graph;
 mod load;
 mod plugin;
 mod resolve;
-mod tree;
 mod tunnel;
 mod validate;
 mod wiring;
@@ -16,9 +13,8 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
-pub use error::{FieldError, FieldPath, Line, Place, ScenarioError};
 pub use flow::{Flow, PathRoutes};
-pub use load::Document;
+pub use load::StackCheck;
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
 pub use tunnel::Tunnel;
 pub use wiring::{Ports, ResolvedWire};
@@ -26,7 +22,7 @@ pub use wiring::{Ports, ResolvedWire};
 use quiclab_core::bearer::BearerConfig;
 use quiclab_core::host::HostConfig;
 use quiclab_core::link::LinkConfig;
-use quiclab_core::{ByteCount, Duration, TapConfig};
+use quiclab_core::{ByteCount, Duration, TapConfig, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,14 +35,17 @@ pub const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Version of this format: 1.
+    #[schemars(transform = limits::between(VERSION, VERSION))]
     pub version: u32,
     /// A short name; results carry it.
+    #[schemars(transform = limits::not_empty())]
     pub name: String,
     /// What it is about, in a sentence or two.
     #[serde(default)]
     pub description: String,
     /// When the run ends at the latest, in network time.
     #[serde(default = "default_duration")]
+    #[schemars(transform = limits::above("0 s"))]
     pub duration: Duration,
     /// What ends the run before that.
     #[serde(default)]
@@ -70,6 +69,7 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plugins: BTreeMap<String, Plugin>,
     /// Flows by name.
+    #[schemars(transform = limits::not_empty())]
     pub flows: BTreeMap<String, Flow>,
     /// Wires stated by hand; where there are any, routes of flows must be empty.
     #[serde(default)]
@@ -93,7 +93,7 @@ pub enum Until {
     /// Nothing: the run lasts as long as `duration` says.
     DurationOver,
     /// All flows together have delivered this much to their applications.
-    Delivered(ByteCount),
+    Delivered(#[schemars(transform = limits::at_least("1 B"))] ByteCount),
 }
 
 /// A connection of an output to an input: `"element.port"`, for example `"dc.sender.1"`.
@@ -129,6 +129,7 @@ pub enum WireDirection {
 pub struct Record {
     /// Step of the time series; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::above("0 s"))]
     pub series_interval: Option<Duration>,
     /// Every packet at every element.
     #[serde(default)]

@@ -1,11 +1,11 @@
 //! Tunnels of a scenario: packets of flows in QUIC datagrams over several paths.
 
 use super::Flow;
-use super::flow::PathRoutes;
+use super::flow::{MAX_PATHS, PathRoutes};
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::{CarrierKind, Pipeline};
-use quiclab_core::{ByteCount, Duration, Role};
+use quiclab_core::{ByteCount, Duration, Role, limits};
 use quiclab_transport::options::EndpointConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,10 +34,12 @@ pub struct Tunnel {
     pub scheduler: PathSchedulerKind,
     /// Longest IP packet that enters; longer ones are refused.
     #[serde(default = "default_mtu")]
+    #[schemars(transform = limits::between("576 B", "65000 B"))]
     pub mtu: ByteCount,
     /// Longest wait of packets that have come out of order for those before them; without it they leave as they
     /// come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::above("0 s"))]
     pub resequencing: Option<Duration>,
     /// Congestion windows of the paths that never change, with `congestion_control = "fixed"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,6 +51,7 @@ pub struct Tunnel {
     #[serde(default)]
     pub client: EndpointConfig,
     /// Routes of the paths between the ends.
+    #[schemars(transform = limits::entries(1, MAX_PATHS))]
     pub paths: Vec<PathRoutes>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release --example bulk -- benches/bulk.toml 10`; prints data packets per CPU second.
 
-use quiclab_core::StackProblem;
-use quiclab_scenario::Document;
+use quiclab_config::Document;
+use quiclab_scenario::Scenario;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, run};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = arguments.next().ok_or("which scenario file?")?;
     let runs: u64 = arguments.next().map_or(Ok(5), |runs| runs.parse())?;
     let document = Document::from_toml(&std::fs::read_to_string(&file)?, &file, &[])?;
-    let scenario = document.load(&|config| quiclab_sim::validate(config).map_err(StackProblem::from))?;
+    let scenario = document.load(&|config| quiclab_sim::validate(config))?;
     let options = RunOptions {
         build: BuildOptions {
             stacks: &NativeStacks,

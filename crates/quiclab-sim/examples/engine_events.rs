@@ -61,7 +61,7 @@ fn main() {
         let source = topology
             .add(format!("source{chain}"), Node::Element(Box::new(Source { flow: FlowId(chain), next })));
         let name = format!("link{chain}");
-        let link = Link::new(&config, None, 1, &name).expect("the configuration is valid");
+        let link = Link::new(&config, None, 1, &name);
         let link = topology.add(name, Node::Element(Box::new(link)));
         let sink = topology.add(format!("sink{chain}"), Node::Element(Box::new(Sink)));
         let wire = |to| Target { element: to, port: Port(0) };

@@ -5,8 +5,8 @@ pub(crate) mod tunnel;
 use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::{
-    BearerError, BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,
-    LinkError, Node, Protocol, Role, StackError, Tap, Target, Time, Topology, Trace, TraceError,
+    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,
+    Node, Protocol, Role, Problem, Tap, Target, Time, Topology, Trace, TraceError,
     TransportObserver, WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
@@ -26,22 +26,6 @@ pub enum BuildError {
         /// What is wrong with it.
         reason: TraceFileError,
     },
-    /// A link cannot be made.
-    #[error("links.{link}: {reason}")]
-    Link {
-        /// Name of the link.
-        link: String,
-        /// What is wrong.
-        reason: LinkError,
-    },
-    /// A split bearer cannot be made.
-    #[error("bearers.{bearer}: {reason}")]
-    Bearer {
-        /// Name of the bearer.
-        bearer: String,
-        /// What is wrong.
-        reason: BearerError,
-    },
     /// An endpoint cannot be made.
     #[error("flows.{flow}.{end}.{reason}")]
     Stack {
@@ -50,7 +34,7 @@ pub enum BuildError {
         /// `sender` or `receiver`.
         end: &'static str,
         /// What is wrong.
-        reason: StackError,
+        reason: Problem,
     },
     /// An end of a tunnel cannot be made.
     #[error("tunnels.{tunnel}.{end}.{reason}")]
@@ -60,7 +44,7 @@ pub enum BuildError {
         /// `server` or `client`.
         end: &'static str,
         /// What is wrong.
-        reason: Box<StackError>,
+        reason: Box<Problem>,
     },
     /// A function that a plugin names cannot be had.
     #[error("plugins.{plugin}: function `{}`: {}, allowed is {}", reason.name, reason.reason, reason.allowed)]
@@ -111,14 +95,10 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
     for (name, config) in &scenario.links {
         let trace = read_trace(config, options.base_dir)
             .map_err(|reason| BuildError::Trace { link: name.clone(), reason })?;
-        let link = Link::new(config, trace, seed, name)
-            .map_err(|reason| BuildError::Link { link: name.clone(), reason })?;
-        topology.add(name, Node::Element(Box::new(link)));
+        topology.add(name, Node::Element(Box::new(Link::new(config, trace, seed, name))));
     }
     for (name, config) in &scenario.bearers {
-        let bearer = |reason| BuildError::Bearer { bearer: name.clone(), reason };
-        let sender = BearerSender::new(config).map_err(bearer)?;
-        let receiver = BearerReceiver::new(config).map_err(bearer)?;
+        let (sender, receiver) = (BearerSender::new(config), BearerReceiver::new(config));
         topology.add(Scenario::bearer_sender(name), Node::Element(Box::new(sender)));
         topology.add(Scenario::bearer_receiver(name), Node::Element(Box::new(receiver)));
     }
@@ -173,7 +153,7 @@ fn build_endpoint(
     operations: Operations,
     seed: u64,
     options: &BuildOptions<'_>,
-) -> Result<Box<dyn Endpoint>, StackError> {
+) -> Result<Box<dyn Endpoint>, Problem> {
     let name = identity.name.clone();
     let observer = (options.transport_observer)(&identity);
     let start = Time::ZERO + flow.start;

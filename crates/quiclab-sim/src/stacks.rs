@@ -3,7 +3,7 @@
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{
-    ByteCount, Duration, Endpoint, EndpointIdentity, Role, StackAbilities, StackError, StackInfo, Time,
+    ByteCount, Duration, Endpoint, EndpointIdentity, Role, StackAbilities, Problem, StackInfo, Time,
     TransportObserver,
 };
 use quiclab_scenario::{Computation, Tunnel};
@@ -60,14 +60,14 @@ pub trait Stacks {
     ///
     /// # Errors
     /// When the stack does not know an option or its value.
-    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError>;
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem>;
 
     /// The carrier for `request`.
     ///
     /// # Errors
     /// When the stack does not know an option or its value, or carries no tunnel: those that come with quiclab
     /// do it in every program.
-    fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, StackError> {
+    fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
         native_carrier(request)
     }
 
@@ -103,7 +103,7 @@ pub fn stacks() -> Vec<&'static StackInfo> {
 ///
 /// # Errors
 /// If the stack is unknown or does not take a value; the message says what is allowed.
-pub fn validate(config: &EndpointConfig) -> Result<StackAbilities, StackError> {
+pub fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
     let info = find(config)?;
     let mut abilities = info.abilities();
     if is_transport(info) {
@@ -116,15 +116,14 @@ pub fn validate(config: &EndpointConfig) -> Result<StackAbilities, StackError> {
 }
 
 /// The native stack that an endpoint names.
-pub(crate) fn find(config: &EndpointConfig) -> Result<&'static StackInfo, StackError> {
+pub(crate) fn find(config: &EndpointConfig) -> Result<&'static StackInfo, Problem> {
     let name = config.stack.as_deref().unwrap_or_default();
     stacks().into_iter().find(|info| info.name == name).ok_or_else(|| {
-        let names: Vec<_> = stacks().iter().map(|info| format!("`{}`", info.name)).collect();
-        StackError::UnknownStack { name: name.to_owned(), allowed: names.join(", ") }
+        Problem::unknown("stack", name, stacks().iter().map(|info| info.name))
     })
 }
 
-fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, StackError> {
+fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
     let CarrierRequest { tunnel, role, name, seed } = *request;
     let options = &tunnel.end(role);
     if is_transport(find(options)?) {
@@ -174,7 +173,7 @@ fn is_transport(info: &StackInfo) -> bool {
 pub struct NativeStacks;
 
 impl Stacks for NativeStacks {
-    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError> {
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem> {
         let EndpointRequest { identity, config, workload, start, seed, observer, operations } = request;
         let info = find(config)?;
         if is_transport(info) {

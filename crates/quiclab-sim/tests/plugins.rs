@@ -1,6 +1,6 @@
 //! Functions of plugins on their way to an endpoint.
 
-use quiclab_core::{Endpoint, StackError};
+use quiclab_core::{Endpoint, Problem};
 use quiclab_scenario::{Computation, Document, Scenario};
 use quiclab_sim::{
     BuildOptions, EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, RunError, RunOptions,
@@ -41,7 +41,7 @@ struct Functions {
 }
 
 impl Stacks for Functions {
-    fn build(&self, mut request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, StackError> {
+    fn build(&self, mut request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem> {
         let operations = format!("{:?}", request.operations);
         self.built.borrow_mut().push((request.identity.name.clone(), operations));
         if !self.forwards {

@@ -1,6 +1,5 @@
 //! Whole runs: when they stop, what is sampled, and that nothing is lost between the elements.
 
-use quiclab_core::StackProblem;
 use quiclab_core::{Count, Time};
 use quiclab_scenario::{Document, Scenario};
 use quiclab_sim::{
@@ -30,7 +29,7 @@ fn document(text: &str, file: &str, sets: &[(&str, &str)]) -> Document {
 }
 
 fn load(text: &str, file: &str, sets: &[(&str, &str)]) -> Scenario {
-    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
+    let stacks = |config: &_| quiclab_sim::validate(config);
     document(text, file, sets).load(&stacks).unwrap().resolved()
 }
 

@@ -1,6 +1,6 @@
 //! The stacks there are, and what their options are without being set.
 
-use quiclab_core::{OptionInfo, StackError, StackInfo, StackProtocol};
+use quiclab_core::{OptionInfo, Problem, StackInfo, StackProtocol};
 use quiclab_transport::options::EndpointConfig;
 
 /// Which library an endpoint is made of.
@@ -16,11 +16,10 @@ pub fn stacks() -> &'static [StackInfo] {
     &STACKS
 }
 
-pub(crate) fn find(config: &EndpointConfig) -> Result<(Kind, &'static StackInfo), StackError> {
+pub(crate) fn find(config: &EndpointConfig) -> Result<(Kind, &'static StackInfo), Problem> {
     let name = config.stack.as_deref().unwrap_or_default();
     KINDS.into_iter().zip(&STACKS).find(|(_, info)| info.name == name).ok_or_else(|| {
-        let names: Vec<_> = STACKS.iter().map(|info| format!("`{}`", info.name)).collect();
-        StackError::UnknownStack { name: name.to_owned(), allowed: names.join(", ") }
+        Problem::unknown("stack", name, STACKS.iter().map(|info| info.name))
     })
 }
 

@@ -35,7 +35,7 @@ use catalogue::Kind;
 use driver::QuicEndpoint;
 use observation::SharedObservation;
 use options::Options;
-use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, StackError, Time, TransportObserver};
+use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Problem, Time, TransportObserver};
 use quiclab_transport::options::{EndpointConfig, Workload};
 use stack::{Parts, Stack, noq::Noq, quinn::Quinn};
 use workload::Download;
@@ -44,7 +44,7 @@ use workload::Download;
 ///
 /// # Errors
 /// If the stack is unknown or does not take a value; the message says what is allowed.
-pub fn validate(config: &EndpointConfig) -> Result<(), StackError> {
+pub fn validate(config: &EndpointConfig) -> Result<(), Problem> {
     Options::new(catalogue::find(config)?.1.name, config).map(drop)
 }
 
@@ -63,7 +63,7 @@ pub fn build(
     start: Time,
     seed: u64,
     observer: Option<Box<dyn TransportObserver>>,
-) -> Result<Box<dyn Endpoint>, StackError> {
+) -> Result<Box<dyn Endpoint>, Problem> {
     let (kind, info) = catalogue::find(config)?;
     let options = Options::new(info.name, config)?;
     options::check_workload(workload)?;

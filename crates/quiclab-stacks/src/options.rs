@@ -3,11 +3,10 @@
 //! Both stacks take the same options with the same limits; an option left out keeps the default of
 //! the stack ([`crate::catalogue`]).
 
-use quiclab_core::{ByteCount, Duration, FiveTuple, StackError};
+use quiclab_core::{ByteCount, Duration, FiveTuple, Problem};
 use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, SlowStartExit, Workload,
 };
-use std::ops::RangeInclusive;
 
 /// Checked options; `None` keeps the default of the stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +36,7 @@ pub(crate) struct LabControl {
 
 impl LabControl {
     /// What the options ask for; `None` where the stack has it itself and nothing else is asked for.
-    fn new(stack: &'static str, config: &EndpointConfig) -> Result<Option<Self>, StackError> {
+    fn new(stack: &'static str, config: &EndpointConfig) -> Result<Option<Self>, Problem> {
         let wanted = Self {
             control: config.congestion_control.unwrap_or(CongestionControl::Cubic), // as both stacks
             emulated_connections: config.emulated_connections.unwrap_or(1),
@@ -54,8 +53,8 @@ impl LabControl {
         };
         match (config.controller, lacking) {
             (Some(Controller::Stack), Some(lacking)) => {
-                let allowed = format!("`quiclab`: stack `{stack}` has no {lacking} of its own");
-                Err(out_of_range("controller", "stack", allowed))
+                let reason = format!("the stack `{stack}` has no {lacking} of its own");
+                Err(Problem::conflict("controller", "\"stack\"", "\"quiclab\"").because(reason))
             }
             (Some(Controller::Quiclab), _) | (None, Some(_)) => Ok(Some(wanted)),
             (Some(Controller::Stack) | None, None) => Ok(None),
@@ -72,27 +71,14 @@ pub(crate) const DEFAULT_INITIAL_WINDOW: u64 = 12_000;
 /// Send window without an option, in bytes (both stacks).
 pub(crate) const DEFAULT_SEND_WINDOW: u64 = 10_000_000;
 
-/// UDP payload: RFC 9000 section 14 below; above, where an IPv4 packet of 65 535 bytes ends, its
-/// header and that of UDP included. IPv6 would end later; a scenario has one limit for both.
-const DATAGRAM_SIZES: RangeInclusive<u64> = 1200..=65_535 - 20 - 8;
 /// Largest variable-length integer (RFC 9000 section 16).
 const VARINT_MAX: u64 = (1 << 62) - 1;
 /// Above this window the pacers of both stacks switch themselves off.
-const LARGEST_INITIAL_WINDOW: u64 = u32::MAX as u64;
-/// RFC 9002 section 6.1.1: "implementations SHOULD NOT use a packet threshold less than 3".
-const SMALLEST_PACKET_THRESHOLD: u32 = 3;
-/// Larger factors of an RTT overflow what the stacks compute.
-const LARGEST_TIME_THRESHOLD: f64 = 1000.0;
-/// Up to the idle timeout of both stacks: a longer one ends the handshake before the first PTO.
-const INITIAL_RTTS: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(30);
-/// Down to the timer granularity of both stacks, which they announce as min_ack_delay; up to the
-/// limit of max_ack_delay (RFC 9000 section 18.2).
-const MAX_ACK_DELAYS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(16_383);
-
+const MAX_INITIAL_WINDOW: u64 = u32::MAX as u64;
 impl Options {
-    pub(crate) fn new(stack: &'static str, config: &EndpointConfig) -> Result<Self, StackError> {
+    pub(crate) fn new(stack: &'static str, config: &EndpointConfig) -> Result<Self, Problem> {
         if let Some(profile) = &config.profile {
-            return Err(StackError::NoProfiles { stack, profile: profile.clone() });
+            return Err(Problem::unsupported("profile", stack, "it has no profiles").got(format!("{profile:?}")));
         }
         let foreign = [
             ("pacing", config.pacing.is_some()),
@@ -100,40 +86,32 @@ impl Options {
             ("quic", config.quic.is_some()),
             ("http2", config.http2.is_some()),
             ("tls", config.tls.is_some()),
-            ("quic", config.quic.is_some()),
-            ("http2", config.http2.is_some()),
         ];
         if let Some((field, _)) = foreign.into_iter().find(|(_, given)| *given) {
-            return Err(StackError::NoOption { field, stack });
+            return Err(Problem::unsupported(field, stack, ""));
         }
-        let window = |field, value: Option<ByteCount>| bytes(field, value, 1..=VARINT_MAX);
-        let datagram_size = bytes("datagram_size", config.datagram_size, DATAGRAM_SIZES)?
-            .map_or(DEFAULT_DATAGRAM_SIZE, |size| {
-                u16::try_from(size).expect("DATAGRAM_SIZES fits into 16 bits")
-            });
+        let datagram_size = config.datagram_size.map_or(DEFAULT_DATAGRAM_SIZE, |size| {
+            u16::try_from(size.bytes()).expect("a valid UDP payload fits into 16 bits")
+        });
         check_initial_window(config.initial_window, datagram_size)?;
-        if let Some(value) = config.packet_threshold.filter(|&value| value < SMALLEST_PACKET_THRESHOLD) {
-            let allowed =
-                format!("{SMALLEST_PACKET_THRESHOLD} to {} packets (RFC 9002 section 6.1.1)", u32::MAX);
-            return Err(out_of_range("packet_threshold", value, allowed));
-        }
-        if let Some(value) =
-            config.time_threshold.filter(|value| !(1.0..=LARGEST_TIME_THRESHOLD).contains(value))
-        {
-            return Err(out_of_range("time_threshold", value, format!("1 to {LARGEST_TIME_THRESHOLD}")));
-        }
-        duration("initial_rtt", config.initial_rtt, INITIAL_RTTS)?;
-        if let Some(frequency) = &config.ack_frequency {
-            duration("ack_frequency.max_ack_delay", frequency.max_ack_delay, MAX_ACK_DELAYS)?;
+        for (field, window) in [
+            ("stream_receive_window", config.stream_receive_window),
+            ("connection_receive_window", config.connection_receive_window),
+            ("send_window", config.send_window),
+        ] {
+            if let Some(window) = window.filter(|window| window.bytes() > VARINT_MAX) {
+                let expected = format!("a size of at most \"{VARINT_MAX} B\"");
+                return Err(Problem::value(field, format!("\"{window}\""), expected));
+            }
         }
         Ok(Self {
             congestion_control: config.congestion_control,
             lab_control: LabControl::new(stack, config)?,
             datagram_size,
             initial_window: config.initial_window.map(ByteCount::bytes),
-            stream_receive_window: window("stream_receive_window", config.stream_receive_window)?,
-            connection_receive_window: window("connection_receive_window", config.connection_receive_window)?,
-            send_window: window("send_window", config.send_window)?,
+            stream_receive_window: config.stream_receive_window.map(ByteCount::bytes),
+            connection_receive_window: config.connection_receive_window.map(ByteCount::bytes),
+            send_window: config.send_window.map(ByteCount::bytes),
             packet_threshold: config.packet_threshold,
             time_threshold: config.time_threshold.map(|value| value as f32),
             initial_rtt: config.initial_rtt.map(std_duration),
@@ -157,91 +135,45 @@ impl Options {
     }
 }
 
-/// Checks that the workload says how much is sent, in one way.
-pub(crate) fn check_workload(workload: &Workload) -> Result<(), StackError> {
+/// Checks that it is a workload that these stacks run.
+pub(crate) fn check_workload(workload: &Workload) -> Result<(), Problem> {
     match workload {
-        Workload::Download { size: None, duration: None, .. } => {
-            Err(out_of_range("workload", "a download with neither", ONE_OF_BOTH))
-        }
-        Workload::Download { size: Some(_), duration: Some(_), .. } => {
-            Err(out_of_range("workload", "a download with both", ONE_OF_BOTH))
-        }
-        Workload::Download { size: Some(ByteCount::ZERO), .. } => {
-            Err(out_of_range("workload.size", ByteCount::ZERO, "1 B or more"))
-        }
-        Workload::Download { duration: Some(Duration::ZERO), .. } => {
-            Err(out_of_range("workload.duration", Duration::ZERO, "1 ns or more"))
-        }
         Workload::Download { .. } => Ok(()),
-        other => Err(out_of_range("workload.kind", other.kind(), "download")),
+        other => Err(Problem::unknown("workload.kind", other.kind(), ["download"])),
     }
 }
 
-const ONE_OF_BOTH: &str = "exactly one of `size` or `duration`";
-
 /// Checks that packets can be addressed: the stacks refuse a peer without address or port.
-pub(crate) fn check_tuple(tuple: &FiveTuple) -> Result<(), StackError> {
+pub(crate) fn check_tuple(tuple: &FiveTuple) -> Result<(), Problem> {
     let peer = tuple.destination();
     if peer.ip().is_unspecified() || peer.port() == 0 {
-        return Err(out_of_range("tuple.destination", peer, "an address and a port other than 0"));
+        return Err(Problem::value("tuple.destination", peer, "an address and a port other than 0"));
     }
     if tuple.source().is_ipv4() != peer.is_ipv4() {
-        return Err(out_of_range(
-            "tuple.source",
-            tuple.source(),
-            "an address of the family of the destination",
-        ));
+        let expected = "an address of the same family as the destination";
+        return Err(Problem::value("tuple.source", tuple.source(), expected));
     }
     Ok(())
 }
 
 /// The window must hold more than a datagram: quinn sends while what is in flight and one more
 /// datagram are less than the window. The default window is checked, too.
-fn check_initial_window(window: Option<ByteCount>, datagram_size: u16) -> Result<(), StackError> {
+fn check_initial_window(window: Option<ByteCount>, datagram_size: u16) -> Result<(), Problem> {
     let smallest = u64::from(datagram_size) + 1;
     let allowed = || {
-        let largest = ByteCount::from_bytes(LARGEST_INITIAL_WINDOW);
-        format!("more than one datagram, {smallest} B, to {largest}")
+        let largest = ByteCount::from_bytes(MAX_INITIAL_WINDOW);
+        format!("a size from \"{smallest} B\", more than one datagram, to \"{largest}\"")
     };
     match window {
-        Some(window) if !(smallest..=LARGEST_INITIAL_WINDOW).contains(&window.bytes()) => {
-            Err(out_of_range("initial_window", window, allowed()))
+        Some(window) if !(smallest..=MAX_INITIAL_WINDOW).contains(&window.bytes()) => {
+            Err(Problem::conflict("initial_window", format!("\"{window}\""), allowed()))
         }
         None if DEFAULT_INITIAL_WINDOW < smallest => {
-            Err(out_of_range("initial_window", format!("{DEFAULT_INITIAL_WINDOW} B, the default"), allowed()))
+            let default = format!("\"{DEFAULT_INITIAL_WINDOW} B\", the default");
+            Err(Problem::conflict("initial_window", default, allowed()))
         }
         _ => Ok(()),
     }
-}
-
-fn bytes(
-    field: &'static str,
-    value: Option<ByteCount>,
-    allowed: RangeInclusive<u64>,
-) -> Result<Option<u64>, StackError> {
-    match value {
-        Some(value) if !allowed.contains(&value.bytes()) => {
-            Err(out_of_range(field, value, format!("{} B to {} B", allowed.start(), allowed.end())))
-        }
-        value => Ok(value.map(ByteCount::bytes)),
-    }
-}
-
-fn duration(
-    field: &'static str,
-    value: Option<Duration>,
-    allowed: RangeInclusive<Duration>,
-) -> Result<(), StackError> {
-    match value {
-        Some(value) if !allowed.contains(&value) => {
-            Err(out_of_range(field, value, format!("{} to {}", allowed.start(), allowed.end())))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn out_of_range(field: &'static str, value: impl ToString, allowed: impl Into<String>) -> StackError {
-    StackError::OutOfRange { field, value: value.to_string(), allowed: allowed.into() }
 }
 
 /// The same length of time in the type of the stacks.

@@ -1,29 +1,16 @@
 //! Why an endpoint cannot be built.
 
-use std::ops::RangeInclusive;
+use quiclab_core::Problem;
 
-pub use quiclab_core::StackError as Error;
+/// Why an endpoint cannot be built: a field of its options or of its workload, and what it takes.
+pub type Error = Problem;
 
-/// The error for a value that is not taken.
-pub(crate) fn refused(field: &'static str, value: impl ToString, allowed: impl Into<String>) -> Error {
-    Error::OutOfRange { field, value: value.to_string(), allowed: allowed.into() }
+/// `value` does not go together with other options of this endpoint.
+pub(crate) fn conflict(field: &str, value: impl ToString, expected: impl Into<String>) -> Error {
+    Problem::conflict(field, value.to_string(), expected)
 }
 
 /// Checks that `condition` holds.
 pub(crate) fn ensure(condition: bool, error: impl FnOnce() -> Error) -> Result<(), Error> {
     if condition { Ok(()) } else { Err(error()) }
-}
-
-/// Checks that `value`, if there is one, lies in `allowed`.
-pub(crate) fn within<T: PartialOrd + std::fmt::Display>(
-    field: &'static str,
-    value: Option<T>,
-    allowed: RangeInclusive<T>,
-) -> Result<(), Error> {
-    match value {
-        Some(value) if !allowed.contains(&value) => {
-            Err(refused(field, value, format!("{} to {}", allowed.start(), allowed.end())))
-        }
-        _ => Ok(()),
-    }
 }

@@ -22,7 +22,6 @@ mod datagram;
 mod error;
 mod http;
 mod media;
-mod names;
 pub mod operations;
 pub mod options;
 pub mod pacing;
@@ -41,7 +40,7 @@ use operations::Operations;
 pub use profile::OptionRow;
 
 use crate::options::{EndpointConfig, Workload};
-use quiclab_core::{Endpoint, EndpointIdentity, StackInfo, Time, TransportObserver};
+use quiclab_core::{Endpoint, EndpointIdentity, Problem, StackInfo, Time, TransportObserver};
 
 /// TCP, its parts exchangeable.
 pub const LAB_TCP: &str = "lab-tcp";
@@ -61,10 +60,7 @@ fn find(config: &EndpointConfig) -> Result<Stack, Error> {
         Some(LAB_QUIC) => Ok(Stack::Quic),
         Some(LAB_TCP) => Ok(Stack::Tcp),
         Some(LAB_UDP) => Ok(Stack::Udp),
-        name => Err(Error::UnknownStack {
-            name: name.unwrap_or_default().to_owned(),
-            allowed: format!("`{LAB_QUIC}`, `{LAB_TCP}`, `{LAB_UDP}`"),
-        }),
+        name => Err(Problem::unknown("stack", name.unwrap_or_default(), [LAB_QUIC, LAB_TCP, LAB_UDP])),
     }
 }
 
@@ -120,14 +116,14 @@ pub fn build(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclab_core::ProblemKind;
 
     #[test]
     fn a_stack_of_another_crate_is_refused_with_the_names_of_these() {
         let config = EndpointConfig { stack: Some("quinn".to_owned()), ..EndpointConfig::default() };
-        assert_eq!(
-            validate(&config).unwrap_err().to_string(),
-            "stack: `quinn` is not a known stack; allowed is `lab-quic`, `lab-tcp`, `lab-udp`"
-        );
-        assert!(validate(&EndpointConfig::default()).unwrap_err().to_string().starts_with("stack: ``"));
+        let problem = validate(&config).unwrap_err();
+        assert_eq!((problem.path.to_string(), problem.kind), ("stack".to_owned(), ProblemKind::UnknownName));
+        assert!([LAB_QUIC, LAB_TCP, LAB_UDP].iter().all(|stack| problem.expected.contains(stack)), "{problem}");
+        assert_eq!(validate(&EndpointConfig::default()).unwrap_err().kind, ProblemKind::UnknownName);
     }
 }

@@ -9,11 +9,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::error::{Error, refused};
+use crate::error::Error;
 use quiclab_core::StackInfo;
 use std::fmt;
 
-pub use quiclab_core::{Anchor, Operation};
+pub use quiclab_core::{Problem, Anchor, Operation};
 
 /// A function that stands at an operation.
 pub trait OperationFunction: Send {
@@ -156,10 +156,9 @@ impl Operations {
         match Operation::ALL.into_iter().find(|operation| hooks.runs(*operation) && !has(*operation)) {
             None => Ok(()),
             Some(missing) => {
-                let names: Vec<_> =
-                    stack.operations.iter().map(|info| format!("`{}`", info.operation)).collect();
-                let allowed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                Err(refused("plugins", missing, format!("what stack `{}` has: {allowed}", stack.name)))
+                let names = stack.operations.iter().map(|info| info.operation.name());
+                Err(Problem::unknown("plugins", missing.name(), names)
+                    .because(format!("the stack `{}` does not have this operation", stack.name)))
             }
         }
     }

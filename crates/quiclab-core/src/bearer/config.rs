@@ -1,5 +1,6 @@
 //! Options of split bearers.
 
+use crate::limits;
 use crate::shorthand::{no_field, string_or_table};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
@@ -12,9 +13,11 @@ use serde::{Deserialize, Serialize};
 #[schemars(rename = "Bearer")]
 pub struct BearerConfig {
     /// Names of the links, in the order of `shares`.
+    #[schemars(transform = limits::entries(1, super::MAX_LINKS))]
     pub links: Vec<String>,
     /// Packets in a batch; each batch is divided among the links by `shares`.
     #[serde(default = "default_batch")]
+    #[schemars(transform = limits::between(1, 65535).unit("packets"))]
     pub batch_packets: u32,
     /// Weight of each link; without it, all are equal.
     #[serde(default)]
@@ -83,33 +86,41 @@ pub enum Splitter {
     Proportional {
         /// Rate that each link is taken to have before it has been measured.
         #[serde(default = "default_rate")]
+        #[schemars(transform = limits::above("0 bit/s"))]
         start_rate: DataRate,
         /// Time over which rates are averaged.
         #[serde(default = "default_smoothing")]
+        #[schemars(transform = limits::above("0 s").to("60 min"))]
         smoothing: Duration,
         /// Least share of a link, so that a slow one is measured again.
         #[serde(default = "default_floor")]
+        #[schemars(transform = limits::above(0.0))]
         floor: Probability,
     },
     /// Each packet takes the link on which it is expected to arrive first.
     LeastExpectedArrival {
         /// Rate that each link is taken to have before it has been measured.
         #[serde(default = "default_rate")]
+        #[schemars(transform = limits::above("0 bit/s"))]
         start_rate: DataRate,
         /// Time over which rates and delays are averaged.
         #[serde(default = "default_smoothing")]
+        #[schemars(transform = limits::above("0 s").to("60 min"))]
         smoothing: Duration,
         /// A link that has had no packet for this long gets the next one.
         #[serde(default = "default_probe")]
+        #[schemars(transform = limits::above("0 s"))]
         probe_interval: Duration,
     },
     /// A queue at the sending end, and no more in a link than it desires (3GPP TS 38.425 section 5.4.2).
     FlowControl {
         /// Most packets in the queue of the sending end.
         #[serde(default = "default_queue")]
+        #[schemars(transform = limits::at_least(1).unit("packets"))]
         queue_packets: u32,
         /// Desired buffer size that each link is taken to have before its first report.
         #[serde(default = "default_buffer")]
+        #[schemars(transform = limits::at_least("1 B"))]
         start_buffer: ByteCount,
     },
 }
@@ -152,6 +163,9 @@ impl Splitter {
     }
 }
 
+/// Lengths of a PDCP sequence number: those of TS 38.323 section 6.2.3, and that of the published testbed.
+const SEQUENCE_BITS: [u64; 3] = [12, 16, 18];
+
 /// PDCP reordering (3GPP TS 38.323 section 5.2.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -161,6 +175,7 @@ pub struct Reordering {
     /// t-Reordering.
     pub timer: ReorderingTimer,
     /// Length of the sequence number: 12 or 18 (standard) or 16 (published testbed).
+    #[schemars(transform = limits::one_of(SEQUENCE_BITS))]
     pub sequence_bits: u8,
 }
 
@@ -192,12 +207,15 @@ pub enum TimerRule {
         least: Duration,
         /// Longest value; also that of the first `window`, and of the first one after silence.
         #[serde(default = "default_most")]
+        #[schemars(transform = limits::above("0 s").to("60 min"))]
         most: Duration,
         /// Time whose longest gap counts.
         #[serde(default = "default_window")]
+        #[schemars(transform = limits::above("0 s").to("60 min"))]
         window: Duration,
         /// The value as a multiple of the longest gap.
         #[serde(default = "default_factor")]
+        #[schemars(transform = limits::between(1.0, 100.0))]
         factor: f64,
     },
 }

@@ -10,7 +10,6 @@
 //! | COUNT after 2^32 - 1 | "does not wrap around" (6.3.5): the network renews the keys first | goes on: COUNT has 64 bits. Without ciphering nothing depends on its length, and HFN is never sent |
 //! | HFN(RX_DELIV) - 1 where HFN is 0 | not mentioned | there is no such packet: it counts as late |
 
-use super::BearerError;
 use crate::units::ByteCount;
 
 /// Length of a sequence number.
@@ -19,11 +18,9 @@ pub(super) struct SequenceBits(u8);
 
 impl SequenceBits {
     /// 12 or 18 bits as in the standard, or 16 as in the published testbed.
-    pub(super) fn new(bits: u8) -> Result<Self, BearerError> {
-        match bits {
-            12 | 16 | 18 => Ok(Self(bits)),
-            given => Err(BearerError::SequenceBits { given }),
-        }
+    pub(super) fn new(bits: u8) -> Self {
+        assert!(matches!(bits, 12 | 16 | 18), "a valid bearer has sequence numbers of 12, 16 or 18 bits, got {bits}");
+        Self(bits)
     }
 
     /// Window_Size (section 7.2): half of the sequence space.
@@ -67,7 +64,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bits(bits: u8) -> SequenceBits {
-        SequenceBits::new(bits).unwrap()
+        SequenceBits::new(bits)
     }
 
     #[test]

@@ -28,7 +28,7 @@
 use super::buffer::{GivenUp, ReceptionBuffer, Waiting};
 use super::count::SequenceBits;
 use super::skew::Skew;
-use super::{BearerError, MAX_LINKS, weights};
+use super::{MAX_LINKS, weights};
 use crate::bearer::{BearerConfig, ReorderingTimer};
 use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
@@ -126,15 +126,13 @@ struct Statistics {
 impl BearerReceiver {
     /// The receiving end of `bearer`.
     ///
-    /// # Errors
-    /// When the bearer contradicts itself: see [`BearerError`].
-    pub fn new(bearer: &BearerConfig) -> Result<Self, BearerError> {
-        let bits = SequenceBits::new(bearer.reordering.sequence_bits)?;
-        let links = weights(bearer)?.len();
-        if bearer.batch_packets == 0 {
-            return Err(BearerError::EmptyBatch);
-        }
-        Ok(Self {
+    /// # Panics
+    /// If the configuration is not valid.
+    #[must_use]
+    pub fn new(bearer: &BearerConfig) -> Self {
+        let bits = SequenceBits::new(bearer.reordering.sequence_bits);
+        let links = weights(bearer).len();
+        Self {
             bits,
             enabled: bearer.reordering.enabled,
             t_reordering: match bearer.reordering.timer {
@@ -148,7 +146,7 @@ impl BearerReceiver {
             given_up: GivenUp::new(bits.window()),
             counters: Counters::default(),
             statistics: Statistics { received: vec![0; links], ..Statistics::default() },
-        })
+        }
     }
 
     /// The same with all state variables at `count`, as if all before had been delivered.

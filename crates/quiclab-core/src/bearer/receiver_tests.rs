@@ -46,8 +46,8 @@ impl Bench {
 
     fn with(bearer: &BearerConfig, first: u64) -> Self {
         Self {
-            bits: SequenceBits::new(bearer.reordering.sequence_bits).unwrap(),
-            receiver: BearerReceiver::new(bearer).unwrap().starting_at(first),
+            bits: SequenceBits::new(bearer.reordering.sequence_bits),
+            receiver: BearerReceiver::new(bearer).starting_at(first),
             out: Outputs { record_drops: true, ..Outputs::default() },
         }
     }
@@ -298,7 +298,7 @@ fn count_passes_32_bits() {
 #[test]
 fn sender_and_receiver_agree() {
     let config = bearer(12, Duration::from_millis(200));
-    let mut sender = BearerSender::new(&config).unwrap();
+    let mut sender = BearerSender::new(&config);
     let mut bench = Bench::with(&config, 0);
     let mut delivered = Vec::new();
     for round in 0..5000u64 {

@@ -20,7 +20,7 @@ use super::count::SequenceBits;
 use super::duplication::Duplication;
 use super::known_link::KnownLink;
 use super::splitter::{Batches, FlowControl, LeastExpectedArrival, Proportional, Splitter};
-use super::{BearerError, MAX_LINKS, weights};
+use super::{MAX_LINKS, weights};
 use crate::bearer::{BearerConfig, BearerMode};
 use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::{Packet, Payload};
@@ -74,14 +74,12 @@ pub struct BearerSender {
 impl BearerSender {
     /// The sending end of `bearer`.
     ///
-    /// # Errors
-    /// When the bearer contradicts itself: see [`BearerError`].
-    pub fn new(bearer: &BearerConfig) -> Result<Self, BearerError> {
-        let bits = SequenceBits::new(bearer.reordering.sequence_bits)?;
-        let weights = weights(bearer)?;
-        if bearer.batch_packets == 0 {
-            return Err(BearerError::EmptyBatch);
-        }
+    /// # Panics
+    /// If the configuration is not valid.
+    #[must_use]
+    pub fn new(bearer: &BearerConfig) -> Self {
+        let bits = SequenceBits::new(bearer.reordering.sequence_bits);
+        let weights = weights(bearer);
         let batch = bearer.batch_packets;
         let (splitter, (start_rate, smoothing)) = match bearer.splitter {
             crate::bearer::Splitter::Batches => (Splitter::Batches(Batches::new(batch, &weights)), ESTIMATES),
@@ -96,7 +94,7 @@ impl BearerSender {
                 (Splitter::FlowControl(FlowControl::new(queue_packets, start_buffer)), ESTIMATES)
             }
         };
-        Ok(Self {
+        Self {
             bits,
             mode: bearer.mode,
             tx_next: 0,
@@ -107,7 +105,7 @@ impl BearerSender {
             counters: Counters::default(),
             duplicated: 0,
             dropped: 0,
-        })
+        }
     }
 
     /// Gives `packet` its number.

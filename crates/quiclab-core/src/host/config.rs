@@ -1,5 +1,6 @@
 //! What user space and kernel cost at one end of a flow.
 
+use crate::limits;
 use crate::link::Delay;
 use crate::time::Duration;
 use crate::units::ByteCount;
@@ -24,10 +25,12 @@ pub enum MemoryReturn {
 pub struct HostConfig {
     /// Socket receive buffer (`SO_RCVBUF` as the kernel counts it); unlimited without it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
     pub receive_buffer: Option<ByteCount>,
     /// What the kernel charges for each datagram; without it, as Linux: the buffer of the packet
     /// rounded up to a power of two, and the socket-buffer structure.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
     pub truesize: Option<ByteCount>,
     /// When the memory of a datagram that was read is free again.
     pub memory_return: MemoryReturn,
@@ -36,12 +39,14 @@ pub struct HostConfig {
     /// CPU time of each receiving system call.
     pub receive_call: Duration,
     /// Most datagrams in one receiving call (GRO, recvmmsg).
+    #[schemars(transform = limits::at_least(1).unit("datagrams"))]
     pub receive_batch: u32,
     /// CPU time for each datagram sent.
     pub send_datagram: Duration,
     /// CPU time of each sending system call.
     pub send_call: Duration,
     /// Most datagrams in one sending call (GSO, sendmmsg).
+    #[schemars(transform = limits::at_least(1).unit("datagrams"))]
     pub send_batch: u32,
     /// CPU time of the application for each object of a page that is complete, before it reads on.
     pub page_object: Duration,

@@ -1,5 +1,6 @@
 //! Options of links.
 
+use crate::limits;
 use crate::queue::QueueConfig;
 use crate::shorthand::{or_short, string_or_table};
 use crate::time::Duration;
@@ -42,10 +43,12 @@ pub struct LinkConfig {
 #[schemars(rename = "Feedback")]
 pub struct FeedbackConfig {
     /// Time between two reports, while there is something to report.
+    #[schemars(transform = limits::above("0 s"))]
     pub interval: Duration,
     /// How long a report takes to the bearer.
     pub delay: Duration,
     /// Desired buffer size, as the time in which the link sends it at its present rate.
+    #[schemars(transform = limits::above("0 s"))]
     pub desired_buffer: Duration,
 }
 
@@ -61,6 +64,7 @@ impl Default for FeedbackConfig {
 #[serde(untagged)]
 pub enum Rate {
     /// The same rate all the time; written as a text such as `"20 Mbit/s"`.
+    #[schemars(transform = limits::above("0 bit/s"))]
     Constant(DataRate),
     /// Shaped in another way.
     Shaped(ShapedRate),
@@ -73,13 +77,16 @@ pub enum ShapedRate {
     /// Token bucket as `tc-tbf`: packets leave while tokens last, which refill at `rate`.
     TokenBucket {
         /// Refill rate.
+        #[schemars(transform = limits::above("0 bit/s"))]
         rate: DataRate,
         /// Depth of the bucket; at least the largest packet.
+        #[schemars(transform = limits::at_least("1 B"))]
         burst: ByteCount,
     },
     /// Rate over time, or delivery times, read from a file.
     Trace {
         /// Path, relative to the scenario file.
+        #[schemars(transform = limits::not_empty())]
         file: PathBuf,
         /// What the file holds.
         #[serde(default)]
@@ -161,9 +168,11 @@ pub struct Delay {
     pub reorder: bool,
     /// How long a delay holds that was drawn; without it, each packet draws its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("10 us"))]
     pub every: Option<Duration>,
     /// In how many equal steps, spread over `every`, a delay changes; the first is made at once.
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
+    #[schemars(transform = limits::between(1, 1000))]
     pub steps: u32,
 }
 
@@ -174,9 +183,11 @@ pub struct Hold {
     /// Its number, counted from 0 in the order of arrival at the link, lost ones included.
     pub packet: u64,
     /// How long it is held.
+    #[schemars(transform = limits::above("0 s"))]
     pub by: Duration,
     /// It is released before that, directly behind the packet that is the last of so many to pass it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(1))]
     pub behind: Option<u64>,
 }
 

@@ -46,7 +46,7 @@ use crate::packet::{Ecn, Packet};
 use crate::queue::{Backlog, Discipline, FlowKey};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
-use crate::units::{ByteCount, DataRate};
+use crate::units::ByteCount;
 pub(crate) use delay::DelayModel;
 pub use delay::draw as draw_delay;
 use feedback::Feedback;
@@ -56,7 +56,6 @@ use loss::LossModel;
 use queue::Queued;
 use rate::Serialiser;
 use store::{Slot, Store};
-use thiserror::Error;
 use token_bucket::TokenBucket;
 use totals::Totals;
 use trace::TraceCursor;
@@ -94,82 +93,15 @@ struct InService {
     end: Option<Time>,
 }
 
-/// Why a link cannot be built. Fields are named as in the scenario.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum LinkError {
-    /// The rate is 0.
-    #[error(
-        "links.{link}.rate is `0 bit/s`; allowed is `1 bit/s` or more, or no rate at all: no serialisation"
-    )]
-    ZeroRate {
-        /// Name of the link.
-        link: String,
-    },
-    /// The token bucket can hold nothing.
-    #[error(
-        "links.{link}.rate.burst is `0 B`; allowed is the size of the largest packet on the wire, or more"
-    )]
-    ZeroBurst {
-        /// Name of the link.
-        link: String,
-    },
-    /// No packet passes the queue.
-    #[error("links.{link}.queue.{field} is 0, with which no packet passes; allowed is 1 or more")]
-    ZeroQueue {
-        /// Name of the link.
-        link: String,
-        /// Which field.
-        field: &'static str,
-    },
-    /// The delay has a deviation but no distribution.
-    #[error(
-        "links.{link}.delay.deviation is `{deviation}` but the distribution is `constant`; allowed is 0 or a \
-         distribution: `normal`, `uniform`, `pareto`"
-    )]
-    UnusedDeviation {
-        /// Name of the link.
-        link: String,
-        /// The deviation.
-        deviation: Duration,
-    },
-    /// There is feedback about serialisation, but none.
-    #[error("links.{link}.feedback needs a rate; allowed is a `rate` beside it, or no feedback")]
-    FeedbackWithoutRate {
-        /// Name of the link.
-        link: String,
-    },
-    /// Reports would follow each other in no time.
-    #[error("links.{link}.feedback.interval is `0 ns`; allowed is a time above 0")]
-    ZeroInterval {
-        /// Name of the link.
-        link: String,
-    },
-    /// The rate is a trace that the caller did not hand over, or the other way round.
-    #[error(
-        "links.{link}.rate: a parsed trace must be given if and only if the rate has the kind `trace` (given: {given})"
-    )]
-    TraceMismatch {
-        /// Name of the link.
-        link: String,
-        /// Whether a trace was given.
-        given: bool,
-    },
-}
-
 impl Link {
-    /// The link that `config` describes. `trace` is the parsed file if the rate has the kind
-    /// `trace`. `name` names the link in errors and its random streams, `<name>.loss`, `<name>.delay` and
-    /// `<name>.feedback` (the numbers of reports).
+    /// The link that a valid `config` describes. `trace` is the parsed file if the rate has the kind `trace`. `name`
+    /// names its random streams, `<name>.loss`, `<name>.delay`, `<name>.queue` and `<name>.feedback` (the numbers of
+    /// reports).
     ///
-    /// # Errors
-    /// When the configuration describes no working link.
-    pub fn new(
-        config: &crate::link::LinkConfig,
-        trace: Option<Trace>,
-        seed: u64,
-        name: &str,
-    ) -> Result<Self, LinkError> {
-        check(config, name)?;
+    /// # Panics
+    /// If a trace is given for another kind of rate, or none for this kind.
+    #[must_use]
+    pub fn new(config: &LinkConfig, trace: Option<Trace>, seed: u64, name: &str) -> Self {
         let serialiser = match (&config.rate, trace) {
             (None, None) => Serialiser::Unlimited,
             (Some(Rate::Constant(rate)), None) => Serialiser::Constant(*rate),
@@ -179,9 +111,7 @@ impl Link {
             (Some(Rate::Shaped(ShapedRate::Trace { .. })), Some(trace)) => {
                 Serialiser::Trace(TraceCursor::new(&trace))
             }
-            (_, trace) => {
-                return Err(LinkError::TraceMismatch { link: name.to_owned(), given: trace.is_some() });
-            }
+            (_, trace) => panic!("{name}: a trace is given if and only if its rate is one: {}", trace.is_some()),
         };
         let stream = |part: &str| RandomStream::new(seed, &format!("{name}.{part}"));
         let delay = DelayModel::new(&config.delay, stream("delay"));
@@ -190,7 +120,7 @@ impl Link {
             let first_id = 1 << 63 | stream("feedback").bits() & !0xffff_ffff;
             Box::new(Feedback::new(config, first_id))
         });
-        Ok(Self {
+        Self {
             store: Store::default(),
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
             overhead: config.overhead_per_packet,
@@ -202,7 +132,7 @@ impl Link {
             shortest_delay: delay.shortest(),
             delay,
             totals: Totals::reporting(feedback),
-        })
+        }
     }
 
     /// Waiting and in service.
@@ -384,36 +314,4 @@ impl Element for Link {
         let reports = self.totals.feedback.as_ref().map_or(0, |feedback| feedback.sent().bytes);
         out.count("sent_bytes", self.totals.counters.sent.bytes - reports);
     }
-}
-
-/// Refuses what would silently do nothing.
-fn check(config: &crate::link::LinkConfig, name: &str) -> Result<(), LinkError> {
-    let link = || name.to_owned();
-    match &config.rate {
-        Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. }))
-            if *rate == DataRate::default() =>
-        {
-            return Err(LinkError::ZeroRate { link: link() });
-        }
-        Some(Rate::Shaped(ShapedRate::TokenBucket { burst: ByteCount::ZERO, .. })) => {
-            return Err(LinkError::ZeroBurst { link: link() });
-        }
-        _ => {}
-    }
-    if let Some(field) = config.queue.zero() {
-        return Err(LinkError::ZeroQueue { link: link(), field });
-    }
-    let crate::link::Delay { deviation, distribution, .. } = config.delay;
-    if deviation > Duration::ZERO && distribution == crate::link::Distribution::Constant {
-        return Err(LinkError::UnusedDeviation { link: link(), deviation });
-    }
-    if let Some(feedback) = &config.feedback {
-        if config.rate.is_none() {
-            return Err(LinkError::FeedbackWithoutRate { link: link() });
-        }
-        if feedback.interval == Duration::ZERO {
-            return Err(LinkError::ZeroInterval { link: link() });
-        }
-    }
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Queue disciplines: of links, before their serialiser, and of tunnels, before their scheduler.
 
+use crate::limits;
 use crate::time::Duration;
 use crate::units::ByteCount;
 use schemars::JsonSchema;
@@ -14,33 +15,40 @@ pub enum QueueConfig {
     DropTail {
         /// Most packets, the one in service included.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least(1))]
         packets: Option<u64>,
         /// Most bytes (with the link's overhead), the packet in service included.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least("1 B"))]
         bytes: Option<ByteCount>,
         /// Longest time the backlog (with the new packet) needs at the present rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 s"))]
         time: Option<Duration>,
     },
     /// First in, first out; what has waited longest is dropped until the new packet fits. All limits given hold.
     HeadDrop {
         /// Most packets that wait.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least(1))]
         packets: Option<u64>,
         /// Most bytes that wait.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least("1 B"))]
         bytes: Option<ByteCount>,
     },
     /// Controlled delay (CoDel, RFC 8289) as Linux' `codel`: one queue, dropped from or marked at its head.
     Codel {
         /// Most packets that wait; what would exceed it is dropped on arrival.
         #[serde(default = "codel_packets")]
+        #[schemars(transform = limits::at_least(1))]
         packets: u64,
         /// Waiting time that is accepted for ever.
         #[serde(default = "target")]
         target: Duration,
         /// How long every packet must have waited longer than `target` before the first drop.
         #[serde(default = "interval")]
+        #[schemars(transform = limits::above("0 s"))]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
         #[serde(default)]
@@ -62,9 +70,11 @@ pub enum QueueConfig {
     FqCodel {
         /// Most packets that wait in all queues.
         #[serde(default = "fq_codel_packets")]
+        #[schemars(transform = limits::at_least(1))]
         packets: u64,
         /// Most memory of all queues: the bytes of packets, and `memory_per_packet` for each.
         #[serde(default = "memory")]
+        #[schemars(transform = limits::at_least("1 B"))]
         memory: ByteCount,
         /// Memory of a packet beside its bytes (Linux counts the whole buffer).
         #[serde(default)]
@@ -72,21 +82,25 @@ pub enum QueueConfig {
         /// Most packets dropped at once from the longest queue when a limit is exceeded, but not more than
         /// half of its bytes.
         #[serde(default = "drop_batch")]
+        #[schemars(transform = limits::at_least(1).unit("packets"))]
         drop_batch: u32,
         /// Number of queues that flows are hashed to.
         #[serde(default = "flows")]
+        #[schemars(transform = limits::between(1, 65536).unit("queues"))]
         flows: u32,
         /// What the hash takes of a packet.
         #[serde(default)]
         hash: FlowHash,
         /// Bytes a queue may send in its turn.
         #[serde(default = "frame")]
+        #[schemars(transform = limits::between("256 B", "1 MiB"))]
         quantum: ByteCount,
         /// As for `codel`.
         #[serde(default = "target")]
         target: Duration,
         /// As for `codel`.
         #[serde(default = "interval")]
+        #[schemars(transform = limits::above("0 s"))]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
         #[serde(default = "fq_codel_ecn")]
@@ -167,30 +181,20 @@ impl QueueConfig {
         }
     }
 
-    /// The first field that is 0 and with which no packet passes or no time would.
+    /// The first field that does not go together with another one: its name (empty: the whole), its value as TOML,
+    /// and what was expected.
     #[must_use]
-    pub fn zero(&self) -> Option<&'static str> {
-        let (bytes, time) = (Some(ByteCount::ZERO), Some(Duration::ZERO));
-        let fields: &[(bool, &str)] = match self {
-            Self::DropTail { packets, bytes: most, time: longest } => {
-                &[(*packets == Some(0), "packets"), (*most == bytes, "bytes"), (*longest == time, "time")]
+    pub fn conflict(&self) -> Option<(&'static str, String, String)> {
+        let no_limit = |limits: &str| Some(("", "no limit".to_owned(), format!("at least one of {limits}")));
+        match self {
+            Self::DropTail { packets: None, bytes: None, time: None } => no_limit("`packets`, `bytes` and `time`"),
+            Self::HeadDrop { packets: None, bytes: None } => no_limit("`packets` and `bytes`"),
+            Self::Codel { target, interval, .. } | Self::FqCodel { target, interval, .. } if target >= interval => {
+                let expected = format!("a duration below `interval`, \"{interval}\"");
+                Some(("target", format!("\"{target}\""), expected))
             }
-            Self::HeadDrop { packets, bytes: most } => {
-                &[(*packets == Some(0), "packets"), (*most == bytes, "bytes")]
-            }
-            Self::Codel { packets, interval, .. } => {
-                &[(*packets == 0, "packets"), (*interval == Duration::ZERO, "interval")]
-            }
-            Self::FqCodel { packets, memory, drop_batch, flows, quantum, interval, .. } => &[
-                (*packets == 0, "packets"),
-                (*memory == ByteCount::ZERO, "memory"),
-                (*drop_batch == 0, "drop_batch"),
-                (*flows == 0, "flows"),
-                (*quantum == ByteCount::ZERO, "quantum"),
-                (*interval == Duration::ZERO, "interval"),
-            ],
-        };
-        fields.iter().find(|(zero, _)| *zero).map(|(_, name)| *name)
+            _ => None,
+        }
     }
 }
 

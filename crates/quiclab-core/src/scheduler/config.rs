@@ -1,5 +1,6 @@
 //! Options of path schedulers.
 
+use crate::limits;
 use crate::shorthand::{no_field, or_short, string_or_table};
 use crate::time::Duration;
 use crate::units::ByteCount;
@@ -22,6 +23,7 @@ pub enum PathSchedulerKind {
     /// Bytes in the ratio of given weights, by the paths that have room.
     WeightedRoundRobin {
         /// Weight of each path, the first (`down` and `up` of a flow) first.
+        #[schemars(transform = limits::not_empty())]
         weights: Vec<u32>,
     },
     /// The one with the lowest smoothed RTT that has room.
@@ -29,6 +31,7 @@ pub enum PathSchedulerKind {
         /// With more in flight on all paths, the slowest may have only half as much in flight; without it,
         /// no path is penalised.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least("1 B"))]
         penalise_above: Option<ByteCount>,
     },
     /// The cheapest that has room.
@@ -44,24 +47,29 @@ pub enum PathSchedulerKind {
     Blest {
         /// Factor on what the fastest could send meanwhile.
         #[serde(default = "default_scaling")]
+        #[schemars(transform = limits::above(0.0).to(100.0))]
         scaling: f64,
         /// What may be in flight on all paths; without it, what they deliver in the longest RTT.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least("1 B"))]
         send_window: Option<ByteCount>,
     },
     /// The fastest, or a slower one if everything that waits ends sooner with it (ECF).
     Ecf {
         /// Part by which the slower one must end sooner after a decision to wait.
         #[serde(default = "default_ecf_hysteresis")]
+        #[schemars(transform = limits::between(0.0, 1.0))]
         hysteresis: f64,
     },
     /// The one on which the packet is expected to arrive first.
     EarliestArrival {
         /// Part of the delay by which another path must be earlier than the last one taken.
         #[serde(default = "default_hysteresis")]
+        #[schemars(transform = limits::between(0.0, 1.0))]
         hysteresis: f64,
         /// Longest time that the backlog may need to leave an earlier path that is waited for.
         #[serde(default = "default_patience")]
+        #[schemars(transform = limits::at_most("1 s"))]
         patience: Duration,
     },
 }

@@ -23,8 +23,7 @@ impl Resequencer {
             ..Reordering::default()
         };
         let links = (0..MAX_LINKS).map(|link| link.to_string()).collect();
-        let receiver = BearerReceiver::new(&BearerConfig { reordering, ..BearerConfig::over(links) })
-            .expect("a bearer over the most links with numbers of 18 bits is one");
+        let receiver = BearerReceiver::new(&BearerConfig { reordering, ..BearerConfig::over(links) });
         Self { receiver, outputs: Outputs::default() }
     }
 

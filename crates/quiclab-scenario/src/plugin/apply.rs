@@ -1,12 +1,10 @@
 //! What the plugins of a flow make of one of its ends.
 
-use super::super::error::{FieldError, FieldPath, ScenarioError};
-use super::super::tree::Node;
 use super::super::{Flow, Scenario};
 use super::{canonical, is_part, part};
-use quiclab_core::Role;
-use quiclab_core::{Anchor, Operation};
+use quiclab_core::{Anchor, FieldPath, Operation, Problem, Role};
 use quiclab_transport::options::EndpointConfig;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -30,7 +28,7 @@ pub(crate) fn apply<'a>(
     path: &FieldPath,
     flow: &'a Flow,
     role: Role,
-) -> Result<Applied<'a>, ScenarioError> {
+) -> Result<Applied<'a>, Problem> {
     let (end, written) = match role {
         Role::Server => ("sender", &flow.sender),
         Role::Client => ("receiver", &flow.receiver),
@@ -43,9 +41,9 @@ pub(crate) fn apply<'a>(
     let mut config = written.clone();
     let mut replaced: BTreeMap<Operation, usize> = BTreeMap::new();
     for (index, name) in flow.plugins.iter().enumerate() {
-        let refused = |problem: String, allowed: &str| {
-            Err(ScenarioError::refused(path.child("plugins").child(index), format!("{name:?}"), allowed)
-                .because(problem))
+        let conflict = |reason: String, expected: &str| {
+            let path = path.child("plugins").child(index);
+            Err(Problem::conflict(path, format!("{name:?}"), expected).because(reason))
         };
         let Some(plugin) = scenario.plugin(name).filter(|plugin| plugin.ends.include(role)) else { continue };
         for exchange in &plugin.exchanges {
@@ -53,8 +51,8 @@ pub(crate) fn apply<'a>(
             if let Some((operation, Anchor::Replace, _)) = exchange.function() {
                 if let Some(other) = replaced.insert(operation, index) {
                     let other = &flow.plugins[other];
-                    let problem = format!("it replaces `{operation}` of the {end}, and `{other}` does, too");
-                    return refused(problem, "one of the two");
+                    let problem = format!("it replaces `{operation}` of the {end}, and `{other}` does as well");
+                    return conflict(problem, "one of the two");
                 }
             } else if is_part(operation)
                 && let Some(value) = &exchange.replace
@@ -64,12 +62,12 @@ pub(crate) fn apply<'a>(
                 if let Some(explicit) = part::find(&written, operation).filter(|explicit| **explicit != value)
                 {
                     let problem = format!("{sets}, and the {end} itself sets {}", shown(explicit));
-                    return refused(problem, "the plugin or the option");
+                    return conflict(problem, "the plugin or the option");
                 }
                 if let Some((other, before)) = applied.set.get(operation).filter(|(_, set)| *set != value) {
                     let problem =
                         format!("{sets}, and `{}` sets it to {}", flow.plugins[*other], shown(before));
-                    return refused(problem, "one of the two");
+                    return conflict(problem, "one of the two");
                 }
                 *part::place(&mut config, operation) = value.clone();
                 applied.set.entry(operation).or_insert((index, value));
@@ -83,12 +81,9 @@ pub(crate) fn apply<'a>(
 impl Applied<'_> {
     /// An error about an option of this end names the plugin that has set the option, if one has. `path` is
     /// that of the flow.
-    pub(crate) fn blame(&self, path: &FieldPath, error: ScenarioError) -> ScenarioError {
-        let ScenarioError::Field(field) = error else { return error };
+    pub(crate) fn blame(&self, path: &FieldPath, problem: Problem) -> Problem {
         let end = path.child(self.end);
-        let Some(steps) = field.path.steps().strip_prefix(end.steps()) else {
-            return ScenarioError::Field(field);
-        };
+        let Some(steps) = problem.path.steps().strip_prefix(end.steps()) else { return problem };
         let option = steps.join(".");
         let concerns = |part: &str| !option.is_empty() && (below(&option, part) || below(part, &option));
         let written = json!(self.flow.inherited(match self.end {
@@ -97,13 +92,12 @@ impl Applied<'_> {
         }));
         match self.set.iter().find(|(part, _)| concerns(part)) {
             Some((part, (index, value))) if part::find(&written, &option).is_none() => {
-                let FieldError { problem, allowed, .. } = *field;
                 let sets = format!("it sets `{part}` of the {} to {}", self.end, shown(value));
-                let problem = problem.map_or(sets.clone(), |problem| format!("{sets}: {problem}"));
-                let name = format!("{:?}", self.flow.plugins[*index]);
-                ScenarioError::refused(path.child("plugins").child(index), name, allowed).because(problem)
+                let reason = problem.reason.as_ref().map_or(sets.clone(), |inner| format!("{sets}: {inner}"));
+                let path = path.child("plugins").child(index);
+                Problem { path, reason: Some(reason), ..problem }.got(format!("{:?}", self.flow.plugins[*index]))
             }
-            _ => ScenarioError::Field(field),
+            _ => problem,
         }
     }
 }
@@ -115,5 +109,6 @@ fn below(field: &str, table: &str) -> bool {
 
 /// A value as TOML.
 fn shown(value: &Value) -> String {
-    Node::from_json(&value.to_string()).expect("JSON that serde_json wrote").shown()
+    let shown = value.serialize(toml_edit::ser::ValueSerializer::new());
+    shown.map_or_else(|_| value.to_string(), |value| value.to_string())
 }

@@ -11,16 +11,14 @@
 //! so that another list of plugins leaves nothing of the one before.
 
 mod apply;
-mod nearest;
 mod part;
 
 pub(super) use apply::{Applied, apply};
-pub(super) use nearest::nearest;
 pub(super) use part::{canonical, is_part, parts};
 
 use super::{Flow, Scenario};
 use quiclab_core::Role;
-use quiclab_core::{Anchor, Operation};
+use quiclab_core::{Anchor, FieldPath, Operation, limits};
 use quiclab_transport::options::EndpointConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +36,7 @@ pub struct Plugin {
     #[serde(default)]
     pub ends: PluginEnds,
     /// What is exchanged for what.
+    #[schemars(transform = limits::not_empty())]
     pub exchanges: Vec<Exchange>,
 }
 
@@ -148,7 +147,7 @@ impl Scenario {
     /// If a plugin does not exist or contradicts, which [`Scenario::validate`] refuses.
     #[must_use]
     pub fn endpoint(&self, flow: &Flow, role: Role) -> EndpointConfig {
-        let applied = apply(self, &super::FieldPath::default(), flow, role).map(|applied| applied.config);
+        let applied = apply(self, &FieldPath::default(), flow, role).map(|applied| applied.config);
         flow.inherited(&applied.unwrap_or_else(|error| panic!("a valid scenario: {error}")))
     }
 

@@ -1,8 +1,7 @@
 //! Parts: the options of an endpoint that a plugin can exchange, and their values.
 
-use super::super::VERSION;
-use super::super::error::{FieldError, ScenarioError};
-use super::super::load::Document;
+use quiclab_config::{Document, Schema};
+use quiclab_core::{FieldPath, Problem};
 use quiclab_transport::options::EndpointConfig;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -44,43 +43,20 @@ pub(crate) fn is_part(name: &str) -> bool {
     parts().binary_search_by(|part| part.as_str().cmp(name)).is_ok()
 }
 
-/// Why a value is none of an option.
-#[derive(Debug, PartialEq)]
-pub(crate) struct PartProblem {
-    /// Way from the value to what is wrong in it.
-    pub(crate) below: Vec<String>,
-    /// What is wrong, as the loader says it.
-    pub(crate) error: FieldError,
-}
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<EndpointConfig>);
 
-/// `value` as the option `part` reads it, with defaults filled in: equal values have equal forms.
-pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Box<PartProblem>> {
-    // the loader explains what is wrong with a value only where it stands
-    let mut sender = json!({});
-    *place(&mut sender, part) = value.clone();
-    let workload = json!({ "kind": "download", "size": "1 B" });
-    let flows = json!({ "probe": { "sender": sender, "workload": workload } });
-    let probe = json!({ "version": VERSION, "name": "probe", "flows": flows });
-    let scenario = Document::from_json(&probe.to_string(), None, &[]).and_then(|probe| probe.scenario());
-    let steps = 3 + part.split('.').count(); // flows, probe, sender, and those of the part
-    let problem = |error: FieldError| {
-        let below = error.path.steps().get(steps..).unwrap_or_default().to_vec();
-        Box::new(PartProblem { below, error })
-    };
-    let sender = match scenario {
-        Ok(scenario) => json!(scenario.flows["probe"].sender),
-        Err(ScenarioError::Field(error)) => return Err(problem(*error)),
-        Err(error @ ScenarioError::Syntax { .. }) => unreachable!("JSON that serde_json wrote: {error}"),
-    };
-    match find(&sender, part) {
-        Some(value) => Ok(value.clone()),
-        // null, or a number that JSON does not have
-        None => {
-            let refused = ScenarioError::refused(Default::default(), "null", "a value of this option");
-            let ScenarioError::Field(error) = refused else { unreachable!("what `refused` makes") };
-            Err(problem(*error))
-        }
-    }
+/// `value` as the option `part` reads it, with defaults filled in: equal values have equal forms. The path of a problem
+/// leads from the value to what is wrong in it.
+pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Problem> {
+    let mut endpoint = json!({});
+    *place(&mut endpoint, part) = value.clone();
+    let decoded = Document::from_value(&endpoint).and_then(|document| document.decode::<EndpointConfig>(&SCHEMA));
+    let endpoint = json!(decoded.map_err(|error| {
+        let below = error.problem.path.steps()[part.split('.').count()..].to_vec();
+        Problem { path: FieldPath::new(below), ..error.problem }
+    })?);
+    // a null is a field that is not set
+    find(&endpoint, part).cloned().ok_or_else(|| Problem::value("", "null", "a value of this option"))
 }
 
 /// The value of `part` in an endpoint.
@@ -96,6 +72,7 @@ pub(super) fn place<'a>(endpoint: &'a mut Value, part: &str) -> &'a mut Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclab_core::ProblemKind;
 
     #[test]
     fn parts_are_the_options_of_an_endpoint() {
@@ -115,12 +92,7 @@ mod tests {
     fn every_part_can_be_placed_and_a_wrong_value_of_it_is_found_out() {
         for part in parts() {
             let problem = canonical(part, &json!({ "nonsense": 1 })).unwrap_err();
-            assert!(problem.error.path.steps().starts_with(&["flows", "probe", "sender"].map(str::to_owned)));
-            assert!(
-                ["", "nonsense", "kind"].contains(&&*problem.below.join(".")),
-                "{part}: {}",
-                problem.error
-            );
+            assert!(["", "nonsense", "kind"].contains(&&*problem.path.steps().join(".")), "{part}: {problem}");
         }
     }
 
@@ -138,9 +110,9 @@ mod tests {
     #[test]
     fn what_is_wrong_inside_a_value_is_named() {
         let problem = canonical("pacing", &json!({ "kind": "evn" })).unwrap_err();
-        assert_eq!(problem.below, ["kind"]);
-        assert!(problem.error.allowed.contains("`even`"), "{}", problem.error);
+        assert_eq!(problem.path.steps(), ["kind"]);
+        assert_eq!((problem.kind, problem.suggestion.as_deref()), (ProblemKind::UnknownName, Some("even")));
         let problem = canonical("packet_threshold", &Value::Null).unwrap_err();
-        assert_eq!(problem.error.allowed, "a value of this option");
+        assert_eq!(problem.expected, "a value of this option");
     }
 }

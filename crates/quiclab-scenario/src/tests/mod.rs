@@ -7,10 +7,9 @@ mod random;
 mod schema;
 mod wires;
 
-use super::{Document, Scenario, ScenarioError};
-use quiclab_core::OPERATIONS;
-use quiclab_core::StackProblem;
-use quiclab_core::{StackAbilities, StackProtocol};
+use super::Scenario;
+use quiclab_config::{ConfigError, Document};
+use quiclab_core::{OPERATIONS, Problem, StackAbilities, StackProtocol};
 use quiclab_transport::options::EndpointConfig;
 use std::path::PathBuf;
 
@@ -32,27 +31,17 @@ fn examples() -> Vec<(String, String)> {
 
 /// Knows `quinn`, `noq`, `lab-quic`, which alone has several paths, `lab-tcp` and `lab-udp`; profiles of `lab-tcp`
 /// and `lab-quic` alone, computations of `noq` alone.
-fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
+fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, Problem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
         "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
         "lab-quic" => (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping"]),
         "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page"]),
         "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping", "media"]),
-        _ => {
-            return Err(StackProblem {
-                field: "stack".into(),
-                value: format!("{stack:?}"),
-                allowed: "`quinn`, `noq`, `lab-tcp` or `lab-udp`".into(),
-            });
-        }
+        _ => return Err(Problem::unknown("stack", stack, ["quinn", "noq", "lab-tcp", "lab-udp"])),
     };
     if let (Some(threshold), "lab-tcp") = (end.packet_threshold, stack) {
-        return Err(StackProblem {
-            field: "packet_threshold".into(),
-            value: threshold.to_string(),
-            allowed: "nothing".into(),
-        });
+        return Err(Problem::unsupported("packet_threshold", "lab-tcp", "").got(threshold));
     }
     let operations = if stack == "noq" { &OPERATIONS[..] } else { &[] };
     let abilities =
@@ -61,15 +50,11 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, StackProblem> {
         None => Ok(abilities),
         Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),
         Some(_) if stack == "lab-quic" => Ok(abilities),
-        Some(profile) => Err(StackProblem {
-            field: "profile".into(),
-            value: format!("{profile:?}"),
-            allowed: format!("none, because `{stack}` has no profiles"),
-        }),
+        Some(profile) => Err(Problem::unsupported("profile", stack, "it has no profiles").got(format!("{profile:?}"))),
     }
 }
 
-fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
     let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
-    Document::from_toml(text, "s.toml", &sets)?.load(&some_stacks)
+    Scenario::load(&Document::from_toml(text, "s.toml", &sets)?, &some_stacks)
 }

@@ -15,6 +15,13 @@ fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     };
     keywords.iter().all(|(keyword, argument)| match keyword.as_str() {
         "$schema" | "$defs" | "title" | "description" | "default" | "examples" | "format" | "pattern" => true,
+        // limits of quantities and units: quiclab-config reads them
+        extension if extension.starts_with("x-") => true,
+        "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= argument.as_u64().unwrap()),
+        "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= argument.as_u64().unwrap()),
+        "minProperties" => value.as_object().is_none_or(|fields| fields.len() as u64 >= argument.as_u64().unwrap()),
+        "minLength" => value.as_str().is_none_or(|text| text.len() as u64 >= argument.as_u64().unwrap()),
+        "exclusiveMinimum" => number(argument, |value, limit| value > limit),
         "$ref" => also(root.pointer(argument.as_str().unwrap().trim_start_matches('#')).unwrap()),
         "anyOf" => argument.as_array().unwrap().iter().any(also),
         "oneOf" => argument.as_array().unwrap().iter().filter(|schema| also(schema)).count() == 1,

@@ -1,28 +1,21 @@
 //! Flows: ends, workloads and routes.
 
-use super::super::Scenario;
-use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::flow::Flow;
 use super::super::plugin::{Applied, apply};
+use super::super::{Scenario, StackCheck};
 use super::network::check_time;
-use super::{
-    Check, endpoint, ensure, path_scheduler, plugin, positive_rate, positive_size, positive_time, quoted,
-};
-use quiclab_core::Direction;
-use quiclab_core::Duration;
-use quiclab_core::Role;
-use quiclab_core::StackProblem;
-use quiclab_core::{ByteCount, DataRate};
-use quiclab_core::{StackAbilities, StackProtocol};
-use quiclab_transport::options::{EndpointConfig, MOST_ORIGINS, PageObjects, PageResource, Workload};
+use super::{Check, about, endpoint, ensure, path_scheduler, plugin, quoted, undefined};
+use quiclab_core::problem::values;
+use quiclab_core::{ByteCount, Direction, Duration, FieldPath, Problem, ProblemKind, Role, StackProtocol};
+use quiclab_transport::options::{EndpointConfig, PageObjects, PageResource, Workload};
 use std::collections::BTreeMap;
 
 pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
     for (name, end) in flow.ends() {
         let end_path = path.child(name);
         ensure(end.stack.is_some() || flow.stack.is_some(), || {
-            let allowed = "a stack (see `quiclab stack list`) here, or on the flow for both ends";
-            ScenarioError::about(end_path.child("stack"), "missing", allowed)
+            let expected = "a stack (see `quiclab stack list`) here, or on the flow for both ends";
+            Problem::new(ProblemKind::MissingField, end_path.child("stack"), expected)
         })?;
         endpoint::check(&end_path, end, scenario)?;
     }
@@ -38,16 +31,12 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
     }
     check_workload(&path.child("workload"), &flow.workload)?;
     ensure(flow.start < scenario.duration, || {
-        let allowed = format!("a time before the end of the run at {}", scenario.duration);
-        ScenarioError::refused(path.child("start"), quoted(flow.start), allowed)
+        let expected = format!("a duration below `duration`, \"{}\"", scenario.duration);
+        Problem::conflict(path.child("start"), quoted(flow.start), expected)
     })?;
     for (name, route) in [("down", &flow.down), ("up", &flow.up)] {
         check_route(&path.child(name), route, scenario)?;
     }
-    ensure(flow.paths.len() < MOST_PATHS, || {
-        let allowed = format!("up to {} further paths", MOST_PATHS - 1);
-        ScenarioError::refused(path.child("paths"), further(flow), allowed)
-    })?;
     for (index, further) in flow.paths.iter().enumerate() {
         let path = path.child("paths").child(index);
         for (name, route) in [("down", &further.down), ("up", &further.up)] {
@@ -78,10 +67,10 @@ where
                 let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
                 for element in links.iter().chain([name]) {
                     if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
-                        let problem = format!("path {before} passes `{element}`, too");
-                        let allowed = "elements of this path alone";
-                        return Err(ScenarioError::refused(path(index, direction), quoted(name), allowed)
-                            .because(problem));
+                        let reason = format!("path {before} passes `{element}` as well");
+                        let expected = "elements of no other path";
+                        return Err(Problem::conflict(path(index, direction), quoted(name), expected)
+                            .because(reason));
                     }
                 }
             }
@@ -89,9 +78,6 @@ where
     }
     Ok(())
 }
-
-/// Paths of a flow or a tunnel. Beyond what anybody has measured; what is kept for each is kept without allocation.
-pub(super) const MOST_PATHS: usize = 8;
 
 /// How many paths a flow has besides the first, in words.
 fn further(flow: &Flow) -> String {
@@ -103,173 +89,72 @@ const ENDS: [(&str, Role); 2] = [("sender", Role::Server), ("receiver", Role::Cl
 
 fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
     match workload {
-        Workload::Download { size, duration, request } => check_download(path, *size, *duration, *request),
-        Workload::RequestResponse { count, request, response, pause: _ } => {
-            at_least_one(&path.child("count"), *count)?;
-            positive_size(&path.child("request"), *request)?;
-            positive_size(&path.child("response"), *response)
-        }
-        Workload::Datagrams { rate, size, duration, on, off } => {
-            check_datagrams(path, *rate, *size, *duration, *on, *off)
-        }
-        Workload::Page { html, objects, resources, request, response, browser_time, .. } => {
-            check_time(&path.child("browser_time"), browser_time, "it is one time")?;
-            for (name, size) in [("html", *html), ("request", *request), ("response", *response)] {
-                positive_size(&path.child(name), size)?;
-            }
-            for (index, group) in objects.iter().enumerate() {
-                let path = path.child("objects").child(index);
-                at_least_one(&path.child("count"), group.count)?;
-                positive_size(&path.child("size"), group.size)?;
-            }
+        Workload::Download { size, duration, .. } => check_download(path, *size, *duration),
+        Workload::Datagrams { on, off, .. } => check_on_off(path, *on, *off),
+        Workload::Page { objects, resources, browser_time, .. } => {
+            check_time(&path.child("browser_time"), browser_time)?;
             check_resources(&path.child("resources"), resources, objects)
         }
-        Workload::Ping { size, count, interval, protocol: _ } => {
-            at_least_one(&path.child("count"), *count)?;
-            datagram_payload(&path.child("size"), *size)?;
-            positive_time(&path.child("interval"), *interval)
-        }
-        Workload::Media {
-            start_rate,
-            min_rate,
-            max_rate,
-            frame_rate,
-            packet_size,
-            target_delay,
-            ramp_up_speed,
-            ecn: _,
-            duration,
-        } => {
-            positive_rate(&path.child("min_rate"), *min_rate)?;
+        Workload::Media { start_rate, min_rate, max_rate, .. } => {
             ensure((*min_rate..=*max_rate).contains(start_rate), || {
-                let allowed = format!("`min_rate` to `max_rate`, `{min_rate}` to `{max_rate}`");
-                ScenarioError::refused(path.child("start_rate"), quoted(*start_rate), allowed)
-            })?;
-            endpoint::integer(&path.child("frame_rate"), *frame_rate, 1..=MOST_FRAMES)?;
-            endpoint::size(&path.child("packet_size"), *packet_size, SMALLEST_RTP, LARGEST_RTP)?;
-            for (name, time) in [("target_delay", *target_delay), ("duration", *duration)] {
-                positive_time(&path.child(name), time)?;
-            }
-            positive_rate(&path.child("ramp_up_speed"), *ramp_up_speed)
+                let expected = format!("a rate from `min_rate` to `max_rate`, \"{min_rate}\" to \"{max_rate}\"");
+                Problem::conflict(path.child("start_rate"), quoted(*start_rate), expected)
+            })
         }
+        Workload::RequestResponse { .. } | Workload::Ping { .. } => Ok(()),
     }
 }
 
-/// A resource comes after those before it alone, so nothing waits for itself.
+/// A resource depends on earlier ones only, so none waits for itself.
 fn check_resources(path: &FieldPath, resources: &[PageResource], objects: &[PageObjects]) -> Check {
     ensure(resources.is_empty() || objects.is_empty(), || {
-        let value = format!("[{} resources]", resources.len());
-        ScenarioError::refused(path.clone(), value, "either `objects` or `resources`")
-            .because("`objects` are given, too")
+        about(path.clone(), "`objects` are set as well", "either `objects` or `resources`")
     })?;
     for (index, resource) in resources.iter().enumerate() {
-        let path = path.child(index);
-        positive_size(&path.child("size"), resource.size)?;
-        for (name, section) in [("request", resource.request), ("response", resource.response)] {
-            section.map_or(Ok(()), |section| positive_size(&path.child(name), section))?;
+        // the first of the list is resource 1
+        if let Some(after) = resource.after.iter().find(|after| **after as usize > index) {
+            let expected = format!("0 (the HTML) to {index}");
+            return Err(Problem::conflict(path.child(index).child("after"), after, expected)
+                .because(format!("this is resource {}, and it can depend on earlier ones only", index + 1)));
         }
-        ensure(!resource.after.is_empty(), || {
-            ScenarioError::refused(
-                path.child("after"),
-                "[]",
-                "one or more numbers of resources; 0 is the HTML",
-            )
-        })?;
-        for &after in &resource.after {
-            // the first of the list is resource 1
-            ensure(after as usize <= index, || {
-                let allowed =
-                    format!("0 (the HTML) to {index}: a resource before this one, number {}", index + 1);
-                ScenarioError::refused(path.child("after"), after, allowed)
-            })?;
-        }
-        ensure(resource.origin < MOST_ORIGINS, || {
-            let allowed = format!("0 (the server of the HTML) to {}", MOST_ORIGINS - 1);
-            ScenarioError::refused(path.child("origin"), resource.origin, allowed)
-        })?;
     }
     Ok(())
 }
 
-fn check_download(
-    path: &FieldPath,
-    size: Option<ByteCount>,
-    duration: Option<Duration>,
-    request: ByteCount,
-) -> Check {
+fn check_download(path: &FieldPath, size: Option<ByteCount>, duration: Option<Duration>) -> Check {
+    const EITHER: &str = "either `size` or `duration`";
     match (size, duration) {
-        (None, None) => Err(ScenarioError::about(path.child("size"), "missing", ONE_OF_BOTH)),
-        (Some(size), None) => positive_size(&path.child("size"), size),
-        (None, Some(duration)) => positive_time(&path.child("duration"), duration),
+        (None, None) => Err(Problem::new(ProblemKind::MissingField, path.child("size"), EITHER)),
         (Some(_), Some(duration)) => {
-            let path = path.child("duration");
-            Err(ScenarioError::refused(path, quoted(duration), ONE_OF_BOTH).because("`size` is given, too"))
+            Err(Problem::conflict(path.child("duration"), quoted(duration), EITHER).because("`size` is set as well"))
         }
-    }?;
-    positive_size(&path.child("request"), request)
+        _ => Ok(()),
+    }
 }
 
-fn check_datagrams(
-    path: &FieldPath,
-    rate: DataRate,
-    size: ByteCount,
-    duration: Duration,
-    on: Option<Duration>,
-    off: Option<Duration>,
-) -> Check {
-    positive_rate(&path.child("rate"), rate)?;
-    datagram_payload(&path.child("size"), size)?;
-    positive_time(&path.child("duration"), duration)?;
+fn check_on_off(path: &FieldPath, on: Option<Duration>, off: Option<Duration>) -> Check {
     for (name, value, other, other_value) in [("on", on, "off", off), ("off", off, "on", on)] {
-        let Some(value) = value else { continue };
-        positive_time(&path.child(name), value)?;
-        ensure(other_value.is_some(), || {
-            let problem = format!("`{other}` is missing");
-            ScenarioError::refused(path.child(name), quoted(value), "`on` and `off`, or neither")
-                .because(problem)
-        })?;
+        if let (Some(value), None) = (value, other_value) {
+            return Err(Problem::conflict(path.child(name), quoted(value), "`on` and `off`, or neither")
+                .because(format!("`{other}` is not set")));
+        }
     }
     Ok(())
 }
-
-fn at_least_one(path: &FieldPath, count: u32) -> Check {
-    ensure(count > 0, || ScenarioError::refused(path.clone(), count, format!("1 to {}", u32::MAX)))
-}
-
-fn datagram_payload(path: &FieldPath, size: ByteCount) -> Check {
-    let allowed = ByteCount::from_bytes(1)..=endpoint::LARGEST_DATAGRAM;
-    ensure(allowed.contains(&size), || {
-        ScenarioError::refused(
-            path.clone(),
-            quoted(size),
-            format!("1 B to {} B", endpoint::LARGEST_DATAGRAM.bytes()),
-        )
-    })
-}
-
-/// Frames in a second: far beyond what anybody shows.
-const MOST_FRAMES: u32 = 1000;
-/// An RTP packet with more media than header.
-const SMALLEST_RTP: u64 = 100;
-/// The longest IPv4 packet of an Ethernet less the headers of IP and UDP: RTP is not fragmented.
-const LARGEST_RTP: u64 = 1472;
-const ONE_OF_BOTH: &str = "either `size` or `duration`";
 
 /// A route is not empty, its names exist, and packets pass nothing twice: they would run in a
 /// circle, since an element sends all packets of a flow and direction the same way.
 pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check {
     if !scenario.wires.is_empty() {
         return ensure(route.is_empty(), || {
-            ScenarioError::refused(path.clone(), format!("{route:?}"), "either routes or `[[wires]]`")
-                .because("`[[wires]]` are given, too")
+            Problem::conflict(path.clone(), format!("{route:?}"), "either routes or `[[wires]]`")
+                .because("`[[wires]]` are set as well")
         });
     }
     ensure(!route.is_empty(), || {
-        let allowed = format!("one or more of {}", scenario.passable());
-        let flow = &path.steps()[1];
-        let direction = &path.steps()[2];
-        ScenarioError::refused(path.clone(), "[]", allowed)
-            .because(format!("flow `{flow}` has no route {direction}"))
+        let names: Vec<_> = scenario.passable().iter().map(|name| name.to_string()).collect();
+        let expected = format!("one or more of {}", names.join(", "));
+        Problem::new(ProblemKind::MissingField, path.clone(), expected)
     })?;
     let mut passed: BTreeMap<&str, &str> = BTreeMap::new();
     for (index, name) in route.iter().enumerate() {
@@ -279,15 +164,14 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
             || scenario.taps.contains_key(name)
             || scenario.tunnel_passage(name, Direction::Down).is_some();
         ensure(known, || {
-            ScenarioError::refused(path.clone(), quoted(name), scenario.passable())
-                .because("no such link, bearer, tap or tunnel")
+            undefined(path.clone(), "link, bearer, tap or tunnel", name, scenario.passable())
         })?;
         let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
         for element in links.iter().chain([name]) {
             if let Some(before) = passed.insert(element, name) {
-                let allowed = "each link, bearer, tap and tunnel once in a route";
-                return Err(ScenarioError::refused(path, quoted(name), allowed)
-                    .because(format!("`{element}` is passed twice (`{before}`, `{name}`), a loop")));
+                let expected = "each link, bearer, tap and tunnel at most once in a route";
+                return Err(Problem::conflict(path, quoted(name), expected)
+                    .because(format!("`{before}` and `{name}` both pass `{element}`: a loop")));
             }
         }
     }
@@ -303,16 +187,16 @@ pub(super) fn check_stacks(
     path: &FieldPath,
     flow: &Flow,
     scenario: &Scenario,
-    stacks: &dyn Fn(&EndpointConfig) -> Result<StackAbilities, StackProblem>,
-) -> Result<StackProtocol, ScenarioError> {
+    stacks: StackCheck<'_>,
+) -> Result<StackProtocol, Problem> {
     let judge = |name: &str, role: Role, applied: &Applied<'_>| {
         let end = &applied.config;
         let inherits = end.stack.is_none();
-        let abilities = stacks(&flow.inherited(end)).map_err(|StackProblem { field, value, allowed }| {
+        let abilities = stacks(&flow.inherited(end)).map_err(|problem| {
             // a stack that both ends inherit is written on the flow
-            let path_of_end = if inherits && field == "stack" { path.clone() } else { path.child(name) };
-            let path_of_field = field.split('.').fold(path_of_end, |path, step| path.child(step));
-            applied.blame(path, ScenarioError::refused(path_of_field, value, allowed))
+            let on_flow = inherits && problem.path == FieldPath::from("stack");
+            let end_path = if on_flow { path.clone() } else { path.child(name) };
+            applied.blame(path, problem.below(&end_path))
         })?;
         let stack = flow.inherited(end).stack.unwrap_or_default();
         let computations = scenario.computations(flow, role);
@@ -326,9 +210,9 @@ pub(super) fn check_stacks(
     for ((name, end), abilities) in [sender, receiver].into_iter().zip(&abilities) {
         ensure(flow.paths.is_empty() || abilities.multipath, || {
             let stack = flow.inherited(end).stack.unwrap_or_default();
-            let allowed = "no further paths, or stack `lab-quic` with `quic.version` = `v1` at both ends";
-            ScenarioError::refused(path.child("paths"), further(flow), allowed)
-                .because(format!("the {name} (`{stack}`, as it is configured) has one path"))
+            let expected = "no further paths, or the stack `lab-quic` with `quic.version = \"v1\"` at both ends";
+            Problem::conflict(path.child("paths"), further(flow), expected)
+                .because(format!("the {name} (`{stack}`, as configured) has one path"))
         })?;
     }
     let [serves, asks] = abilities.each_ref().map(|abilities| abilities.protocol);
@@ -338,10 +222,10 @@ pub(super) fn check_stacks(
             if receiver.1.stack.is_some() { (receiver, sender, serves) } else { (sender, receiver, asks) };
         let stack = |end: &EndpointConfig| flow.inherited(end).stack.unwrap_or_default();
         let problem = format!("the {} speaks {common} (`{}`)", other.0, stack(other.1));
-        ScenarioError::refused(
+        Problem::conflict(
             path.child(odd.0).child("stack"),
             quoted(stack(odd.1)),
-            format!("a stack that speaks {common}, too"),
+            format!("a stack that speaks {common}"),
         )
         .because(problem)
     })?;
@@ -350,29 +234,28 @@ pub(super) fn check_stacks(
         // the end that has a stack of its own differs from the flow
         let odd = if receiver.1.stack.is_some() { receiver } else { sender };
         let stack = flow.inherited(odd.1).stack.unwrap_or_default();
-        let allowed = format!("`{MODEL}` at both ends or at none");
-        ScenarioError::refused(path.child(odd.0).child("stack"), quoted(stack), allowed)
+        let expected = format!("`{MODEL}` at both ends or at neither");
+        Problem::conflict(path.child(odd.0).child("stack"), quoted(stack), expected)
             .because(format!("datagrams of `{MODEL}` are values, not bytes"))
     })?;
     ensure(sender.1.tls == receiver.1.tls, || {
-        let value = if receiver.1.tls.is_some() { "another one than the sender's" } else { "none" };
-        ScenarioError::refused(
+        let value = if receiver.1.tls.is_some() { "different options" } else { "none" };
+        Problem::conflict(
             path.child(receiver.0).child("tls"),
             value,
-            "the TLS of the sender, or none at both ends",
+            "the same TLS options as the sender's, or none at both ends",
         )
-        .because("the two ends do not understand each other")
     })?;
     let kind = flow.workload.kind();
     for ((_, end), abilities) in flow.ends().into_iter().zip(abilities) {
         ensure(abilities.workloads.contains(&kind), || {
             let stack = flow.inherited(end).stack.unwrap_or_default();
-            ScenarioError::refused(
+            Problem::conflict(
                 path.child("workload").child("kind"),
                 quoted(kind),
-                alternatives(&*abilities.workloads),
+                values(&*abilities.workloads),
             )
-            .because(format!("stack `{stack}` does not run it"))
+            .because(format!("stack `{stack}` does not support this workload"))
         })?;
     }
     Ok(serves)

@@ -1,240 +1,101 @@
-//! Links and hosts.
+//! Links and hosts: fields that depend on each other or on the flows that pass.
 
-use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::graph::Graph;
 use super::super::{Scenario, Tunnel};
-use super::endpoint::integer;
-use super::{Check, ensure, field, integer_fits, positive_rate, positive_size, positive_time, quoted};
-use quiclab_core::Duration;
-use quiclab_core::Role;
-use quiclab_core::StackProtocol;
+use super::{Check, about, ensure, field, quoted};
 use quiclab_core::bearer::BearerConfig;
 use quiclab_core::host::HostConfig;
-use quiclab_core::link::ShapedRate;
-use quiclab_core::link::{Delay, Distribution, Hold, LinkConfig, Loss, Rate, TraceEnd, TraceFormat};
+use quiclab_core::link::{Delay, Distribution, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat};
 use quiclab_core::queue::QueueConfig;
-use quiclab_core::{ByteCount, Probability};
-use quiclab_core::{Direction, FlowId};
+use quiclab_core::{
+    ByteCount, Direction, Duration, FieldPath, FlowId, Probability, Problem, Role, StackProtocol,
+};
 use quiclab_transport::options::{EndpointConfig, Workload};
 use std::collections::BTreeSet;
 
 pub(super) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
-    match &link.rate {
-        None => {}
-        Some(Rate::Constant(rate)) => positive_rate(&path.child("rate"), *rate)?,
-        Some(Rate::Shaped(rate)) => check_shaped(&path.child("rate"), rate)?,
+    // a delivery trace has no rate that could hold
+    if let Some(Rate::Shaped(ShapedRate::Trace { format: TraceFormat::Mahimahi, at_end: TraceEnd::Hold, .. })) =
+        &link.rate
+    {
+        return Err(Problem::conflict(path.child("rate").child("at_end"), "\"hold\"", "\"loop\" or \"stop\"")
+            .because("a mahimahi trace has no last rate"));
     }
     check_queue(&path.child("queue"), &link.queue)?;
     if link.rate.is_none() {
-        let needless = |name: &str| {
-            ScenarioError::about(
-                path.child(name),
-                "has no effect without a rate",
-                "a `rate` beside it, or to leave it out",
-            )
-        };
-        ensure(link.queue == QueueConfig::default(), || needless("queue"))?;
-        ensure(link.overhead_per_packet == ByteCount::ZERO, || needless("overhead_per_packet"))?;
+        let without_rate = |name: &str| about(path.child(name), "no effect without a rate", "`rate` on this link");
+        ensure(link.queue == QueueConfig::default(), || without_rate("queue"))?;
+        ensure(link.overhead_per_packet == ByteCount::ZERO, || without_rate("overhead_per_packet"))?;
+        ensure(link.feedback.is_none(), || without_rate("feedback"))?;
     }
-    if let Some(loss) = &link.loss {
-        check_loss(&path.child("loss"), loss)?;
-    }
-    if let Some(feedback) = &link.feedback {
-        let path = path.child("feedback");
-        positive_time(&path.child("interval"), feedback.interval)?;
-        positive_time(&path.child("desired_buffer"), feedback.desired_buffer)?;
-        ensure(link.rate.is_some(), || {
-            ScenarioError::about(path, "needs a rate: without it nothing waits", "a `rate` beside it")
+    if let Some(Loss::GilbertElliott { good_to_bad, bad_to_good, .. }) = &link.loss {
+        let zero = *good_to_bad == Probability::ZERO && *bad_to_good == Probability::ZERO;
+        ensure(!zero, || {
+            Problem::conflict(path.child("loss").child("good_to_bad"), good_to_bad, "a probability above 0")
+                .because("`bad_to_good` is 0, too, so the state never changes")
         })?;
     }
     check_holds(&path.child("holds"), &link.holds)?;
     check_delay(&path.child("delay"), &link.delay)
 }
 
-fn check_shaped(path: &FieldPath, rate: &ShapedRate) -> Check {
-    match rate {
-        ShapedRate::TokenBucket { rate, burst } => {
-            positive_rate(&path.child("rate"), *rate)?;
-            positive_size(&path.child("burst"), *burst)
-        }
-        ShapedRate::Trace { file, format, at_end } => {
-            ensure(!file.as_os_str().is_empty(), || {
-                ScenarioError::refused(
-                    path.child("file"),
-                    "\"\"",
-                    "the path of a file, relative to the scenario",
-                )
-            })?;
-            // a delivery trace has no rate that could hold
-            ensure(!(*format == TraceFormat::Mahimahi && *at_end == TraceEnd::Hold), || {
-                ScenarioError::refused(path.child("at_end"), "\"hold\"", alternatives(["loop", "stop"]))
-                    .because("a mahimahi trace has no rate that could hold")
-            })
-        }
-    }
-}
-
 pub(super) fn check_queue(path: &FieldPath, queue: &QueueConfig) -> Check {
-    let some_limit = |any: bool, kind: &str, limits: &str| {
-        ensure(any, || {
-            let value = format!("{{ kind = \"{kind}\" }}");
-            ScenarioError::refused(path.clone(), value, format!("one or more of {limits}"))
-                .because("no limit given")
-        })
-    };
-    let size = |name: &str, size: &Option<ByteCount>| {
-        size.map_or(Ok(()), |size| positive_size(&path.child(name), size))
-    };
-    let optional = |name: &str, packets: &Option<u64>| {
-        packets.map_or(Ok(()), |packets| integer_fits(&path.child(name), packets, 1))
-    };
-    match queue {
-        QueueConfig::DropTail { packets, bytes, time } => {
-            let any = packets.is_some() || bytes.is_some() || time.is_some();
-            some_limit(any, "drop_tail", "`packets`, `bytes` and `time`")?;
-            optional("packets", packets)?;
-            size("bytes", bytes)?;
-            time.map_or(Ok(()), |time| positive_time(&path.child("time"), time))
+    match queue.conflict() {
+        Some((name, value, expected)) => {
+            let path = if name.is_empty() { path.clone() } else { path.child(name) };
+            Err(Problem::conflict(path, value, expected))
         }
-        QueueConfig::HeadDrop { packets, bytes } => {
-            some_limit(packets.is_some() || bytes.is_some(), "head_drop", "`packets` and `bytes`")?;
-            optional("packets", packets)?;
-            size("bytes", bytes)
-        }
-        QueueConfig::Codel { packets, target, interval, .. } => {
-            integer_fits(&path.child("packets"), *packets, 1)?;
-            check_codel(path, *target, *interval)
-        }
-        QueueConfig::FqCodel { packets, memory, drop_batch, flows, quantum, target, interval, .. } => {
-            integer_fits(&path.child("packets"), *packets, 1)?;
-            positive_size(&path.child("memory"), *memory)?;
-            ensure(*drop_batch > 0, || {
-                ScenarioError::refused(
-                    path.child("drop_batch"),
-                    drop_batch,
-                    format!("1 to {} packets", u32::MAX),
-                )
-            })?;
-            // as Linux (`fq_codel_change`)
-            ensure((1..=MOST_FLOW_QUEUES).contains(flows), || {
-                ScenarioError::refused(path.child("flows"), flows, format!("1 to {MOST_FLOW_QUEUES} queues"))
-            })?;
-            // Linux raises it to this silently; below, a turn serves nothing for long
-            ensure(*quantum >= LEAST_QUANTUM && *quantum <= MOST_QUANTUM, || {
-                let allowed = format!("{} B to {} B", LEAST_QUANTUM.bytes(), MOST_QUANTUM.bytes());
-                ScenarioError::refused(path.child("quantum"), quoted(*quantum), allowed)
-            })?;
-            check_codel(path, *target, *interval)
-        }
-    }
-}
-
-fn check_codel(path: &FieldPath, target: Duration, interval: Duration) -> Check {
-    positive_time(&path.child("interval"), interval)?;
-    ensure(target < interval, || {
-        ScenarioError::refused(
-            path.child("target"),
-            quoted(target),
-            format!("less than `interval`, `{interval}`"),
-        )
-    })
-}
-
-const MOST_FLOW_QUEUES: u32 = 65_536;
-const LEAST_QUANTUM: ByteCount = ByteCount::from_bytes(256);
-const MOST_QUANTUM: ByteCount = ByteCount::from_bytes(1 << 20);
-
-fn check_loss(path: &FieldPath, loss: &Loss) -> Check {
-    match loss {
-        Loss::Independent { .. } => Ok(()),
-        Loss::GilbertElliott { good_to_bad, bad_to_good, .. } => {
-            ensure(*good_to_bad != Probability::ZERO || *bad_to_good != Probability::ZERO, || {
-                ScenarioError::refused(path.child("good_to_bad"), good_to_bad, "more than 0 in one of them")
-                    .because("`good_to_bad` and `bad_to_good` are both 0, so the state never changes")
-            })
-        }
-        Loss::Listed { packets } => packets
-            .iter()
-            .enumerate()
-            .try_for_each(|(index, packet)| integer_fits(&path.child("packets").child(index), *packet, 0)),
+        None => Ok(()),
     }
 }
 
 fn check_holds(path: &FieldPath, holds: &[Hold]) -> Check {
     for (index, hold) in holds.iter().enumerate() {
-        let path = path.child(index);
-        integer_fits(&path.child("packet"), hold.packet, 0)?;
-        positive_time(&path.child("by"), hold.by)?;
-        hold.behind.map_or(Ok(()), |behind| integer_fits(&path.child("behind"), behind, 1))?;
         ensure(holds[..index].iter().all(|before| before.packet != hold.packet), || {
-            ScenarioError::refused(path.child("packet"), hold.packet, "each packet once")
-                .because("it is held twice")
+            Problem::conflict(path.child(index).child("packet"), hold.packet, "each packet at most once")
         })?;
     }
     Ok(())
 }
 
 fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
+    const CONSTANT: &str = "`distribution` is \"constant\"";
     let constant = delay.distribution == Distribution::Constant;
-    let random = alternatives(["normal", "uniform", "pareto"]);
-    ensure(!(constant && delay.deviation > Duration::ZERO), || {
-        ScenarioError::refused(path.child("deviation"), quoted(delay.deviation), "0 with a constant delay")
-            .because(format!("it needs a `distribution` ({random})"))
+    let deviates = delay.deviation > Duration::ZERO;
+    ensure(!(constant && deviates), || {
+        Problem::conflict(path.child("deviation"), quoted(delay.deviation), "\"0 s\"").because(CONSTANT)
     })?;
-    ensure(constant || delay.deviation > Duration::ZERO, || {
-        ScenarioError::refused(path.child("deviation"), quoted(delay.deviation), "a time above 0")
-            .because("a delay with a `distribution` needs a deviation")
+    ensure(constant || deviates, || {
+        Problem::conflict(path.child("deviation"), quoted(delay.deviation), "a duration above \"0 s\"")
+            .because("a `distribution` needs a deviation")
     })?;
     ensure(!(constant && delay.reorder), || {
-        ScenarioError::refused(path.child("reorder"), true, "false with a constant delay")
-            .because(format!("it needs a `distribution` ({random})"))
+        Problem::conflict(path.child("reorder"), true, "false").because(CONSTANT)
     })?;
-    if let Some(every) = delay.every {
-        ensure(every >= LEAST_HOLD, || {
-            ScenarioError::refused(path.child("every"), quoted(every), format!("{LEAST_HOLD} or more"))
-        })?;
-        ensure(!constant, || {
-            ScenarioError::refused(path.child("every"), quoted(every), "nothing with a constant delay")
-                .because(format!("it needs a `distribution` ({random})"))
-        })?;
+    if let Some(every) = delay.every.filter(|_| constant) {
+        return Err(Problem::conflict(path.child("every"), quoted(every), "no value").because(CONSTANT));
     }
-    integer(&path.child("steps"), delay.steps, 1..=MOST_STEPS)?;
     ensure(delay.steps == 1 || delay.every.is_some(), || {
-        ScenarioError::refused(path.child("steps"), delay.steps, "1 without `every`")
+        Problem::conflict(path.child("steps"), delay.steps, "1").because("`every` is not set")
     })
 }
 
-/// A delay that changes more often would cost more than the packets it delays.
-const LEAST_HOLD: Duration = Duration::from_micros(10);
-/// Steps in which a delay changes.
-const MOST_STEPS: u32 = 1000;
-
-/// A time that is drawn anew each time it is needed: a delay of which nothing else is meant.
-pub(super) fn check_time(path: &FieldPath, time: &Delay, no_order: &str) -> Check {
-    ensure(!time.reorder, || ScenarioError::refused(path.child("reorder"), true, "false").because(no_order))?;
-    ensure(time.every.is_none(), || {
-        ScenarioError::refused(path.child("every"), quoted(time.every.unwrap_or_default()), "nothing")
-            .because("each is drawn when it is needed")
-    })?;
+/// A time that is drawn anew each time it is needed: options of `Delay` about packets have no meaning.
+pub(super) fn check_time(path: &FieldPath, time: &Delay) -> Check {
+    const DRAWN: &str = "the time is drawn independently whenever it is needed";
+    ensure(!time.reorder, || Problem::conflict(path.child("reorder"), true, "false").because(DRAWN))?;
+    if let Some(every) = time.every {
+        return Err(Problem::conflict(path.child("every"), quoted(every), "no value").because(DRAWN));
+    }
     check_delay(path, time)
 }
 
 pub(super) fn check_host(path: &FieldPath, host: &HostConfig) -> Check {
-    for (name, size) in [("receive_buffer", host.receive_buffer), ("truesize", host.truesize)] {
-        if let Some(size) = size {
-            positive_size(&path.child(name), size)?;
-        }
-    }
-    for (name, batch) in [("receive_batch", host.receive_batch), ("send_batch", host.send_batch)] {
-        ensure(batch > 0, || {
-            ScenarioError::refused(path.child(name), batch, format!("1 to {} datagrams", u32::MAX))
-        })?;
-    }
-    check_time(&path.child("timer_slack"), &host.timer_slack, "timers have no order to keep")?;
-    check_time(&path.child("wake_up"), &host.wake_up, "a process wakes once for what waits")
+    check_time(&path.child("timer_slack"), &host.timer_slack)?;
+    check_time(&path.child("wake_up"), &host.wake_up)
 }
 
-/// Refuses parts of the network that no packet can pass: most often the name is mistyped.
+/// Rejects parts of the network that no packet can pass: most often a name is mistyped.
 pub(super) fn check_used(scenario: &Scenario) -> Check {
     let graph = Graph::new(scenario);
     let ways = (0..scenario.flow_names().count() as u32)
@@ -248,17 +109,13 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
     ];
     for name in scenario.tunnels.keys() {
         ensure(scenario.flows.values().any(|flow| Tunnel::is_passed(name, flow)), || {
-            ScenarioError::about(
-                field(["tunnels", name]),
-                "no flow passes it",
-                "a name in the route of a flow",
-            )
+about(field(["tunnels", name]), "no flow passes it", "its name in the route of a flow")
         })?;
     }
     for (group, members) in groups {
         if let Some((name, _)) = members.into_iter().find(|(_, element)| !passed.contains(element)) {
-            let allowed = "a name in the route of a flow, in a bearer or in a wire";
-            return Err(ScenarioError::about(field([group, name]), "no flow passes it", allowed));
+            let expected = "its name in the route of a flow, in a bearer or in a wire";
+            return Err(about(field([group, name]), "no flow passes it", expected));
         }
     }
     Ok(())
@@ -287,8 +144,8 @@ pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> 
                 let largest = packet + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
                 ensure(*burst >= largest, || {
                     let path = field(["links", name, "rate", "burst"]);
-                    ScenarioError::refused(path, quoted(burst), format!("at least {} B", largest.bytes()))
-                        .because(format!("flow `{flow_name}` sends packets of {} B", largest.bytes()))
+                    Problem::conflict(path, quoted(burst), format!("a size of at least \"{} B\"", largest.bytes()))
+                        .because(format!("flow `{flow_name}` sends packets of this size"))
                 })?;
             }
         }
@@ -312,7 +169,7 @@ fn largest_packet(
         (StackProtocol::Udp, Workload::Datagrams { size, .. } | Workload::Ping { size, .. }) => {
             *size + IP_AND_UDP
         }
-        _ => end.datagram_size.unwrap_or(SMALLEST_DATAGRAM) + IP_AND_UDP,
+        _ => end.datagram_size.unwrap_or(MIN_DATAGRAM) + IP_AND_UDP,
     }
 }
 
@@ -330,7 +187,7 @@ fn pdcp_headers(scenario: &Scenario, passed: &BTreeSet<String>, link: &str) -> B
 
 /// UDP payload every QUIC endpoint must be able to send (RFC 9000 section 14); assumed where a flow
 /// leaves its `datagram_size` to the stack.
-const SMALLEST_DATAGRAM: ByteCount = ByteCount::from_bytes(1200);
+const MIN_DATAGRAM: ByteCount = ByteCount::from_bytes(1200);
 /// IPv4 header without options and UDP header.
 const IP_AND_UDP: ByteCount = ByteCount::from_bytes(20 + 8);
 /// MSS on an Ethernet of 1500 bytes; assumed where a flow leaves its `mss` to the stack.

@@ -1,57 +1,35 @@
 //! Tunnels: their paths, and what their transport takes.
 
-use super::super::error::{FieldPath, ScenarioError, alternatives};
-use super::super::{Scenario, Tunnel};
-use super::flow::{MOST_PATHS, check_disjoint, check_route};
-use super::{Check, endpoint, ensure, field, network, positive_size, positive_time, quoted};
-use quiclab_core::Direction;
-use quiclab_core::StackProblem;
+use super::super::{Scenario, StackCheck, Tunnel};
+use super::flow::{check_disjoint, check_route};
+use super::{Check, about, endpoint, ensure, field, network, quoted};
+use quiclab_core::problem::values;
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::Pipeline;
-use quiclab_core::{StackAbilities, StackProtocol};
-use quiclab_transport::options::CongestionControl;
-use quiclab_transport::options::EndpointConfig;
-
-/// Smallest IPv4 packet that every host must take (RFC 791), and the largest packet that there is.
-const MTU: std::ops::RangeInclusive<u64> = 576..=65_000;
+use quiclab_core::{ByteCount, Direction, FieldPath, Problem, StackProtocol};
+use quiclab_transport::options::{CongestionControl, EndpointConfig};
 
 pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> Check {
     let known = ["lab-quic", "noq"];
     ensure(known.contains(&tunnel.stack.as_str()), || {
-        ScenarioError::refused(path.child("stack"), quoted(&tunnel.stack), alternatives(known))
-            .because("no such carrier")
-    })?;
-    ensure(MTU.contains(&tunnel.mtu.bytes()), || {
-        let allowed = format!("{} B to {} B", MTU.start(), MTU.end());
-        ScenarioError::refused(path.child("mtu"), quoted(tunnel.mtu), allowed)
+        Problem::unknown(path.child("stack"), &tunnel.stack, known)
     })?;
     network::check_queue(&path.child("queue"), &tunnel.queue)?;
-    if let Some(bound) = tunnel.resequencing {
-        positive_time(&path.child("resequencing"), bound)?;
-    }
     for (name, _, end) in tunnel.ends() {
         let path = path.child(name);
         ensure(end.stack.as_ref() == Some(&tunnel.stack), || {
-            let allowed = format!("\"{}\", the stack of the tunnel, or none", tunnel.stack);
-            ScenarioError::refused(
-                path.child("stack"),
-                quoted(end.stack.clone().unwrap_or_default()),
-                allowed,
-            )
+            let expected = format!("{:?}, the stack of the tunnel, or no value", tunnel.stack);
+            Problem::conflict(path.child("stack"), quoted(end.stack.clone().unwrap_or_default()), expected)
         })?;
         endpoint::check(&path, &end, scenario)?;
     }
-    ensure((1..=MOST_PATHS).contains(&tunnel.paths.len()), || {
-        let given = format!("[{} paths]", tunnel.paths.len());
-        ScenarioError::refused(path.child("paths"), given, format!("1 to {MOST_PATHS} paths"))
-    })?;
     ensure(tunnel.pipeline == Pipeline::Direct || tunnel.stack == "lab-quic", || {
-        ScenarioError::refused(path.child("pipeline").child("kind"), "\"pquic\"", "`direct`")
-            .because("it needs the stack `lab-quic`")
+        Problem::conflict(path.child("pipeline").child("kind"), "\"pquic\"", "\"direct\"")
+            .because("\"pquic\" needs the stack `lab-quic`")
     })?;
     ensure(scenario.wires.is_empty(), || {
-        ScenarioError::about(path.clone(), "tunnels have routes, not wires stated by hand", "no `wires`")
+        about(path.clone(), "tunnels need routes", "no `[[wires]]`")
     })?;
     for (index, routes) in tunnel.paths.iter().enumerate() {
         for (name, route) in [("down", &routes.down), ("up", &routes.up)] {
@@ -60,12 +38,8 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
             if let Some(inner) =
                 route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some())
             {
-                return Err(ScenarioError::refused(
-                    path.child(inner),
-                    quoted(&route[inner]),
-                    "links, bearers and taps",
-                )
-                .because("a tunnel inside a tunnel"));
+                return Err(Problem::conflict(path.child(inner), quoted(&route[inner]), "a link, bearer or tap")
+                    .because("a tunnel cannot run through another tunnel"));
             }
         }
     }
@@ -75,15 +49,11 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     }
     ensure(!matches!(tunnel.queue, QueueConfig::DropTail { time: Some(_), .. }), || {
         let path = path.child("queue").child("time");
-        ScenarioError::about(path, "a tunnel knows no rate", "`packets` or `bytes`")
+        about(path, "a tunnel has no rate", "`packets` or `bytes`")
     })?;
     ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
-        ScenarioError::refused(
-            path.child("scheduler"),
-            "\"redundant\"",
-            "it with `resequencing`, or another one",
-        )
-        .because("copies are told apart by number")
+        Problem::conflict(path.child("scheduler"), "\"redundant\"", "another scheduler, or `resequencing` as well")
+            .because("copies are recognised by their number")
     })?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
@@ -103,37 +73,38 @@ fn check_noq(path: &FieldPath, tunnel: &Tunnel, end: &EndpointConfig) -> Check {
         ..EndpointConfig::default()
     };
     ensure(*end == taken, || {
-        let allowed = "`host`, `congestion_control` and `datagram_size` with the stack `noq`";
-        ScenarioError::about(path.clone(), "an option that this carrier does not have", allowed)
+        let expected = "only `host`, `congestion_control` and `datagram_size`";
+        about(path.clone(), "the carriers of the stack `noq` have no other options", expected)
     })?;
     let Some(control) = end.congestion_control else { return Ok(()) };
     let known = [Newreno, Cubic, BbrLinux, Lia, Fixed];
     ensure(known.contains(&control), || {
-        let allowed = alternatives(known.map(CongestionControl::name));
-        ScenarioError::refused(path.child("congestion_control"), quoted(control.name()), allowed)
+        let expected = values(known.map(CongestionControl::name));
+        Problem::conflict(path.child("congestion_control"), quoted(control.name()), expected)
+            .because("not supported by the carriers of the stack `noq`")
     })?;
     ensure(control != Fixed || !tunnel.windows.is_empty(), || {
         let value = quoted(control.name());
-        ScenarioError::refused(path.child("congestion_control"), value, "it with `windows` of the tunnel")
+        Problem::conflict(path.child("congestion_control"), value, "another congestion control")
+            .because("`windows` of the tunnel is not set")
     })
 }
 
 fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {
-    let refused = |allowed: String| {
-        ScenarioError::refused(path.clone(), format!("[{} windows]", tunnel.windows.len()), allowed)
-    };
+    let conflict =
+        |expected: String| Problem::conflict(path.clone(), format!("{} windows", tunnel.windows.len()), expected);
     if tunnel.windows.is_empty() {
         return Ok(());
     }
     ensure(tunnel.windows.len() == tunnel.paths.len(), || {
-        refused(format!("one window for each path, {} in all", tunnel.paths.len()))
+        conflict(format!("one window for each of the {} paths", tunnel.paths.len()))
     })?;
-    for (index, window) in tunnel.windows.iter().enumerate() {
-        positive_size(&path.child(index), *window)?;
+    if let Some(index) = tunnel.windows.iter().position(|window| *window == ByteCount::ZERO) {
+        return Err(Problem::value(path.child(index), "\"0 B\"", "a size of at least \"1 B\""));
     }
     let fixed = |end: &EndpointConfig| end.congestion_control == Some(CongestionControl::Fixed);
     ensure(tunnel.ends().iter().all(|(_, _, end)| fixed(end)), || {
-        refused("none, or `congestion_control = \"fixed\"` at `server` and `client`".to_owned())
+        conflict("no windows, or `congestion_control = \"fixed\"` at `server` and `client`".to_owned())
     })
 }
 
@@ -141,21 +112,18 @@ fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {
 pub(super) fn check_stacks(
     name: &str,
     tunnel: &Tunnel,
-    stacks: &dyn Fn(&EndpointConfig) -> Result<StackAbilities, StackProblem>,
+    stacks: StackCheck<'_>,
 ) -> Check {
     for (end_name, _, end) in tunnel.ends() {
         let path = field(["tunnels", name, end_name]);
-        let abilities = stacks(&end).map_err(|StackProblem { field, value, allowed }| {
-            let path_of_field = field.split('.').fold(path.clone(), |path, step| path.child(step));
-            ScenarioError::refused(path_of_field, value, allowed)
-        })?;
+        let abilities = stacks(&end).map_err(|problem| problem.below(&path))?;
         debug_assert_eq!(abilities.protocol, StackProtocol::Quic, "carriers speak QUIC");
         let datagram = end.datagram_size.expect("a tunnel fills it in");
         let largest = datagram.bytes().saturating_sub(HEADERS);
         ensure(tunnel.mtu.bytes() <= largest, || {
-            let allowed = format!("at most {largest} B with datagrams of {} B", datagram.bytes());
-            ScenarioError::refused(field(["tunnels", name, "mtu"]), quoted(tunnel.mtu), allowed)
-                .because(format!("`{end_name}` could not send it"))
+            let expected = format!("a size of at most \"{largest} B\"");
+            Problem::conflict(field(["tunnels", name, "mtu"]), quoted(tunnel.mtu), expected)
+                .because(format!("`{end_name}` sends datagrams of {} B", datagram.bytes()))
         })?;
     }
     Ok(())

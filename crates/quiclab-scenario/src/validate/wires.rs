@@ -3,13 +3,11 @@
 //! A cycle is refused even if it contains links with a rate or a delay: an element sends all
 //! packets of one flow and direction the same way, so a packet that comes by twice never arrives.
 
-use super::super::error::{FieldPath, ScenarioError, alternatives};
 use super::super::graph::{Graph, Lost, Packets};
 use super::super::wiring::{Ports, WireFault, wire_end};
 use super::super::{Scenario, WireDirection};
-use super::{Check, ensure, field, quoted};
-use quiclab_core::Port;
-use quiclab_core::{Direction, FlowId};
+use super::{Check, about, ensure, field, quoted, undefined};
+use quiclab_core::{Direction, FieldPath, FlowId, Port, Problem};
 use std::collections::BTreeMap;
 
 pub(super) fn check(scenario: &Scenario) -> Check {
@@ -23,12 +21,11 @@ pub(super) fn check(scenario: &Scenario) -> Check {
         check_end(&path.child("to"), &wire.to, &elements, |ports| ports.inputs)?;
         match &wire.flow {
             Some(flow) => ensure(scenario.flows.contains_key(flow), || {
-                let known = alternatives(scenario.flows.keys());
-                ScenarioError::refused(path.child("flow"), quoted(flow), known).because("no such flow")
+                undefined(path.child("flow"), "flow", flow, scenario.flows.keys())
             })?,
             None => ensure(wire.direction == WireDirection::Down, || {
-                ScenarioError::refused(path.child("direction"), "\"up\"", "a direction beside a `flow`")
-                    .because("the wire is for all packets")
+                Problem::conflict(path.child("direction"), "\"up\"", "no direction without a `flow`")
+                    .because("the wire carries all packets")
             })?,
         }
     }
@@ -48,19 +45,17 @@ fn check_end(
     elements: &BTreeMap<String, Ports>,
     count: fn(&Ports) -> usize,
 ) -> Check {
-    let refused = |allowed: String| ScenarioError::refused(path.clone(), quoted(text), allowed);
+    let wrong = |expected: String| Err(Problem::value(path.clone(), quoted(text), expected));
     match wire_end(text, elements, count) {
         Ok(_) => Ok(()),
-        Err(WireFault::Syntax) => Err(refused("`element.port`, such as `down1.0`".to_owned())),
+        Err(WireFault::Syntax) => wrong("`element.port`, such as \"down1.0\"".to_owned()),
         Err(WireFault::Element) => {
-            let known =
-                alternatives(elements.iter().filter(|(_, ports)| count(ports) > 0).map(|(name, _)| name));
-            Err(refused(known).because("no such element"))
+            let known = elements.iter().filter(|(_, ports)| count(ports) > 0).map(|(name, _)| name);
+            let element = text.rsplit_once('.').map_or(text, |(element, _)| element);
+            Err(undefined(path.clone(), "element", element, known))
         }
-        Err(WireFault::Port { ports: 1 }) => Err(refused("port 0".to_owned()).because("no such port")),
-        Err(WireFault::Port { ports }) => {
-            Err(refused(format!("port 0 to {}", ports - 1)).because("no such port"))
-        }
+        Err(WireFault::Port { ports: 1 }) => wrong("port 0".to_owned()),
+        Err(WireFault::Port { ports }) => wrong(format!("port 0 to {}", ports - 1)),
     }
 }
 
@@ -76,16 +71,16 @@ fn check_taken(scenario: &Scenario) -> Check {
         });
         if let Some((_, other)) = rival {
             let path = field(["wires"]).child(index).child("from");
-            let allowed = "one wire for all packets, or one for each flow and direction";
-            return Err(ScenarioError::refused(path, quoted(&scenario.wires[index].from), allowed)
-                .because(format!("wire {other} leads the same packets elsewhere")));
+            let expected = "one wire for all packets, or one for each flow and direction";
+            return Err(Problem::conflict(path, quoted(&scenario.wires[index].from), expected)
+                .because(format!("wire {other} carries the same packets elsewhere")));
         }
         output.insert(wire.only, index);
     }
     Ok(())
 }
 
-fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Lost) -> ScenarioError {
+fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Lost) -> Problem {
     let way = match direction {
         Direction::Down => "down",
         Direction::Up => "up",
@@ -93,29 +88,26 @@ fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Lost) ->
     let target = |wire: usize| (field(["wires"]).child(wire).child("to"), quoted(&scenario.wires[wire].to));
     match lost {
         Lost::Open { element, port } => {
-            let allowed = format!("a wire from `{element}.{}`", port.0);
-            {
-                let problem = format!("packets of flow `{flow}` ({way}) end at `{element}`");
-                ScenarioError::about(field(["wires"]), problem, allowed)
-            }
+            let expected = format!("a wire from `{element}.{}`", port.0);
+            about(field(["wires"]), format!("packets of flow `{flow}` ({way}) end at `{element}`"), expected)
         }
         Lost::Stranger { element, wire } => {
             let (path, value) = target(wire);
-            let allowed = "a wire towards the peer";
-            ScenarioError::refused(path, value, allowed)
+            let expected = "a wire towards the peer";
+            Problem::conflict(path, value, expected)
                 .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
         }
         Lost::Unpaired { element, wire } => {
             let (path, value) = target(wire);
-            let allowed =
+            let expected =
                 "a way that leaves each bearer by its own receiver before the next bearer or the end";
-            ScenarioError::refused(path, value, allowed)
+            Problem::conflict(path, value, expected)
                 .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
         }
         Lost::Loop { elements, wire } => {
             let (path, value) = target(wire);
             let circle = elements.join(" -> ");
-            ScenarioError::refused(path, value, "a wire towards the peer")
+            Problem::conflict(path, value, "a wire towards the peer")
                 .because(format!("packets of flow `{flow}` ({way}) run in a loop {circle}"))
         }
     }

@@ -1,6 +1,5 @@
 //! Media with SCReAM in whole runs: bounds that follow from the scenario, none taken from a run; and ping over ICMP.
 
-use quiclab_core::StackProblem;
 use quiclab_scenario::{Document, Scenario};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
@@ -22,7 +21,7 @@ workload = { kind = "media", max_rate = "40 Mbit/s", ramp_up_speed = "2 Mbit/s",
 
 fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
+    let stacks = |config: &_| quiclab_sim::validate(config);
     let document = Document::from_toml(text, "media.toml", &sets).expect("the scenario can be read");
     let scenario: Scenario = document.load(&stacks).expect("the scenario is valid").resolved();
     let options = RunOptions {

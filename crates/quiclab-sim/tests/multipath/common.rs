@@ -1,8 +1,8 @@
 //! A flow on two paths, runs, and what passed the taps.
 
-use quiclab_core::StackProblem;
 use quiclab_core::{TapRecord, Time};
-use quiclab_scenario::{Document, Scenario, ScenarioError};
+use quiclab_config::{ConfigError, Document};
+use quiclab_scenario::Scenario;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -37,9 +37,9 @@ receiver = { profile = "rfc9002" }
 workload = { kind = "download", duration = "10 s" }
 "#;
 
-pub fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+pub fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
+    let stacks = |config: &_| quiclab_sim::validate(config);
     let document = Document::from_toml(text, "multipath.toml", &sets)?;
     Ok(document.load(&stacks)?.resolved())
 }

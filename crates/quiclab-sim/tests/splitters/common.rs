@@ -1,7 +1,7 @@
 //! The default point of Dual Connectivity with feedback, and its runs.
 
-use quiclab_core::StackProblem;
-use quiclab_scenario::{Document, Scenario, ScenarioError};
+use quiclab_config::{ConfigError, Document};
+use quiclab_scenario::Scenario;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -48,10 +48,10 @@ pub const ALL: [&str; 4] = [BATCHES, PROPORTIONAL, LEAST_EXPECTED_ARRIVAL, FLOW_
 /// 30 and 10 Mbit/s.
 pub const UNEQUAL: [(&str, &str); 2] = [("links.down1.rate", "30 Mbit/s"), ("links.down2.rate", "10 Mbit/s")];
 
-pub fn load(sets: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+pub fn load(sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
-    Ok(Document::from_toml(SPLIT, "splitters.toml", &sets)?.load(&stacks)?.resolved())
+    let stacks = |config: &_| quiclab_sim::validate(config);
+    Ok(Scenario::load(&Document::from_toml(SPLIT, "splitters.toml", &sets)?, &stacks)?.resolved())
 }
 
 pub fn run_with(sets: &[(&str, &str)]) -> RunOutput {

@@ -1,6 +1,5 @@
 //! Scenarios with one flow, runs, and what the series of its sender say.
 
-use quiclab_core::StackProblem;
 use quiclab_core::{Duration, EndpointIdentity, Time, TransportObserver};
 use quiclab_scenario::{Document, Scenario};
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
@@ -61,7 +60,7 @@ pub fn run_observed(
     transport_observer: &dyn Fn(&EndpointIdentity) -> Option<Box<dyn TransportObserver>>,
 ) -> RunOutput {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
+    let stacks = |config: &_| quiclab_sim::validate(config);
     let document = Document::from_toml(text, "theory.toml", &sets).expect("the scenario can be read");
     let scenario: Scenario = document.load(&stacks).expect("the scenario is valid").resolved();
     let options = RunOptions {

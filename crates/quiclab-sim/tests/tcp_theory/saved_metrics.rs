@@ -6,8 +6,8 @@
 //! than; a download of 10 MB, which takes two seconds at 40 Mbit/s, recovers during much of them.
 
 use crate::common::run_text;
-use quiclab_core::StackProblem;
-use quiclab_scenario::Document;
+use quiclab_config::Document;
+use quiclab_scenario::Scenario;
 use quiclab_sim::{EndedBy, FlowResult, RunOutput};
 
 const SCENARIO: &str = include_str!("../../../../scenarios/dual_connectivity.toml");
@@ -124,7 +124,7 @@ fn each_flow_has_what_its_own_connection_has_kept() {
 
 #[test]
 fn what_is_known_is_chosen_from_two() {
-    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
+    let stacks = |config: &_| quiclab_sim::validate(config);
     let sets = [("flows.dc".into(), flow("linux-5.3", "1 MB", ", metrics = 'always'"))];
     let problem = Document::from_toml(SCENARIO, "dc.toml", &sets).and_then(|document| document.load(&stacks));
     let sentence = problem.expect_err("there is no such value").to_string();

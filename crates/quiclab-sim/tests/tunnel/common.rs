@@ -1,7 +1,7 @@
 //! A tunnel over two paths of 20 Mbit/s and 10 ms each way, with a download and a ping inside.
 
-use quiclab_core::StackProblem;
-use quiclab_scenario::{Document, Scenario, ScenarioError};
+use quiclab_config::{ConfigError, Document};
+use quiclab_scenario::Scenario;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -49,10 +49,10 @@ pub const INNER: f64 = 1400.0;
 /// UDP and IP (28 B).
 pub const OUTER: f64 = INNER + 3.0 + 13.0 + 16.0 + 28.0;
 
-pub fn load(sets: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+pub fn load(sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config).map_err(StackProblem::from);
-    Ok(Document::from_toml(TUNNEL, "tunnel.toml", &sets)?.load(&stacks)?.resolved())
+    let stacks = |config: &_| quiclab_sim::validate(config);
+    Ok(Scenario::load(&Document::from_toml(TUNNEL, "tunnel.toml", &sets)?, &stacks)?.resolved())
 }
 
 pub fn run_with(sets: &[(&str, &str)]) -> RunOutput {

@@ -3,7 +3,7 @@
 use crate::STACKS;
 use crate::network::{config, download};
 use quiclab_core::{
-    ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, Protocol, Role, StackError, Time,
+    ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, Protocol, Role, Problem, Time,
 };
 use quiclab_stacks::{build, stacks, validate};
 use quiclab_transport::options::{AckFrequency, EndpointConfig, Workload};
@@ -42,7 +42,7 @@ fn values_out_of_range_are_named() {
             let mut config = config(stack);
             change(&mut config);
             let error = validate(&config).unwrap_err();
-            let StackError::OutOfRange { field: named, value: shown, allowed } = &error else {
+            let Problem::OutOfRange { field: named, value: shown, allowed } = &error else {
                 panic!("{error}")
             };
             assert_eq!(*named, field);

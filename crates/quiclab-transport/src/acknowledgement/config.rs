@@ -1,6 +1,6 @@
 //! Options of acknowledgement policies.
 
-use quiclab_core::Duration;
+use quiclab_core::{Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,26 +12,32 @@ pub enum Acknowledgement {
     Every {
         /// Packets that ask for an acknowledgement before there is one.
         #[serde(default = "default_packets")]
+        #[schemars(transform = limits::at_least(1))]
         packets: u32,
         /// Longest wait.
         #[serde(default = "default_delay")]
+        #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
     },
     /// After a delay only, whatever arrives (aioquic).
     Timer {
         /// The wait.
+        #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
     },
     /// After a part of the RTT, or a number of packets: decimation (Chromium).
     RttFraction {
         /// Part of the smoothed RTT.
         #[serde(default = "default_fraction")]
+        #[schemars(transform = limits::between(0.001, 1.0))]
         fraction: f64,
         /// Packets that ask for an acknowledgement before there is one.
         #[serde(default = "default_decimation")]
+        #[schemars(transform = limits::at_least(1))]
         packets: u32,
         /// Longest wait.
         #[serde(default = "default_delay")]
+        #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
         /// Packet number from which on this holds; before it, every second packet is acknowledged.
         #[serde(default = "default_from_packet")]
@@ -41,6 +47,7 @@ pub enum Acknowledgement {
     AsAsked {
         /// Longest wait before the peer asks.
         #[serde(default = "default_delay")]
+        #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
     },
 }

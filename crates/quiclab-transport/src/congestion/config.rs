@@ -57,6 +57,12 @@ impl CongestionControl {
         }
     }
 
+    /// Whether it changes its window by AIMD: it can stand for several connections, and has a slow start to leave.
+    #[must_use]
+    pub const fn is_window_based(self) -> bool {
+        matches!(self, Self::Newreno | Self::Cubic)
+    }
+
     /// Whether it is one of the variants of BBR, which control a rate.
     #[must_use]
     pub const fn is_bbr(self) -> bool {

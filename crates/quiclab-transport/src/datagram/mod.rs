@@ -15,18 +15,14 @@ pub(crate) use port::Socket;
 pub(crate) use stream::{Delays, Reception, Schedule};
 
 use crate::LAB_UDP;
-use crate::error::{Error, ensure, refused, within};
+use crate::error::Error;
 use crate::media;
 use crate::options::{EndpointConfig, PingProtocol, Workload};
-use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
+use quiclab_core::{Duration, Endpoint, EndpointIdentity, Problem, Role, Time};
 
 /// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for
 /// lost; longer than any queue that is of interest.
 pub(crate) const LINGER: Duration = Duration::from_secs(3);
-/// The longest IPv4 packet less its header and that of UDP.
-const SIZES: std::ops::RangeInclusive<ByteCount> =
-    ByteCount::from_bytes(1)..=ByteCount::from_bytes(65_535 - 20 - 8);
-
 /// lab-udp has no options.
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     let given = [
@@ -48,14 +44,12 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
         ("quic", config.quic.is_some()),
         ("http2", config.http2.is_some()),
         ("tls", config.tls.is_some()),
-        ("quic", config.quic.is_some()),
-        ("http2", config.http2.is_some()),
     ];
     if let Some(profile) = &config.profile {
-        return Err(Error::NoProfiles { stack: LAB_UDP, profile: profile.clone() });
+        return Err(Problem::unsupported("profile", LAB_UDP, "it has no profiles").got(format!("{profile:?}")));
     }
     match given.iter().find(|(_, given)| *given) {
-        Some(&(field, _)) => Err(Error::NoOption { field, stack: LAB_UDP }),
+        Some(&(field, _)) => Err(Problem::unsupported(field, LAB_UDP, "")),
         None => Ok(()),
     }
 }
@@ -67,7 +61,6 @@ pub(crate) fn build(
     start: Time,
 ) -> Result<Box<dyn Endpoint>, Error> {
     validate(config)?;
-    check(workload)?;
     match *workload {
         Workload::Datagrams { rate, size, duration, on, off } => {
             let schedule = Schedule::new(rate, size, duration, on.zip(off), start);
@@ -88,44 +81,9 @@ pub(crate) fn build(
         }
         Workload::Media { .. } => Ok(media::build(identity, workload, start)),
         Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
-            Err(refused("workload.kind", workload.kind(), "`datagrams`, `ping`, `media`"))
+            Err(Problem::unknown("workload.kind", workload.kind(), ["datagrams", "ping", "media"]))
         }
     }
-}
-
-/// Checks the values of a workload of datagrams.
-///
-/// # Errors
-/// If one is not allowed.
-pub(crate) fn check(workload: &Workload) -> Result<(), Error> {
-    match *workload {
-        Workload::Datagrams { rate, size, duration, on, off } => {
-            within("workload.size", Some(size), SIZES)?;
-            ensure(rate > DataRate::from_bits_per_second(0), || {
-                refused("workload.rate", rate, "a rate above 0")
-            })?;
-            positive("workload.duration", duration)?;
-            match (on, off) {
-                (None, None) => Ok(()),
-                (Some(on), Some(off)) => {
-                    positive("workload.on", on)?;
-                    positive("workload.off", off)
-                }
-                _ => Err(refused("workload.on", "one of `on` and `off`", "both or neither")),
-            }
-        }
-        Workload::Ping { size, count, interval, protocol: _ } => {
-            within("workload.size", Some(size), SIZES)?;
-            ensure(count > 0, || refused("workload.count", count, "1 or more"))?;
-            positive("workload.interval", interval)
-        }
-        Workload::Media { .. } => media::check(workload),
-        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => Ok(()),
-    }
-}
-
-pub(crate) fn positive(field: &'static str, duration: Duration) -> Result<(), Error> {
-    ensure(duration > Duration::ZERO, || refused(field, duration, "1 ns or more"))
 }
 
 #[cfg(test)]

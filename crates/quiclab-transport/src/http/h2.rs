@@ -21,10 +21,10 @@
 use super::PageEnds;
 use super::h2_client::Client;
 use super::h2_server::Server;
-use crate::error::{Error, refused, within};
+use crate::error::Error;
 use crate::options::Http2Options;
 use crate::workload::Application;
-use quiclab_core::{ByteCount, Role};
+use quiclab_core::{Problem, ByteCount, Role};
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
@@ -81,14 +81,15 @@ impl Values {
 /// # Errors
 /// If a value is not allowed.
 pub(crate) fn check(options: Option<&Http2Options>) -> Result<(), Error> {
-    let Some(options) = options else { return Ok(()) };
-    let bytes = ByteCount::from_bytes;
-    within("http2.stream_window", options.stream_window, bytes(1)..=bytes(LARGEST_WINDOW))?;
+    let connection = options.and_then(|options| options.connection_window);
     // SETTINGS do not change it, and it cannot be made smaller
-    let connection = bytes(INITIAL_WINDOW)..=bytes(LARGEST_WINDOW);
-    within("http2.connection_window", options.connection_window, connection)?;
-    within("http2.max_streams", options.max_streams, 1..=u32::MAX)?;
-    within("http2.frame_size", options.frame_size, bytes(1)..=bytes(LARGEST_FRAME))
+    match connection.filter(|window| window.bytes() < INITIAL_WINDOW) {
+        Some(window) => {
+            let expected = format!("a size of at least \"{INITIAL_WINDOW} B\"");
+            Err(Problem::value("http2.connection_window", format!("\"{window}\""), expected))
+        }
+        None => Ok(()),
+    }
 }
 
 /// One side of a page on a byte stream, of the connection to one of its servers.
@@ -106,7 +107,8 @@ pub(crate) fn build(
     Ok(match role {
         Role::Client => {
             if let Some(size) = options.and_then(|options| options.frame_size) {
-                return Err(refused("http2.frame_size", size, "nothing: a client of pages sends no DATA"));
+                return Err(Problem::conflict("http2.frame_size", format!("\"{size}\""), "no value")
+                    .because("the client of a page sends no DATA frames"));
             }
             Box::new(Client::new(ends.browser(origin), values))
         }

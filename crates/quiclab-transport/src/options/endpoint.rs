@@ -1,7 +1,7 @@
 //! Stack and options of one end of a flow.
 
 use super::{CongestionControl, Pacing, QuicOptions, SlowStartExit, TcpOptions, Tls};
-use quiclab_core::{ByteCount, Duration};
+use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,27 +23,35 @@ pub struct EndpointConfig {
     pub congestion_control: Option<CongestionControl>,
     /// Largest UDP payload sent; path MTU discovery is off.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1200 B", "65507 B"))]
     pub datagram_size: Option<ByteCount>,
     /// Initial congestion window.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
     pub initial_window: Option<ByteCount>,
     /// Flow-control window offered for each stream.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
     pub stream_receive_window: Option<ByteCount>,
     /// Flow-control window offered for the connection.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
     pub connection_receive_window: Option<ByteCount>,
     /// Most bytes of stream data sent and not acknowledged.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
     pub send_window: Option<ByteCount>,
     /// Packets of reordering before one is declared lost (RFC 9002 section 6.1.1).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(3).unit("packets"))]
     pub packet_threshold: Option<u32>,
     /// Multiple of the RTT before a packet is declared lost (RFC 9002 section 6.1.2).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between(1.0, 1000.0).unit("round-trip times"))]
     pub time_threshold: Option<f64>,
     /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 us", "30 s"))]
     pub initial_rtt: Option<Duration>,
     /// What this end asks of the peer's acknowledgements (QUIC ACK Frequency extension).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,6 +61,7 @@ pub struct EndpointConfig {
     pub controller: Option<Controller>,
     /// Number of connections that CUBIC or NewReno stands for, N of Chromium.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(1))]
     pub emulated_connections: Option<u32>,
     /// What ends slow start before a loss does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,21 +83,28 @@ pub struct EndpointConfig {
     pub tls: Option<Tls>,
 }
 
+/// RFC 9113 section 6.9.1: "A sender MUST NOT allow a flow-control window to exceed 2^31-1 octets".
+const MAX_HTTP2_WINDOW: &str = "2147483647 B";
+
 /// Options of an end of HTTP/2 (RFC 9113); what is left out has the value of the deployed programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Http2Options {
     /// Receive window that this end offers for each stream.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", MAX_HTTP2_WINDOW))]
     pub stream_window: Option<ByteCount>,
     /// Receive window that this end offers for the connection.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", MAX_HTTP2_WINDOW))]
     pub connection_window: Option<ByteCount>,
     /// Streams that the peer may have open at one time.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(1))]
     pub max_streams: Option<u32>,
     /// Largest payload of a DATA frame that this end sends.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", "16777215 B"))]
     pub frame_size: Option<ByteCount>,
     /// Bytes that a server writes in records of 1300 B, before those of 16 KB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +119,7 @@ pub struct AckFrequency {
     pub ack_eliciting_threshold: u32,
     /// Longest time the peer may wait; without it, its own max_ack_delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 ms", "16.383 s"))]
     pub max_ack_delay: Option<Duration>,
     /// Reordering the peer ignores before it acknowledges at once.
     #[serde(default = "default_reordering_threshold")]

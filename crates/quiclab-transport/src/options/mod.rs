@@ -10,9 +10,20 @@ pub use crate::acknowledgement::Acknowledgement;
 pub use crate::congestion::{CongestionControl, SlowStartExit};
 pub use crate::pacing::Pacing;
 pub use crate::workload::{
-    MOST_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload,
+    MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload,
 };
 pub use endpoint::{AckFrequency, Controller, EndpointConfig, Http2Options};
 pub use quic::{FlowControl, QuicOptions, QuicVersion, RttVariation, StreamScheduler};
 pub use tcp::{RateReduction, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
+
+/// The name of a value in scenarios: that of a variant, or of a table its kind.
+///
+/// # Panics
+/// If values of the type have no name.
+#[must_use]
+pub fn name(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).expect("options are plain data");
+    let name = value.as_str().or_else(|| value["kind"].as_str());
+    name.expect("the value has a name").to_owned()
+}

@@ -2,9 +2,12 @@
 
 use super::Acknowledgement;
 use quiclab_core::scheduler::PathSchedulerKind;
-use quiclab_core::{ByteCount, Duration};
+use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// RFC 9000 section 16: the largest integer on the wire, 2^62 - 1.
+const MAX_OFFSET: &str = "4611686018427387903 B";
 
 /// Options of QUIC; what is left out has the value of the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,18 +18,22 @@ pub struct QuicOptions {
     pub version: Option<QuicVersion>,
     /// Length of the connection IDs that this end chooses: its peer sends them in every packet.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_most("20 B"))]
     pub connection_id: Option<ByteCount>,
     /// Length of packet numbers; without it, the shortest that the peer can expand.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", "4 B"))]
     pub packet_number: Option<ByteCount>,
     /// When this end acknowledges what has arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledgement: Option<Acknowledgement>,
     /// Most ranges of packet numbers that this end keeps to acknowledge.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(1))]
     pub ack_ranges: Option<u32>,
     /// Longest delay of an acknowledgement that this end announces (RFC 9000 section 18.2).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_most("16.383 s"))]
     pub max_ack_delay: Option<Duration>,
     /// The packet threshold grows with the reordering that was mistaken for loss.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,27 +49,32 @@ pub struct QuicOptions {
     pub persistent_congestion: Option<bool>,
     /// Packets sent when a probe timeout expires: 1 or 2 (RFC 9002 section 6.2.4).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between(1, 2).unit("packets"))]
     pub probe_packets: Option<u32>,
     /// A window that is not used does not grow (RFC 9002 section 7.8).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_validation: Option<bool>,
     /// Largest congestion window; without it, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     pub max_window: Option<ByteCount>,
     /// Packets are paced before the first RTT sample, too, as if the RTT were `initial_rtt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_before_rtt: Option<bool>,
     /// Bidirectional streams that the peer may have open at one time.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between(1, 1_u64 << 60))]
     pub max_streams: Option<u64>,
     /// How the receive windows of streams and connection grow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
     /// Largest receive window of a stream that growth reaches.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     pub max_stream_receive_window: Option<ByteCount>,
     /// Largest receive window of the connection that growth reaches.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     pub max_connection_receive_window: Option<ByteCount>,
     /// Which stream sends next.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,6 +88,7 @@ pub struct QuicOptions {
     pub datagram_congestion_control: Option<bool>,
     /// The connection ends when nothing was received for so long (RFC 9000 section 10.1).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 ms", "1440 min"))]
     pub idle_timeout: Option<Duration>,
     /// Which path the next packet takes, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! Options of TCP.
 
-use quiclab_core::{ByteCount, Duration};
+use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct TcpOptions {
     /// Maximum segment size announced: payload with the timestamps option counted, as in the MSS option.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("88 B", "9148 B"))]
     pub mss: Option<ByteCount>,
     /// Timestamps (RFC 7323).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,21 +26,27 @@ pub struct TcpOptions {
     pub window_scaling: Option<bool>,
     /// Receive buffer at the start (`tcp_rmem`, second value).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     pub receive_buffer: Option<ByteCount>,
     /// Largest receive buffer that autotuning reaches (`tcp_rmem`, third value).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     pub max_receive_buffer: Option<ByteCount>,
     /// Largest send buffer that autotuning reaches (`tcp_wmem`, third value).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     pub max_send_buffer: Option<ByteCount>,
     /// Smallest retransmission timeout (`rto_min`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 ms", "2 min"))]
     pub min_rto: Option<Duration>,
     /// Segments of reordering assumed at the start (`tcp_reordering`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(3).unit("segments"))]
     pub reordering: Option<u32>,
     /// Largest reordering that is adapted to (`tcp_max_reordering`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(3).unit("segments"))]
     pub max_reordering: Option<u32>,
     /// How losses are detected.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,9 +65,11 @@ pub struct TcpOptions {
     pub rate_reduction: Option<RateReduction>,
     /// Shortest wait of a delayed acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::above("0 s").to("2 min"))]
     pub min_delayed_ack: Option<Duration>,
     /// Longest wait of a delayed acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::above("0 s").to("2 min"))]
     pub max_delayed_ack: Option<Duration>,
     /// Segments acknowledged one by one at the start and after pauses.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,15 +79,18 @@ pub struct TcpOptions {
     pub compressed_acks: Option<u32>,
     /// Longest wait of merged acknowledgements (`tcp_comp_sack_delay_ns`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_most("2 min"))]
     pub compressed_ack_delay: Option<Duration>,
     /// The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_after_idle: Option<bool>,
     /// Most segments that leave in one burst, as segmentation offload makes them; 1: single segments.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between(1, 65535).unit("segments"))]
     pub gso_segments: Option<u32>,
     /// Shortest time to the next SYN without an answer (RFC 6298 section 2).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 ms", "2 min"))]
     pub initial_rto: Option<Duration>,
     /// What the kernel of this end knows of the other from connections before (`tcp_no_metrics_save`).
     #[serde(skip_serializing_if = "Option::is_none")]

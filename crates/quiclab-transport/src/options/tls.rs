@@ -1,6 +1,6 @@
 //! Options of TLS.
 
-use quiclab_core::ByteCount;
+use quiclab_core::{ByteCount, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ pub struct Tls {
     pub resumption: bool,
     /// Length of the server's certificate chain.
     #[serde(default = "default_certificate")]
+    #[schemars(transform = limits::at_most("64 KiB"))]
     pub certificate: ByteCount,
     /// What becomes of data in the client's first flight (0-RTT, RFC 8446 section 2.3); without it, there
     /// are none. Needs `resumption`; QUIC only.

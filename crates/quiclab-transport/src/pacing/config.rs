@@ -1,7 +1,7 @@
 //! Options of pacers.
 
 use quiclab_core::no_field;
-use quiclab_core::{DataRate, Duration};
+use quiclab_core::{DataRate, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,22 +16,28 @@ pub enum Pacing {
     LeakyBucket {
         /// Rate as a multiple of cwnd / srtt (RFC 9002 section 7.7: 1.25).
         #[serde(default = "default_factor")]
+        #[schemars(transform = limits::between(0.01, 10.0))]
         factor: f64,
         /// The same in slow start, without it as after it (Chromium: 2).
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::between(0.01, 10.0))]
         slow_start_factor: Option<f64>,
         /// Packets that may leave at once after a pause.
         #[serde(default = "default_burst")]
+        #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
         /// A burst is at most this part of the window, too; two packets at least (aioquic: a quarter).
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::between(0.001, 1.0))]
         burst_share: Option<f64>,
         /// A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms).
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 s").to("1 s"))]
         burst_time: Option<Duration>,
         /// Packets that may leave at once at the start, and when none has left for a round trip, if that is
         /// more (Chromium: 10).
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least(1).unit("packets"))]
         idle_burst_packets: Option<u32>,
         /// Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still
         /// leaves when something else, such as an acknowledgement, wakes the sender and there is room for it.
@@ -42,6 +48,7 @@ pub enum Pacing {
     Even {
         /// Rate as a multiple of cwnd / srtt.
         #[serde(default = "default_factor")]
+        #[schemars(transform = limits::between(0.01, 10.0))]
         factor: f64,
     },
     /// As the leaky bucket, but a wait is never shorter than `quantum`: below it, packets leave in
@@ -49,12 +56,15 @@ pub enum Pacing {
     Quantum {
         /// Rate as a multiple of cwnd / srtt.
         #[serde(default = "default_factor")]
+        #[schemars(transform = limits::between(0.01, 10.0))]
         factor: f64,
         /// Packets that may leave at once after a pause.
         #[serde(default = "default_burst")]
+        #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
         /// Shortest wait.
         #[serde(default = "default_quantum")]
+        #[schemars(transform = limits::above("0 s").to("1 s"))]
         quantum: Duration,
     },
     /// A bucket of time that fills by the clock; whatever it holds pays for a packet, so that the pace is up
@@ -62,12 +72,15 @@ pub enum Pacing {
     TimeBucket {
         /// Rate as a multiple of cwnd / srtt.
         #[serde(default = "default_time_factor")]
+        #[schemars(transform = limits::between(0.01, 10.0))]
         factor: f64,
         /// Packets that may leave at once after a pause.
         #[serde(default = "default_time_burst")]
+        #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
         /// A burst is at most this part of the window, too; two packets at least.
         #[serde(default = "default_share")]
+        #[schemars(transform = limits::between(0.001, 1.0))]
         burst_share: f64,
     },
     /// Linux TCP's internal pacing: 2 · cwnd / srtt in slow start, 1.2 · cwnd / srtt after it, or what
@@ -75,6 +88,7 @@ pub enum Pacing {
     Linux {
         /// `SO_MAX_PACING_RATE`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 bit/s"))]
         max_rate: Option<DataRate>,
     },
     /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has a
@@ -82,6 +96,7 @@ pub enum Pacing {
     Fq {
         /// `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 bit/s"))]
         max_rate: Option<DataRate>,
     },
 }

@@ -30,12 +30,12 @@ pub use carrier::{CarrierConfig, LabCarrier};
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 
-use crate::error::{Error, ensure, refused};
+use crate::error::{Error, ensure};
 use crate::http;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, QuicVersion, Workload};
 use crate::workload;
-use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
+use quiclab_core::{Problem, ProblemKind, Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     options::resolve(config).map(drop)
@@ -83,11 +83,8 @@ fn build_page(
     operations: Operations,
 ) -> Result<Box<dyn Endpoint>, Error> {
     ensure(operations.is_empty(), || {
-        refused(
-            "plugins",
-            "some",
-            "none with `workload.resources`: functions have the state of one connection",
-        )
+        Problem::new(ProblemKind::Conflict, "plugins", "no functions of plugins")
+            .because("a page with `workload.resources` has several connections, a function the state of one")
     })?;
     // an observer knows one connection: that of the HTML
     let mut observer = observer;
@@ -112,10 +109,10 @@ fn random_of(seed: u64, identity: &EndpointIdentity, path: usize) -> RandomStrea
 /// What Google QUIC 37 has no frames for: datagrams, and further paths.
 fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
     ensure(!matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. }), || {
-        let allowed = "`download`, `request_response`, `page` with `quic.version = \"gquic-37\"`";
-        refused("workload.kind", workload.kind(), allowed)
+        Problem::unknown("workload.kind", workload.kind(), ["download", "request_response", "page"])
+            .because("`quic.version` is \"gquic-37\"")
     })?;
     ensure(identity.paths == 1, || {
-        refused("paths", identity.paths - 1, "no further path with `quic.version = \"gquic-37\"`")
+        Problem::conflict("paths", identity.paths - 1, "no further path").because("`quic.version` is \"gquic-37\"")
     })
 }

@@ -28,10 +28,10 @@ mod tls;
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, profiles, rows};
 
-use crate::error::{Error, refused};
+use crate::error::Error;
 use crate::options::{EndpointConfig, Workload};
 use crate::{http, workload};
-use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
+use quiclab_core::{Problem, ProblemKind, Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     options::resolve(config).map(drop)
@@ -65,8 +65,8 @@ pub(crate) fn build(
         }
         (_, None) => workload::build(identity.role, workload, start)?,
         (_, Some(_)) => {
-            let allowed = format!("nothing with `{}`: only a `page` uses HTTP/2", workload.kind());
-            return Err(refused("http2", "given", allowed));
+            let reason = format!("the workload is `{}`, and only `page` uses HTTP/2", workload.kind());
+            return Err(Problem::new(ProblemKind::Conflict, "http2", "").because(reason));
         }
     };
     let random = RandomStream::new(seed, &identity.name);

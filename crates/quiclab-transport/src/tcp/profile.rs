@@ -7,7 +7,7 @@
 //! the share of the RTT that bounds ACK compression (6.18), what a receive buffer counts (6.6).
 
 use super::config::Config;
-use crate::names::name;
+use crate::options::name;
 use crate::options::{CongestionControl, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpMetrics};
 use crate::profile::OptionRow;
 use quiclab_core::{ByteCount, Duration};
@@ -158,7 +158,7 @@ const FIELDS: &[Field] = &[
         "congestion_control",
         congestion_control,
         "congestion control",
-        |config| name(&config.congestion_control).to_owned(),
+        |config| name(&config.congestion_control),
         (ALWAYS, CongestionControl::Cubic, "net/ipv4/Kconfig DEFAULT_TCP_CONG; 2.6.19")
     ),
     field!(
@@ -172,14 +172,14 @@ const FIELDS: &[Field] = &[
         "slow_start_exit",
         slow_start_exit,
         "what ends slow start before a loss; none with another congestion control",
-        |config| name(&config.slow_start_exit).to_owned(),
+        |config| name(&config.slow_start_exit),
         (ALWAYS, SlowStartExit::HystartLinux, "net/ipv4/tcp_cubic.c hystart, hystart_detect; 2.6.29")
     ),
     field!(
         "pacing",
         pacing,
         "pacing; `linux` with BBR",
-        |config| name(&config.pacing).to_owned(),
+        |config| name(&config.pacing),
         (ALWAYS, Pacing::None, "include/net/sock.h SK_PACING_NONE; tcp_bbr.c asks for SK_PACING_NEEDED")
     ),
     field!(
@@ -303,7 +303,7 @@ const FIELDS: &[Field] = &[
         "tcp.loss_detection",
         loss_detection,
         "how losses are detected",
-        |config| name(&config.loss_detection).to_owned(),
+        |config| name(&config.loss_detection),
         (
             ALWAYS,
             TcpLossDetection::DuplicateAcksAndRack,
@@ -336,7 +336,7 @@ const FIELDS: &[Field] = &[
         "tcp.rate_reduction",
         rate_reduction,
         "how the window shrinks during recovery",
-        |config| name(&config.rate_reduction).to_owned(),
+        |config| name(&config.rate_reduction),
         (ALWAYS, RateReduction::Prr, "net/ipv4/tcp_input.c tcp_cwnd_reduction; RFC 6937"),
         (
             (5, 11),
@@ -402,7 +402,7 @@ const FIELDS: &[Field] = &[
         "tcp.metrics",
         metrics,
         "what is known of the other end from connections before",
-        |config| name(&config.metrics).to_owned(),
+        |config| name(&config.metrics),
         (
             ALWAYS,
             TcpMetrics::None,

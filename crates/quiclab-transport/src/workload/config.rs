@@ -1,7 +1,7 @@
 //! Workloads: what a flow transfers.
 
 use quiclab_core::link::Delay;
-use quiclab_core::{ByteCount, DataRate, Duration};
+use quiclab_core::{ByteCount, DataRate, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,22 +13,28 @@ pub enum Workload {
     Download {
         /// How much the server sends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::at_least("1 B"))]
         size: Option<ByteCount>,
         /// How long the server sends, from the start of the client.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 s"))]
         duration: Option<Duration>,
         /// Length of the client's request.
         #[serde(default = "default_request")]
+        #[schemars(transform = limits::at_least("1 B"))]
         request: ByteCount,
     },
     /// The client asks, waits for the whole answer, pauses, and asks again.
     RequestResponse {
         /// How often.
+        #[schemars(transform = limits::at_least(1))]
         count: u32,
         /// Length of each request.
         #[serde(default = "default_request")]
+        #[schemars(transform = limits::at_least("1 B"))]
         request: ByteCount,
         /// Length of each response.
+        #[schemars(transform = limits::at_least("1 B"))]
         response: ByteCount,
         /// Pause between a response and the next request.
         #[serde(default)]
@@ -37,22 +43,28 @@ pub enum Workload {
     /// The sender sends datagrams at a constant rate, whether they arrive or not.
     Datagrams {
         /// Rate of their payload while they are sent.
+        #[schemars(transform = limits::above("0 bit/s"))]
         rate: DataRate,
         /// Payload of each.
+        #[schemars(transform = limits::between("1 B", "65507 B"))]
         size: ByteCount,
         /// How long the sender goes on, from the start of the flow.
+        #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
         /// Length of a period of sending; without it, one that lasts all the time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 s"))]
         on: Option<Duration>,
         /// Length of the pause after each period of sending.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 s"))]
         off: Option<Duration>,
     },
     /// The client loads a page: HTML first, then the objects that it names, or resources that depend on each
     /// other, over HTTP/3 on QUIC or HTTP/2 on TCP.
     Page {
         /// Length of the HTML.
+        #[schemars(transform = limits::at_least("1 B"))]
         html: ByteCount,
         /// What the HTML names, in its order.
         #[serde(default)]
@@ -77,20 +89,25 @@ pub enum Workload {
         priorities: Priorities,
         /// Length of the header section of each request, compressed.
         #[serde(default = "default_header_section")]
+        #[schemars(transform = limits::between("1 B", "256 KiB"))]
         request: ByteCount,
         /// Length of the header section of each response, compressed.
         #[serde(default = "default_header_section")]
+        #[schemars(transform = limits::between("1 B", "256 KiB"))]
         response: ByteCount,
     },
     /// The receiver sends probes that the sender sends back.
     Ping {
         /// Payload of each probe.
         #[serde(default = "default_ping")]
+        #[schemars(transform = limits::between("1 B", "65507 B"))]
         size: ByteCount,
         /// How many.
+        #[schemars(transform = limits::at_least(1))]
         count: u32,
         /// Time from one to the next.
         #[serde(default = "default_ping_interval")]
+        #[schemars(transform = limits::above("0 s"))]
         interval: Duration,
         /// Above IP; `icmp` on lab-udp only.
         #[serde(default)]
@@ -103,25 +120,31 @@ pub enum Workload {
         start_rate: DataRate,
         /// Lowest rate.
         #[serde(default = "default_min_rate")]
+        #[schemars(transform = limits::above("0 bit/s"))]
         min_rate: DataRate,
         /// Highest rate.
         max_rate: DataRate,
         /// Frames in a second.
         #[serde(default = "default_frame_rate")]
+        #[schemars(transform = limits::between(1, 1000))]
         frame_rate: u32,
         /// Largest RTP packet, its header included.
         #[serde(default = "default_rtp")]
+        #[schemars(transform = limits::between("100 B", "1472 B"))]
         packet_size: ByteCount,
         /// Queueing delay that is aimed at without competing flows (QDELAY_TARGET_LO).
         #[serde(default = "default_target_delay")]
+        #[schemars(transform = limits::above("0 s"))]
         target_delay: Duration,
         /// By how much the rate may grow in a second (RAMP_UP_SPEED).
         #[serde(default = "default_ramp_up")]
+        #[schemars(transform = limits::above("0 bit/s"))]
         ramp_up_speed: DataRate,
         /// Packets are ECN-capable, and marks count as congestion.
         #[serde(default)]
         ecn: bool,
         /// How long the sender goes on, from the start of the flow.
+        #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
     },
 }
@@ -204,8 +227,10 @@ impl Workload {
 #[serde(deny_unknown_fields)]
 pub struct PageObjects {
     /// How many.
+    #[schemars(transform = limits::at_least(1))]
     pub count: u32,
     /// Length of each.
+    #[schemars(transform = limits::at_least("1 B"))]
     pub size: ByteCount,
     /// What they are: a browser's priorities depend on it.
     #[serde(default)]
@@ -217,27 +242,32 @@ pub struct PageObjects {
 #[serde(deny_unknown_fields)]
 pub struct PageResource {
     /// Length of the body.
+    #[schemars(transform = limits::at_least("1 B"))]
     pub size: ByteCount,
     /// What it is: a browser's priorities depend on it.
     #[serde(default)]
     pub kind: ObjectKind,
     /// Numbers of the resources that must be complete before the browser asks for it.
     #[serde(default = "default_after")]
+    #[schemars(transform = limits::not_empty())]
     pub after: Vec<u32>,
     /// Time from their completion to the request: what the browser needs to parse and to execute them.
     #[serde(default)]
     pub delay: Duration,
     /// Which server has it. Each has a connection of its own, opened when it is first needed; 0 has the HTML.
     #[serde(default)]
+    #[schemars(transform = limits::at_most(MAX_ORIGINS - 1))]
     pub origin: u32,
     /// Time from the end of the request to the first byte of the answer; without it, `think_time` of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_time: Option<Duration>,
     /// Length of the header section of the request, compressed; without it, `request` of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", "256 KiB"))]
     pub request: Option<ByteCount>,
     /// Length of the header section of the response, compressed; without it, `response` of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::between("1 B", "256 KiB"))]
     pub response: Option<ByteCount>,
 }
 
@@ -247,7 +277,7 @@ fn default_after() -> Vec<u32> {
 }
 
 /// Servers that a page can have: packets of their connections are numbered apart.
-pub const MOST_ORIGINS: u32 = 256;
+pub const MAX_ORIGINS: u32 = 256;
 
 /// What an object of a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

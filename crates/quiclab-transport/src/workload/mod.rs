@@ -12,16 +12,16 @@ mod request_response;
 mod samples;
 mod streams;
 
-pub use config::{MOST_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
+pub use config::{MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub(crate) use samples::Samples;
 pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
-use crate::datagram::{self, Probes, Schedule};
-use crate::error::{Error, ensure, refused};
-use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, RequestTimes, Role, Time};
+use crate::datagram::{Probes, Schedule};
+use crate::error::Error;
+use quiclab_core::{Http2Frame, Metrics, Problem, Progress, RequestTimes, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,17 +117,12 @@ impl Outcome {
 pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
     match *workload {
         Workload::Download { size, duration, request } => {
-            check_download(size, duration)?;
-            positive("workload.request", request)?;
             Ok(match role {
                 Role::Client => Box::new(download::Client::new(size, duration, request, start)),
                 Role::Server => Box::new(download::Server::new(size, duration, request, start)),
             })
         }
         Workload::RequestResponse { count, request, response, pause } => {
-            ensure(count > 0, || refused("workload.count", count, "1 or more"))?;
-            positive("workload.request", request)?;
-            positive("workload.response", response)?;
             Ok(match role {
                 Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
                 Role::Server => Box::new(request_response::Server::new(count, request, response)),
@@ -137,7 +132,7 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
         | Workload::Ping { .. }
         | Workload::Page { .. }
         | Workload::Media { .. } => {
-            Err(refused("workload.kind", workload.kind(), "`download`, `request_response`"))
+            Err(Problem::unknown("workload.kind", workload.kind(), ["download", "request_response"]))
         }
     }
 }
@@ -151,7 +146,6 @@ pub(crate) fn build_on_streams(
     workload: &Workload,
     start: Time,
 ) -> Result<Box<dyn StreamApplication>, Error> {
-    datagram::check(workload)?;
     Ok(match *workload {
         Workload::Download { .. } | Workload::RequestResponse { .. } => {
             Box::new(on_streams::OnStreams::new(role, build(role, workload, start)?))
@@ -164,30 +158,19 @@ pub(crate) fn build_on_streams(
             }
         }
         Workload::Ping { protocol: PingProtocol::Icmp, .. } => {
-            return Err(refused("workload.protocol", "icmp", "`udp`: ICMP is for stack `lab-udp`"));
+            return Err(Problem::conflict("workload.protocol", "\"icmp\"", "\"udp\"")
+                .because("only the stack `lab-udp` sends ICMP"));
         }
         Workload::Ping { size, count, interval, protocol: PingProtocol::Udp } => match role {
             Role::Client => Box::new(on_datagrams::Prober::new(size, Probes::new(count, interval, start))),
             Role::Server => Box::new(on_datagrams::Echo::new(count)),
         },
         Workload::Page { .. } | Workload::Media { .. } => {
-            let allowed = "a workload without HTTP and RTP: `media` is for stack `lab-udp`";
-            return Err(refused("workload.kind", workload.kind(), allowed));
+            return Err(Problem::unknown(
+                "workload.kind",
+                workload.kind(),
+                ["download", "request_response", "datagrams", "ping"],
+            ));
         }
     })
-}
-
-fn positive(field: &'static str, size: ByteCount) -> Result<(), Error> {
-    ensure(size > ByteCount::ZERO, || refused(field, size, "1 B or more"))
-}
-
-fn check_download(size: Option<ByteCount>, duration: Option<Duration>) -> Result<(), Error> {
-    const ONE_OF_BOTH: &str = "exactly one of `size` or `duration`";
-    match (size, duration) {
-        (None, None) => Err(refused("workload", "a download with neither", ONE_OF_BOTH)),
-        (Some(_), Some(_)) => Err(refused("workload", "a download with both", ONE_OF_BOTH)),
-        (Some(size), None) => positive("workload.size", size),
-        (None, Some(Duration::ZERO)) => Err(refused("workload.duration", Duration::ZERO, "1 ns or more")),
-        (None, Some(_)) => Ok(()),
-    }
 }

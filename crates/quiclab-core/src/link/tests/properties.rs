@@ -117,7 +117,7 @@ prop_compose! {
 
 fn build((config, trace): &(crate::link::LinkConfig, Option<TraceText>)) -> Link {
     let trace = trace.as_ref().map(|(text, format, at_end)| Trace::parse(text, *format, *at_end).unwrap());
-    Link::new(config, trace, 1, "link").unwrap()
+    Link::new(config, trace, 1, "link")
 }
 
 proptest! {

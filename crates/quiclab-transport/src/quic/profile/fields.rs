@@ -2,10 +2,9 @@
 
 use super::super::config::{AckPing, Config, Fixed, InitialWindow, UNLIMITED, WindowCheck};
 use crate::congestion::build::Flavour;
-use crate::names::{Named, name};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
-    StreamScheduler, Tls, TlsVersion,
+    StreamScheduler, Tls, TlsVersion, name,
 };
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Duration};
@@ -31,7 +30,7 @@ macro_rules! field {
 }
 
 pub(super) const FIELDS: &[Field] = &[
-    field!("quic.version", version, "wire format and handshake", |c| named(&c.version)),
+    field!("quic.version", version, "wire format and handshake", |c| name(&c.version)),
     field!("datagram_size", datagram_size, "UDP payload of a full datagram", |c| c.datagram_size.to_string()),
     field!("quic.connection_id", connection_id, "length of a connection ID that a server chooses", |c| {
         c.connection_id.to_string()
@@ -42,7 +41,7 @@ pub(super) const FIELDS: &[Field] = &[
     field!("quic.packet_number", packet_number, "length of packet numbers", |c| {
         c.packet_number.map_or("shortest that can be expanded".to_owned(), |length| length.to_string())
     }),
-    field!("congestion_control", congestion_control, "congestion control", |c| named(&c.congestion_control)),
+    field!("congestion_control", congestion_control, "congestion control", |c| name(&c.congestion_control)),
     field!(
         "emulated_connections",
         emulated_connections,
@@ -50,7 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
         |c| c.emulated_connections.to_string()
     ),
     field!("slow_start_exit", slow_start_exit, "what ends slow start before a loss", |c| {
-        named(&c.slow_start_exit)
+        name(&c.slow_start_exit)
     }),
     field!("initial_window", fixed.initial_window, "initial congestion window", |c| {
         let bytes = c.initial_window;
@@ -99,7 +98,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     field!("initial_rtt", initial_rtt, "RTT before the first sample", |c| c.initial_rtt.to_string()),
     field!("quic.rtt_variation", rtt_variation, "what the RTT variation is the mean of", |c| {
-        named(&c.rtt_variation)
+        name(&c.rtt_variation)
     }),
     field!(fixed.initial_timeout, "first probe timeout before a sample, in initial RTTs", |c| {
         c.fixed.initial_timeout.to_string()
@@ -128,7 +127,7 @@ pub(super) const FIELDS: &[Field] = &[
             format!("every {} packets", u64::from(asked.ack_eliciting_threshold) + 1)
         })
     }),
-    field!("quic.flow_control", flow_control, "how receive windows grow", |c| named(&c.flow_control)),
+    field!("quic.flow_control", flow_control, "how receive windows grow", |c| name(&c.flow_control)),
     field!("stream_receive_window", stream_receive_window, "receive window of a stream at the start", |c| {
         window(c.stream_receive_window)
     }),
@@ -157,7 +156,7 @@ pub(super) const FIELDS: &[Field] = &[
         c.max_streams.to_string()
     }),
     field!("quic.stream_scheduler", stream_scheduler, "which stream sends next", |c| {
-        named(&c.stream_scheduler)
+        name(&c.stream_scheduler)
     }),
     field!(
         "quic.datagram_congestion_control",
@@ -241,9 +240,6 @@ pub(super) const FIELDS: &[Field] = &[
     }),
 ];
 
-fn named(value: &impl Named) -> String {
-    name(value).to_owned()
-}
 
 fn on(value: bool) -> String {
     if value { "on" } else { "off" }.to_owned()
@@ -291,7 +287,7 @@ fn pacing(pacing: &Pacing) -> String {
             "time_bucket, {factor} x cwnd / srtt, bursts of {burst_packets} packets, of {burst_share} of the window at \
              most"
         ),
-        Pacing::None | Pacing::Linux { .. } | Pacing::Fq { .. } => named(pacing),
+        Pacing::None | Pacing::Linux { .. } | Pacing::Fq { .. } => name(pacing),
     }
 }
 
@@ -311,8 +307,8 @@ fn acknowledgement(policy: &Acknowledgement) -> String {
 
 fn tls(tls: &Tls) -> String {
     let resumption = if tls.resumption { "resumed" } else { "no resumption" };
-    let early = tls.early_data.map_or("no 0-RTT".to_owned(), |early| format!("0-RTT {}", named(&early)));
-    format!("{}, {resumption}, {early}, certificates of {}", named(&tls.version), tls.certificate)
+    let early = tls.early_data.map_or("no 0-RTT".to_owned(), |early| format!("0-RTT {}", name(&early)));
+    format!("{}, {resumption}, {early}, certificates of {}", name(&tls.version), tls.certificate)
 }
 
 /// Before everything: each field is set by [`FIELDS`].

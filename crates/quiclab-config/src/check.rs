@@ -1,0 +1,221 @@
+//! A tree against the rules of its schema.
+
+use crate::schema::{Limits, Quantity, Rule, Schema, Shape, Table};
+use crate::tree::{Node, Origin, Value};
+use quiclab_core::problem::{alternatives, nearest};
+use quiclab_core::{
+    ByteCount, DataRate, Duration, FieldPath, Probability, Problem, ProblemKind, QuantityError,
+};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+type Check = Result<(), Problem>;
+
+impl Schema {
+    /// Checks `root`; fields with a former name get their present one.
+    pub(crate) fn check(&self, root: &mut Node) -> Check {
+        self.root.check(root, &FieldPath::default())
+    }
+}
+
+impl Rule {
+    fn check(&self, node: &mut Node, path: &FieldPath) -> Check {
+        let wrong_type = |node: &Node| {
+            let expected = if path.steps().is_empty() { "a table".to_owned() } else { self.expected() };
+            Err(Problem::new(ProblemKind::WrongType, path.clone(), expected).got(node.shown()))
+        };
+        match (&self.shape, &mut node.value) {
+            (Shape::Any, Value::Foreign(_)) => wrong_type(node),
+            // JSON has no such number
+            (Shape::Any, Value::Float(value)) if !value.is_finite() => wrong_type(node),
+            (Shape::Any, _) | (Shape::Boolean, Value::Boolean(_)) => Ok(()),
+            (Shape::Integer, Value::Integer(value)) => self.check_number(*value as f64, Some(*value), node, path),
+            (Shape::Number, Value::Integer(value)) => self.check_number(*value as f64, None, node, path),
+            (Shape::Number, Value::Float(value)) => self.check_number(*value, None, node, path),
+            (Shape::Text { min }, Value::Text(text)) => {
+                if text.trim().len() < *min {
+                    return Err(Problem::value(path.clone(), node.shown(), "a string that is not empty"));
+                }
+                Ok(())
+            }
+            (Shape::Quantity(Quantity::Probability), Value::Integer(_) | Value::Float(_) | Value::Text(_)) => {
+                self.check_probability(node, path)
+            }
+            (Shape::Quantity(quantity), Value::Text(text)) => {
+                let text = text.clone();
+                self.check_quantity(*quantity, &text, path)
+            }
+            (Shape::Quantity(_), Value::Integer(_) | Value::Float(_)) => {
+                wrong_type(node).map_err(|problem| problem.because("a number needs a unit"))
+            }
+            (Shape::Names(names), Value::Text(text)) if names.contains(text) => Ok(()),
+            (Shape::Names(names), Value::Text(text)) => Err(Problem::unknown(path.clone(), text, names)),
+            (Shape::Array { items, min, max }, Value::Array(array)) => {
+                check_length("entries", array.len(), *min, *max, path)?;
+                let mut entries = array.iter_mut().enumerate();
+                entries.try_for_each(|(index, entry)| items.check(entry, &path.child(index)))
+            }
+            (Shape::Table(table), Value::Table(fields)) => table.check(fields, path),
+            (Shape::Tagged { tag, variants }, Value::Table(fields)) => check_tagged(tag, variants, fields, path),
+            (Shape::Either(choices), _) => match choices.iter().find(|choice| choice.is_of_type(&node.value)) {
+                Some(choice) => choice.check(node, path),
+                None => wrong_type(node),
+            },
+            _ => wrong_type(node),
+        }
+    }
+
+    /// Whether a value has the type of this rule, whatever its limits.
+    fn is_of_type(&self, value: &Value) -> bool {
+        match &self.shape {
+            Shape::Any => true,
+            Shape::Boolean => matches!(value, Value::Boolean(_)),
+            Shape::Integer => matches!(value, Value::Integer(_)),
+            Shape::Number => matches!(value, Value::Integer(_) | Value::Float(_)),
+            // a number without a unit is best answered by the quantity
+            Shape::Quantity(_) => matches!(value, Value::Text(_) | Value::Integer(_) | Value::Float(_)),
+            Shape::Text { .. } | Shape::Names(_) => matches!(value, Value::Text(_)),
+            Shape::Array { .. } => matches!(value, Value::Array(_)),
+            Shape::Table(_) | Shape::Tagged { .. } => matches!(value, Value::Table(_)),
+            Shape::Either(choices) => choices.iter().any(|choice| choice.is_of_type(value)),
+        }
+    }
+
+    fn check_number(&self, value: f64, integer: Option<i64>, node: &Node, path: &FieldPath) -> Check {
+        let compare = |limit: &Json| match (integer, limit.as_i64()) {
+            (Some(integer), Some(limit)) => Some(integer.cmp(&limit)),
+            _ => value.partial_cmp(&limit.as_f64()?),
+        };
+        let listed = self.limits.one_of.is_empty() || integer.is_some_and(|value| self.limits.one_of.contains(&value));
+        if listed && value.is_finite() && self.limits.hold(compare) {
+            return Ok(());
+        }
+        Err(Problem::value(path.clone(), node.shown(), self.expected()))
+    }
+
+    fn check_probability(&self, node: &Node, path: &FieldPath) -> Check {
+        let value = match &node.value {
+            Value::Integer(value) => Probability::new(*value as f64),
+            Value::Float(value) => Probability::new(*value),
+            Value::Text(text) => text.parse().ok(),
+            _ => None,
+        };
+        let within = |value: Probability| self.limits.hold(|limit| value.value().partial_cmp(&limit.as_f64()?));
+        if value.is_some_and(within) {
+            return Ok(());
+        }
+        Err(Problem::value(path.clone(), node.shown(), self.expected()))
+    }
+
+    fn check_quantity(&self, quantity: Quantity, text: &str, path: &FieldPath) -> Check {
+        let wrong = |reason: Option<String>| {
+            let problem = Problem::value(path.clone(), format!("{text:?}"), self.expected());
+            Err(Problem { reason, ..problem })
+        };
+        let value = match quantity.parse(text) {
+            Ok(value) => value,
+            Err(error) => return wrong(Some(error.to_string())),
+        };
+        let compare = |limit: &Json| Some(value.cmp(&quantity.parse(limit.as_str()?).ok()?));
+        if self.limits.hold(compare) { Ok(()) } else { wrong(None) }
+    }
+}
+
+impl Limits {
+    /// Whether a value is within; `compare` compares it with a limit.
+    fn hold(&self, compare: impl Fn(&Json) -> Option<std::cmp::Ordering>) -> bool {
+        let above = self.min.as_ref().is_none_or(|min| {
+            compare(min).is_some_and(|order| if self.exclusive { order.is_gt() } else { order.is_ge() })
+        });
+        above && self.max.as_ref().is_none_or(|max| compare(max).is_some_and(std::cmp::Ordering::is_le))
+    }
+}
+
+impl Quantity {
+    /// The value in base units.
+    pub(crate) fn parse(self, text: &str) -> Result<u64, QuantityError> {
+        match self {
+            Self::Duration => text.parse().map(Duration::as_nanos),
+            Self::Rate => text.parse().map(DataRate::bits_per_second),
+            Self::Size => text.parse().map(ByteCount::bytes),
+            Self::Probability => unreachable!("a probability is checked as a number"),
+        }
+    }
+}
+
+impl Table {
+    fn check(&self, fields: &mut BTreeMap<String, Node>, path: &FieldPath) -> Check {
+        self.rename(fields);
+        check_length("fields", fields.len(), self.min, self.max, path)?;
+        let mut written: Vec<(&String, &mut Node)> = fields.iter_mut().collect();
+        written.sort_by_key(|(_, node)| match &node.origin {
+            Origin::Text { entry, .. } => entry.start,
+            Origin::Unknown | Origin::Set => usize::MAX,
+        });
+        for (name, node) in &mut written {
+            let path = path.child(&**name);
+            match (self.fields.get(&**name), &self.others) {
+                (Some(field), _) => field.rule.check(node, &path)?,
+                (None, Some(rule)) => rule.check(node, &path)?,
+                (None, None) => return Err(self.unknown(name, node, path)),
+            }
+        }
+        let missing = self.fields.iter().find(|(name, field)| field.required && !fields.contains_key(&**name));
+        missing.map_or(Ok(()), |(name, field)| {
+            Err(Problem::new(ProblemKind::MissingField, path.child(name), field.rule.expected()))
+        })
+    }
+
+    fn unknown(&self, name: &str, node: &Node, path: FieldPath) -> Problem {
+        let known: Vec<&String> = self.fields.keys().collect();
+        let expected = if known.is_empty() { "no field".to_owned() } else { alternatives(&known) };
+        let problem = Problem::new(ProblemKind::UnknownField, path, expected).got(node.shown());
+        Problem { suggestion: nearest(name, &known), ..problem }
+    }
+
+    /// Gives fields with a former name their present one.
+    fn rename(&self, fields: &mut BTreeMap<String, Node>) {
+        for (name, field) in &self.fields {
+            let former = field.aliases.iter().find(|alias| fields.contains_key(*alias));
+            if let (Some(former), false) = (former, fields.contains_key(name)) {
+                let node = fields.remove(former).expect("it was found");
+                fields.insert(name.clone(), node);
+            }
+        }
+    }
+}
+
+/// The variant that `tag` names; the tag itself is not among its fields.
+fn check_tagged(
+    tag: &str,
+    variants: &[(String, Table)],
+    fields: &mut BTreeMap<String, Node>,
+    path: &FieldPath,
+) -> Check {
+    let names = || variants.iter().map(|(name, _)| name);
+    let path_of_tag = path.child(tag);
+    let Some(kind) = fields.remove(tag) else {
+        let expected = quiclab_core::problem::values(names());
+        return Err(Problem::new(ProblemKind::MissingField, path_of_tag, expected));
+    };
+    let checked = match &kind.value {
+        Value::Text(text) => match variants.iter().find(|(name, _)| name == text) {
+            Some((_, table)) => table.check(fields, path),
+            None => Err(Problem::unknown(path_of_tag, text, names())),
+        },
+        _ => {
+            let expected = quiclab_core::problem::values(names());
+            Err(Problem::new(ProblemKind::WrongType, path_of_tag, expected).got(kind.shown()))
+        }
+    };
+    fields.insert(tag.to_owned(), kind);
+    checked
+}
+
+fn check_length(noun: &str, length: usize, min: usize, max: usize, path: &FieldPath) -> Check {
+    if (min..=max).contains(&length) {
+        return Ok(());
+    }
+    let expected = if max == usize::MAX { format!("{min} or more {noun}") } else { format!("{min} to {max} {noun}") };
+    Err(Problem::value(path.clone(), format!("{length} {noun}"), expected))
+}

@@ -1,0 +1,71 @@
+//! What a rule takes, in words: the part of an error message behind "expected".
+
+use crate::schema::{Limits, Quantity, Rule, Shape};
+use quiclab_core::problem::{alternatives, values};
+use serde_json::Value as Json;
+
+impl Rule {
+    /// What it takes, such as "a size from 88 B to 9148 B".
+    pub(crate) fn expected(&self) -> String {
+        match &self.shape {
+            Shape::Any => "any value".to_owned(),
+            Shape::Boolean => "true or false".to_owned(),
+            Shape::Integer => self.number("an integer"),
+            Shape::Number => self.number("a number"),
+            Shape::Text { min: 0 } => "a string".to_owned(),
+            Shape::Text { .. } => "a string that is not empty".to_owned(),
+            Shape::Quantity(quantity) => self.quantity(*quantity),
+            Shape::Names(names) => values(names),
+            Shape::Array { items, min: 1, .. } => format!("an array of one or more entries, each {}", items.expected()),
+            Shape::Array { items, .. } => format!("an array, each entry {}", items.expected()),
+            Shape::Table(_) => "a table".to_owned(),
+            Shape::Tagged { tag, .. } => format!("a table with `{tag}`"),
+            Shape::Either(choices) => {
+                let choices: Vec<_> = choices.iter().map(Self::expected).collect();
+                choices.join(", or ")
+            }
+        }
+    }
+
+    fn number(&self, noun: &str) -> String {
+        let unit = self.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
+        if !self.limits.one_of.is_empty() {
+            let numbers = self.limits.one_of.iter().map(i64::to_string);
+            return format!("{}{unit}", alternatives(numbers).replace('`', ""));
+        }
+        // every integer of a type up to its largest: only the lower end says something
+        let natural = [u32::MAX.into(), i64::MAX, u16::MAX.into()].map(Json::from);
+        let max = self.limits.max.as_ref().filter(|max| !natural.contains(max));
+        range(noun, &Limits { max: max.cloned(), ..self.limits.clone() }, &unit)
+    }
+
+    fn quantity(&self, quantity: Quantity) -> String {
+        let (noun, example) = match quantity {
+            Quantity::Duration => ("a duration", "10 ms"),
+            Quantity::Rate => ("a rate", "20 Mbit/s"),
+            Quantity::Size => ("a size", "64 KiB"),
+            Quantity::Probability => return self.number("a probability from 0 to 1, such as 0.001 or \"0.1 %\""),
+        };
+        if self.limits.min.is_none() && self.limits.max.is_none() {
+            return format!("{noun} such as {:?}", self.example.as_deref().unwrap_or(example));
+        }
+        range(noun, &self.limits, "")
+    }
+}
+
+fn range(noun: &str, limits: &Limits, unit: &str) -> String {
+    let shown = |value: &Json| match value {
+        Json::String(text) => format!("{text:?}"),
+        other => other.to_string(),
+    };
+    let (min, max) = (limits.min.as_ref().map(&shown), limits.max.as_ref().map(&shown));
+    match (min, max, limits.exclusive) {
+        (None, None, _) => noun.to_owned(),
+        (Some(min), None, true) => format!("{noun} above {min}{unit}"),
+        (Some(min), None, false) => format!("{noun} of at least {min}{unit}"),
+        (None, Some(max), _) => format!("{noun} of at most {max}{unit}"),
+        (Some(min), Some(max), false) if min == max => min,
+        (Some(min), Some(max), false) => format!("{noun} from {min} to {max}{unit}"),
+        (Some(min), Some(max), true) => format!("{noun} above {min}, at most {max}{unit}"),
+    }
+}

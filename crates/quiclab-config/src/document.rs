@@ -1,0 +1,140 @@
+//! From text to tree to type.
+
+use crate::error::{ConfigError, Location};
+use crate::schema::Schema;
+use crate::tree::{Node, Origin, Value};
+use quiclab_core::{FieldPath, Problem, ProblemKind};
+use serde::de::DeserializeOwned;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A document as it was written. It outlives the typed value where later checks are to name the place of a value.
+#[derive(Clone, Debug)]
+pub struct Document {
+    file: Option<String>,
+    text: Option<Arc<str>>,
+    root: Node,
+}
+
+impl Document {
+    /// Reads TOML; `file` is its name in errors. `sets` are dotted paths (elements of arrays by index) and values:
+    /// TOML values, and strings where they are not TOML.
+    ///
+    /// # Errors
+    /// If the text is not TOML or a path leads through a value that is not a table.
+    pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, ConfigError> {
+        let shared: Arc<str> = text.into();
+        let root = Node::from_toml(text).map_err(|(message, span)| {
+            let problem = Problem::new(ProblemKind::Syntax, "", "").because(format!("not valid TOML: {message}"));
+            let file = file.to_owned();
+            let location = match span {
+                Some(span) => Location::Text { file, text: shared.clone(), span },
+                None => Location::File(file),
+            };
+            ConfigError { problem, location }
+        })?;
+        Self { file: Some(file.to_owned()), text: Some(shared), root }.with(sets)
+    }
+
+    /// Reads JSON; `file` is its name in errors, if it has one. Fields that are null count as not given. `sets` as
+    /// for TOML.
+    ///
+    /// # Errors
+    /// If the text is not JSON or a path leads through a value that is not a table.
+    pub fn from_json(text: &str, file: Option<&str>, sets: &[(String, String)]) -> Result<Self, ConfigError> {
+        let root = serde_json::from_str::<serde_json::Value>(text).map_err(|error| {
+            let problem = Problem::new(ProblemKind::Syntax, "", "").because(format!("not valid JSON: {error}"));
+            let location = match file {
+                Some(file) => {
+                    let span = position(text, error.line(), error.column());
+                    Location::Text { file: file.to_owned(), text: text.into(), span }
+                }
+                None => Location::Unknown,
+            };
+            ConfigError { problem, location }
+        })?;
+        Self { file: file.map(str::to_owned), text: None, root: Node::from_json(&root) }.with(sets)
+    }
+
+    /// The document of a typed value.
+    ///
+    /// # Errors
+    /// If the value has no form in TOML, such as an integer beyond 63 bits.
+    pub fn from_value<T: serde::Serialize>(value: &T) -> Result<Self, ConfigError> {
+        let root = serde_json::to_value(value).map_err(|error| {
+            let reason = format!("cannot be written: {error}");
+            ConfigError::from(Problem::new(ProblemKind::Syntax, "", "").because(reason))
+        })?;
+        Ok(Self { file: None, text: None, root: Node::from_json(&root) })
+    }
+
+    /// The document with `sets` applied.
+    fn with(mut self, sets: &[(String, String)]) -> Result<Self, ConfigError> {
+        for (path, value) in sets {
+            let steps: Vec<&str> = path.split('.').map(str::trim).collect();
+            let result = if steps.iter().any(|step| step.is_empty()) {
+                let problem = Problem::new(ProblemKind::Syntax, "", "a path such as `bearers.dc.batch_packets`");
+                Err(problem.got(format!("{path:?}")))
+            } else {
+                self.root.set(&FieldPath::new(steps), Node::from_argument(value))
+            };
+            result.map_err(|problem| ConfigError { problem, location: Location::CommandLine })?;
+        }
+        Ok(self)
+    }
+
+    /// Checks that the integer at `field` is `version`, which decides how everything else is read.
+    ///
+    /// # Errors
+    /// If it is not there or another one.
+    pub fn check_version(&self, field: &str, version: u32) -> Result<(), ConfigError> {
+        match self.root.get(&field.into()) {
+            None => {
+                let expected = format!("`{field} = {version}`");
+                Err(self.locate(Problem::new(ProblemKind::MissingField, field, expected)))
+            }
+            Some(Node { value: Value::Integer(found), .. }) if *found == i64::from(version) => Ok(()),
+            Some(node) => Err(self.locate(Problem::value(field, node.shown(), version.to_string()))),
+        }
+    }
+
+    /// The typed value. Everything that concerns one field alone has been checked.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, in the order of the text.
+    pub fn decode<T: DeserializeOwned>(&self, schema: &Schema) -> Result<T, ConfigError> {
+        let mut root = self.root.clone();
+        schema.check(&mut root).map_err(|problem| self.locate(problem))?;
+        serde_json::from_value(root.to_json()).map_err(|error| {
+            // the schema and serde's code come from one definition
+            self.locate(Problem::new(ProblemKind::Syntax, "", "").because(error.to_string()))
+        })
+    }
+
+    /// Adds the place in the text to a problem of this document, and shows the value as it was written.
+    #[must_use]
+    pub fn locate(&self, mut problem: Problem) -> ConfigError {
+        let (node, exact) = self.root.nearest(&problem.path);
+        if exact && problem.value.is_some() {
+            problem.value = Some(node.shown());
+        }
+        let location = match (&node.origin, &self.file, &self.text) {
+            (Origin::Set, ..) => Location::CommandLine,
+            (Origin::Text { entry, value }, Some(file), Some(text)) => {
+                // a field that has an unwanted name, or is not there, is marked with its key
+                let span = if problem.value.is_some() && exact { value } else { entry };
+                Location::Text { file: file.clone(), text: text.clone(), span: span.clone() }
+            }
+            (_, Some(file), _) => Location::File(file.clone()),
+            (_, None, _) => Location::Unknown,
+        };
+        ConfigError { problem, location }
+    }
+}
+
+/// The byte at a line and a column, both from 1.
+fn position(text: &str, line: usize, column: usize) -> Range<usize> {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let at = (start + column.saturating_sub(1)).min(text.len());
+    at..at
+}

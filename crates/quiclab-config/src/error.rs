@@ -1,0 +1,98 @@
+//! A problem with its place in the text, and how it is shown.
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use quiclab_core::Problem;
+use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Why a document cannot be used: the problem, and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Where.
+    pub location: Location,
+}
+
+/// Where a value was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Location {
+    /// Not in a text.
+    #[default]
+    Unknown,
+    /// In this file, at no known position.
+    File(String),
+    /// On the command line, with `--set`.
+    CommandLine,
+    /// In a text.
+    Text {
+        /// Name of the file.
+        file: String,
+        /// The whole text.
+        text: Arc<str>,
+        /// The bytes concerned.
+        span: Range<usize>,
+    },
+}
+
+impl Location {
+    /// Line and column, from 1; columns count characters.
+    #[must_use]
+    pub fn line_and_column(&self) -> Option<(usize, usize)> {
+        let Self::Text { text, span, .. } = self else { return None };
+        let before = &text[..text.floor_char_boundary(span.start)];
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Some((before.matches('\n').count() + 1, column))
+    }
+
+    /// Name of the file, if it is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::File(file) | Self::Text { file, .. } => Some(file),
+            Self::Unknown | Self::CommandLine => None,
+        }
+    }
+}
+
+impl From<Problem> for ConfigError {
+    fn from(problem: Problem) -> Self {
+        Self { problem, location: Location::Unknown }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Display for ConfigError {
+    /// On one line: `file:line:column: path: expected ..., got ...`.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match (&self.location, self.location.line_and_column()) {
+            (Location::Text { file, .. }, Some((line, column))) => write!(f, "{file}:{line}:{column}: ")?,
+            (Location::File(file), _) => write!(f, "{file}: ")?,
+            (Location::CommandLine, _) => f.write_str("--set: ")?,
+            _ => {}
+        }
+        self.problem.fmt(f)
+    }
+}
+
+impl ConfigError {
+    /// As compilers show it: the sentence, then the line of the text with the place marked. `color` adds the escape
+    /// sequences of terminals.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        let Location::Text { file, text, span } = &self.location else { return self.to_string() };
+        let title = self.problem.to_string();
+        // a table of many lines is marked by its first one
+        let start = text.floor_char_boundary(span.start);
+        let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        let end = text.floor_char_boundary(span.end).clamp(start, line_end.max(start));
+        let marked = AnnotationKind::Primary.span(start..end);
+        let report = [Level::ERROR
+            .primary_title(title.as_str())
+            .element(Snippet::source(&**text).path(file.as_str()).annotation(marked))];
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&report)
+    }
+}

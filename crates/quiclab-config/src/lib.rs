@@ -1,0 +1,28 @@
+//! Documents in TOML and JSON: read, checked against the schema of the Rust type that they describe, decoded.
+//!
+//! ```text
+//! tree      values and where they were written
+//! document  text to tree, --set, tree to type
+//! schema    a type's JSON Schema as rules
+//! check     a tree against the rules
+//! describe  what a rule takes, in words
+//! random    random documents that follow the rules, for tests
+//! error     a problem with its place in the text
+//! ```
+//!
+//! The JSON Schema of a type holds its field names, types, defaults and limits (`quiclab_core::limits`). Checking a
+//! document against it before decoding finds every problem that concerns one field, with the path and the expected
+//! values; what depends on several fields is checked by the owner of the type afterwards.
+
+mod check;
+mod describe;
+mod document;
+mod error;
+mod random;
+mod schema;
+mod tree;
+
+pub use document::Document;
+pub use error::{ConfigError, Location};
+pub use random::Draw;
+pub use schema::Schema;

@@ -1,0 +1,298 @@
+//! A type's JSON Schema, compiled to rules.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+
+/// What documents of a type look like.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    pub(crate) root: Rule,
+}
+
+/// What a value has to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) shape: Shape,
+    pub(crate) limits: Limits,
+    /// What the number counts, such as packets.
+    pub(crate) unit: Option<String>,
+    /// A correct value.
+    pub(crate) example: Option<String>,
+}
+
+/// The form of a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    /// Anything.
+    Any,
+    Boolean,
+    Integer,
+    Number,
+    /// A string of at least this length.
+    Text { min: usize },
+    /// A string with a unit: a value of this quantity.
+    Quantity(Quantity),
+    /// One of these strings.
+    Names(Vec<String>),
+    Array { items: Box<Rule>, min: usize, max: usize },
+    Table(Table),
+    /// A table whose field `tag` decides about the others.
+    Tagged { tag: String, variants: Vec<(String, Table)> },
+    /// One of several forms, which differ in the type of the value.
+    Either(Vec<Rule>),
+}
+
+/// Named fields, or any names with values of one kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) fields: BTreeMap<String, Field>,
+    /// The rule of fields with other names; `None`: there are no others.
+    pub(crate) others: Option<Box<Rule>>,
+    pub(crate) min: usize,
+    pub(crate) max: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) rule: Rule,
+    pub(crate) required: bool,
+    /// Former names, which are still read.
+    pub(crate) aliases: Vec<String>,
+}
+
+/// Quantities that are written with a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    Duration,
+    Rate,
+    Size,
+    /// A number from 0 to 1, or a percentage as a string.
+    Probability,
+}
+
+/// Bounds of a number; of a quantity, as strings with units.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Limits {
+    pub(crate) min: Option<Json>,
+    /// Whether `min` itself is outside.
+    pub(crate) exclusive: bool,
+    pub(crate) max: Option<Json>,
+    pub(crate) one_of: Vec<i64>,
+}
+
+impl Schema {
+    /// The schema of documents that decode to `T`.
+    ///
+    /// # Panics
+    /// If the schema of `T` uses a construct that documents here do not have.
+    #[must_use]
+    pub fn of<T: JsonSchema>() -> Self {
+        let schema = schemars::schema_for!(T).to_value();
+        let definitions = schema.get("$defs").and_then(Json::as_object).cloned().unwrap_or_default();
+        Self { root: Compiler { definitions }.rule(&schema) }
+    }
+}
+
+struct Compiler {
+    definitions: Map<String, Json>,
+}
+
+impl Compiler {
+    /// The schema with its reference resolved; what stands beside the reference has precedence.
+    fn resolved(&self, schema: &Json) -> Map<String, Json> {
+        let Some(schema) = schema.as_object() else { return Map::new() };
+        let Some(reference) = schema.get("$ref").and_then(Json::as_str) else { return schema.clone() };
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        let target = self.definitions.get(name).unwrap_or_else(|| panic!("`{name}` is defined"));
+        let mut merged = self.resolved(target);
+        merged.extend(schema.iter().filter(|(key, _)| *key != "$ref").map(|(key, value)| (key.clone(), value.clone())));
+        merged
+    }
+
+    fn rule(&self, schema: &Json) -> Rule {
+        let schema = self.resolved(schema);
+        let mut rule = Rule {
+            shape: self.shape(&schema),
+            limits: limits(&schema),
+            unit: text(&schema, "x-unit"),
+            example: schema.get("examples").and_then(|all| all.get(0)?.as_str().map(str::to_owned)),
+        };
+        if let Shape::Quantity(quantity) = rule.shape {
+            for limit in rule.limits.min.iter().chain(&rule.limits.max).filter_map(Json::as_str) {
+                quantity.parse(limit).unwrap_or_else(|error| panic!("the limit \"{limit}\" is a quantity: {error}"));
+            }
+        }
+        // limits beside a choice, such as "null or a quantity", are those of the choice
+        if let Shape::Either(choices) = &mut rule.shape {
+            for choice in choices.iter_mut() {
+                choice.limits.tighten(&rule.limits);
+                choice.unit = choice.unit.take().or_else(|| rule.unit.clone());
+            }
+            if choices.len() == 1 {
+                return choices.remove(0);
+            }
+        }
+        rule
+    }
+
+    fn shape(&self, schema: &Map<String, Json>) -> Shape {
+        if let Some(quantity) = schema.get("x-quantity").and_then(Json::as_str) {
+            return Shape::Quantity(match quantity {
+                "duration" => Quantity::Duration,
+                "rate" => Quantity::Rate,
+                "size" => Quantity::Size,
+                "probability" => Quantity::Probability,
+                other => panic!("unknown quantity `{other}`"),
+            });
+        }
+        if let Some(choices) = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(*key)?.as_array()) {
+            return self.choice(choices);
+        }
+        if let Some(name) = schema.get("const").and_then(Json::as_str) {
+            return Shape::Names(vec![name.to_owned()]);
+        }
+        let strings = |names: &Json| -> Option<Vec<String>> {
+            names.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
+        };
+        if let Some(names) = schema.get("enum").and_then(strings) {
+            return Shape::Names(names);
+        }
+        match schema.get("type").and_then(type_name) {
+            Some("boolean") => Shape::Boolean,
+            Some("integer") => Shape::Integer,
+            Some("number") => Shape::Number,
+            Some("string") => Shape::Text { min: count(schema, "minLength", 0) },
+            Some("array") => Shape::Array {
+                items: Box::new(self.rule(&schema["items"])),
+                min: count(schema, "minItems", 0),
+                max: count(schema, "maxItems", usize::MAX),
+            },
+            Some("object") => Shape::Table(self.table(schema)),
+            _ => Shape::Any,
+        }
+    }
+
+    fn choice(&self, choices: &[Json]) -> Shape {
+        let mut names = Vec::new();
+        let mut variants = Vec::new();
+        let mut others = Vec::new();
+        for choice in choices {
+            let schema = self.resolved(choice);
+            if schema.get("type").and_then(Json::as_str) == Some("null") {
+                continue;
+            }
+            let kind = schema.get("properties").and_then(|fields| fields.get(TAG)?.get("const")?.as_str());
+            match (kind, self.rule(choice)) {
+                (Some(kind), Rule { shape: Shape::Table(mut table), .. }) => {
+                    table.fields.remove(TAG);
+                    variants.push((kind.to_owned(), table));
+                }
+                (_, Rule { shape: Shape::Names(more), .. }) => names.extend(more),
+                (_, Rule { shape: Shape::Either(more), .. }) => others.extend(more),
+                (_, rule) => others.push(rule),
+            }
+        }
+        let plain = |shape| Rule { shape, limits: Limits::default(), unit: None, example: None };
+        if !names.is_empty() {
+            others.insert(0, plain(Shape::Names(names)));
+        }
+        if !variants.is_empty() {
+            others.push(plain(Shape::Tagged { tag: TAG.to_owned(), variants }));
+        }
+        if others.len() == 1 { others.remove(0).shape_or_either() } else { Shape::Either(others) }
+    }
+
+    fn table(&self, schema: &Map<String, Json>) -> Table {
+        let required: Vec<&str> =
+            schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+        let field = |(name, schema): (&String, &Json)| {
+            let aliases = self.resolved(schema).get("x-aliases").and_then(Json::as_array).cloned().unwrap_or_default();
+            let aliases = aliases.iter().filter_map(|alias| alias.as_str().map(str::to_owned)).collect();
+            let field = Field { rule: self.rule(schema), required: required.contains(&name.as_str()), aliases };
+            (name.clone(), field)
+        };
+        let fields = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(field);
+        let others = match schema.get("additionalProperties") {
+            None | Some(Json::Bool(false)) => None,
+            Some(other) => Some(Box::new(self.rule(other))),
+        };
+        Table {
+            fields: fields.collect(),
+            others,
+            min: count(schema, "minProperties", 0),
+            max: count(schema, "maxProperties", usize::MAX),
+        }
+    }
+}
+
+/// The field that tells the variants of a type apart.
+const TAG: &str = "kind";
+
+impl Rule {
+    /// The shape of this only choice, with its limits.
+    fn shape_or_either(self) -> Shape {
+        let plain = self.limits.is_empty() && self.unit.is_none() && self.example.is_none();
+        if plain { self.shape } else { Shape::Either(vec![self]) }
+    }
+}
+
+impl Limits {
+    fn is_empty(&self) -> bool {
+        self.min.is_none() && self.max.is_none() && self.one_of.is_empty()
+    }
+
+    /// Takes over what `outer` states.
+    fn tighten(&mut self, outer: &Self) {
+        if outer.min.is_some() {
+            (self.min, self.exclusive) = (outer.min.clone(), outer.exclusive);
+        }
+        if outer.max.is_some() {
+            self.max.clone_from(&outer.max);
+        }
+        if !outer.one_of.is_empty() {
+            self.one_of.clone_from(&outer.one_of);
+        }
+    }
+}
+
+fn limits(schema: &Map<String, Json>) -> Limits {
+    let find = |name: &str| schema.get(name).or_else(|| schema.get(&format!("x-{name}"))).cloned();
+    let exclusive = find("exclusiveMinimum");
+    let (least, most) = schema.get("format").and_then(Json::as_str).map_or((None, None), range_of);
+    let one_of = schema.get("enum").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_i64);
+    Limits {
+        exclusive: exclusive.is_some(),
+        min: exclusive.or_else(|| find("minimum")).or(least.map(Json::from)),
+        max: find("maximum").or(most.map(Json::from)),
+        one_of: one_of.collect(),
+    }
+}
+
+/// What an integer of Rust holds; TOML has integers of 64 bits with a sign.
+fn range_of(format: &str) -> (Option<i64>, Option<i64>) {
+    match format {
+        "uint8" => (Some(0), Some(u8::MAX.into())),
+        "uint16" => (Some(0), Some(u16::MAX.into())),
+        "uint32" => (Some(0), Some(u32::MAX.into())),
+        "uint64" | "uint" => (Some(0), Some(i64::MAX)),
+        _ => (None, None),
+    }
+}
+
+/// The type that a schema names, `null` aside.
+fn type_name(value: &Json) -> Option<&str> {
+    match value {
+        Json::String(name) => Some(name),
+        Json::Array(names) => names.iter().filter_map(Json::as_str).find(|name| *name != "null"),
+        _ => None,
+    }
+}
+
+fn text(schema: &Map<String, Json>, key: &str) -> Option<String> {
+    schema.get(key)?.as_str().map(str::to_owned)
+}
+
+fn count(schema: &Map<String, Json>, key: &str, default: usize) -> usize {
+    schema.get(key).and_then(Json::as_u64).map_or(default, |count| count as usize)
+}

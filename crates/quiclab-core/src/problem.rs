@@ -1,0 +1,271 @@
+//! Why a configuration cannot be used, as data: which field, what it holds, what was expected.
+//!
+//! There is one sentence for each kind of problem, written by [`Problem`]'s `Display`. Callers look at `path` and
+//! `kind`; nothing takes a sentence apart.
+
+use std::fmt::{self, Display, Formatter};
+
+/// The way to a field from the root of a document: names of fields and indices of arrays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FieldPath(Vec<String>);
+
+impl FieldPath {
+    /// The path with these steps.
+    pub fn new<S: Into<String>>(steps: impl IntoIterator<Item = S>) -> Self {
+        Self(steps.into_iter().map(Into::into).collect())
+    }
+
+    /// The path of a field or an array element below this one.
+    #[must_use]
+    pub fn child(&self, step: impl ToString) -> Self {
+        let mut path = self.clone();
+        path.0.push(step.to_string());
+        path
+    }
+
+    /// This path, then the steps of `inner`.
+    #[must_use]
+    pub fn join(&self, inner: &Self) -> Self {
+        Self(self.0.iter().chain(&inner.0).cloned().collect())
+    }
+
+    /// Its steps from the root.
+    #[must_use]
+    pub fn steps(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl From<&str> for FieldPath {
+    /// Steps joined by dots, as in `quic.idle_timeout`.
+    fn from(dotted: &str) -> Self {
+        Self::new(dotted.split('.').filter(|step| !step.is_empty()))
+    }
+}
+
+/// Whether `name` can be written without quotation marks, as a TOML bare key.
+#[must_use]
+pub fn is_bare_key(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+impl Display for FieldPath {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (position, step) in self.0.iter().enumerate() {
+            if position > 0 {
+                f.write_str(".")?;
+            }
+            if is_bare_key(step) {
+                f.write_str(step)?;
+            } else {
+                write!(f, "{step:?}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProblemKind {
+    /// The text is not a document of its format.
+    Syntax,
+    /// No such field exists.
+    UnknownField,
+    /// A required field is not there.
+    MissingField,
+    /// The value has the wrong type, such as a number in place of a string.
+    WrongType,
+    /// The value has the right type and is outside of what the field takes.
+    OutOfRange,
+    /// The value is not one of the names that the field takes.
+    UnknownName,
+    /// The value does not go together with another field.
+    Conflict,
+    /// The stack, program or element has no such option.
+    Unsupported,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The field.
+    pub path: FieldPath,
+    /// What is wrong with it.
+    pub kind: ProblemKind,
+    /// What was written there, as TOML; `None` if nothing was.
+    pub value: Option<String>,
+    /// What the field takes, in words; empty where `reason` says it all.
+    pub expected: String,
+    /// Why, where `expected` alone does not say it.
+    pub reason: Option<String>,
+    /// A name that the author may have meant.
+    pub suggestion: Option<String>,
+}
+
+impl Problem {
+    /// A problem of this kind, about no value.
+    pub fn new(kind: ProblemKind, path: impl Into<FieldPath>, expected: impl Into<String>) -> Self {
+        let (path, expected) = (path.into(), expected.into());
+        Self { path, kind, value: None, expected, reason: None, suggestion: None }
+    }
+
+    /// `value` (as TOML) is outside of what the field takes.
+    pub fn value(path: impl Into<FieldPath>, value: impl Display, expected: impl Into<String>) -> Self {
+        Self::new(ProblemKind::OutOfRange, path, expected).got(value)
+    }
+
+    /// `value` (as TOML) does not go together with another field.
+    pub fn conflict(path: impl Into<FieldPath>, value: impl Display, expected: impl Into<String>) -> Self {
+        Self::new(ProblemKind::Conflict, path, expected).got(value)
+    }
+
+    /// `name` is not one of the names that the field takes.
+    pub fn unknown<S: AsRef<str>>(
+        path: impl Into<FieldPath>,
+        name: &str,
+        known: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let known: Vec<_> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
+        let suggestion = nearest(name, &known);
+        let expected = quoted_alternatives(known.iter().map(|name| format!("{name:?}")));
+        Self { suggestion, ..Self::new(ProblemKind::UnknownName, path, expected).got(format!("{name:?}")) }
+    }
+
+    /// The stack or element has no such option; `instead` is what to use, as an imperative such as "use `tcp.mss`".
+    pub fn unsupported(path: impl Into<FieldPath>, by: &str, instead: &str) -> Self {
+        let remedy = if instead.is_empty() { String::new() } else { format!("; {instead}") };
+        Self::new(ProblemKind::Unsupported, path, "").because(format!("not supported by {by}{remedy}"))
+    }
+
+    /// The same, about this value (as TOML).
+    #[must_use]
+    pub fn got(mut self, value: impl Display) -> Self {
+        self.value = Some(value.to_string());
+        self
+    }
+
+    /// The same, with a reason.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// The same, about a field below `path`.
+    #[must_use]
+    pub fn below(mut self, path: &FieldPath) -> Self {
+        self.path = path.join(&self.path);
+        self
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Display for Problem {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if !self.path.steps().is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        self.sentence().fmt(f)
+    }
+}
+
+impl Problem {
+    /// The problem without the path: "expected ..., got ...".
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let expected = (!self.expected.is_empty()).then(|| format!("expected {}", self.expected));
+        let mut parts: Vec<String> = Vec::new();
+        match (self.kind, &self.value) {
+            (ProblemKind::UnknownField, _) => {
+                parts.push("unknown field".to_owned());
+                parts.extend(expected);
+            }
+            (ProblemKind::MissingField, _) => {
+                parts.push("missing".to_owned());
+                parts.extend(expected);
+                parts.extend(self.reason.clone());
+            }
+            (_, Some(value)) => {
+                parts.push(match expected {
+                    Some(expected) => format!("{expected}, got {value}"),
+                    None => format!("got {value}"),
+                });
+                parts.extend(self.reason.clone());
+            }
+            (_, None) => {
+                parts.extend(self.reason.clone());
+                parts.extend(expected);
+            }
+        }
+        if let Some(suggestion) = &self.suggestion {
+            parts.push(format!("did you mean `{suggestion}`?"));
+        }
+        parts.join("; ")
+    }
+}
+
+/// `a`, `b` or `c`, as names of fields are written.
+pub fn alternatives<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    quoted_alternatives(names.into_iter().map(|name| format!("`{}`", name.as_ref())))
+}
+
+/// "a", "b" or "c", as values of strings are written.
+pub fn values<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    quoted_alternatives(names.into_iter().map(|name| format!("{:?}", name.as_ref())))
+}
+
+fn quoted_alternatives(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<_> = names.collect();
+    match names.split_last() {
+        None => "nothing: none is defined".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// The name among `known` that `name` is most likely a misspelling of, if there is one.
+#[must_use]
+pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
+    // a third of the letters may be wrong: `packts` for `packets`, not `rate` for `queue`
+    let close = |candidate: &&S| {
+        let candidate = candidate.as_ref();
+        let longest = name.chars().count().max(candidate.chars().count());
+        3 * strsim::damerau_levenshtein(name, candidate) <= longest
+    };
+    let distance = |candidate: &&S| strsim::damerau_levenshtein(name, candidate.as_ref());
+    known.iter().filter(close).min_by_key(distance).map(|candidate| candidate.as_ref().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_say_expected_and_got() {
+        let path = FieldPath::new(["links", "down 1", "rate"]);
+        let wrong = Problem::value(path.clone(), "\"20 Mbit\"", "a rate such as \"20 Mbit/s\"");
+        assert_eq!(
+            wrong.clone().because("unknown unit `Mbit`").to_string(),
+            "links.\"down 1\".rate: expected a rate such as \"20 Mbit/s\", got \"20 Mbit\"; unknown unit `Mbit`"
+        );
+        let missing = Problem::new(ProblemKind::MissingField, path.clone(), "a rate");
+        assert_eq!(missing.sentence(), "missing; expected a rate");
+        let unsupported = Problem::unsupported("datagram_size", "lab-tcp", "use `tcp.mss`");
+        assert_eq!(unsupported.to_string(), "datagram_size: not supported by lab-tcp; use `tcp.mss`");
+    }
+
+    #[test]
+    fn a_misspelled_name_is_recognised_and_another_one_is_not() {
+        let known = ["drop_tail", "head_drop", "codel", "fq_codel"];
+        assert_eq!(nearest("drop_tial", &known).as_deref(), Some("drop_tail"));
+        assert_eq!(nearest("codle", &known).as_deref(), Some("codel"));
+        assert_eq!(nearest("pie", &known), None);
+        let unknown = Problem::unknown("kind", "fq_code", known);
+        assert_eq!(
+            unknown.sentence(),
+            "expected \"drop_tail\", \"head_drop\", \"codel\" or \"fq_codel\", got \"fq_code\"; did you mean `fq_codel`?"
+        );
+    }
+}
