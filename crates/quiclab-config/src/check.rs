@@ -29,7 +29,9 @@ impl Rule {
             // JSON has no such number
             (Shape::Any, Value::Float(value)) if !value.is_finite() => wrong_type(node),
             (Shape::Any, _) | (Shape::Boolean, Value::Boolean(_)) => Ok(()),
-            (Shape::Integer, Value::Integer(value)) => self.check_number(*value as f64, Some(*value), node, path),
+            (Shape::Integer, Value::Integer(value)) => {
+                self.check_number(*value as f64, Some(*value), node, path)
+            }
             (Shape::Number, Value::Integer(value)) => self.check_number(*value as f64, None, node, path),
             (Shape::Number, Value::Float(value)) => self.check_number(*value, None, node, path),
             (Shape::Text { min }, Value::Text(text)) => {
@@ -38,9 +40,10 @@ impl Rule {
                 }
                 Ok(())
             }
-            (Shape::Quantity(Quantity::Probability), Value::Integer(_) | Value::Float(_) | Value::Text(_)) => {
-                self.check_probability(node, path)
-            }
+            (
+                Shape::Quantity(Quantity::Probability),
+                Value::Integer(_) | Value::Float(_) | Value::Text(_),
+            ) => self.check_probability(node, path),
             (Shape::Quantity(quantity), Value::Text(text)) => {
                 let text = text.clone();
                 self.check_quantity(*quantity, &text, path)
@@ -56,8 +59,11 @@ impl Rule {
                 entries.try_for_each(|(index, entry)| items.check(entry, &path.child(index)))
             }
             (Shape::Table(table), Value::Table(fields)) => table.check(fields, path),
-            (Shape::Tagged { tag, variants }, Value::Table(fields)) => check_tagged(tag, variants, fields, path),
-            (Shape::Either(choices), _) => match choices.iter().find(|choice| choice.is_of_type(&node.value)) {
+            (Shape::Tagged { tag, variants }, Value::Table(fields)) => {
+                check_tagged(tag, variants, fields, path)
+            }
+            (Shape::Either(choices), _) => match choices.iter().find(|choice| choice.is_of_type(&node.value))
+            {
                 Some(choice) => choice.check(node, path),
                 None => wrong_type(node),
             },
@@ -86,7 +92,8 @@ impl Rule {
             (Some(integer), Some(limit)) => Some(integer.cmp(&limit)),
             _ => value.partial_cmp(&limit.as_f64()?),
         };
-        let listed = self.limits.one_of.is_empty() || integer.is_some_and(|value| self.limits.one_of.contains(&value));
+        let listed =
+            self.limits.one_of.is_empty() || integer.is_some_and(|value| self.limits.one_of.contains(&value));
         if listed && value.is_finite() && self.limits.hold(compare) {
             return Ok(());
         }
@@ -100,7 +107,8 @@ impl Rule {
             Value::Text(text) => text.parse().ok(),
             _ => None,
         };
-        let within = |value: Probability| self.limits.hold(|limit| value.value().partial_cmp(&limit.as_f64()?));
+        let within =
+            |value: Probability| self.limits.hold(|limit| value.value().partial_cmp(&limit.as_f64()?));
         if value.is_some_and(within) {
             return Ok(());
         }
@@ -160,7 +168,8 @@ impl Table {
                 (None, None) => return Err(self.unknown(name, node, path)),
             }
         }
-        let missing = self.fields.iter().find(|(name, field)| field.required && !fields.contains_key(&**name));
+        let missing =
+            self.fields.iter().find(|(name, field)| field.required && !fields.contains_key(&**name));
         missing.map_or(Ok(()), |(name, field)| {
             Err(Problem::new(ProblemKind::MissingField, path.child(name), field.rule.expected()))
         })
@@ -216,6 +225,7 @@ fn check_length(noun: &str, length: usize, min: usize, max: usize, path: &FieldP
     if (min..=max).contains(&length) {
         return Ok(());
     }
-    let expected = if max == usize::MAX { format!("{min} or more {noun}") } else { format!("{min} to {max} {noun}") };
+    let expected =
+        if max == usize::MAX { format!("{min} or more {noun}") } else { format!("{min} to {max} {noun}") };
     Err(Problem::value(path.clone(), format!("{length} {noun}"), expected))
 }

@@ -16,7 +16,9 @@ impl Rule {
             Shape::Text { .. } => "a string that is not empty".to_owned(),
             Shape::Quantity(quantity) => self.quantity(*quantity),
             Shape::Names(names) => values(names),
-            Shape::Array { items, min: 1, .. } => format!("an array of one or more entries, each {}", items.expected()),
+            Shape::Array { items, min: 1, .. } => {
+                format!("an array of one or more entries, each {}", items.expected())
+            }
             Shape::Array { items, .. } => format!("an array, each entry {}", items.expected()),
             Shape::Table(_) => "a table".to_owned(),
             Shape::Tagged { tag, .. } => format!("a table with `{tag}`"),
@@ -44,7 +46,9 @@ impl Rule {
             Quantity::Duration => ("a duration", "10 ms"),
             Quantity::Rate => ("a rate", "20 Mbit/s"),
             Quantity::Size => ("a size", "64 KiB"),
-            Quantity::Probability => return self.number("a probability from 0 to 1, such as 0.001 or \"0.1 %\""),
+            Quantity::Probability => {
+                return self.number("a probability from 0 to 1, such as 0.001 or \"0.1 %\"");
+            }
         };
         if self.limits.min.is_none() && self.limits.max.is_none() {
             return format!("{noun} such as {:?}", self.example.as_deref().unwrap_or(example));

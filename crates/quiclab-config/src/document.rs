@@ -25,7 +25,8 @@ impl Document {
     pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, ConfigError> {
         let shared: Arc<str> = text.into();
         let root = Node::from_toml(text).map_err(|(message, span)| {
-            let problem = Problem::new(ProblemKind::Syntax, "", "").because(format!("not valid TOML: {message}"));
+            let problem =
+                Problem::new(ProblemKind::Syntax, "", "").because(format!("not valid TOML: {message}"));
             let file = file.to_owned();
             let location = match span {
                 Some(span) => Location::Text { file, text: shared.clone(), span },
@@ -43,7 +44,8 @@ impl Document {
     /// If the text is not JSON or a path leads through a value that is not a table.
     pub fn from_json(text: &str, file: Option<&str>, sets: &[(String, String)]) -> Result<Self, ConfigError> {
         let root = serde_json::from_str::<serde_json::Value>(text).map_err(|error| {
-            let problem = Problem::new(ProblemKind::Syntax, "", "").because(format!("not valid JSON: {error}"));
+            let problem =
+                Problem::new(ProblemKind::Syntax, "", "").because(format!("not valid JSON: {error}"));
             let location = match file {
                 Some(file) => {
                     let span = position(text, error.line(), error.column());
@@ -73,7 +75,8 @@ impl Document {
         for (path, value) in sets {
             let steps: Vec<&str> = path.split('.').map(str::trim).collect();
             let result = if steps.iter().any(|step| step.is_empty()) {
-                let problem = Problem::new(ProblemKind::Syntax, "", "a path such as `bearers.dc.batch_packets`");
+                let problem =
+                    Problem::new(ProblemKind::Syntax, "", "a path such as `bearers.dc.batch_packets`");
                 Err(problem.got(format!("{path:?}")))
             } else {
                 self.root.set(&FieldPath::new(steps), Node::from_argument(value))

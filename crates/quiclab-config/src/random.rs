@@ -26,11 +26,17 @@ impl Rule {
             Shape::Boolean => Json::from(draw(2) == 1),
             Shape::Integer if !self.limits.one_of.is_empty() => Json::from(*pick(&self.limits.one_of, draw)),
             Shape::Integer => {
-                let bound = |limit: &Option<Json>, default| limit.as_ref().and_then(Json::as_u64).unwrap_or(default);
-                Json::from(between(bound(&self.limits.min, 0), bound(&self.limits.max, i64::MAX as u64), draw))
+                let bound =
+                    |limit: &Option<Json>, default| limit.as_ref().and_then(Json::as_u64).unwrap_or(default);
+                Json::from(between(
+                    bound(&self.limits.min, 0),
+                    bound(&self.limits.max, i64::MAX as u64),
+                    draw,
+                ))
             }
             Shape::Number => {
-                let bound = |limit: &Option<Json>, default| limit.as_ref().and_then(Json::as_f64).unwrap_or(default);
+                let bound =
+                    |limit: &Option<Json>, default| limit.as_ref().and_then(Json::as_f64).unwrap_or(default);
                 let (min, max) = (bound(&self.limits.min, 0.0), bound(&self.limits.max, 1e6));
                 // 0 only if it is allowed
                 Json::from(min + (max - min) * (1 + draw(1000)) as f64 / 1000.0)
@@ -56,7 +62,8 @@ impl Rule {
     }
 
     fn random_quantity(&self, quantity: Quantity, draw: Draw<'_>) -> String {
-        let parse = |limit: &Json| quantity.parse(limit.as_str().unwrap_or_default()).expect("limits are quantities");
+        let parse =
+            |limit: &Json| quantity.parse(limit.as_str().unwrap_or_default()).expect("limits are quantities");
         let min = self.limits.min.as_ref().map_or(0, parse) + u64::from(self.limits.exclusive);
         let max = self.limits.max.as_ref().map_or(u64::MAX, parse);
         let unit = match quantity {
@@ -107,7 +114,8 @@ impl Table {
 
     fn vary(&self, fields: &mut Map<String, Json>, draw: Draw<'_>) {
         let named: Vec<_> = self.fields.iter().collect();
-        let others: Vec<String> = fields.keys().filter(|name| !self.fields.contains_key(*name)).cloned().collect();
+        let others: Vec<String> =
+            fields.keys().filter(|name| !self.fields.contains_key(*name)).cloned().collect();
         let chosen = draw((named.len() + others.len()).max(1) as u64) as usize;
         if let Some((name, field)) = named.get(chosen) {
             match fields.get_mut(*name) {

@@ -30,15 +30,24 @@ pub(crate) enum Shape {
     Integer,
     Number,
     /// A string of at least this length.
-    Text { min: usize },
+    Text {
+        min: usize,
+    },
     /// A string with a unit: a value of this quantity.
     Quantity(Quantity),
     /// One of these strings.
     Names(Vec<String>),
-    Array { items: Box<Rule>, min: usize, max: usize },
+    Array {
+        items: Box<Rule>,
+        min: usize,
+        max: usize,
+    },
     Table(Table),
     /// A table whose field `tag` decides about the others.
-    Tagged { tag: String, variants: Vec<(String, Table)> },
+    Tagged {
+        tag: String,
+        variants: Vec<(String, Table)>,
+    },
     /// One of several forms, which differ in the type of the value.
     Either(Vec<Rule>),
 }
@@ -106,7 +115,9 @@ impl Compiler {
         let name = reference.rsplit('/').next().unwrap_or_default();
         let target = self.definitions.get(name).unwrap_or_else(|| panic!("`{name}` is defined"));
         let mut merged = self.resolved(target);
-        merged.extend(schema.iter().filter(|(key, _)| *key != "$ref").map(|(key, value)| (key.clone(), value.clone())));
+        merged.extend(
+            schema.iter().filter(|(key, _)| *key != "$ref").map(|(key, value)| (key.clone(), value.clone())),
+        );
         merged
     }
 
@@ -120,7 +131,9 @@ impl Compiler {
         };
         if let Shape::Quantity(quantity) = rule.shape {
             for limit in rule.limits.min.iter().chain(&rule.limits.max).filter_map(Json::as_str) {
-                quantity.parse(limit).unwrap_or_else(|error| panic!("the limit \"{limit}\" is a quantity: {error}"));
+                quantity
+                    .parse(limit)
+                    .unwrap_or_else(|error| panic!("the limit \"{limit}\" is a quantity: {error}"));
             }
         }
         // limits beside a choice, such as "null or a quantity", are those of the choice
@@ -204,12 +217,19 @@ impl Compiler {
     }
 
     fn table(&self, schema: &Map<String, Json>) -> Table {
-        let required: Vec<&str> =
-            schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+        let required: Vec<&str> = schema
+            .get("required")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .collect();
         let field = |(name, schema): (&String, &Json)| {
-            let aliases = self.resolved(schema).get("x-aliases").and_then(Json::as_array).cloned().unwrap_or_default();
+            let aliases =
+                self.resolved(schema).get("x-aliases").and_then(Json::as_array).cloned().unwrap_or_default();
             let aliases = aliases.iter().filter_map(|alias| alias.as_str().map(str::to_owned)).collect();
-            let field = Field { rule: self.rule(schema), required: required.contains(&name.as_str()), aliases };
+            let field =
+                Field { rule: self.rule(schema), required: required.contains(&name.as_str()), aliases };
             (name.clone(), field)
         };
         let fields = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(field);

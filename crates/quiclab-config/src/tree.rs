@@ -43,9 +43,8 @@ pub(crate) enum Value {
 impl Node {
     /// Reads a TOML document.
     pub(crate) fn from_toml(text: &str) -> Result<Self, (String, Option<Range<usize>>)> {
-        let root = DeTable::parse(text).map_err(|error| {
-            (error.message().lines().collect::<Vec<_>>().join(", "), error.span())
-        })?;
+        let root = DeTable::parse(text)
+            .map_err(|error| (error.message().lines().collect::<Vec<_>>().join(", "), error.span()))?;
         Ok(Self { value: toml_table(root.get_ref()), origin: Origin::Text { entry: 0..0, value: 0..0 } })
     }
 

@@ -19,7 +19,14 @@ const UNITS: &[Unit] = &[
     ("µs", 1_000),
     ("ns", 1),
 ];
-quantity_text!(Duration, "duration", UNITS, 3, "10 ms", r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(min|s|ms|us|µs|ns)\s*$");
+quantity_text!(
+    Duration,
+    "duration",
+    UNITS,
+    3,
+    "10 ms",
+    r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(min|s|ms|us|µs|ns)\s*$"
+);
 
 impl Time {
     /// The start of a run.

@@ -35,7 +35,14 @@ const SIZES: &[Unit] = &[
     ("KiB", 1 << 10),
     ("B", 1),
 ];
-quantity_text!(ByteCount, "size", SIZES, 0, "64 KiB", r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(GB|GiB|MB|MiB|kB|KiB|B)\s*$");
+quantity_text!(
+    ByteCount,
+    "size",
+    SIZES,
+    0,
+    "64 KiB",
+    r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(GB|GiB|MB|MiB|kB|KiB|B)\s*$"
+);
 
 impl DataRate {
     /// A rate in bit/s.

@@ -16,8 +16,8 @@ use crate::report::{Captures, Report};
 use crate::setup::{self, Client};
 use crate::timing::{self, MachineClock};
 use crate::waits::{PROGRAM, STOP, Waits};
-use quiclab_core::{Duration, Time};
 use quiclab_config::Document;
+use quiclab_core::{Duration, Time};
 use quiclab_scenario::{Scenario, Until};
 use quiclab_sim::{
     BuildError, BuildOptions, Built, Conclusion, EndedBy, Ends, RunError, Series, Simulation,

@@ -48,7 +48,11 @@ pub(crate) fn resolve(
     let document = match format {
         "toml" => Document::from_toml(text, file, &sets),
         "json" => Document::from_json(text, Some(file), &sets),
-        other => return Err(PyValueError::new_err(format!("format: expected \"toml\" or \"json\", got {other:?}"))),
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "format: expected \"toml\" or \"json\", got {other:?}"
+            )));
+        }
     };
     let scenario = document.and_then(|document| {
         let scenario = match &programs {
@@ -101,7 +105,9 @@ fn check_traces(scenario: &Scenario, file: &str) -> Result<(), Problem> {
     for (name, link) in &scenario.links {
         if let Err(error) = quiclab_sim::read_trace(link, folder) {
             let path = FieldPath::new(["links", name, "rate", "file"]);
-            return Err(Problem::new(ProblemKind::OutOfRange, path, "a trace file").got("").because(error.to_string()));
+            return Err(Problem::new(ProblemKind::OutOfRange, path, "a trace file")
+                .got("")
+                .because(error.to_string()));
         }
     }
     Ok(())

@@ -4,7 +4,9 @@ use crate::endpoint::{FirstError, PyEndpoint};
 use crate::function;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use quiclab_core::{Endpoint, FieldPath, Problem, ProblemKind, RandomStream, Role, StackAbilities, StackProtocol};
+use quiclab_core::{
+    Endpoint, FieldPath, Problem, ProblemKind, RandomStream, Role, StackAbilities, StackProtocol,
+};
 use quiclab_scenario::Computation;
 use quiclab_sim::{EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, Stacks};
 use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit, Workload};

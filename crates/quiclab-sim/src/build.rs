@@ -5,9 +5,8 @@ pub(crate) mod tunnel;
 use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::{
-    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link,
-    Node, Protocol, Role, Problem, Tap, Target, Time, Topology, Trace, TraceError,
-    TransportObserver, WireError,
+    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link, Node, Problem,
+    Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver, WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};

@@ -3,7 +3,7 @@
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{
-    ByteCount, Duration, Endpoint, EndpointIdentity, Role, StackAbilities, Problem, StackInfo, Time,
+    ByteCount, Duration, Endpoint, EndpointIdentity, Problem, Role, StackAbilities, StackInfo, Time,
     TransportObserver,
 };
 use quiclab_scenario::{Computation, Tunnel};
@@ -118,9 +118,10 @@ pub fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
 /// The native stack that an endpoint names.
 pub(crate) fn find(config: &EndpointConfig) -> Result<&'static StackInfo, Problem> {
     let name = config.stack.as_deref().unwrap_or_default();
-    stacks().into_iter().find(|info| info.name == name).ok_or_else(|| {
-        Problem::unknown("stack", name, stacks().iter().map(|info| info.name))
-    })
+    stacks()
+        .into_iter()
+        .find(|info| info.name == name)
+        .ok_or_else(|| Problem::unknown("stack", name, stacks().iter().map(|info| info.name)))
 }
 
 fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {

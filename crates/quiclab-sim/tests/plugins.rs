@@ -1,7 +1,8 @@
 //! Functions of plugins on their way to an endpoint.
 
+use quiclab_config::Document;
 use quiclab_core::{Endpoint, Problem};
-use quiclab_scenario::{Computation, Document, Scenario};
+use quiclab_scenario::{Computation, Scenario};
 use quiclab_sim::{
     BuildOptions, EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, RunError, RunOptions,
     Stacks, run,
@@ -66,7 +67,7 @@ impl Stacks for Functions {
 
 /// A scenario that is not validated: no stack of this build has computations to exchange yet.
 fn scenario() -> Scenario {
-    Document::from_toml(TEXT, "s.toml", &[]).unwrap().scenario().unwrap().resolved()
+    Scenario::decode(&Document::from_toml(TEXT, "s.toml", &[]).unwrap()).unwrap().resolved()
 }
 
 fn run_with(stacks: &dyn Stacks) -> Result<bool, RunError> {

@@ -1,7 +1,8 @@
 //! Whole runs: when they stop, what is sampled, and that nothing is lost between the elements.
 
+use quiclab_config::Document;
 use quiclab_core::{Count, Time};
-use quiclab_scenario::{Document, Scenario};
+use quiclab_scenario::Scenario;
 use quiclab_sim::{
     BuildOptions, EndedBy, Event, NativeStacks, Record, RunError, RunOptions, RunOutput, SimulationError, run,
 };
@@ -30,7 +31,7 @@ fn document(text: &str, file: &str, sets: &[(&str, &str)]) -> Document {
 
 fn load(text: &str, file: &str, sets: &[(&str, &str)]) -> Scenario {
     let stacks = |config: &_| quiclab_sim::validate(config);
-    document(text, file, sets).load(&stacks).unwrap().resolved()
+    Scenario::load(&document(text, file, sets), &stacks).unwrap().resolved()
 }
 
 fn attempt(scenario: &Scenario, base_dir: &Path, go_on: bool) -> Result<RunOutput, RunError> {
@@ -206,7 +207,7 @@ links = { a = {}, up = { delay = "1 ms" } }
 flows.f = { stack = "quinn", workload = { kind = "download", size = "1 kB" } }
 wires = [{ from = "f.receiver.0", to = "up.0" }]
 "#;
-    let scenario = document(text, "open.toml", &[]).scenario().unwrap().resolved();
+    let scenario = Scenario::decode(&document(text, "open.toml", &[])).unwrap().resolved();
     let error = attempt(&scenario, Path::new("."), true).map(drop).unwrap_err();
     assert!(
         matches!(&error, RunError::Simulation(SimulationError::OpenOutput { element, port: 0, .. }) if element == "up"),

@@ -18,9 +18,11 @@ pub fn stacks() -> &'static [StackInfo] {
 
 pub(crate) fn find(config: &EndpointConfig) -> Result<(Kind, &'static StackInfo), Problem> {
     let name = config.stack.as_deref().unwrap_or_default();
-    KINDS.into_iter().zip(&STACKS).find(|(_, info)| info.name == name).ok_or_else(|| {
-        Problem::unknown("stack", name, STACKS.iter().map(|info| info.name))
-    })
+    KINDS
+        .into_iter()
+        .zip(&STACKS)
+        .find(|(_, info)| info.name == name)
+        .ok_or_else(|| Problem::unknown("stack", name, STACKS.iter().map(|info| info.name)))
 }
 
 /// In the order of [`STACKS`].

@@ -35,7 +35,7 @@ use catalogue::Kind;
 use driver::QuicEndpoint;
 use observation::SharedObservation;
 use options::Options;
-use quiclab_core::{Endpoint, EndpointIdentity, RandomStream, Problem, Time, TransportObserver};
+use quiclab_core::{Endpoint, EndpointIdentity, Problem, RandomStream, Time, TransportObserver};
 use quiclab_transport::options::{EndpointConfig, Workload};
 use stack::{Parts, Stack, noq::Noq, quinn::Quinn};
 use workload::Download;

@@ -123,7 +123,10 @@ mod tests {
         let config = EndpointConfig { stack: Some("quinn".to_owned()), ..EndpointConfig::default() };
         let problem = validate(&config).unwrap_err();
         assert_eq!((problem.path.to_string(), problem.kind), ("stack".to_owned(), ProblemKind::UnknownName));
-        assert!([LAB_QUIC, LAB_TCP, LAB_UDP].iter().all(|stack| problem.expected.contains(stack)), "{problem}");
+        assert!(
+            [LAB_QUIC, LAB_TCP, LAB_UDP].iter().all(|stack| problem.expected.contains(stack)),
+            "{problem}"
+        );
         assert_eq!(validate(&EndpointConfig::default()).unwrap_err().kind, ProblemKind::UnknownName);
     }
 }

@@ -13,7 +13,7 @@ use crate::error::Error;
 use quiclab_core::StackInfo;
 use std::fmt;
 
-pub use quiclab_core::{Problem, Anchor, Operation};
+pub use quiclab_core::{Anchor, Operation, Problem};
 
 /// A function that stands at an operation.
 pub trait OperationFunction: Send {

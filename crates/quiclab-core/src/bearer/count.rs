@@ -19,7 +19,10 @@ pub(super) struct SequenceBits(u8);
 impl SequenceBits {
     /// 12 or 18 bits as in the standard, or 16 as in the published testbed.
     pub(super) fn new(bits: u8) -> Self {
-        assert!(matches!(bits, 12 | 16 | 18), "a valid bearer has sequence numbers of 12, 16 or 18 bits, got {bits}");
+        assert!(
+            matches!(bits, 12 | 16 | 18),
+            "a valid bearer has sequence numbers of 12, 16 or 18 bits, got {bits}"
+        );
         Self(bits)
     }
 

@@ -111,7 +111,9 @@ impl Link {
             (Some(Rate::Shaped(ShapedRate::Trace { .. })), Some(trace)) => {
                 Serialiser::Trace(TraceCursor::new(&trace))
             }
-            (_, trace) => panic!("{name}: a trace is given if and only if its rate is one: {}", trace.is_some()),
+            (_, trace) => {
+                panic!("{name}: a trace is given if and only if its rate is one: {}", trace.is_some())
+            }
         };
         let stream = |part: &str| RandomStream::new(seed, &format!("{name}.{part}"));
         let delay = DelayModel::new(&config.delay, stream("delay"));

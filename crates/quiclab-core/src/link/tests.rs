@@ -7,7 +7,7 @@ mod properties;
 use super::*;
 use crate::element::Count;
 use crate::link::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
-use crate::units::Probability;
+use crate::units::{DataRate, Probability};
 
 /// What came out of a link.
 #[derive(Debug, Default, PartialEq)]

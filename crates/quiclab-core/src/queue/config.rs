@@ -187,9 +187,13 @@ impl QueueConfig {
     pub fn conflict(&self) -> Option<(&'static str, String, String)> {
         let no_limit = |limits: &str| Some(("", "no limit".to_owned(), format!("at least one of {limits}")));
         match self {
-            Self::DropTail { packets: None, bytes: None, time: None } => no_limit("`packets`, `bytes` and `time`"),
+            Self::DropTail { packets: None, bytes: None, time: None } => {
+                no_limit("`packets`, `bytes` and `time`")
+            }
             Self::HeadDrop { packets: None, bytes: None } => no_limit("`packets` and `bytes`"),
-            Self::Codel { target, interval, .. } | Self::FqCodel { target, interval, .. } if target >= interval => {
+            Self::Codel { target, interval, .. } | Self::FqCodel { target, interval, .. }
+                if target >= interval =>
+            {
                 let expected = format!("a duration below `interval`, \"{interval}\"");
                 Some(("target", format!("\"{target}\""), expected))
             }

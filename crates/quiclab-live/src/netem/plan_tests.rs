@@ -2,8 +2,9 @@
 
 use super::plan::{Plan, PlanError, Request, plan};
 use crate::job::DelayStage;
+use quiclab_config::Document;
 use quiclab_core::link::LinkConfig;
-use quiclab_scenario::Document;
+use quiclab_scenario::Scenario;
 
 /// A link from the text of a scenario.
 fn link(fields: &str) -> LinkConfig {
@@ -11,7 +12,7 @@ fn link(fields: &str) -> LinkConfig {
         "version = 1\nname = \"x\"\n[links.a]\n{fields}\n[links.b]\n[flows.main]\nstack = \"lab-tcp\"\n\
          down = [\"a\"]\nup = [\"b\"]\nworkload = {{ kind = \"download\", size = \"1 MB\" }}\n"
     );
-    let scenario = Document::from_toml(&text, "x.toml", &[]).and_then(|document| document.scenario());
+    let scenario = Document::from_toml(&text, "x.toml", &[]).and_then(|document| Scenario::decode(&document));
     scenario.unwrap_or_else(|error| panic!("{error}")).links.remove("a").unwrap()
 }
 

@@ -51,7 +51,8 @@ pub(crate) fn apply<'a>(
             if let Some((operation, Anchor::Replace, _)) = exchange.function() {
                 if let Some(other) = replaced.insert(operation, index) {
                     let other = &flow.plugins[other];
-                    let problem = format!("it replaces `{operation}` of the {end}, and `{other}` does as well");
+                    let problem =
+                        format!("it replaces `{operation}` of the {end}, and `{other}` does as well");
                     return conflict(problem, "one of the two");
                 }
             } else if is_part(operation)
@@ -95,7 +96,8 @@ impl Applied<'_> {
                 let sets = format!("it sets `{part}` of the {} to {}", self.end, shown(value));
                 let reason = problem.reason.as_ref().map_or(sets.clone(), |inner| format!("{sets}: {inner}"));
                 let path = path.child("plugins").child(index);
-                Problem { path, reason: Some(reason), ..problem }.got(format!("{:?}", self.flow.plugins[*index]))
+                Problem { path, reason: Some(reason), ..problem }
+                    .got(format!("{:?}", self.flow.plugins[*index]))
             }
             _ => problem,
         }

@@ -50,7 +50,8 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<EndpointConfig>);
 pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Problem> {
     let mut endpoint = json!({});
     *place(&mut endpoint, part) = value.clone();
-    let decoded = Document::from_value(&endpoint).and_then(|document| document.decode::<EndpointConfig>(&SCHEMA));
+    let decoded =
+        Document::from_value(&endpoint).and_then(|document| document.decode::<EndpointConfig>(&SCHEMA));
     let endpoint = json!(decoded.map_err(|error| {
         let below = error.problem.path.steps()[part.split('.').count()..].to_vec();
         Problem { path: FieldPath::new(below), ..error.problem }
@@ -92,7 +93,10 @@ mod tests {
     fn every_part_can_be_placed_and_a_wrong_value_of_it_is_found_out() {
         for part in parts() {
             let problem = canonical(part, &json!({ "nonsense": 1 })).unwrap_err();
-            assert!(["", "nonsense", "kind"].contains(&&*problem.path.steps().join(".")), "{part}: {problem}");
+            assert!(
+                ["", "nonsense", "kind"].contains(&&*problem.path.steps().join(".")),
+                "{part}: {problem}"
+            );
         }
     }
 

@@ -366,10 +366,7 @@ fn problem(sets: &[(&str, &str)]) -> ConfigError {
 fn both_ends_speak_the_same_protocol() {
     // named is the end whose stack differs from that of the flow, or the receiver
     let receiver = "flows.f.receiver.stack";
-    for sets in [
-        &[(receiver, "lab-udp")][..],
-        &[("flows.f.sender.stack", "lab-tcp"), (receiver, "noq")],
-    ] {
+    for sets in [&[(receiver, "lab-udp")][..], &[("flows.f.sender.stack", "lab-tcp"), (receiver, "noq")]] {
         let error = problem(sets);
         assert_eq!((error.problem.path.to_string(), error.problem.kind), (receiver.to_owned(), Conflict));
         assert_eq!(error.location, Location::CommandLine);

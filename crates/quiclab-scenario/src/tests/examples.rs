@@ -111,6 +111,7 @@ fn json_gives_the_same_scenario() {
         assert_eq!(Scenario::from_json(&json).unwrap(), scenario, "{name}");
     }
     let flow = r#"{ "f": { "stack": null, "workload": { "kind": "download", "size": "1 B" } } }"#;
-    let nulls = format!(r#"{{ "version": 1, "name": "n", "description": null, "links": null, "flows": {flow} }}"#);
+    let nulls =
+        format!(r#"{{ "version": 1, "name": "n", "description": null, "links": null, "flows": {flow} }}"#);
     assert_eq!(Scenario::from_json(&nulls).unwrap().description, "");
 }

@@ -19,7 +19,9 @@ fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
         extension if extension.starts_with("x-") => true,
         "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= argument.as_u64().unwrap()),
         "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= argument.as_u64().unwrap()),
-        "minProperties" => value.as_object().is_none_or(|fields| fields.len() as u64 >= argument.as_u64().unwrap()),
+        "minProperties" => {
+            value.as_object().is_none_or(|fields| fields.len() as u64 >= argument.as_u64().unwrap())
+        }
         "minLength" => value.as_str().is_none_or(|text| text.len() as u64 >= argument.as_u64().unwrap()),
         "exclusiveMinimum" => number(argument, |value, limit| value > limit),
         "$ref" => also(root.pointer(argument.as_str().unwrap().trim_start_matches('#')).unwrap()),

@@ -16,9 +16,7 @@ pub(super) fn check(path: &FieldPath, bearer: &BearerConfig, scenario: &Scenario
         if !scenario.links.contains_key(link) {
             return Err(undefined(path, "link", link, scenario.links.keys()));
         }
-        ensure(seen.insert(link), || {
-            Problem::conflict(path, quoted(link), "each link at most once")
-        })?;
+        ensure(seen.insert(link), || Problem::conflict(path, quoted(link), "each link at most once"))?;
     }
     check_shares(&path.child("shares"), bearer)?;
     check_splitter(&path.child("splitter"), bearer, scenario)?;
@@ -33,7 +31,8 @@ pub(super) fn check(path: &FieldPath, bearer: &BearerConfig, scenario: &Scenario
 }
 
 fn check_shares(path: &FieldPath, bearer: &BearerConfig) -> Check {
-    let conflict = |expected: String| Problem::conflict(path.clone(), format!("{:?}", bearer.shares), expected);
+    let conflict =
+        |expected: String| Problem::conflict(path.clone(), format!("{:?}", bearer.shares), expected);
     if bearer.shares.is_empty() {
         return Ok(());
     }
@@ -86,7 +85,8 @@ pub(super) fn check_feedback(scenario: &Scenario) -> Check {
     for (name, _) in scenario.links.iter().filter(|(_, link)| link.feedback.is_some()) {
         let bearers = scenario.bearers.values().filter(|bearer| bearer.links.contains(name)).count();
         ensure(bearers == 1, || {
-            let reason = format!("{} bearers send over the link", if bearers == 0 { "no" } else { "several" });
+            let reason =
+                format!("{} bearers send over the link", if bearers == 0 { "no" } else { "several" });
             about(field(["links", name, "feedback"]), reason, "a link of exactly one bearer")
         })?;
     }

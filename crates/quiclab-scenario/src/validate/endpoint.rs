@@ -23,12 +23,18 @@ pub(super) fn check(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario)
     // RFC 8446 section 2.3: the keys of early data come from an earlier session
     let early = end.tls.as_ref().is_some_and(|tls| tls.early_data.is_some() && !tls.resumption);
     ensure(!early, || {
-        about(path.child("tls").child("early_data"), "the session is not resumed", "`resumption = true` with it")
+        about(
+            path.child("tls").child("early_data"),
+            "the session is not resumed",
+            "`resumption = true` with it",
+        )
     })
 }
 
 fn check_control(path: &FieldPath, end: &EndpointConfig) -> Check {
-    let Some(control) = end.congestion_control.filter(|control| !control.is_window_based()) else { return Ok(()) };
+    let Some(control) = end.congestion_control.filter(|control| !control.is_window_based()) else {
+        return Ok(());
+    };
     let name = control.name();
     if let Some(connections) = end.emulated_connections.filter(|connections| *connections != 1) {
         return Err(Problem::conflict(path.child("emulated_connections"), connections, "1")
@@ -46,9 +52,18 @@ fn check_control(path: &FieldPath, end: &EndpointConfig) -> Check {
 }
 
 fn check_tcp(path: &FieldPath, tcp: &TcpOptions) -> Check {
-    ordered(path, "receive_buffer", tcp.receive_buffer, "max_receive_buffer", tcp.max_receive_buffer, quoted)?;
+    ordered(
+        path,
+        "receive_buffer",
+        tcp.receive_buffer,
+        "max_receive_buffer",
+        tcp.max_receive_buffer,
+        quoted,
+    )?;
     ordered(path, "min_delayed_ack", tcp.min_delayed_ack, "max_delayed_ack", tcp.max_delayed_ack, quoted)?;
-    ordered(path, "reordering", tcp.reordering, "max_reordering", tcp.max_reordering, |count| count.to_string())
+    ordered(path, "reordering", tcp.reordering, "max_reordering", tcp.max_reordering, |count| {
+        count.to_string()
+    })
 }
 
 fn check_quic(path: &FieldPath, quic: &QuicOptions) -> Check {
@@ -61,7 +76,9 @@ fn check_quic(path: &FieldPath, quic: &QuicOptions) -> Check {
                 .because("the delay is longer than `max_ack_delay`")
         })?;
     }
-    quic.path_scheduler.as_ref().map_or(Ok(()), |kind| path_scheduler::check(&path.child("path_scheduler"), kind))
+    quic.path_scheduler
+        .as_ref()
+        .map_or(Ok(()), |kind| path_scheduler::check(&path.child("path_scheduler"), kind))
 }
 
 /// The value of `lower` is at most that of `upper`.

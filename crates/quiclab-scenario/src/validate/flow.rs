@@ -69,8 +69,9 @@ where
                     if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
                         let reason = format!("path {before} passes `{element}` as well");
                         let expected = "elements of no other path";
-                        return Err(Problem::conflict(path(index, direction), quoted(name), expected)
-                            .because(reason));
+                        return Err(
+                            Problem::conflict(path(index, direction), quoted(name), expected).because(reason)
+                        );
                     }
                 }
             }
@@ -97,7 +98,8 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
         }
         Workload::Media { start_rate, min_rate, max_rate, .. } => {
             ensure((*min_rate..=*max_rate).contains(start_rate), || {
-                let expected = format!("a rate from `min_rate` to `max_rate`, \"{min_rate}\" to \"{max_rate}\"");
+                let expected =
+                    format!("a rate from `min_rate` to `max_rate`, \"{min_rate}\" to \"{max_rate}\"");
                 Problem::conflict(path.child("start_rate"), quoted(*start_rate), expected)
             })
         }
@@ -125,9 +127,8 @@ fn check_download(path: &FieldPath, size: Option<ByteCount>, duration: Option<Du
     const EITHER: &str = "either `size` or `duration`";
     match (size, duration) {
         (None, None) => Err(Problem::new(ProblemKind::MissingField, path.child("size"), EITHER)),
-        (Some(_), Some(duration)) => {
-            Err(Problem::conflict(path.child("duration"), quoted(duration), EITHER).because("`size` is set as well"))
-        }
+        (Some(_), Some(duration)) => Err(Problem::conflict(path.child("duration"), quoted(duration), EITHER)
+            .because("`size` is set as well")),
         _ => Ok(()),
     }
 }
@@ -163,9 +164,7 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
             || scenario.bearers.contains_key(name)
             || scenario.taps.contains_key(name)
             || scenario.tunnel_passage(name, Direction::Down).is_some();
-        ensure(known, || {
-            undefined(path.clone(), "link, bearer, tap or tunnel", name, scenario.passable())
-        })?;
+        ensure(known, || undefined(path.clone(), "link, bearer, tap or tunnel", name, scenario.passable()))?;
         let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
         for element in links.iter().chain([name]) {
             if let Some(before) = passed.insert(element, name) {
@@ -210,7 +209,8 @@ pub(super) fn check_stacks(
     for ((name, end), abilities) in [sender, receiver].into_iter().zip(&abilities) {
         ensure(flow.paths.is_empty() || abilities.multipath, || {
             let stack = flow.inherited(end).stack.unwrap_or_default();
-            let expected = "no further paths, or the stack `lab-quic` with `quic.version = \"v1\"` at both ends";
+            let expected =
+                "no further paths, or the stack `lab-quic` with `quic.version = \"v1\"` at both ends";
             Problem::conflict(path.child("paths"), further(flow), expected)
                 .because(format!("the {name} (`{stack}`, as configured) has one path"))
         })?;

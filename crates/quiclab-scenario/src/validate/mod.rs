@@ -122,7 +122,12 @@ fn about(path: FieldPath, reason: impl Into<String>, expected: impl Into<String>
 }
 
 /// A name of something that is not defined.
-fn undefined<'a>(path: FieldPath, what: &str, name: &str, known: impl IntoIterator<Item = &'a String>) -> Problem {
+fn undefined<'a>(
+    path: FieldPath,
+    what: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a String>,
+) -> Problem {
     let known: Vec<&String> = known.into_iter().collect();
     if known.is_empty() {
         return Problem::new(ProblemKind::UnknownName, path, "")

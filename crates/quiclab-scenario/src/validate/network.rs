@@ -5,7 +5,9 @@ use super::super::{Scenario, Tunnel};
 use super::{Check, about, ensure, field, quoted};
 use quiclab_core::bearer::BearerConfig;
 use quiclab_core::host::HostConfig;
-use quiclab_core::link::{Delay, Distribution, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat};
+use quiclab_core::link::{
+    Delay, Distribution, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat,
+};
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::{
     ByteCount, Direction, Duration, FieldPath, FlowId, Probability, Problem, Role, StackProtocol,
@@ -15,15 +17,23 @@ use std::collections::BTreeSet;
 
 pub(super) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
     // a delivery trace has no rate that could hold
-    if let Some(Rate::Shaped(ShapedRate::Trace { format: TraceFormat::Mahimahi, at_end: TraceEnd::Hold, .. })) =
-        &link.rate
+    if let Some(Rate::Shaped(ShapedRate::Trace {
+        format: TraceFormat::Mahimahi,
+        at_end: TraceEnd::Hold,
+        ..
+    })) = &link.rate
     {
-        return Err(Problem::conflict(path.child("rate").child("at_end"), "\"hold\"", "\"loop\" or \"stop\"")
-            .because("a mahimahi trace has no last rate"));
+        return Err(Problem::conflict(
+            path.child("rate").child("at_end"),
+            "\"hold\"",
+            "\"loop\" or \"stop\"",
+        )
+        .because("a mahimahi trace has no last rate"));
     }
     check_queue(&path.child("queue"), &link.queue)?;
     if link.rate.is_none() {
-        let without_rate = |name: &str| about(path.child(name), "no effect without a rate", "`rate` on this link");
+        let without_rate =
+            |name: &str| about(path.child(name), "no effect without a rate", "`rate` on this link");
         ensure(link.queue == QueueConfig::default(), || without_rate("queue"))?;
         ensure(link.overhead_per_packet == ByteCount::ZERO, || without_rate("overhead_per_packet"))?;
         ensure(link.feedback.is_none(), || without_rate("feedback"))?;
@@ -109,7 +119,7 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
     ];
     for name in scenario.tunnels.keys() {
         ensure(scenario.flows.values().any(|flow| Tunnel::is_passed(name, flow)), || {
-about(field(["tunnels", name]), "no flow passes it", "its name in the route of a flow")
+            about(field(["tunnels", name]), "no flow passes it", "its name in the route of a flow")
         })?;
     }
     for (group, members) in groups {
@@ -144,8 +154,12 @@ pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> 
                 let largest = packet + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
                 ensure(*burst >= largest, || {
                     let path = field(["links", name, "rate", "burst"]);
-                    Problem::conflict(path, quoted(burst), format!("a size of at least \"{} B\"", largest.bytes()))
-                        .because(format!("flow `{flow_name}` sends packets of this size"))
+                    Problem::conflict(
+                        path,
+                        quoted(burst),
+                        format!("a size of at least \"{} B\"", largest.bytes()),
+                    )
+                    .because(format!("flow `{flow_name}` sends packets of this size"))
                 })?;
             }
         }

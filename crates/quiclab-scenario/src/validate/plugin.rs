@@ -101,7 +101,9 @@ pub(super) fn check_computations(
         format!("it exchanges `{}` of the {end}, which the stack `{stack}` does not have", missing.operation);
     let expected = match abilities.operations {
         [] => "a plugin that exchanges options only, or one for the other end (`ends`)".to_owned(),
-        known => format!("a plugin that exchanges {}", values(known.iter().map(|info| info.operation.name()))),
+        known => {
+            format!("a plugin that exchanges {}", values(known.iter().map(|info| info.operation.name())))
+        }
     };
     let path = path.child("plugins").child(index);
     Err(Problem::conflict(path, quoted(&missing.plugin), expected).because(reason))

@@ -28,9 +28,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         Problem::conflict(path.child("pipeline").child("kind"), "\"pquic\"", "\"direct\"")
             .because("\"pquic\" needs the stack `lab-quic`")
     })?;
-    ensure(scenario.wires.is_empty(), || {
-        about(path.clone(), "tunnels need routes", "no `[[wires]]`")
-    })?;
+    ensure(scenario.wires.is_empty(), || about(path.clone(), "tunnels need routes", "no `[[wires]]`"))?;
     for (index, routes) in tunnel.paths.iter().enumerate() {
         for (name, route) in [("down", &routes.down), ("up", &routes.up)] {
             let path = path.child("paths").child(index).child(name);
@@ -38,8 +36,12 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
             if let Some(inner) =
                 route.iter().position(|name| scenario.tunnel_passage(name, Direction::Down).is_some())
             {
-                return Err(Problem::conflict(path.child(inner), quoted(&route[inner]), "a link, bearer or tap")
-                    .because("a tunnel cannot run through another tunnel"));
+                return Err(Problem::conflict(
+                    path.child(inner),
+                    quoted(&route[inner]),
+                    "a link, bearer or tap",
+                )
+                .because("a tunnel cannot run through another tunnel"));
             }
         }
     }
@@ -52,8 +54,12 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         about(path, "a tunnel has no rate", "`packets` or `bytes`")
     })?;
     ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
-        Problem::conflict(path.child("scheduler"), "\"redundant\"", "another scheduler, or `resequencing` as well")
-            .because("copies are recognised by their number")
+        Problem::conflict(
+            path.child("scheduler"),
+            "\"redundant\"",
+            "another scheduler, or `resequencing` as well",
+        )
+        .because("copies are recognised by their number")
     })?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
@@ -91,8 +97,9 @@ fn check_noq(path: &FieldPath, tunnel: &Tunnel, end: &EndpointConfig) -> Check {
 }
 
 fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {
-    let conflict =
-        |expected: String| Problem::conflict(path.clone(), format!("{} windows", tunnel.windows.len()), expected);
+    let conflict = |expected: String| {
+        Problem::conflict(path.clone(), format!("{} windows", tunnel.windows.len()), expected)
+    };
     if tunnel.windows.is_empty() {
         return Ok(());
     }
@@ -109,11 +116,7 @@ fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {
 }
 
 /// Asks the caller about the transport of both ends.
-pub(super) fn check_stacks(
-    name: &str,
-    tunnel: &Tunnel,
-    stacks: StackCheck<'_>,
-) -> Check {
+pub(super) fn check_stacks(name: &str, tunnel: &Tunnel, stacks: StackCheck<'_>) -> Check {
     for (end_name, _, end) in tunnel.ends() {
         let path = field(["tunnels", name, end_name]);
         let abilities = stacks(&end).map_err(|problem| problem.below(&path))?;

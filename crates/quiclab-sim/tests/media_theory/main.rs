@@ -1,6 +1,7 @@
 //! Media with SCReAM in whole runs: bounds that follow from the scenario, none taken from a run; and ping over ICMP.
 
-use quiclab_scenario::{Document, Scenario};
+use quiclab_config::Document;
+use quiclab_scenario::Scenario;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -23,7 +24,7 @@ fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
     let stacks = |config: &_| quiclab_sim::validate(config);
     let document = Document::from_toml(text, "media.toml", &sets).expect("the scenario can be read");
-    let scenario: Scenario = document.load(&stacks).expect("the scenario is valid").resolved();
+    let scenario: Scenario = Scenario::load(&document, &stacks).expect("the scenario is valid").resolved();
     let options = RunOptions {
         build: BuildOptions {
             stacks: &NativeStacks,

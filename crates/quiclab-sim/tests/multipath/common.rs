@@ -1,7 +1,7 @@
 //! A flow on two paths, runs, and what passed the taps.
 
-use quiclab_core::{TapRecord, Time};
 use quiclab_config::{ConfigError, Document};
+use quiclab_core::{TapRecord, Time};
 use quiclab_scenario::Scenario;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
@@ -41,7 +41,7 @@ pub fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> 
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
     let stacks = |config: &_| quiclab_sim::validate(config);
     let document = Document::from_toml(text, "multipath.toml", &sets)?;
-    Ok(document.load(&stacks)?.resolved())
+    Ok(Scenario::load(&document, &stacks)?.resolved())
 }
 
 pub fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {

@@ -1,7 +1,8 @@
 //! Scenarios with one flow, runs, and what the series of its sender say.
 
+use quiclab_config::Document;
 use quiclab_core::{Duration, EndpointIdentity, Time, TransportObserver};
-use quiclab_scenario::{Document, Scenario};
+use quiclab_scenario::Scenario;
 use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -62,7 +63,7 @@ pub fn run_observed(
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
     let stacks = |config: &_| quiclab_sim::validate(config);
     let document = Document::from_toml(text, "theory.toml", &sets).expect("the scenario can be read");
-    let scenario: Scenario = document.load(&stacks).expect("the scenario is valid").resolved();
+    let scenario: Scenario = Scenario::load(&document, &stacks).expect("the scenario is valid").resolved();
     let options = RunOptions {
         build: BuildOptions { stacks: &NativeStacks, base_dir: Path::new("."), transport_observer },
         packet_observers: &|_| Vec::new(),

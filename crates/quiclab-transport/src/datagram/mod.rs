@@ -46,7 +46,9 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
         ("tls", config.tls.is_some()),
     ];
     if let Some(profile) = &config.profile {
-        return Err(Problem::unsupported("profile", LAB_UDP, "it has no profiles").got(format!("{profile:?}")));
+        return Err(
+            Problem::unsupported("profile", LAB_UDP, "it has no profiles").got(format!("{profile:?}"))
+        );
     }
     match given.iter().find(|(_, given)| *given) {
         Some(&(field, _)) => Err(Problem::unsupported(field, LAB_UDP, "")),

@@ -24,7 +24,7 @@ use super::h2_server::Server;
 use crate::error::Error;
 use crate::options::Http2Options;
 use crate::workload::Application;
-use quiclab_core::{Problem, ByteCount, Role};
+use quiclab_core::{ByteCount, Problem, Role};
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
@@ -76,22 +76,6 @@ impl Values {
     }
 }
 
-/// Checks the options of an end.
-///
-/// # Errors
-/// If a value is not allowed.
-pub(crate) fn check(options: Option<&Http2Options>) -> Result<(), Error> {
-    let connection = options.and_then(|options| options.connection_window);
-    // SETTINGS do not change it, and it cannot be made smaller
-    match connection.filter(|window| window.bytes() < INITIAL_WINDOW) {
-        Some(window) => {
-            let expected = format!("a size of at least \"{INITIAL_WINDOW} B\"");
-            Err(Problem::value("http2.connection_window", format!("\"{window}\""), expected))
-        }
-        None => Ok(()),
-    }
-}
-
 /// One side of a page on a byte stream, of the connection to one of its servers.
 ///
 /// # Errors
@@ -102,7 +86,6 @@ pub(crate) fn build(
     origin: usize,
     options: Option<&Http2Options>,
 ) -> Result<Box<dyn Application>, Error> {
-    check(options)?;
     let values = Values::new(role, options);
     Ok(match role {
         Role::Client => {
@@ -131,34 +114,15 @@ mod tests {
     use super::super::page::testing::page;
     use super::*;
     use crate::options::{ObjectKind, Priorities};
+    use quiclab_core::ProblemKind;
 
     #[test]
-    fn options_are_checked_and_replace_defaults() {
+    fn options_replace_defaults() {
         let options = |change: fn(&mut Http2Options)| {
             let mut options = Http2Options::default();
             change(&mut options);
             options
         };
-        for (change, expected) in [
-            (
-                (|options| options.stream_window = Some(ByteCount::ZERO)) as fn(&mut Http2Options),
-                "http2.stream_window: `0 B` is not allowed; allowed is 1 B to 2147483647 B",
-            ),
-            (
-                |options| options.connection_window = Some(ByteCount::from_bytes(65_534)),
-                "http2.connection_window: `65534 B` is not allowed; allowed is 65535 B to 2147483647 B",
-            ),
-            (
-                |options| options.max_streams = Some(0),
-                "http2.max_streams: `0` is not allowed; allowed is 1 to 4294967295",
-            ),
-            (
-                |options| options.frame_size = Some(ByteCount::from_bytes(16_385)),
-                "http2.frame_size: `16385 B` is not allowed; allowed is 1 B to 16 KiB",
-            ),
-        ] {
-            assert_eq!(check(Some(&options(change))).expect_err("refused").to_string(), expected);
-        }
         let given = options(|options| options.max_streams = Some(7));
         let values = Values::new(Role::Server, Some(&given));
         assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
@@ -166,10 +130,11 @@ mod tests {
         let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
         let random = quiclab_core::RandomStream::new(1, "page");
         let ends = PageEnds::new(&workload, random).expect("a good page");
-        let error = build(Role::Client, &ends, 0, Some(&given)).err().expect("refused").to_string();
-        let expected =
-            "http2.frame_size: `1 kB` is not allowed; allowed is nothing: a client of pages sends no DATA";
-        assert_eq!(error, expected);
+        let problem = build(Role::Client, &ends, 0, Some(&given)).err().expect("rejected");
+        assert_eq!(
+            (problem.path.to_string(), problem.kind),
+            ("http2.frame_size".to_owned(), ProblemKind::Conflict)
+        );
         assert!(build(Role::Server, &ends, 0, Some(&given)).is_ok());
     }
 }

@@ -207,25 +207,3 @@ fn each_request_gets_what_it_asks_for() {
         assert_eq!(net.ends[CLIENT].progress().delivered_bytes, 10_100);
     }
 }
-
-#[test]
-fn what_is_refused_is_named() {
-    let zero = PageResource { size: ByteCount::ZERO, ..resource(&[0], 0) };
-    for (bad, expected) in [
-        (zero, "workload.resources.size: `0 B` is not allowed; allowed is 1 B or more"),
-        (
-            resource(&[], 0),
-            "workload.resources.after: `[]` is not allowed; allowed is one or more resources before it",
-        ),
-        (
-            resource(&[1], 0),
-            "workload.resources.after: `1` is not allowed; allowed is 0 to 0: a resource before it",
-        ),
-        (resource(&[0], 256), "workload.resources.origin: `256` is not allowed; allowed is 0 to 255"),
-    ] {
-        assert_eq!(
-            PageEnds::new(&page(vec![bad]), RandomStream::new(1, "page")).err().expect("refused").to_string(),
-            expected
-        );
-    }
-}

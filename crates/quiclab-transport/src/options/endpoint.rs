@@ -94,17 +94,19 @@ pub struct Http2Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_HTTP2_WINDOW))]
     pub stream_window: Option<ByteCount>,
-    /// Receive window that this end offers for the connection.
+    /// Receive window that this end offers for the connection; it cannot be smaller than it starts (RFC 9113 section
+    /// 6.9.2).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = limits::between("1 B", MAX_HTTP2_WINDOW))]
+    #[schemars(transform = limits::between("65535 B", MAX_HTTP2_WINDOW))]
     pub connection_window: Option<ByteCount>,
     /// Streams that the peer may have open at one time.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
     pub max_streams: Option<u32>,
-    /// Largest payload of a DATA frame that this end sends.
+    /// Largest payload of a DATA frame that this end sends; larger ones would need SETTINGS_MAX_FRAME_SIZE (RFC 9113
+    /// section 4.2).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = limits::between("1 B", "16777215 B"))]
+    #[schemars(transform = limits::between("1 B", "16 KiB"))]
     pub frame_size: Option<ByteCount>,
     /// Bytes that a server writes in records of 1300 B, before those of 16 KB.
     #[serde(skip_serializing_if = "Option::is_none")]

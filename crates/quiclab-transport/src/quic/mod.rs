@@ -35,7 +35,7 @@ use crate::http;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, QuicVersion, Workload};
 use crate::workload;
-use quiclab_core::{Problem, ProblemKind, Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
+use quiclab_core::{Endpoint, EndpointIdentity, Problem, ProblemKind, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     options::resolve(config).map(drop)
@@ -113,6 +113,7 @@ fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), E
             .because("`quic.version` is \"gquic-37\"")
     })?;
     ensure(identity.paths == 1, || {
-        Problem::conflict("paths", identity.paths - 1, "no further path").because("`quic.version` is \"gquic-37\"")
+        Problem::conflict("paths", identity.paths - 1, "no further path")
+            .because("`quic.version` is \"gquic-37\"")
     })
 }

@@ -174,7 +174,8 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
     let named = format!("congestion control `{}`", control.name());
     if let Some(connections) = options.emulated_connections {
         ensure(control.is_window_based() || connections == 1, || {
-            conflict("emulated_connections", connections, "1").because(format!("{named} stands for one connection"))
+            conflict("emulated_connections", connections, "1")
+                .because(format!("{named} stands for one connection"))
         })?;
         config.emulated_connections = connections;
     }
@@ -198,9 +199,10 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
 /// The congestion window at the start and at most, with the datagrams in effect.
 fn check_windows(options: &EndpointConfig, quic: &QuicOptions, config: &mut Config) -> Result<(), Error> {
     let datagram = config.datagram_size;
-    for (field, window, max) in
-        [("initial_window", options.initial_window, MAX_WINDOW), ("quic.max_window", quic.max_window, UNLIMITED)]
-    {
+    for (field, window, max) in [
+        ("initial_window", options.initial_window, MAX_WINDOW),
+        ("quic.max_window", quic.max_window, UNLIMITED),
+    ] {
         if let Some(window) = window.filter(|window| !(datagram..=max).contains(window)) {
             let expected = format!("a size from \"{datagram}\", one datagram, to \"{max}\"");
             return Err(conflict(field, quoted(&window.to_string()), expected));

@@ -31,7 +31,7 @@ pub use profile::{DEFAULT_PROFILE, profiles, rows};
 use crate::error::Error;
 use crate::options::{EndpointConfig, Workload};
 use crate::{http, workload};
-use quiclab_core::{Problem, ProblemKind, Endpoint, EndpointIdentity, RandomStream, Time, TransportObserver};
+use quiclab_core::{Endpoint, EndpointIdentity, Problem, ProblemKind, RandomStream, Time, TransportObserver};
 
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     options::resolve(config).map(drop)

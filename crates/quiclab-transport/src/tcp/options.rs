@@ -1,9 +1,9 @@
 //! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
 
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
+use crate::LAB_TCP;
 use crate::error::{Error, conflict, ensure};
 use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, name};
-use crate::{LAB_TCP, http};
 use quiclab_core::{ByteCount, Problem};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
@@ -15,7 +15,6 @@ pub(super) fn resolve(options: &EndpointConfig) -> Result<Values, Error> {
     let mut values =
         profile::find(profile).ok_or_else(|| Problem::unknown("profile", profile, profiles()))?;
     check_tcp(options.tcp.as_ref(), &mut values)?;
-    http::check_http2(options.http2.as_ref())?;
     values.config.tls = options.tls.clone();
     check_control(options, &mut values)?;
     Ok(values)
@@ -143,8 +142,8 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{Controller, EarlyData, QuicOptions, Tls, TlsVersion};
     use quiclab_core::{Duration, ProblemKind};
-    use crate::options::{Controller, EarlyData, QuicOptions, TlsVersion};
 
     /// Path and kind of the problem with what `change` makes of a right configuration.
     fn problem(change: impl FnOnce(&mut EndpointConfig)) -> (String, ProblemKind) {

@@ -116,18 +116,14 @@ impl Outcome {
 /// If the workload needs datagrams or HTTP ([`crate::http`]), or a value is not allowed.
 pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
     match *workload {
-        Workload::Download { size, duration, request } => {
-            Ok(match role {
-                Role::Client => Box::new(download::Client::new(size, duration, request, start)),
-                Role::Server => Box::new(download::Server::new(size, duration, request, start)),
-            })
-        }
-        Workload::RequestResponse { count, request, response, pause } => {
-            Ok(match role {
-                Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
-                Role::Server => Box::new(request_response::Server::new(count, request, response)),
-            })
-        }
+        Workload::Download { size, duration, request } => Ok(match role {
+            Role::Client => Box::new(download::Client::new(size, duration, request, start)),
+            Role::Server => Box::new(download::Server::new(size, duration, request, start)),
+        }),
+        Workload::RequestResponse { count, request, response, pause } => Ok(match role {
+            Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
+            Role::Server => Box::new(request_response::Server::new(count, request, response)),
+        }),
         Workload::Datagrams { .. }
         | Workload::Ping { .. }
         | Workload::Page { .. }

@@ -3,10 +3,11 @@
 use super::document::{ConfigError, Source};
 use super::{Client, Config, CongestionControl, Path, Server, VERSION};
 use crate::keys;
+use quiclab_config::{Document, Schema};
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::tunnel::CarrierKind;
-use quiclab_core::{ByteCount, Duration};
+use quiclab_core::{ByteCount, Duration, Problem};
 use quiclab_stacks::carrier::SecretKey;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -134,8 +135,12 @@ impl Check<'_> {
 
     fn discipline(&self) -> Result<(), ConfigError> {
         let queue = &self.config.discipline;
-        if let Some(field) = queue.zero() {
-            return self.fail(&format!("discipline.{field}"), "nothing would pass", "more than 0");
+        // the limits of single fields, as scenarios have them
+        let decoded = Document::from_value(queue)
+            .and_then(|document| document.decode::<QueueConfig>(&Schema::of::<QueueConfig>()));
+        if let Err(error) = decoded {
+            let Problem { path, expected, .. } = error.problem;
+            return self.fail(&format!("discipline.{path}"), "out of range", expected);
         }
         match queue {
             QueueConfig::FqCodel { flows, packets, memory, target, interval, .. } => {

@@ -183,7 +183,7 @@ fn errors_name_line_field_value_and_what_is_allowed() {
             &server,
             "version = 1",
             "discipline = { kind = \"fq_codel\", flows = 0 }\nversion = 1",
-            "t.toml:1: discipline.flows = 0: nothing would pass, allowed is more than 0",
+            "t.toml:1: discipline.flows = 0: out of range, allowed is an integer from 1 to 65536 queues",
         ),
         (
             &server,

@@ -88,14 +88,3 @@ fn other_traffic_is_not_reported() {
     let reports = reports(&mut link, &mut out);
     assert_eq!(reports.last().unwrap().1.delivered, count(1));
 }
-
-#[test]
-fn what_would_do_nothing_is_refused() {
-    let feedback = Some(Config::default());
-    let refused = |config: &crate::link::LinkConfig| Link::new(config, None, 1, "a").unwrap_err().to_string();
-    let sentence = refused(&crate::link::LinkConfig { feedback, ..crate::link::LinkConfig::default() });
-    assert_eq!(sentence, "links.a.feedback needs a rate; allowed is a `rate` beside it, or no feedback");
-    let feedback = Some(Config { interval: Duration::ZERO, ..Config::default() });
-    let sentence = refused(&crate::link::LinkConfig { feedback, ..byte_per_microsecond(unlimited()) });
-    assert_eq!(sentence, "links.a.feedback.interval is `0 ns`; allowed is a time above 0");
-}

@@ -1,6 +1,7 @@
 //! A whole link under random operations: what must hold whatever arrives.
 
 use super::*;
+use crate::units::DataRate;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 

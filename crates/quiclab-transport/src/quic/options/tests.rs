@@ -1,23 +1,27 @@
 use super::*;
 use crate::options::{
-    AckFrequency, Controller, EarlyData, FlowControl, Http2Options, QuicVersion, StreamScheduler, TcpOptions,
+    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Http2Options, QuicVersion,
+    StreamScheduler, TcpOptions,
 };
 use crate::quic::config::InitialWindow;
+use quiclab_core::Duration;
 
 fn plain() -> EndpointConfig {
     EndpointConfig { stack: Some("lab-quic".to_owned()), ..EndpointConfig::default() }
 }
 
-fn sentence(change: impl FnOnce(&mut EndpointConfig)) -> String {
+/// Path and kind of the problem with what `change` makes of a right configuration.
+fn problem(change: impl FnOnce(&mut EndpointConfig)) -> (String, ProblemKind) {
     let mut config = plain();
     change(&mut config);
-    resolve(&config).expect_err("it is to be refused").to_string()
+    let problem = resolve(&config).expect_err("it is to be rejected");
+    (problem.path.to_string(), problem.kind)
 }
 
-fn quic(change: impl FnOnce(&mut QuicOptions)) -> String {
+fn quic(change: impl FnOnce(&mut QuicOptions)) -> (String, ProblemKind) {
     let mut options = QuicOptions::default();
     change(&mut options);
-    sentence(|config| config.quic = Some(options))
+    problem(|config| config.quic = Some(options))
 }
 
 fn taken(change: impl FnOnce(&mut EndpointConfig)) -> Config {
@@ -39,166 +43,54 @@ fn tls(version: TlsVersion, resumption: bool, early_data: Option<EarlyData>) -> 
 }
 
 #[test]
-fn what_is_refused_is_named_with_what_is_allowed() {
+fn options_that_do_not_go_together_are_rejected() {
     use CongestionControl::{BbrLinux, Fixed, Lia};
-    let cases = [
+    use ProblemKind::{Conflict, UnknownName, Unsupported};
+    let early = tls(TlsVersion::Tls13, false, Some(EarlyData::Accepted));
+    for (found, path, kind) in [
+        (problem(|config| config.profile = Some("quiche".to_owned())), "profile", UnknownName),
+        (problem(|config| config.tcp = Some(TcpOptions::default())), "tcp", Unsupported),
+        (problem(|config| config.http2 = Some(Http2Options::default())), "http2", Unsupported),
+        (problem(|config| config.controller = Some(Controller::Quiclab)), "controller", Unsupported),
+        (problem(|config| config.initial_window = bytes(1199)), "initial_window", Conflict),
         (
-            sentence(|config| config.profile = Some("quiche".to_owned())),
-            "profile: `quiche` is not one of stack `lab-quic`; allowed is `rfc9002`, `aioquic-0.8.8`, \
-             `aioquic`, `chromium-gquic37`, `chromium-quic1`, `ngtcp2-2020`, `ngtcp2-2022`, `picoquic`, \
-             `quic-go`, `quinn`",
-        ),
-        (
-            sentence(|config| config.tcp = Some(TcpOptions::default())),
-            "tcp: `given` is not allowed; allowed is nothing: QUIC has `quic`",
-        ),
-        (
-            sentence(|config| config.http2 = Some(Http2Options::default())),
-            "http2: `given` is not allowed; allowed is nothing: a page over QUIC uses HTTP/3",
-        ),
-        (
-            sentence(|config| config.controller = Some(Controller::Quiclab)),
-            "controller: `quiclab` is not allowed; allowed is nothing: lab-quic is no real stack",
-        ),
-        (
-            sentence(|config| config.datagram_size = bytes(1199)),
-            "datagram_size: `1199 B` is not allowed; allowed is 1200 B to 65507 B",
-        ),
-        (
-            sentence(|config| config.initial_window = bytes(1199)),
-            "initial_window: `1199 B` is not allowed; allowed is 1200 B to 1 GiB",
-        ),
-        (
-            sentence(|config| config.stream_receive_window = bytes(0)),
-            "stream_receive_window: `0 B` is not allowed; allowed is 1 B to 4611686018427387903 B",
-        ),
-        (
-            sentence(|config| config.send_window = bytes(0)),
-            "send_window: `0 B` is not allowed; allowed is 1 B to 4611686018427387903 B",
-        ),
-        (
-            sentence(|config| config.packet_threshold = Some(2)),
-            "packet_threshold: `2` is not allowed; allowed is 3 to 4294967295",
-        ),
-        (
-            sentence(|config| config.time_threshold = Some(0.9)),
-            "time_threshold: `0.9` is not allowed; allowed is 1 to 1000",
-        ),
-        (
-            sentence(|config| config.initial_rtt = Some(Duration::ZERO)),
-            "initial_rtt: `0 ns` is not allowed; allowed is 1 us to 30 s",
-        ),
-        (
-            sentence(|config| {
-                config.ack_frequency = Some(AckFrequency {
-                    ack_eliciting_threshold: 1,
-                    max_ack_delay: Some(Duration::from_micros(999)),
-                    reordering_threshold: 2,
-                });
+            problem(|config| {
+                (config.congestion_control, config.emulated_connections) = (Some(Fixed), Some(2))
             }),
-            "ack_frequency.max_ack_delay: `999 us` is not allowed; allowed is 1 ms to 16.383 s",
+            "emulated_connections",
+            Conflict,
         ),
         (
-            sentence(|config| config.emulated_connections = Some(0)),
-            "emulated_connections: `0` is not allowed; allowed is 1 to 4294967295",
-        ),
-        (
-            sentence(|config| {
-                (config.congestion_control, config.emulated_connections) = (Some(Fixed), Some(2));
-            }),
-            "emulated_connections: `2` is not allowed; allowed is 1 with `fixed`: only `cubic` and `newreno` \
-             stand for several",
-        ),
-        (
-            sentence(|config| {
+            problem(|config| {
                 config.congestion_control = Some(Lia);
                 config.slow_start_exit = Some(SlowStartExit::HystartPlusPlus);
             }),
-            "slow_start_exit: `hystart-plus-plus` is not allowed; allowed is `none` with `lia`, which has no \
-             slow start of that kind",
+            "slow_start_exit",
+            Conflict,
         ),
         (
-            sentence(|config| {
-                (config.congestion_control, config.pacing) = (Some(BbrLinux), Some(Pacing::None));
+            problem(|config| {
+                (config.congestion_control, config.pacing) = (Some(BbrLinux), Some(Pacing::None))
             }),
-            "pacing.kind: `none` is not allowed; allowed is `leaky_bucket`, `even`, `quantum`, `linux`, `fq`: \
-             `bbr-linux` controls its rate by pacing",
+            "pacing.kind",
+            Conflict,
         ),
-        (
-            sentence(|config| config.pacing = Some(Pacing::Even { factor: f64::NAN })),
-            "pacing.factor: `NaN` is not allowed; allowed is 0.01 to 10",
-        ),
-        (
-            sentence(|config| config.tls = tls(TlsVersion::Tls12, false, None)),
-            "tls.version: `1.2` is not allowed; allowed is `1.3`, which QUIC is made for",
-        ),
-        (
-            sentence(|config| config.tls = tls(TlsVersion::Tls13, false, Some(EarlyData::Accepted))),
-            "tls.early_data: `accepted` is not allowed; allowed is to leave it out, or `tls.resumption = \
-             true`: its keys come from an earlier session",
-        ),
-        (
-            quic(|options| options.connection_id = bytes(21)),
-            "quic.connection_id: `21 B` is not allowed; allowed is 0 B to 20 B",
-        ),
-        (
-            quic(|options| options.packet_number = bytes(5)),
-            "quic.packet_number: `5 B` is not allowed; allowed is 1 B to 4 B",
-        ),
-        (
-            quic(|options| options.ack_ranges = Some(0)),
-            "quic.ack_ranges: `0` is not allowed; allowed is 1 to 4294967295",
-        ),
-        (
-            quic(|options| options.probe_packets = Some(3)),
-            "quic.probe_packets: `3` is not allowed; allowed is 1 to 2",
-        ),
-        (
-            quic(|options| options.max_streams = Some(0)),
-            "quic.max_streams: `0` is not allowed; allowed is 1 to 1152921504606846976",
-        ),
-        (
-            quic(|options| options.idle_timeout = Some(Duration::ZERO)),
-            "quic.idle_timeout: `0 ns` is not allowed; allowed is 1 ms to 1440 min",
-        ),
-        (
-            quic(|options| options.max_ack_delay = Some(ms(16_384))),
-            "quic.max_ack_delay: `16.384 s` is not allowed; allowed is 0 ns to 16.383 s",
-        ),
-        (
-            quic(|options| options.max_ack_delay = Some(ms(24))),
-            "quic.max_ack_delay: `24 ms` is not allowed; allowed is at least the delay of \
-             `quic.acknowledgement`, 25 ms",
-        ),
-        (
-            quic(|options| {
-                options.acknowledgement = Some(Acknowledgement::Every { packets: 0, delay: ms(25) });
-            }),
-            "quic.acknowledgement.packets: `0` is not allowed; allowed is 1 to 4294967295",
-        ),
-        (
-            quic(|options| {
-                options.acknowledgement = Some(Acknowledgement::RttFraction {
-                    fraction: 0.0,
-                    packets: 10,
-                    delay: ms(25),
-                    from_packet: 100,
-                });
-            }),
-            "quic.acknowledgement.fraction: `0` is not allowed; allowed is 0.001 to 1",
-        ),
-        (
-            quic(|options| options.max_window = bytes(11_999)),
-            "quic.max_window: `11999 B` is not allowed; allowed is at least `initial_window`, 12 kB",
-        ),
+        (problem(|config| config.tls = tls(TlsVersion::Tls12, false, None)), "tls.version", Conflict),
+        (problem(|config| config.tls = early), "tls.early_data", Conflict),
+        (quic(|options| options.max_ack_delay = Some(ms(24))), "quic.max_ack_delay", Conflict),
+        (quic(|options| options.max_window = bytes(11_999)), "quic.max_window", Conflict),
         (
             quic(|options| options.max_stream_receive_window = bytes(1000)),
-            "quic.max_stream_receive_window: `1 kB` is not allowed; allowed is at least \
-             `stream_receive_window`, 16 MiB",
+            "quic.max_stream_receive_window",
+            Conflict,
         ),
-    ];
-    for (found, expected) in cases {
-        assert_eq!(found, expected);
+        (
+            quic(|options| options.path_scheduler = Some(PathSchedulerKind::Redundant)),
+            "quic.path_scheduler",
+            Conflict,
+        ),
+    ] {
+        assert_eq!(found, (path.to_owned(), kind));
     }
 }
 

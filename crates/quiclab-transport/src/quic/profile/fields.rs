@@ -240,7 +240,6 @@ pub(super) const FIELDS: &[Field] = &[
     }),
 ];
 
-
 fn on(value: bool) -> String {
     if value { "on" } else { "off" }.to_owned()
 }

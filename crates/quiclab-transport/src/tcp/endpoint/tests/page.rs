@@ -158,9 +158,7 @@ fn options_of_http2_need_a_page() {
     let build = |workload: &Workload| {
         crate::build(identity(Role::Server), &config, workload, ms(0), 1, None, Default::default())
     };
-    assert_eq!(
-        build(&download(1)).err().expect("refused").to_string(),
-        "http2: `given` is not allowed; allowed is nothing with `download`: only a `page` uses HTTP/2"
-    );
+    let problem = build(&download(1)).err().expect("rejected");
+    assert_eq!((problem.path.to_string(), problem.kind), ("http2".to_owned(), ProblemKind::Conflict));
     assert!(build(&page(&[], Priorities::Browser)).is_ok(), "HTML alone is a page");
 }
