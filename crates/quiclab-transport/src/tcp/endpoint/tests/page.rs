@@ -6,6 +6,7 @@
 use super::*;
 use crate::http::testing::page;
 use crate::options::{Http2Options, ObjectKind, Priorities};
+use quiclab_core::ProblemKind;
 
 const IMAGE: ObjectKind = ObjectKind::Image;
 
