@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
 from quiclab.scenario import Host
 from quiclab.study import Assumption, Changes, Configuration, Engine, Value, Variant
 

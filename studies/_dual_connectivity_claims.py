@@ -18,9 +18,9 @@ import yaml
 
 from _dual_connectivity_alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
 from _dual_connectivity_explanations import EXPLANATIONS
-from quiclab.claims import Claim, Sample
 from quiclab.stats import Statistic, relative_difference
 from quiclab.study import Study
+from quiclab.study.claims import Claim, Sample
 
 GROUP = "dual_connectivity"
 FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from _pacing_explanations import EXPLANATIONS
-from quiclab.claims import Claim, NotMeasuredError, Sample
+from quiclab.study.claims import Claim, NotMeasuredError, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from _pacing import rates
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
 
 if TYPE_CHECKING:

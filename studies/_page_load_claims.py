@@ -19,14 +19,14 @@ import yaml
 
 from _page_load_explanations import EXPLANATIONS
 from _page_load_traces import SRTT_TIMES_MS
-from quiclab.claims import Claim, NotMeasuredError, Sample
 from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
+from quiclab.study.claims import Claim, NotMeasuredError, Sample
 
 if TYPE_CHECKING:
     from types import CodeType
 
-    from quiclab.claims import Key
     from quiclab.stats import Array, Statistic
+    from quiclab.study.claims import Key
 
 GROUP = "page_load"
 FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from _tunnel_explanations import EXPLANATIONS
-from quiclab.claims import Claim, Sample
+from quiclab.study.claims import Claim, Sample
 
 GROUP = "tunnel"
 FILE = Path(__file__).parents[1] / "reference" / GROUP / "claims.yaml"

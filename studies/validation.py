@@ -38,7 +38,7 @@ from _linux_tcp_parts import (
     pair_table,
     short_table,
 )
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
 from quiclab.study import (
     Assumption,
     Changes,

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from quiclab.cli_shell import describe
+from quiclab.cli.shell import describe
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.programs import live_program
-from quiclab.kernel.shell import Rates, Server, shell_job
+from quiclab.lane.shell import Rates, Server, shell_job
 from quiclab.scenario import load
 
 SCENARIO = Path(__file__).parent.parent / "scenarios" / "tcp_download.toml"

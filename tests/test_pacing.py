@@ -10,10 +10,10 @@ import pytest
 
 from conftest import ROOT
 from quiclab import load, run
-from quiclab.claims import Sample
 from quiclab.pacing.runs import kept
-from quiclab.registry import find
 from quiclab.study import Study
+from quiclab.study.claims import Sample
+from quiclab.study.registry import find
 
 sys.path.insert(0, str(ROOT / "studies"))
 import _pacing

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.claims import Claim, Grid, Key, NotMeasuredError, Printed, Resamples, Sample, Verdict, judge
 from quiclab.stats import Array, Statistic
+from quiclab.study.claims import Claim, Grid, Key, NotMeasuredError, Printed, Resamples, Sample, Verdict, judge
 
 # parts of studies are imported by studies only: they are forgotten again
 sys.path.append(str(ROOT / "studies"))

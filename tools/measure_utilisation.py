@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from quiclab.errors import RequestError
-from quiclab.kernel.adapters import Adapter, load_adapters
+from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.progress import SweepProgress
 
 #: Name of the device at both ends: that of the hosts of the kernel lane, which programs know.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from quiclab.figures.theme import COLOURS, WIDTH
 from quiclab.pacing import series
+from quiclab.report.figures.theme import COLOURS, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

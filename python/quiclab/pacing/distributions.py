@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from quiclab.figures.theme import NEUTRAL
 from quiclab.pacing import series
 from quiclab.pacing.axes import colour_of, dash_of, rows_of, share_axis, sized, time_axis
 from quiclab.pacing.shown import duration, percent
+from quiclab.report.figures.theme import NEUTRAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

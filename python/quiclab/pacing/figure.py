@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from quiclab.figures.theme import NEUTRAL, WIDTH
 from quiclab.pacing import distributions, series
 from quiclab.pacing.axes import LABELS, colour_of, dash_of, hideable, rows_of, sized, style
 from quiclab.pacing.shown import duration
+from quiclab.report.figures.theme import NEUTRAL, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
