@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import typer
 
@@ -16,7 +16,7 @@ from quiclab.cli.values import integer
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_atomically
 from quiclab.lane.run import Lane
-from quiclab.progress import SweepProgress
+from quiclab.progress import CountProgress
 from quiclab.report import show
 from quiclab.scenario import load
 from quiclab.tree import to_json
@@ -96,31 +96,22 @@ def calibrate_command(
         raise QuiclabError(problem)
 
 
-class Steps:
+class Steps(CountProgress):
     """Shows which run of a calibration goes on."""
 
     def __init__(self, title: str) -> None:
-        self.title = title
-        self.progress: SweepProgress | None = None
+        super().__init__(title, 0)
 
-    def __enter__(self) -> Steps:
-        """Show nothing yet."""
+    def __enter__(self) -> Self:
+        """Show nothing until the number of runs is known."""
         return self
-
-    def __exit__(self, *reason: object) -> None:
-        """Leave what is shown."""
-        if self.progress is not None:
-            self.progress.__exit__(None, None, None)
 
     def __call__(self, what: str, number: int, total: int) -> None:
         """Show the run before it begins."""
-        if self.progress is None:
-            self.progress = SweepProgress(self.title, total, 0)
-            self.progress.__enter__()
-        while self.progress.done < number:
-            self.progress.advance()
+        self.done, self.total = number, total
+        self.beat()
         if number < total:
-            self.progress.line(f"{self.title}: {what}")
+            self.line(f"{self.title}: {what}")
 
 
 def machine() -> dict[str, str]:

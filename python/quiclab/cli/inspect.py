@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
-import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from quiclab.cli.values import integer
 from quiclab.files import write_atomically
 from quiclab.inspect import MOST_POINTS, open_run, render, side
-from quiclab.progress import LINE_INTERVAL_S, RunProgress
+from quiclab.progress import RunProgress, StepProgress
 
 FEWEST_POINTS, LARGEST_POINTS = 100, 1_000_000
+QUIET_S = 2.0
 
 
 def inspect_command(
@@ -53,26 +55,13 @@ def _word(path: Path) -> str:
     return re.sub(r"[^\w.-]+", "_", name) or "run"
 
 
-def _progress(text: str) -> AbstractContextManager[Any]:
-    """Show a step on stderr once it takes a while: a run with a bar, anything else with a line."""
+@contextmanager
+def _progress(text: str) -> Iterator[Callable[..., None]]:
+    """Show a step on stderr once it takes a while: a run by its network time, anything else by its part."""
     if text.startswith("running "):
         print(text, file=sys.stderr)
-        return RunProgress(text.removeprefix("running "))
-    return nullcontext(_Lines(text))
-
-
-class _Lines:
-    """Lines on stderr with how far a file is read, once it takes a while."""
-
-    FIRST_LINE_S = 2.0
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.next_line = time.monotonic() + self.FIRST_LINE_S
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show how far it is."""
-        now = time.monotonic()
-        if now >= self.next_line:
-            self.next_line = now + LINE_INTERVAL_S
-            print(f"{self.text}: {100 * done / max(total, 1):.0f} %", file=sys.stderr, flush=True)
+        with RunProgress(text.removeprefix("running ")) as run:
+            yield run
+    else:
+        with StepProgress(QUIET_S) as step:
+            yield partial(step, text)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from quiclab.cli.calibrate import calibrate_command, host_command
 from quiclab.cli.values import integer
@@ -18,13 +15,9 @@ from quiclab.kernel.build import NEEDED_BYTES, Plan, build, check_space, check_t
 from quiclab.kernel.cache import cache_directory
 from quiclab.kernel.source import SUITES, Apt, find_source
 from quiclab.lane import doctor
-from quiclab.progress import LINE_INTERVAL_S
+from quiclab.progress import StepProgress
 from quiclab.report import show
 from quiclab.tree import to_json
-
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import TextIO
 
 MOST_JOBS = 256
 
@@ -64,7 +57,7 @@ def build_command(
     plan = Plan(found, archive, cache, jobs or len(os.sched_getaffinity(0)))
     if not plan.work.exists() and not plan.target.exists():
         check_space(cache)
-    with BuildProgress() as progress:
+    with StepProgress() as progress:
         kernel = build(plan, progress, force)
     print(kernel.path)
 
@@ -88,48 +81,3 @@ def doctor_command(
 def say(text: str) -> None:
     """Write a line to stderr."""
     print(text, file=sys.stderr, flush=True)
-
-
-class BuildProgress:
-    """Steps of a build on stderr: a bar on a terminal, lines elsewhere.
-
-    Parameters
-    ----------
-    stream
-        Where it is written; stderr by default.
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream or sys.stderr
-        self.step = ""
-        self.next_line = 0.0
-        self.bar: Progress | None = None
-        if self.stream.isatty():
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-            self.bar = Progress(*columns, console=Console(file=self.stream))
-
-    def __enter__(self) -> BuildProgress:
-        """Show nothing yet."""
-        if self.bar is not None:
-            self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the bar as it is."""
-        if self.bar is not None:
-            self.bar.stop()
-
-    def __call__(self, step: str, done: float, total: float) -> None:
-        """Show how far a step is."""
-        if self.bar is not None:
-            if step != self.step:
-                self.task = self.bar.add_task(step, total=total)
-            self.bar.update(self.task, completed=done, total=total)
-        else:
-            now = time.monotonic()
-            if step != self.step or now >= self.next_line or done == total:
-                self.next_line = now + LINE_INTERVAL_S
-                print(f"{step}: {100 * done / max(total, 1):.0f} %", file=self.stream, flush=True)
-        self.step = step

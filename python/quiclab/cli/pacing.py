@@ -12,7 +12,7 @@ from quiclab.cli.trace import ForceOption, amount, keep, nanoseconds
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_atomically
-from quiclab.progress import PageProgress, ReadingProgress
+from quiclab.progress import BeatingProgress, ReadingProgress
 from quiclab.tree import to_json
 
 MOST_FLOWS = 1000
@@ -94,7 +94,7 @@ def analyse_command(
     if out is not None:
         from quiclab.pacing.html import PARTS, render  # noqa: PLC0415 - altair takes half a second
 
-        with PageProgress(f"writing {out}", PARTS) as parts:
+        with BeatingProgress(f"writing {out}", PARTS, "parts") as parts:
             page = render(found, parts.advance)
         write_atomically(out, page.encode())
     if as_json:

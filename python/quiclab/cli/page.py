@@ -12,7 +12,7 @@ from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_atomically
 from quiclab.page import replay
 from quiclab.page.har_reader import read_har
-from quiclab.progress import SweepProgress
+from quiclab.progress import CountProgress
 from quiclab.report import show
 from quiclab.result import MOST_SEED
 from quiclab.scenario import load
@@ -54,7 +54,7 @@ def page_command(
     loads = [replay.scenario_of(scenario, taken, workload, stack, uses[0]).resolved() for stack in chosen]
     target = out or Path(f"page-{file.stem}.html")
     results = []
-    with SweepProgress(f"page {file.name}", len(chosen) * runs, 0) as progress:
+    with CountProgress(f"page {file.name}", len(chosen) * runs) as progress:
         for stack, one in zip(chosen, loads, strict=True):
             results.append(replay.load_page(one, stack, range(seed, seed + runs), progress.advance))
     document = replay.document(page, (scenario.name, name), seed, uses[0], results)

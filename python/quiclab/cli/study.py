@@ -13,7 +13,7 @@ from quiclab.cli.lane import LANES
 from quiclab.cli.values import integer
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_parquet
-from quiclab.progress import EvaluationProgress
+from quiclab.progress import BeatingProgress
 from quiclab.report import show
 from quiclab.study import Study, sweep
 from quiclab.study.compare import (
@@ -208,7 +208,7 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     written: list[Report] = []
     problem = None
     try:
-        with EvaluationProgress(f"report {name}", len(studies)) as progress:
+        with BeatingProgress(f"report {name}", len(studies)) as progress:
             for_each(studies, action)
     except QuiclabError as error:  # the overview says what there is, and the error what is missing
         problem = error
@@ -260,7 +260,7 @@ def multiverse_command(
     found = []
     absent = []
     studies = [study for study in find_all(name) if study.claims]
-    with EvaluationProgress(f"multiverse {name}", len(studies)) as progress:
+    with BeatingProgress(f"multiverse {name}", len(studies)) as progress:
         for study in studies:
             if (results_directory(study, out) / MANIFEST).is_file():
                 found += multiverse(Evaluation(study, out))

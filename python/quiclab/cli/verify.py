@@ -10,7 +10,7 @@ import typer
 from quiclab.cli.study import EnginesOption, OutOption
 from quiclab.cli.values import JsonOption
 from quiclab.errors import QuiclabError
-from quiclab.progress import EvaluationProgress
+from quiclab.progress import BeatingProgress
 from quiclab.report import show
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
 from quiclab.study.evaluate import Evaluation, available_engines, results_directory
@@ -30,7 +30,7 @@ def verify_command(
     claims: list[dict[str, Any]] = []
     missing: dict[str, int] = {}
     unusable = []
-    with EvaluationProgress(f"verify {name or 'all'}", len(studies) - len(absent)) as progress:
+    with BeatingProgress(f"verify {name or 'all'}", len(studies) - len(absent)) as progress:
         for study in studies:
             compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
             present, _ = available_engines(study, compared)

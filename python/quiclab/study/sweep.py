@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 from quiclab.errors import QuiclabError
 from quiclab.libraries import pl
 from quiclab.native import build_id
-from quiclab.progress import SweepProgress
+from quiclab.progress import CountProgress
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.series import by_flow
@@ -171,7 +171,7 @@ def execute(
             return outcome
         check_networks(pending.values(), stream or sys.stderr)
         count = min(_workers_for(pending.values(), workers), len(pending))
-        with SweepProgress(title, outcome.total, outcome.done, stream) as progress:
+        with CountProgress(title, outcome.total, outcome.done, stream=stream) as progress:
             flusher = _Flusher(store, flush_runs, flush_seconds, on_flush)
             try:
                 _run_all(pending, count, outcome, progress, flusher)
@@ -332,7 +332,7 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _run_all(
-    pending: Mapping[str, Job], workers: int, outcome: Outcome, progress: SweepProgress, flusher: _Flusher
+    pending: Mapping[str, Job], workers: int, outcome: Outcome, progress: CountProgress, flusher: _Flusher
 ) -> None:
     queue = iter(pending.items())
     running: dict[Future[Work], tuple[str, Job]] = {}
