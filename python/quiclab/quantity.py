@@ -36,6 +36,17 @@ def parse(text: object) -> tuple[str, int] | None:
     return None
 
 
+def nanoseconds(text: str) -> int:
+    """Read a time, such as `45072 ms` [ns].
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return _of_kind(text, "nanoseconds")
+
+
 def seconds(text: str) -> float:
     """Read a time, such as `45072 ms` [s].
 
@@ -44,7 +55,7 @@ def seconds(text: str) -> float:
     ValueError
         If it is none.
     """
-    return _of_kind(text, "nanoseconds") / 1e9
+    return nanoseconds(text) / 1e9
 
 
 def byte_count(text: str) -> int:

@@ -3,7 +3,7 @@
 Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 something failed or is incomplete, 2 the
 request was wrong. Every error is one sentence.
 
-Only the module of the command that is named is loaded; of the others the help needs name and description.
+Only the module of the command that is named is loaded: names and descriptions of all are here.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Part:
     Attributes
     ----------
     module, attribute
-        Where it is: a function for a command, an application of typer for a group.
+        Where it is below this package: a function for a command, an application of typer for a group.
     help
-        First line of its description.
+        Its description.
     """
 
     module: str
@@ -105,10 +105,10 @@ def application(named: str) -> typer.Typer:
     app.callback()(options)
     for name, part in COMMANDS.items():
         command = load(part) if name == named else None
-        app.command(name, help=None if command else part.help)(command if callable(command) else not_loaded)
+        app.command(name, help=part.help)(command if callable(command) else not_loaded)
     for name, part in GROUPS.items():
         group = load(part) if name == named else None
-        app.add_typer(group if isinstance(group, typer.Typer) else typer.Typer(help=part.help), name=name)
+        app.add_typer(group if isinstance(group, typer.Typer) else typer.Typer(), name=name, help=part.help)
     return app
 
 

@@ -10,15 +10,13 @@ import typer
 
 from quiclab.browser.compare import compared
 from quiclab.browser.runner import MOST_LOADS, PageLoads, load_pages, write_hars
-from quiclab.cli.lane import ClockOption, EmulationOption
+from quiclab.cli.lane import ClockOption, EmulationOption, load_either
 from quiclab.cli.run import make_directory
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
-from quiclab.errors import QuiclabError, RequestError
-from quiclab.lane.run import Lane
+from quiclab.errors import QuiclabError
 from quiclab.progress import RunProgress
 from quiclab.report import show
 from quiclab.result import MOST_SEED
-from quiclab.scenario import Scenario, load
 from quiclab.tree import to_json
 
 SCHEMA = "quiclab.browse/1"
@@ -48,8 +46,8 @@ def browse_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Load the page of a scenario with a real browser over HTTP/2 and HTTP/3, many times, and compare."""
-    scenario = _load(file, parse_sets(sets or []))
+    """Carry out `quiclab browse`."""
+    scenario = load_either(file, parse_sets(sets))
     if har is not None:
         make_directory(har)
     names = [name.strip() for name in protocols.split(",")]
@@ -125,11 +123,3 @@ def _of(number: int | None) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else show.number(value)
-
-
-def _load(file: Path, sets: list[tuple[str, str]]) -> Scenario:
-    """Read a scenario of either lane: whose stacks it names is of no account."""
-    try:
-        return load(file, sets)
-    except RequestError:
-        return load(file, sets, Lane().stacks())

@@ -12,7 +12,7 @@ import typer
 
 from quiclab.calibration.network import calibrate, verdict
 from quiclab.cli.lane import AdapterOption, ClockOption, EmulationOption, lane_of
-from quiclab.cli.values import integer
+from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_atomically
 from quiclab.lane.run import Lane
@@ -62,24 +62,16 @@ def host_command(
 
 def calibrate_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value of the scenario.")
-    ] = None,
+    sets: SetOption = None,
     clock: ClockOption = None,
     emulation: EmulationOption = None,
     adapters: AdapterOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the wanted one."""
     lane = lane_of("kernel", clock, emulation, adapters)
     assert lane is not None  # noqa: S101 - it is that of the kernel
-    pairs = []
-    for text in sets or []:
-        path, equals, value = text.partition("=")
-        if not equals:
-            raise RequestError(f"--set {text} needs the form path=value")
-        pairs.append((path, value))
-    scenario = load(file, pairs, lane.stacks())
+    scenario = load(file, parse_sets(sets), lane.stacks())
     checks = calibrate(scenario, lane, lambda sentence: print(sentence, file=sys.stderr, flush=True), file.parent)
     if as_json:
         print(to_json({"schema": "quiclab.calibration/1", "checks": [check.to_dict() for check in checks]}))

@@ -39,7 +39,7 @@ def inspect_command(
         ),
     ] = MOST_POINTS,
 ) -> None:
-    """Write a page that looks inside one run, or two side by side; it works offline."""
+    """Carry out `quiclab inspect`."""
     paths = [path for path in (a, b) if path is not None]
     page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
     sides = [side(open_run(path, max_points, _progress)) for path in paths]

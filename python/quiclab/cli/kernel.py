@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.calibrate import calibrate_command, host_command
-from quiclab.cli.values import integer
+from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError
 from quiclab.kernel.build import NEEDED_BYTES, Plan, build, check_space, check_tools
 from quiclab.kernel.cache import cache_directory
@@ -21,7 +21,7 @@ from quiclab.tree import to_json
 
 MOST_JOBS = 256
 
-app = typer.Typer(help="The virtual-clock kernel, and what this machine can do.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 app.command("host")(host_command)
@@ -64,7 +64,7 @@ def build_command(
 
 @app.command("doctor")
 def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     boot: Annotated[bool, typer.Option("--boot", help="Also start the virtual-clock kernel.")] = False,
 ) -> None:
     """List what this machine can do for the kernel lane, and what to do for the rest; changes nothing."""

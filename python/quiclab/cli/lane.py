@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.models import OptionInfo
 
 from quiclab.cli.values import integer
 from quiclab.errors import RequestError
 from quiclab.lane.run import CLOCKS, DELAY_STAGES, EMULATIONS, Lane
+from quiclab.scenario import Scenario, load
 
 LANES = ("sim", "kernel")
 
-LaneOption = Annotated[
-    str, typer.Option("--lane", metavar="|".join(LANES), help="Where it runs: here in process, or with real programs.")
-]
+
+def _one_of(flag: str, words: Iterable[str], text: str) -> OptionInfo:
+    """Declare an option whose value is one of some words."""
+    option: OptionInfo = typer.Option(flag, metavar="|".join(words), help=text)
+    return option
+
+
+LaneOption = Annotated[str, _one_of("--lane", LANES, "Where it runs: here in process, or with real programs.")]
 ClockOption = Annotated[
     str | None,
-    typer.Option(
-        "--clock",
-        metavar="|".join(CLOCKS),
-        help="Its clock: virtual in the lane sim; real in the lane kernel, or virtual in a guest.",
-    ),
+    _one_of("--clock", CLOCKS, "Its clock: virtual in the lane sim; real in the lane kernel, or virtual in a guest."),
 ]
 EmulationOption = Annotated[
     str | None,
-    typer.Option(
+    _one_of(
         "--emulation",
-        metavar="|".join(EMULATIONS),
-        help="The network of the lane kernel: our elements, or the kernel's queueing disciplines.",
+        EMULATIONS,
+        "The network of the lane kernel: our elements, or the kernel's queueing disciplines.",
+    ),
+]
+DelayStageOption = Annotated[
+    str | None,
+    _one_of(
+        "--delay-stage",
+        DELAY_STAGES,
+        "With netem, where packets are delayed: on the next hop; or where from Linux 6.12 on they fill the queue.",
     ),
 ]
 AdapterOption = Annotated[
     list[Path] | None,
     typer.Option("--adapter", metavar="FILE", help="Adapter of another program (docs/adapters.md)."),
-]
-
-
-DelayStageOption = Annotated[
-    str | None,
-    typer.Option(
-        "--delay-stage",
-        metavar="|".join(DELAY_STAGES),
-        help="With netem, where packets are delayed: on the next hop; or where from Linux 6.12 on they fill the queue.",
-    ),
 ]
 SyscallCostOption = Annotated[
     int | None,
@@ -96,3 +98,11 @@ def lane_of(
     given = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage, "syscall_cost_ns": syscall_cost_ns}
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     return Lane(adapters=tuple(adapters or ()), **chosen)
+
+
+def load_either(file: Path, sets: Sequence[tuple[str, str]]) -> Scenario:
+    """Read a scenario of either lane: whose stacks it names is of no account."""
+    try:
+        return load(file, sets)
+    except RequestError:
+        return load(file, sets, Lane().stacks())

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quiclab import pacing, quantity
-from quiclab.cli.trace import ForceOption, amount, keep, nanoseconds
-from quiclab.cli.values import JsonOption, integer
+from quiclab import pacing
+from quiclab.cli.values import ForceOption, JsonOption, bits_per_second, bytes_of, check_new, integer, nanoseconds
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_atomically
 from quiclab.progress import BeatingProgress, ReadingProgress
@@ -18,7 +17,7 @@ from quiclab.tree import to_json
 MOST_FLOWS = 1000
 NS_PER_S, NS_PER_MS = 10**9, 10**6
 
-app = typer.Typer(help="Pacing and acknowledgements of captures: of runs, or of anybody.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()
@@ -83,12 +82,12 @@ def analyse_command(
         skip_s=_s("--skip", skip),
         until_s=None if until is None else _s("--until", until),
         rate_step_s=_s("--rate-step", rate_step),
-        frame_limit_bytes=amount("--frame-limit", frame_limit, quantity.byte_count),
+        frame_limit_bytes=bytes_of("--frame-limit", frame_limit),
     )
     if out is not None:
         if out.suffix not in (".html", ".htm"):
             raise RequestError(f"--out {out} has the ending `{out.suffix}`; allowed is `.html`")
-        keep(out, force)
+        check_new(out, force)
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)
     if out is not None:
@@ -130,7 +129,7 @@ def gains_of(texts: list[str]) -> tuple[float, ...]:
 
 
 def _mbps(option: str, text: str) -> float:
-    return amount(option, text, quantity.bits_per_second) / 1e6
+    return bits_per_second(option, text) / 1e6
 
 
 def _ms(option: str, text: str) -> float:

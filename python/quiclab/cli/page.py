@@ -41,7 +41,7 @@ def page_command(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; page-FILE.html here without it.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay a page that you recorded (HAR) over a network and several stacks; it writes a page with waterfalls."""
+    """Carry out `quiclab page`."""
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:
         raise RequestError(f"--tls {tls}: allowed is {', '.join(replay.TLS_USES)}")

@@ -47,9 +47,9 @@ def run_command(
         Path | None, typer.Option(help="Directory for result.json and for what the scenario's table `record` asks for.")
     ] = None,
 ) -> None:
-    """Run a scenario once."""
+    """Carry out `quiclab run`."""
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
-    scenario = load(file, parse_sets(sets or []), kernel.stacks() if kernel else None)
+    scenario = load(file, parse_sets(sets), kernel.stacks() if kernel else None)
     record = scenario.record
     if out is None and record is not None and (record.qlog or record.pcapng):
         raise RequestError(f"{file} asks for qlog or pcapng; name a directory for them with --out")
@@ -126,7 +126,7 @@ def diff_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the first packet where two runs part, and their summaries side by side."""
+    """Carry out `quiclab diff`."""
     paths = [path / "result.json" if path.is_dir() else path for path in (run_a, run_b)]
     names = (str(run_a), str(run_b))
     results = [read_result(path) for path in paths]

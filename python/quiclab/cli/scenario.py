@@ -16,9 +16,9 @@ from quiclab.report import show
 from quiclab.scenario import load
 from quiclab.tree import to_json
 
-scenario_app = typer.Typer(help="Write, print and describe scenarios.", no_args_is_help=True)
-stack_app = typer.Typer(help="Engines and profiles, with the source of each value.", no_args_is_help=True)
-qlog_app = typer.Typer(help="qlog files of runs.", no_args_is_help=True)
+scenario_app = typer.Typer(no_args_is_help=True)
+stack_app = typer.Typer(no_args_is_help=True)
+qlog_app = typer.Typer(no_args_is_help=True)
 
 
 @qlog_app.command("export")
@@ -50,7 +50,7 @@ def scenario_show(
     as_json: JsonOption = False,
 ) -> None:
     """Print a scenario with every default filled in."""
-    scenario = load(file, parse_sets(sets or []))
+    scenario = load(file, parse_sets(sets))
     if as_json:
         print(to_json(scenario.to_dict()))
     else:

@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.lane import EmulationOption
+from quiclab.cli.lane import EmulationOption, load_either
+from quiclab.cli.values import SetOption, parse_sets
 from quiclab.errors import RequestError
-from quiclab.lane.run import EMULATIONS, Lane
+from quiclab.lane.run import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
-from quiclab.scenario import Scenario, load
 
 #: Between two lines of rates where stderr is no terminal [s].
 LINE_INTERVAL_S = 1.0
@@ -55,9 +55,7 @@ def shell_command(
     command: Annotated[
         list[str], typer.Argument(metavar="-- COMMAND", help="Runs there; {server_address} is the far end.")
     ],
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a value of the scenario.")
-    ] = None,
+    sets: SetOption = None,
     server: Annotated[
         str | None,
         typer.Option(metavar="CMD", help="Runs at the far end; without it, that is this machine itself (as root)."),
@@ -72,14 +70,14 @@ def shell_command(
     rates: Annotated[bool, typer.Option("--rates", help="Show rates per link and flow on stderr.")] = False,
     out: Annotated[Path | None, typer.Option(help="Existing directory for result, captures, output of CMD.")] = None,
 ) -> None:
-    """Run a command behind the scenario's network; its exit code is that of the command."""
+    """Carry out `quiclab shell`."""
     if emulation not in (None, *EMULATIONS):
         raise RequestError(f"the emulation `{emulation}` is not available; there are {' and '.join(EMULATIONS)}")
     if server is None and os.geteuid() != 0:
         raise RequestError("without --server the far end is this machine's own network, which needs root")
     if out is not None and not out.is_dir():
         raise RequestError(f"--out {out} is not a directory")
-    scenario = _load(file, [_pair(text) for text in sets or []])
+    scenario = load_either(file, parse_sets(sets))
     job = shell_job(scenario, command, flow, _server(server, port), seed, emulation or "engine")
     status = Status()
     with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
@@ -91,21 +89,6 @@ def shell_command(
     for warning in warnings:
         print(f"quiclab: {warning}", file=sys.stderr)
     raise SystemExit(code)
-
-
-def _load(file: Path, sets: list[tuple[str, str]]) -> Scenario:
-    """Read a scenario of either lane: whose stacks it names is of no account."""
-    try:
-        return load(file, sets)
-    except RequestError:
-        return load(file, sets, Lane().stacks())
-
-
-def _pair(text: str) -> tuple[str, str]:
-    path, equals, value = text.partition("=")
-    if not equals:
-        raise RequestError(f"--set {text}: a change is PATH=VALUE")
-    return path, value
 
 
 def _server(command: str | None, port: str | None) -> Server | None:

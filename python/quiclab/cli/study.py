@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quiclab.cli.lane import LANES
-from quiclab.cli.values import integer
+from quiclab.cli.values import JsonOption, integer, key_and_value
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
@@ -39,7 +39,7 @@ from quiclab.tree import to_json
 if TYPE_CHECKING:
     from quiclab.report.study_page import Report
 
-app = typer.Typer(help="Published studies: run them and compare.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
 OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one with parts: validation/linux_tcp.")]
@@ -224,7 +224,7 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
 @app.command("compare")
 def compare_command(
     name: OneArgument,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     out: OutOption = RESULTS,
 ) -> None:
     """Print published and measured results side by side, and the fidelity of each series."""
@@ -251,7 +251,7 @@ def compare_command(
 @app.command("multiverse")
 def multiverse_command(
     name: NameArgument,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     out: OutOption = RESULTS,
 ) -> None:
     """Print which claims hold in every reading of the description that was run, and what the others depend on."""
@@ -393,9 +393,7 @@ def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
     """
     keep: dict[str, tuple[str, ...]] = {}
     for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise RequestError(f"--only {text} needs the form key=value, such as configuration=quic_large_buffer")
+        key, value = key_and_value("--only", text, "key=value", "configuration=quic_large_buffer")
         keep[key] = (*keep.get(key, ()), value)
     return keep
 

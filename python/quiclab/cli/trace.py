@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from quiclab import quantity
-from quiclab.cli.values import integer
+from quiclab.cli.values import ForceOption, bits_per_second, check_new, integer, nanoseconds
 from quiclab.errors import RequestError
 from quiclab.files import write_atomically
 from quiclab.report import show
@@ -17,14 +16,9 @@ from quiclab.traces.dataset import read_dataset
 from quiclab.traces.describe import statistics
 from quiclab.traces.trace import Trace, read, write
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 NS_PER_S = 10**9
 
-app = typer.Typer(help="Rates over time for links: make, import and show them.", no_args_is_help=True)
-
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("generate")
@@ -39,10 +33,10 @@ def generate_command(
     force: ForceOption = False,
 ) -> None:
     """Make a synthetic cellular trace (docs/traces.md has the model)."""
-    mean_bps = amount("--mean", mean, quantity.bits_per_second)
+    mean_bps = bits_per_second("--mean", mean)
     duration_ns = nanoseconds("--duration", duration)
     trace = model.generate(mean_bps, duration_ns, nanoseconds("--step", step), seed)
-    keep(out, force)
+    check_new(out, force)
     write(out, trace)
     summary(trace, out)
 
@@ -65,7 +59,7 @@ def import_command(
     trace = read_dataset(file, start_s, duration_s)
     target = library.path_of(install) if install is not None else out
     assert target is not None  # noqa: S101 (one of the two is there)
-    keep(target, force)
+    check_new(target, force)
     if install is not None:
         library.install(install, trace)
     else:
@@ -89,7 +83,7 @@ def show_command(
         from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
         from quiclab.traces import figure  # noqa: PLC0415 - as above
 
-        keep(picture, force)
+        check_new(picture, force)
         spec = figure.specification(trace)
         svg = picture.suffix == ".svg"
         write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))
@@ -123,49 +117,6 @@ def summary(trace: Trace, path: Path) -> None:
     for name, value in rows.items():
         table.add_row(name, show.text(value))
     out.print(table)
-
-
-def keep(path: Path, force: bool) -> None:
-    """Check that nothing is overwritten.
-
-    Raises
-    ------
-    RequestError
-        If there is something at `path` and `force` does not allow to replace it, or it is a directory.
-    """
-    try:
-        directory, there = path.is_dir(), path.exists() or path.is_symlink()
-    except OSError as error:  # a directory that may not be read, a name that is too long
-        raise RequestError(f"cannot write {path}: {error.strerror}") from error
-    if directory:
-        raise RequestError(f"cannot write {path}: it is a directory")
-    if there and not force:
-        raise RequestError(f"{path} is there already; --force overwrites it")
-
-
-def amount(option: str, text: str, reader: Callable[[str], int]) -> int:
-    """Read the quantity of an option.
-
-    Raises
-    ------
-    RequestError
-        If it is none.
-    """
-    try:
-        return reader(text)
-    except ValueError as error:
-        raise RequestError(f"{option}: {error}") from error
-
-
-def nanoseconds(option: str, text: str) -> int:
-    """Read the time of an option [ns].
-
-    Raises
-    ------
-    RequestError
-        If it is none.
-    """
-    return amount(option, text, lambda value: round(quantity.seconds(value) * NS_PER_S))
 
 
 def whole_seconds(option: str, text: str) -> int:

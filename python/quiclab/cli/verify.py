@@ -24,7 +24,7 @@ def verify_command(
     engines: EnginesOption = "default",
     out: OutOption = Path("results"),
 ) -> None:
-    """Print claims and their verdicts, with numbers."""
+    """Carry out `quiclab verify`."""
     studies = find_all(name)
     absent = [study for study in studies if not (results_directory(study, out) / "sweep.json").is_file()]
     claims: list[dict[str, Any]] = []
