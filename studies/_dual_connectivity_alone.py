@@ -28,6 +28,7 @@ from _dual_connectivity import (
     within,
 )
 from _dual_connectivity_model import estimate
+from quiclab.quantity import bits_per_second
 from quiclab.result import RunResult
 from quiclab.study import Changes, Engine, Factor, Figure, Metric, Model, Study, Table, Value, Variant
 
@@ -210,7 +211,7 @@ EXACT_SPLIT = Variant(
 
 def rate_of(changes: Changes, link: str) -> int:
     """Return the rate that a setting gives a link, in bit/s."""
-    return round(1e6 * float(str(changes[f"links.{link}.rate"]).split()[0]))
+    return bits_per_second(str(changes[f"links.{link}.rate"]))
 
 
 DEFAULT_POINT = "100 MB, two links of 20 Mbit/s, even split, batches of 100"
