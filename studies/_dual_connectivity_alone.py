@@ -28,6 +28,7 @@ from _dual_connectivity import (
     within,
 )
 from _dual_connectivity_model import estimate
+from _split_bearer import batch_factor
 from quiclab.quantity import bits_per_second
 from quiclab.result import RunResult
 from quiclab.study import Changes, Engine, Factor, Figure, Metric, Model, Study, Table, Value, Variant
@@ -185,9 +186,7 @@ def ratio(column: str, label: str, changes: Callable[[Value], Changes]) -> Facto
     return Factor("ratio", column, label, "", RATIOS, changes)
 
 
-BATCH = Factor(
-    "batch", "dc_batch_packets", "DC batch size", "packets", BATCHES, lambda batch: {"bearers.dc.batch_packets": batch}
-)
+BATCH = batch_factor(BATCHES)
 SHARE = Factor("share", "link1_share_percent", "Share of packets on link 1", "%", SHARES, split)
 BANDWIDTH = ratio("bandwidth_ratio_link1_to_link2", "Ratio of the link rates", rates)
 MATCHED = ratio(

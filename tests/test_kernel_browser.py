@@ -25,7 +25,7 @@ from quiclab.browser.chromium import environment, key_hash
 from quiclab.browser.compare import differing, summary
 from quiclab.browser.envoy import Request, configuration, requests
 from quiclab.browser.har_writer import Event, har, record
-from quiclab.browser.load import LoadError, PageLoad, examine, with_log
+from quiclab.browser.load import LoadError, PageLoad, Target, examine, with_log
 from quiclab.browser.runner import load_pages, page_scenario
 from quiclab.browser.site import LEAST_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
@@ -345,9 +345,9 @@ def test_quinns_numbers_count_from_its_start() -> None:
     with pytest.raises(LoadError, match="/0/1 has 1 bytes"):
         quinn.read(said | {"sizes": [1000, 3000, 1]}, SIZES, 1)
     with pytest.raises(LoadError, match="HTTP/3 only"):
-        quinn.Quinn("h2", "", "", "", 443, Path(), SIZES)
+        quinn.Quinn("h2", "", Target("", "", 443, Path(), SIZES))
     with pytest.raises(LoadError, match="`make adapters` builds it"):
-        quinn.Quinn("h3", "/nowhere/quiclab-quinn", "", "", 443, Path(), SIZES)
+        quinn.Quinn("h3", "/nowhere/quiclab-quinn", Target("", "", 443, Path(), SIZES))
 
 
 def test_loads_together() -> None:

@@ -252,6 +252,7 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_page_load_figures.py",
         "_page_load_readings.py",
         "_page_load_traces.py",
+        "_split_bearer.py",
         "_tunnel.py",
         "_tunnel_beyond.py",
         "_tunnel_claims.py",

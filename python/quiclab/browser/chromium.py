@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.browser.har_writer import EVENTS, Event, Recording, har, record
-from quiclab.browser.load import LOGGED, LoadError, PageLoad, examine
+from quiclab.browser.load import LOGGED, LoadError, PageLoad, Target, examine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from playwright.sync_api import Playwright
 
@@ -117,12 +117,8 @@ class Chromium:
         From `driver`.
     protocol
         `h2` or `h3`.
-    name, address, port
-        Name in the server's certificate, and where the server is.
-    certificate
-        The server's (PEM).
-    sizes
-        Length of each object of the page by its path.
+    target
+        What is loaded from where.
 
     Raises
     ------
@@ -134,13 +130,9 @@ class Chromium:
         self,
         playwright: Playwright,
         protocol: str,
-        name: str,
-        address: str,
-        port: int,
-        certificate: Path,
-        sizes: Mapping[str, int],
+        target: Target,
     ) -> None:
-        self.protocol, self.name, self.sizes = protocol, name, sizes
+        self.protocol, self.name, self.sizes = protocol, target.name, target.sizes
         self._home = tempfile.TemporaryDirectory(prefix="quiclab-browser-", ignore_cleanup_errors=True)
         profile = Path(self._home.name)
         preferences = profile / "Default" / "Preferences"
@@ -148,12 +140,16 @@ class Chromium:
         preferences.write_text(json.dumps({"net": {"network_prediction_options": _NEVER}}), encoding="utf-8")
         (profile / _TEMPORARY).mkdir()
         arguments = [
-            f"--ignore-certificate-errors-spki-list={key_hash(certificate)}",
-            f"--host-resolver-rules=MAP {name} {address}:{port}",
+            f"--ignore-certificate-errors-spki-list={key_hash(target.certificate)}",
+            f"--host-resolver-rules=MAP {target.name} {target.address}:{target.port}",
             "--no-proxy-server",
             "--enable-benchmarking",
             "--enable-net-benchmarking",
-            *(["--enable-quic", f"--origin-to-force-quic-on={name}:443"] if protocol == "h3" else ["--disable-quic"]),
+            *(
+                ["--enable-quic", f"--origin-to-force-quic-on={target.name}:443"]
+                if protocol == "h3"
+                else ["--disable-quic"]
+            ),
         ]
         try:
             self._context = playwright.chromium.launch_persistent_context(

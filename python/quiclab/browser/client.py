@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from quiclab.browser.chromium import Chromium, driver
 from quiclab.browser.curl import Curl
 from quiclab.browser.envoy import ACCESS_LOG, PORT, Request, requests
-from quiclab.browser.load import LoadError, PageLoad, with_log
+from quiclab.browser.load import LoadError, PageLoad, Target, with_log
 from quiclab.browser.quinn import Quinn
 from quiclab.browser.site import Page
 from quiclab.errors import QuiclabError
@@ -181,15 +181,15 @@ def table(loads: Loads, versions: Mapping[str, str]) -> dict[str, Any]:
 
 def _loaders(arguments: argparse.Namespace, protocols: list[str], stack: ExitStack) -> dict[str, Loader]:
     page = Page.of(json.loads(arguments.workload))
-    where = (arguments.name, arguments.address, PORT, Path(arguments.certificate), page.sizes())
+    target = Target(arguments.name, arguments.address, PORT, Path(arguments.certificate), page.sizes())
     if arguments.client == "chromium":
         playwright = stack.enter_context(driver())
         return {
-            protocol: stack.enter_context(closing(Chromium(playwright, protocol, *where))) for protocol in protocols
+            protocol: stack.enter_context(closing(Chromium(playwright, protocol, target))) for protocol in protocols
         }
     if arguments.client == "curl":
-        return {protocol: Curl(protocol, *where) for protocol in protocols}
-    return {protocol: Quinn(protocol, arguments.quinn, *where) for protocol in protocols}
+        return {protocol: Curl(protocol, target) for protocol in protocols}
+    return {protocol: Quinn(protocol, arguments.quinn, target) for protocol in protocols}
 
 
 def _log_reader(file: Path) -> Callable[[str], list[Request]]:

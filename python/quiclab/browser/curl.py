@@ -11,10 +11,9 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from quiclab.browser.load import LOGGED, LoadError, PageLoad
+from quiclab.browser.load import LOGGED, LoadError, PageLoad, Target
 
 _OPTIONS: Final = {"h2": "--http2", "h3": "--http3-only"}
 _VERSIONS: Final = {"h2": "2", "h3": "3"}
@@ -27,12 +26,8 @@ class Curl:
     ----------
     protocol
         `h2` or `h3`.
-    name, address, port
-        Name in the server's certificate, and where the server is.
-    certificate
-        The server's (PEM), the only one that is trusted.
-    sizes
-        Length of each object of the page by its path.
+    target
+        What is loaded from where.
 
     Raises
     ------
@@ -40,19 +35,18 @@ class Curl:
         If curl is missing, or was built without the protocol.
     """
 
-    def __init__(
-        self, protocol: str, name: str, address: str, port: int, certificate: Path, sizes: Mapping[str, int]
-    ) -> None:
+    def __init__(self, protocol: str, target: Target) -> None:
         found = shutil.which("curl")
         if found is None:
             raise LoadError("the program `curl` is missing: apt-get install curl")
         said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
         check_features(said, protocol)
         self.version = "curl/" + said.split()[1]
-        self.protocol, self.name, self.sizes = protocol, name, sizes
+        self.protocol, self.name, self.sizes = protocol, target.name, target.sizes
         self._words = [
             *(found, "-q", _OPTIONS[protocol], "--silent", "--show-error", "--write-out", "%{json}\\n"),
-            *("--cacert", str(certificate), "--connect-to", f"{name}:443:{address}:{port}"),
+            *("--cacert", str(target.certificate)),
+            *("--connect-to", f"{target.name}:443:{target.address}:{target.port}"),
         ]
 
     def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -21,6 +22,27 @@ LOGGED: Final = {"h2": "HTTP/2", "h3": "HTTP/3"}
 
 class LoadError(Exception):
     """Why a load counts for nothing, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A page on a server.
+
+    Parameters
+    ----------
+    name, address, port
+        Name in the server's certificate, and where the server is.
+    certificate
+        The server's (PEM), the only one that is trusted.
+    sizes
+        Length of each object of the page by its path.
+    """
+
+    name: str
+    address: str
+    port: int
+    certificate: Path
+    sizes: Mapping[str, int]
 
 
 @dataclass(frozen=True)

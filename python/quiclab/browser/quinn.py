@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
-from quiclab.browser.load import LoadError, PageLoad
+from quiclab.browser.load import LoadError, PageLoad, Target
 
 #: Seconds that the program may take beside the load.
 _MARGIN_S: Final = 5.0
@@ -26,12 +25,8 @@ class Quinn:
         `h3`.
     program
         `quiclab-quinn`, as `make adapters` builds it.
-    name, address, port
-        Name in the server's certificate, and where the server is.
-    certificate
-        The server's (PEM), the only one that is trusted.
-    sizes
-        Length of each object of the page by its path.
+    target
+        What is loaded from where.
 
     Raises
     ------
@@ -43,11 +38,7 @@ class Quinn:
         self,
         protocol: str,
         program: str,
-        name: str,
-        address: str,
-        port: int,
-        certificate: Path,
-        sizes: Mapping[str, int],
+        target: Target,
     ) -> None:
         if protocol != "h3":
             raise LoadError("quinn speaks HTTP/3 only")
@@ -59,9 +50,9 @@ class Quinn:
         if not able:
             raise LoadError(f"`{program}` does not load pages: it is an older one, and `make adapters` builds it anew")
         self.version = "/".join(said) or "quinn/unknown"
-        self.sizes = sizes
-        self._words = [program, "page", "--address", address, "--port", str(port), "--name", name]
-        self._words += ["--certificate", str(certificate)]
+        self.sizes = target.sizes
+        self._words = [program, "page", "--address", target.address, "--port", str(target.port), "--name", target.name]
+        self._words += ["--certificate", str(target.certificate)]
 
     def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, None]:
         """Load the page; returns its numbers, and no HAR.

@@ -38,25 +38,22 @@ def render(sides: Sequence[Side]) -> str:
     sides
         What is shown, from left to right.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape  # noqa: PLC0415 - only here
+    from quiclab.report.html import environment  # noqa: PLC0415 - only here
 
-    environment = Environment(
-        loader=PackageLoader("quiclab", "report/templates/inspect"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     document = {"schema": SCHEMA, "sides": [item.data for item in sides]}
-    return environment.get_template("page.html.j2").render(
-        title=" and ".join(item.name for item in sides),
-        sides=[
-            {"key": key, "name": item.name, "origin": item.data["origin"]}
-            for key, item in zip("AB"[: len(sides)], sides, strict=True)
-        ],
-        style=_asset("page.css"),
-        scripts=[_asset(name) for name in SCRIPTS],
-        data=_inline_json(document),
+    return (
+        environment()
+        .get_template("inspect/page.html.j2")
+        .render(
+            title=" and ".join(item.name for item in sides),
+            sides=[
+                {"key": key, "name": item.name, "origin": item.data["origin"]}
+                for key, item in zip("AB"[: len(sides)], sides, strict=True)
+            ],
+            style=_asset("page.css"),
+            scripts=[_asset(name) for name in SCRIPTS],
+            data=_inline_json(document),
+        )
     )
 
 

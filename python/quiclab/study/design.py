@@ -245,10 +245,7 @@ class Study:
             return names[:1]
         if choice == "all":
             return names
-        chosen = tuple(name.strip() for name in choice.split(","))
-        for name in chosen:
-            if name not in names:
-                raise RequestError(f"study {self.name} has no engine `{name}`; it has {', '.join(names)}")
+        chosen = self._named(choice, "engine", names)
         return tuple(name for name in names if name in chosen)
 
     def with_reference(self, engines: Sequence[str]) -> tuple[str, ...]:
@@ -266,10 +263,14 @@ class Study:
         names = tuple(variant.name for variant in self.variants)
         if choice in ("none", "all"):
             return names if choice == "all" else ()
+        return self._named(choice, "variant", names)
+
+    def _named(self, choice: str, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names in a choice, each of which must be one of the study's."""
         chosen = tuple(name.strip() for name in choice.split(","))
         for name in chosen:
             if name not in names:
-                raise RequestError(f"study {self.name} has no variant `{name}`; it has {', '.join(names) or 'none'}")
+                raise RequestError(f"study {self.name} has no {kind} `{name}`; it has {', '.join(names) or 'none'}")
         return chosen
 
     def points(
