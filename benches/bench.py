@@ -22,8 +22,8 @@ from typing import Any
 import quiclab
 import quiclab.native
 from quiclab.page import read_har, replay
-from quiclab.registry import find_all
 from quiclab.scenario import Download, RequestResponse
+from quiclab.study.registry import find_all
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = 5

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
+from quiclab.quantity import parse
 from quiclab.scenario import Host
 from quiclab.study import Assumption, Changes, Configuration, Engine, Value, Variant
 
@@ -379,10 +380,10 @@ def plain(value: float) -> float | int:
 
 def amount(text: str) -> float:
     """Read a resolved quantity, in Mbit/s, ms or MB."""
-    number, unit = text.split()
-    factors = {"ms": 1.0, "us": 1e-3, "ns": 1e-6, "s": 1e3, "Mbit/s": 1.0, "kbit/s": 1e-3, "bit/s": 1e-6, "Gbit/s": 1e3}
-    factors |= {"MB": 1.0, "kB": 1e-3, "B": 1e-6, "GB": 1e3}
-    return round(float(number) * factors[unit], 4)
+    found = parse(text)
+    if found is None:
+        raise ValueError(f"`{text}` is no quantity")
+    return round(found[1] / 1e6, 4)  # of bit/s, ns or B
 
 
 def probability(loss: object) -> float:

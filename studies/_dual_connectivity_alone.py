@@ -28,6 +28,8 @@ from _dual_connectivity import (
     within,
 )
 from _dual_connectivity_model import estimate
+from _split_bearer import batch_factor
+from quiclab.quantity import bits_per_second
 from quiclab.result import RunResult
 from quiclab.study import Changes, Engine, Factor, Figure, Metric, Model, Study, Table, Value, Variant
 
@@ -77,7 +79,7 @@ def rows_where(**wanted: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
     """Read the rows of a published table that have these values."""
 
     def read(path: Path) -> Sequence[Mapping[str, str]]:
-        from quiclab.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+        from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
         return [row for row in csv_rows(path) if all(row[column] == value for column, value in wanted.items())]
 
@@ -184,9 +186,7 @@ def ratio(column: str, label: str, changes: Callable[[Value], Changes]) -> Facto
     return Factor("ratio", column, label, "", RATIOS, changes)
 
 
-BATCH = Factor(
-    "batch", "dc_batch_packets", "DC batch size", "packets", BATCHES, lambda batch: {"bearers.dc.batch_packets": batch}
-)
+BATCH = batch_factor(BATCHES)
 SHARE = Factor("share", "link1_share_percent", "Share of packets on link 1", "%", SHARES, split)
 BANDWIDTH = ratio("bandwidth_ratio_link1_to_link2", "Ratio of the link rates", rates)
 MATCHED = ratio(
@@ -210,7 +210,7 @@ EXACT_SPLIT = Variant(
 
 def rate_of(changes: Changes, link: str) -> int:
     """Return the rate that a setting gives a link, in bit/s."""
-    return round(1e6 * float(str(changes[f"links.{link}.rate"]).split()[0]))
+    return bits_per_second(str(changes[f"links.{link}.rate"]))
 
 
 DEFAULT_POINT = "100 MB, two links of 20 Mbit/s, even split, batches of 100"

@@ -5,22 +5,18 @@ repeated runs. Here are the functions that these expressions call, each of which
 claim is reported.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from statistics import fmean, median
-from types import CodeType
 from typing import Any
-
-import yaml
 
 from _dual_connectivity_alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
 from _dual_connectivity_explanations import EXPLANATIONS
-from quiclab.claims import Claim, Sample
 from quiclab.stats import Statistic, relative_difference
 from quiclab.study import Study
+from quiclab.study.predicates import Reference, Vocabulary, term
 
 GROUP = "dual_connectivity"
 FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
@@ -55,26 +51,16 @@ SYNTHETIC = (
 )
 
 
-class Names:
-    """The names that a predicate may use, over one sample.
+class Names(Vocabulary):
+    """The names that a predicate may use, over one sample."""
 
-    Parameters
-    ----------
-    sample
-        What the claim reads.
-    home
-        Study that reports the claim.
-    note
-        Called with each term and its value.
-    """
+    group = GROUP
 
-    def __init__(self, sample: Sample, home: str, note: Callable[[str, float], None] | None = None) -> None:
-        self._sample, self._home, self._note = sample, home, note
-        self._views: dict[tuple[str, str, Statistic], Sample] = {}
-        self.mapping: dict[str, Any] = {
-            "__builtins__": {},
+    def names(self) -> Mapping[str, Any]:
+        """Return what the names mean."""
+        return {
             **{name: getattr(self, name) for name in ("T", "S", "F", "SF", "J")},
-            **{name: self._told(name, getattr(self, name)) for name in MEASURED},
+            **{name: self.noted(name) for name in MEASURED},
             "CONFS": CONFS,
             "BATCHES": BATCHES,
             "SHARES": SHARES,
@@ -83,32 +69,16 @@ class Names:
             "DUP_LOSSES": DUPLICATED_LOSSES,
             "GRID": lambda: list(chain(grid(), ({"file_mb": size} for size in SIZES_MB))),
             "FGRID": lambda: list(grid()),
-            **{function.__name__: function for function in (all, any, abs, max, min, range, sum, len, zip)},
             "mean": fmean,
             "median": median,
             "frac": lambda values: fmean(bool(value) for value in values),
             "rel": relative_difference,
         }
 
-    def _view(self, study: str, metric: str = "", statistic: Statistic = "mean") -> Sample:
-        asked = (study, metric, statistic)
-        if asked not in self._views:
-            name = "" if study == self._home else f"{GROUP}/{study}"
-            self._views[asked] = self._sample.of(name, metric, statistic)
-        return self._views[asked]
-
     def _at(
         self, key: Sequence[str | int | float], study: str, metric: str = "", statistic: Statistic = "mean"
     ) -> float:
-        return self._view(study, metric, statistic).at(tuple(key))
-
-    def _tell(self, text: str, value: float) -> float:
-        if self._note is not None:
-            self._note(text, value)
-        return value
-
-    def _told(self, name: str, function: Callable[..., float]) -> Callable[..., float]:
-        return lambda *positional, **named: self._tell(term(name, *positional, **named), function(*positional, **named))
+        return self.view(study, metric, statistic).at(tuple(key))
 
     def _alone(self, statistic: Statistic, conf: str, **point: Any) -> float:
         impl, control, trace = (point.pop(name, None) for name in ("impl", "cc", "trace"))
@@ -129,11 +99,11 @@ class Names:
 
     def T(self, conf: str, **point: Any) -> float:  # noqa: N802 - the name in the reference
         """Mean throughput of a file download alone [Mbit/s]."""
-        return self._tell(term("T", conf, **point), self._alone("mean", conf, **point))
+        return self.tell(term("T", conf, **point), self._alone("mean", conf, **point))
 
     def S(self, conf: str, **point: Any) -> float:  # noqa: N802
         """Its standard deviation over the runs [Mbit/s]."""
-        return self._tell(term("S", conf, **point), self._alone("std", conf, **point))
+        return self.tell(term("S", conf, **point), self._alone("std", conf, **point))
 
     def _three(self, metric: str, statistic: Statistic, flow: str, point: dict[str, Any]) -> float:
         impl, control = point.pop("impl", "aioquic"), point.pop("cc", "newreno")
@@ -146,15 +116,15 @@ class Names:
 
     def F(self, flow: str, **point: Any) -> float:  # noqa: N802
         """Mean throughput of a flow beside the two others [Mbit/s]."""
-        return self._tell(term("F", flow, **point), self._three("throughput_mbps", "mean", flow, dict(point)))
+        return self.tell(term("F", flow, **point), self._three("throughput_mbps", "mean", flow, dict(point)))
 
     def SF(self, flow: str, **point: Any) -> float:  # noqa: N802
         """Its standard deviation over the runs [Mbit/s]."""
-        return self._tell(term("SF", flow, **point), self._three("throughput_mbps", "std", flow, dict(point)))
+        return self.tell(term("SF", flow, **point), self._three("throughput_mbps", "std", flow, dict(point)))
 
     def J(self, **point: Any) -> float:  # noqa: N802
         """Mean of Jain's index of the three flows."""
-        return self._tell(term("J", **point), self._three("jfi", "mean", "dc", dict(point)))
+        return self.tell(term("J", **point), self._three("jfi", "mean", "dc", dict(point)))
 
     def loss_events(self, *, dc: bool, pdcp: bool) -> float:
         """Reductions of the window in a download without jitter."""
@@ -273,49 +243,20 @@ def grid() -> Sequence[dict[str, Any]]:
     ]
 
 
-def term(name: str, *positional: object, **named: object) -> str:
-    """Write a term as in the predicate."""
-    return f"{name}({', '.join([*map(str, positional), *(f'{key}={value}' for key, value in named.items())])})"
-
-
-@cache
-def reference() -> Mapping[str, Mapping[str, str]]:
-    """Return the entries of the reference by identity."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
-    return {entry["id"]: entry for entry in yaml.load(FILE.read_text(encoding="utf-8"), loader)}  # noqa: S506 - safe
-
-
-def claim_of(identity: str, home: str) -> Claim:
-    """Build a claim from its entry."""
-    entry = reference()[identity]
-    code = compile(" ".join(entry["check"].split()), identity, "eval")
-    return Claim(
-        identity,
-        entry["source"],
-        " ".join(entry["statement"].replace("–", "-").split()),
-        lambda sample: bool(evaluate(code, Names(sample, home))),
-        lambda sample: terms(code, sample, home),
-        note=" ".join(entry.get("note", "").split()),
-        explanation=EXPLANATIONS.get(identity, ""),
-    )
-
-
-def evaluate(code: CodeType, names: Names) -> object:
-    """Evaluate a predicate of the reference, which comes with the repository."""
-    return eval(code, names.mapping)  # noqa: S307 - it sees no builtins, and is not somebody else's
-
-
-def terms(code: CodeType, sample: Sample, home: str) -> Mapping[str, float]:
-    """Return what a predicate reads, term by term."""
-    found: dict[str, float] = {}
-    evaluate(code, Names(sample, home, found.__setitem__))
-    return found
+REFERENCE = Reference(FILE, Names, PLACES, explanations=EXPLANATIONS)
 
 
 def with_claims(study: Study, *, synthetic: bool = False, problem: str = "") -> Study:
     """Add its claims to a study; over a synthetic trace they cannot be tested, and a problem says why it is that."""
     home = study.name.removeprefix(f"{GROUP}/")
-    claims = [claim_of(identity, home) for identity in PLACES.get(home, ())]
+    claims = [
+        replace(
+            claim,
+            statement=claim.statement.replace("–", "-"),
+            note=" ".join(REFERENCE.entries[claim.identity].get("note", "").split()),
+        )
+        for claim in REFERENCE.claims(home)
+    ]
     if synthetic:
         reason = f"the installed trace cannot be used: {problem}" if problem else SYNTHETIC
         claims = [replace(claim, check=None, numbers=None, reason=reason) for claim in claims]

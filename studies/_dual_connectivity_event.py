@@ -87,7 +87,7 @@ def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
     """Draw the packets around the first expiry of t-Reordering."""
     import altair as alt  # noqa: PLC0415 - the chart library takes its time
 
-    from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH, nothing_yet  # noqa: PLC0415 - as above
+    from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, nothing_yet  # noqa: PLC0415 - as above
 
     [result] = results.values()
     rows, event = rows_of(result.packets)

@@ -31,6 +31,7 @@ from _dual_connectivity import (
 )
 from _dual_connectivity_alone import BATCH, DROPS, EXPIRIES, THROUGHPUT
 from _dual_connectivity_fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain
+from _split_bearer import batch_factor
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
 
@@ -153,7 +154,7 @@ def of_one_link(changes: Changes) -> Changes:
 
 def read_proxy(path: Path) -> Sequence[Mapping[str, str]]:
     """Read Table 5.1; it does not name the configuration."""
-    from quiclab.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+    from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
     return [{"configuration": DEFAULT_BUFFER.name, **row} for row in csv_rows(path)]
 
@@ -212,16 +213,7 @@ REORDERING = Study(
             LARGE_BUFFER.name, LARGE_BUFFER.label, lambda given: quiet({**given, **client(LARGE_BUFFER_BYTES)})
         ),
     ),
-    factors=(
-        Factor(
-            "batch",
-            "dc_batch_packets",
-            "DC batch size",
-            "packets",
-            (2, 10, 50, 100, 200, 500),
-            lambda batch: {"bearers.dc.batch_packets": batch},
-        ),
-    ),
+    factors=(batch_factor((2, 10, 50, 100, 200, 500)),),
     metric=Metric("reordered_per_1000", "Packets overtaken, of 1000", "", reordered_per_1000),
     further=(Metric("events_per_1000", "Reordering events, of 1000 packets", "", events_per_1000), EXPIRIES, DROPS),
     engines=ENGINES[:3],

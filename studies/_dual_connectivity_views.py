@@ -31,7 +31,7 @@ def rates_of(flows: Mapping[str, str]) -> Callable[[Results], alt.TopLevelMixin]
     """Draw the rate of flows second by second; name in the scenario -> name in the figure."""
 
     def draw(results: Results) -> alt.TopLevelMixin:
-        from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+        from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
         return panels(
             [
@@ -54,7 +54,7 @@ def rates_of(flows: Mapping[str, str]) -> Callable[[Results], alt.TopLevelMixin]
 
 def link_use(results: Results) -> alt.TopLevelMixin:
     """Draw the rate of both links over the first seconds, averaged over some bins."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def smoothed(result: RunResult, link: str) -> list[tuple[float, float]]:
         rates = [LINK_MBPS * rate for rate in link_rates(result, link)]
@@ -76,7 +76,7 @@ def link_use(results: Results) -> alt.TopLevelMixin:
 
 def windows(results: Results) -> alt.TopLevelMixin:
     """Draw window, data in flight and threshold of the sender, and below them the queues of both links."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def line(result: RunResult, element: str, metric: str, unit: float) -> list[tuple[float, float]]:
         rows = result.series.filter((result.series["element"] == element) & (result.series["metric"] == metric))

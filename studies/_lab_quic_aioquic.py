@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from _lab_quic import CHAINS, Chain
-from quiclab.claims import Key
-from quiclab.criteria import Criterion
 from quiclab.stats import reduced, summarise
+from quiclab.study.claims import Key
+from quiclab.study.criteria import Criterion
 
 FOLDER = "reference/aioquic"
 PATH, DUAL_CONNECTIVITY = f"{FOLDER}/path.csv", f"{FOLDER}/dual_connectivity_batch.csv"

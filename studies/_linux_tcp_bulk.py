@@ -16,9 +16,9 @@ from _linux_tcp import (
     read,
     with_means,
 )
-from quiclab.criteria import Criterion
 from quiclab.stats import reduced
 from quiclab.study import Changes
+from quiclab.study.criteria import Criterion
 
 BULK = f"{REFERENCE}/bulk.csv"
 WITHOUT_LOSS, WITH_LOSS, ROUND_TRIP_TIME = 0.05, 0.15, 0.10

@@ -17,9 +17,9 @@ from _linux_tcp import (
     read,
     with_means,
 )
-from quiclab.criteria import Criterion
 from quiclab.stats import bootstrap, reduced
 from quiclab.study import Changes
+from quiclab.study.criteria import Criterion
 
 SHORT, PAIRS = f"{REFERENCE}/short_transfers.csv", f"{REFERENCE}/two_flows.csv"
 DUAL_CONNECTIVITY = f"{REFERENCE}/dual_connectivity_batch.csv"

@@ -15,10 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from quiclab.losses import judge
-from quiclab.registry import root
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import load
 from quiclab.study import Changes, Value
+from quiclab.study.registry import root
 
 SCENARIO = "scenarios/loss_detection.toml"
 CASE = "case"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from _loss_detection import BY_NAME
-from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers
+from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers
 
 if TYPE_CHECKING:
-    from quiclab.evaluate import Evaluation
+    from quiclab.study.evaluate import Evaluation
 
 Row = Mapping[str, Any]
 

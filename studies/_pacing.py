@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from quiclab.quantity import megabits_per_second
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value, Variant
 
 if TYPE_CHECKING:
@@ -316,7 +317,7 @@ def late_processes(changes: Changes) -> Changes:
 def four_bdp(changes: Changes) -> Changes:
     """Return a queue of 200 ms at the bottleneck's rate, and the bucket, as tbf makes it without a child."""
     bucket: Mapping[str, Any] = changes["links.bottleneck.rate"]  # type: ignore[assignment]
-    queue_bytes = float(bucket["rate"].split()[0]) * 1e6 * 0.2 / 8 + 1600
+    queue_bytes = megabits_per_second(bucket["rate"]) * 1e6 * 0.2 / 8 + 1600
     return {**changes, "links.bottleneck.queue": {"kind": "drop_tail", "bytes": f"{queue_bytes:.0f} B"}}
 
 
@@ -335,7 +336,7 @@ def payload_rate(changes: Changes) -> Changes:
     if pacing.get("kind") not in ("fq", "linux"):
         return changes
     bucket: Mapping[str, Any] = changes["links.bottleneck.rate"]  # type: ignore[assignment]
-    rate_kbps = int(float(str(bucket["rate"]).split()[0]) * 1e3 * 1448 / FULL_FRAME_BYTES)
+    rate_kbps = int(megabits_per_second(str(bucket["rate"])) * 1e3 * 1448 / FULL_FRAME_BYTES)
     return {**changes, "flows.main.sender": {**sender, "pacing": {**pacing, "max_rate": f"{rate_kbps} kbit/s"}}}
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from quiclab.figures.theme import COLOURS, WIDTH, Layers
+from quiclab.report.figures.theme import COLOURS, WIDTH, Layers
 from quiclab.study import Figure, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from quiclab.evaluate import Evaluation
     from quiclab.stats import Summary
     from quiclab.study import Factor, Metric, Value
+    from quiclab.study.evaluate import Evaluation
 
 HEIGHT = 150
 DASHES = ([1, 0], [6, 3])

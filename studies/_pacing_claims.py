@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from _pacing_explanations import EXPLANATIONS
-from quiclab.claims import Claim, NotMeasuredError, Sample
+from quiclab.study.claims import NotMeasuredError
+from quiclab.study.predicates import Reference, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import CodeType
 
 GROUP = "pacing"
 FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
@@ -72,21 +69,13 @@ class Series:
     unit: float = 1.0
 
 
-class Names:
-    """The names that a predicate may use, over one sample.
+class Names(Vocabulary):
+    """The names that a predicate may use, over one sample."""
 
-    Parameters
-    ----------
-    sample
-        What the claim reads.
-    home
-        Study that reports the claim.
-    note
-        Called with each term and its value.
-    """
+    group = GROUP
 
-    def __init__(self, sample: Sample, home: str, note: Callable[[str, float], None] | None = None) -> None:
-        self._sample, self._home, self._note = sample, home, note
+    def names(self) -> Mapping[str, Any]:
+        """Return what the names mean."""
         distributions = {
             "send_interval_ms": ("intervals", "send", 1.0),
             "send_interval_us": ("intervals", "send", 1e3),
@@ -108,13 +97,11 @@ class Names:
             "moving_median",
             "period_s",
         )
-        self.mapping: dict[str, Any] = {
-            "__builtins__": {},
+        return {
             **{name: self._distribution(*made) for name, made in distributions.items()},
             **{name: getattr(self, name if name != "max" else "largest") for name in own},
             **{name: getattr(self, name) for name in ("util", "dup_ack_share", "loss_rate", "frame_bytes")},
             "packet_weighted_median": self.packet_weighted_median,
-            **{function.__name__: function for function in (all, any, abs, sum, min)},
             "QUIC": QUIC,
             "TCP_APPS": TCP_APPS,
         }
@@ -128,15 +115,11 @@ class Names:
 
     def _read(self, study: str, metric: str, variant: str, rate: int) -> float:
         """Read a metric of a configuration at a rate."""
-        name = "" if study == self._home else f"{GROUP}/{study}"
-        view = self._sample.of(name, metric)
         configuration = VARIANTS.get(variant, variant)
-        value = view(configuration, rate=rate)
+        value = self.view(study, metric)(configuration, rate=rate)
         if math.isnan(value):
             raise NotMeasuredError((configuration, rate, metric), study)
-        if self._note is not None:
-            self._note(f"{metric} of {configuration}, {rate} Mbit/s", value)
-        return value
+        return self.tell(f"{metric} of {configuration}, {rate} Mbit/s", value)
 
     def _of(self, series: Series, metric: str) -> float:
         return self._read(series.study, metric, series.variant, series.rate)
@@ -217,42 +200,6 @@ class Names:
         return self._read("intervals", "frame_bytes", variant, 10)
 
 
-@cache
-def reference() -> Mapping[str, Mapping[str, str]]:
-    """Return the entries of the reference by identity."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
-    return {entry["id"]: entry for entry in yaml.load(FILE.read_text(encoding="utf-8"), loader)}  # noqa: S506 - safe
-
-
-def claim_of(identity: str, home: str) -> Claim:
-    """Build a claim from its entry."""
-    entry = reference()[identity]
-    code = compile(" ".join(entry["check"].split()), identity, "eval")
-    return Claim(
-        identity,
-        entry["source"],
-        " ".join(entry["statement"].split()),
-        lambda sample: bool(evaluate(code, Names(sample, home))),
-        lambda sample: terms(code, sample, home),
-        scope=SCOPES.get(identity, ""),
-        note=NOTES.get(identity, ""),
-        by_construction=identity in BY_CONSTRUCTION,
-        explanation=EXPLANATIONS.get(identity, ""),
-    )
-
-
-def evaluate(code: CodeType, names: Names) -> object:
-    """Evaluate a predicate of the reference, which comes with the repository."""
-    return eval(code, names.mapping)  # noqa: S307 - it sees no builtins, and is not somebody else's
-
-
-def terms(code: CodeType, sample: Sample, home: str) -> Mapping[str, float]:
-    """Return what a predicate reads, term by term."""
-    found: dict[str, float] = {}
-    evaluate(code, Names(sample, home, found.__setitem__))
-    return found
-
-
-def claims_of(study: str) -> tuple[Claim, ...]:
-    """Return the claims that a study reports, by its name without the group."""
-    return tuple(claim_of(identity, study) for identity in PLACES.get(study, ()))
+REFERENCE = Reference(
+    FILE, Names, PLACES, scopes=SCOPES, notes=NOTES, explanations=EXPLANATIONS, by_construction=BY_CONSTRUCTION
+)

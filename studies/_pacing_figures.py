@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH
+from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.study import BASE, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quiclab.evaluate import Evaluation
+    from quiclab.study.evaluate import Evaluation
 
 Kept = Mapping[str, Any]
 ROW_HEIGHT = 46

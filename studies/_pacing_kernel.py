@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from _pacing import rates
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
+from quiclab.quantity import megabits_per_second
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def configurations() -> tuple[Configuration, ...]:
 def _merged(name: str) -> Any:
     def changes(given: Changes) -> Changes:
         bucket: Any = given["links.bottleneck.rate"]
-        return {**given, **flow(name, int(str(bucket["rate"]).split()[0]))}
+        return {**given, **flow(name, int(megabits_per_second(str(bucket["rate"]))))}
 
     return changes
 

@@ -32,6 +32,18 @@ def number(value: object) -> float:
     return math.nan if value is None else float(value)  # type: ignore[arg-type]
 
 
+def kept_metric(name: str, label: str, unit: str, *keys: str) -> Metric:
+    """Return the metric that is a number of what was kept, by the keys that lead to it."""
+
+    def read(result: RunResult) -> float:
+        found: Any = kept(result)
+        for key in keys:
+            found = found[key]
+        return number(found)
+
+    return Metric(name, label, unit, read)
+
+
 def intervals(kind: str) -> Callable[[Kept], Kept]:
     """Return what reads intervals: `send`, `ack`, within bursts (`within`) or between bursts (`between`)."""
     return {
@@ -163,38 +175,19 @@ def count_quantile_metric(kind: str, part: float, *, by_packets: bool = False) -
 
 # --- single numbers
 
-DUPLICATES = Metric(
-    "dup_ack_share", "Duplicate ACKs", "", lambda result: number(kept(result)["acks"]["duplicate_share"])
-)
-FRAME = Metric("frame_bytes", "Median frame", "B", lambda result: float(kept(result)["data"]["frame_median_bytes"]))
+DUPLICATES = kept_metric("dup_ack_share", "Duplicate ACKs", "", "acks", "duplicate_share")
+FRAME = kept_metric("frame_bytes", "Median frame", "B", "data", "frame_median_bytes")
 PERIOD = Metric(
     "ack_period_s",
     "Period of the packets per ACK; 0 without one",
     "s",
     lambda result: float(kept(result)["period_s"] or 0),
 )
-COVERED = Metric(
-    "packets_per_ack", "Packets per ACK", "packets", lambda result: number(kept(result)["acks"]["packets_mean"])
-)
+COVERED = kept_metric("packets_per_ack", "Packets per ACK", "packets", "acks", "packets_mean")
 MEDIAN_INTERVAL = quantile_metric("send", "0.5")
-EVEN = Metric(
-    "variation",
-    "Coefficient of variation of the intervals",
-    "",
-    lambda result: number(kept(result)["data"]["intervals"]["variation"]),
-)
-BURSTY = Metric(
-    "bursty_share",
-    "Packets in bursts of two or more",
-    "",
-    lambda result: number(kept(result)["data"]["bursts"]["share_of_packets"]),
-)
-CLOCKED = Metric(
-    "ack_clocked",
-    "Bursts that answer an ACK, beyond chance",
-    "",
-    lambda result: number(kept(result)["acks"]["clocking"]["explained"]),
-)
+EVEN = kept_metric("variation", "Coefficient of variation of the intervals", "", "data", "intervals", "variation")
+BURSTY = kept_metric("bursty_share", "Packets in bursts of two or more", "", "data", "bursts", "share_of_packets")
+CLOCKED = kept_metric("ack_clocked", "Bursts that answer an ACK, beyond chance", "", "acks", "clocking", "explained")
 NOMINAL = Metric(
     "packet_interval_ms",
     "Interval of evenly spaced packets",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from quiclab.quantity import megabits_per_second, milliseconds
 from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ HTML_BYTES, LINE_BYTES = 116, {QUIC: 71, TCP: 36}
 def rtt(changes: Changes) -> str:
     """Return the round trip time of a network: what a browser remembers of a server, and tells it."""
     jitter_ms = NETWORKS["jit"][0] - BRIDGE_RTT_MS if "links.jitter_down" in changes else 0
-    bridge_ms = 2 * float(str(changes["links.down1.delay"]).split()[0])
+    bridge_ms = 2 * milliseconds(str(changes["links.down1.delay"]))
     return f"{bridge_ms + jitter_ms:g} ms"
 
 
@@ -166,8 +167,8 @@ def with_rest(changes: Changes) -> Changes:
         if "early_data" in own["tls"]:
             merged[f"flows.page.{end}"] = {**own, "initial_rtt": rtt(changes)}
     for name in ("down1", "up1"):
-        rate_mbps = float(str(merged[f"links.{name}.rate"]).split()[0])
-        delay_ms = float(str(merged[f"links.{name}.delay"]).split()[0])
+        rate_mbps = megabits_per_second(str(merged[f"links.{name}.rate"]))
+        delay_ms = milliseconds(str(merged[f"links.{name}.delay"]))
         queue_bytes = 2 * rate_mbps * 1e6 * 2 * delay_ms * 1e-3 / 8
         merged.setdefault(f"links.{name}.queue", {"kind": "drop_tail", "bytes": f"{queue_bytes:.0f} B"})
     return merged
@@ -249,7 +250,7 @@ def table(name: str, *numbers: int) -> Table:
 
 def read(path: Path, numbers: Sequence[int]) -> Sequence[Mapping[str, str]]:
     """Return the rows of the published tables of these numbers with the columns of the study."""
-    from quiclab.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+    from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
     files = [file for number in numbers if (file := path.with_name(f"table_b{number:02}_plt.csv")).exists()]
     networks = {value: name for name, value in NETWORKS.items()}

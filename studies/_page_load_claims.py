@@ -10,23 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import yaml
-
 from _page_load_explanations import EXPLANATIONS
 from _page_load_traces import SRTT_TIMES_MS
-from quiclab.claims import Claim, NotMeasuredError, Sample
 from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
+from quiclab.study.claims import NotMeasuredError, Sample
+from quiclab.study.predicates import Note, Reference, Vocabulary
 
 if TYPE_CHECKING:
-    from types import CodeType
-
-    from quiclab.claims import Key
     from quiclab.stats import Array, Statistic
+    from quiclab.study.claims import Key
 
 GROUP = "page_load"
 FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
@@ -101,32 +97,21 @@ class Window:
     end_s: float | None
 
 
-class Names:
-    """The names that a predicate may use, over one sample.
+class Names(Vocabulary):
+    """The names that a predicate may use, over one sample."""
 
-    Parameters
-    ----------
-    sample
-        What the claim reads.
-    home
-        Study that reports the claim.
-    note
-        Called with each term and its value.
-    """
+    group = GROUP
 
-    def __init__(self, sample: Sample, home: str, note: Callable[[str, float], None] | None = None) -> None:
-        self._sample, self._home, self._note = sample, home, note
-        self._views: dict[tuple[str, str, Statistic], Sample] = {}
+    def __init__(self, sample: Sample, home: str, note: Note | None = None) -> None:
         # computed for all resamples at once: there are 2000, and up to a few hundred terms in a predicate
         self._series: dict[tuple[Any, ...], list[float]] = {}
-        told = {name: getattr(self, name) for name in MEASURED}
-        if note is not None:
-            told = {name: self._told(name, function) for name, function in told.items()}
-        self.mapping: dict[str, Any] = {
-            "__builtins__": {},
-            **told,
+        super().__init__(sample, home, note)
+
+    def names(self) -> Mapping[str, Any]:
+        """Return what the names mean."""
+        return {
+            **{name: self.noted(name) for name in MEASURED},
             **{name: getattr(self, name) for name in ("W", "L", "tput", "cwnd_kb", "avg", "quantile")},
-            **{function.__name__: function for function in (all, any, abs, sum, range, list, len)},
             "BW": BW,
             "S": S,
             "FEW": FEW,
@@ -139,20 +124,13 @@ class Names:
 
     # --- what is read
 
-    def _view(self, study: str, metric: str = "", statistic: Statistic = "mean") -> Sample:
-        asked = (study, metric, statistic)
-        if asked not in self._views:
-            name = "" if study == self._home else f"{GROUP}/{study}"
-            self._views[asked] = self._sample.of(name, metric, statistic)
-        return self._views[asked]
-
     def _key(self, view: Sample, configuration: str, point: Mapping[str, Any]) -> Key:
         """Return the key of a setting; factors that a claim does not name have one value only."""
         return (configuration, *(point.get(name, values[0]) for name, values in view.factors.items()))
 
     def _at(self, study: str, configuration: str, point: Mapping[str, Any], metric: str = "") -> float:
         """Read a value of the resample in turn."""
-        view = self._view(study, metric)
+        view = self.view(study, metric)
         return view.at(self._key(view, configuration, point))
 
     def _once(self, asked: tuple[Any, ...], compute: Callable[[], Array]) -> float:
@@ -170,13 +148,13 @@ class Names:
 
     def _means(self, net: str, stack: str, bw: int, kb: int, n: int, statistic: Statistic = "mean") -> Array:
         study, point = self._place(net, bw, kb, n)
-        view = self._view(study, "", statistic)
+        view = self.view(study, "", statistic)
         return view.series(self._key(view, stack, point))
 
     def _side(self, net: str, stack: str, bw: int, kb: int, n: int) -> tuple[Array, Array, int]:
         page = (net, stack, bw, kb, n)
         study, point = self._place(net, bw, kb, n)
-        view = self._view(study)
+        view = self.view(study)
         return self._means(*page), self._means(*page, "std"), view.count(self._key(view, stack, point))
 
     # --- the vocabulary
@@ -308,17 +286,6 @@ class Names:
         """Changes of the window per second."""
         return self._at("fairness", scenario, {"flow": flow_of(stack)}, "cwnd_updates_per_s")
 
-    # --- telling
-
-    def _told(self, name: str, function: Callable[..., float]) -> Callable[..., float]:
-        def told(*positional: object) -> float:
-            value = function(*positional)
-            if self._note is not None:
-                self._note(f"{name}({', '.join(map(str, positional))})", value)
-            return value
-
-        return told
-
 
 MEASURED = (
     "mean",
@@ -360,48 +327,13 @@ def jain(rates: Sequence[float]) -> float:
     return math.fsum(rates) ** 2 / (len(rates) * math.fsum(rate * rate for rate in rates))
 
 
-@cache
-def reference() -> Mapping[str, Mapping[str, str]]:
-    """Return the entries of the reference by identity."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
-    return {entry["id"]: entry for entry in yaml.load(FILE.read_text(encoding="utf-8"), loader)}  # noqa: S506 - safe
-
-
-def claim_of(identity: str, home: str) -> Claim:
-    """Build a claim from its entry."""
-    entry = reference()[identity]
-    code = compile(" ".join(READ_AS.get(identity, entry["check"]).split()), identity, "eval")
-    return Claim(
-        identity,
-        entry["source"],
-        " ".join(entry["statement"].split()),
-        lambda sample: bool(evaluate(code, names_of(sample, home))),
-        lambda sample: terms(code, sample, home),
-        scope=SCOPES.get(identity, ""),
-        note=NOTES.get(identity, ""),
-        by_construction=identity in BY_CONSTRUCTION,
-        explanation=EXPLANATIONS.get(identity, ""),
-    )
-
-
-@lru_cache(maxsize=1)
-def names_of(sample: Sample, home: str) -> Names:
-    """Return the names over a sample: those of the resample before have what was computed for all of them."""
-    return Names(sample, home)
-
-
-def evaluate(code: CodeType, names: Names) -> object:
-    """Evaluate a predicate of the reference, which comes with the repository."""
-    return eval(code, names.mapping)  # noqa: S307 - it sees no builtins, and is not somebody else's
-
-
-def terms(code: CodeType, sample: Sample, home: str) -> Mapping[str, float]:
-    """Return what a predicate reads, term by term."""
-    found: dict[str, float] = {}
-    evaluate(code, Names(sample, home, found.__setitem__))
-    return found
-
-
-def claims_of(study: str) -> tuple[Claim, ...]:
-    """Return the claims that a study reports, by its name without the group."""
-    return tuple(claim_of(identity, study) for identity in PLACES.get(study, ()))
+REFERENCE = Reference(
+    FILE,
+    Names,
+    PLACES,
+    read_as=READ_AS,
+    scopes=SCOPES,
+    notes=NOTES,
+    explanations=EXPLANATIONS,
+    by_construction=BY_CONSTRUCTION,
+)

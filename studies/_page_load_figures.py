@@ -13,8 +13,8 @@ from quiclab.study import Figure, HeatMap, Value, View
 if TYPE_CHECKING:
     import altair as alt
 
-    from quiclab.evaluate import Evaluation
     from quiclab.result import RunResult
+    from quiclab.study.evaluate import Evaluation
 
 Results = Mapping[str, "RunResult"]
 NETWORKS = {"base": "36 ms", "loss": "36 ms, 1 % loss", "lat": "112 ms", "jit": "112 ms, 50 ms jitter"}
@@ -76,7 +76,7 @@ def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
     """Draw the rate of each flow, a row for each scenario; hollow marks are published means."""
     import altair as alt  # noqa: PLC0415 - loads the chart library
 
-    from quiclab.figures.theme import COLOURS, WIDTH  # noqa: PLC0415 - the same
+    from quiclab.report.figures.theme import COLOURS, WIDTH  # noqa: PLC0415 - the same
 
     labels = evaluation.study.labels
     rows = [
@@ -129,7 +129,7 @@ def kind(scenario: str, flow: int) -> str:
 
 def lines(results: Results, metric: str, label: str, unit: float = 1.0, *, flows: int = 1) -> alt.TopLevelMixin:
     """Draw a series of each run, or of each flow of each run, one below the other."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     return panels(
         [
@@ -153,7 +153,7 @@ def lines(results: Results, metric: str, label: str, unit: float = 1.0, *, flows
 
 def phases(results: Results) -> alt.TopLevelMixin:
     """Draw the window of each run, coloured by phase."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def parted(result: RunResult) -> dict[str, list[tuple[float, float]]]:
         in_phase = dict(trace(result, "phase"))

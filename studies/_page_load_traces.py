@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from quiclab.libraries import pl
+from quiclab.quantity import milliseconds
 from quiclab.study import Metric
 
 if TYPE_CHECKING:
@@ -85,13 +86,7 @@ def request_s(result: RunResult) -> float:
     if name is None or not rtts:
         return math.nan
     workload = result.scenario.to_dict()["flows"][name]["workload"]
-    return max(0.0, (html_ms(result) - min(rtts) - milliseconds(workload.get("html_think_time", 0))) / 1e3)
-
-
-def milliseconds(duration: object) -> float:
-    """Read a duration of a scenario, such as `10 ms`."""
-    number, _, unit = str(duration).partition(" ")
-    return float(number) * {"": 1e3, "s": 1e3, "ms": 1.0, "us": 1e-3, "µs": 1e-3, "ns": 1e-6}[unit]
+    return max(0.0, (html_ms(result) - min(rtts) - milliseconds(workload.get("html_think_time") or "0 s")) / 1e3)
 
 
 def exit_s(result: RunResult) -> float:

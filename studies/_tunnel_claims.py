@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from _tunnel_explanations import EXPLANATIONS
-from quiclab.claims import Claim, Sample
+from quiclab.study.claims import Claim, Sample
+from quiclab.study.predicates import read_entries
 
 GROUP = "tunnel"
 FILE = Path(__file__).parents[1] / "reference" / GROUP / "claims.yaml"
@@ -211,10 +210,9 @@ FINDINGS: Mapping[str, Finding] = {
 
 
 @cache
-def reference() -> Mapping[str, Mapping[str, str]]:
+def entries() -> Mapping[str, Mapping[str, str]]:
     """Return the entries of the reference by identity."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
-    return {entry["id"]: entry for entry in yaml.load(FILE.read_text(encoding="utf-8"), loader)}  # noqa: S506 - safe
+    return read_entries(FILE)
 
 
 def numbers(finding: Finding) -> Callable[[Sample], Mapping[str, float]]:
@@ -231,7 +229,7 @@ def numbers(finding: Finding) -> Callable[[Sample], Mapping[str, float]]:
 
 def claim_of(identity: str) -> Claim:
     """Build a claim from its entry and how it is tested."""
-    entry, finding = reference()[identity], FINDINGS[identity]
+    entry, finding = entries()[identity], FINDINGS[identity]
     return Claim(
         identity,
         entry["source"],

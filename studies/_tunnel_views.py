@@ -23,7 +23,7 @@ QUEUES = {
 
 def rates(results: Results) -> alt.TopLevelMixin:
     """Draw the rate of each download second by second."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     return panels(
         [
@@ -44,7 +44,7 @@ def rates(results: Results) -> alt.TopLevelMixin:
 
 def queues(results: Results) -> alt.TopLevelMixin:
     """Draw what waits in each place."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     return panels(
         [
@@ -65,7 +65,7 @@ def queues(results: Results) -> alt.TopLevelMixin:
 
 def sojourns(results: Results) -> alt.TopLevelMixin:
     """Draw the longest sojourn time of each flow in each tenth of a second."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def line(result: RunResult, flow: str) -> list[tuple[float, float]]:
         return series(result, f"vpn.server:{flow}", "sojourn_longest_ms")
@@ -83,7 +83,7 @@ def sojourns(results: Results) -> alt.TopLevelMixin:
 
 def latencies(results: Results) -> alt.TopLevelMixin:
     """Draw the distribution of the pings' round trip times."""
-    from quiclab.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def line(result: RunResult) -> list[tuple[float, float]]:
         values = sorted(rtts_ms(result))

@@ -28,7 +28,7 @@ from _pacing import (
     describe,
     rates,
 )
-from _pacing_claims import claims_of
+from _pacing_claims import REFERENCE
 from _pacing_figures import acks_figures, interval_figures
 from _pacing_metrics import (
     BURSTY,
@@ -81,7 +81,7 @@ def study(name: str, title: str, abstract: str, **parts: object) -> Study:
         source=SOURCE,
         scenario=SCENARIO,
         own_seeds=True,
-        claims=claims_of(name),
+        claims=REFERENCE.claims(name),
         **values,  # type: ignore[arg-type]
     )
 

@@ -25,7 +25,7 @@ from _page_load import (
     table,
 )
 from _page_load_bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, beside, bulk
-from _page_load_claims import claims_of
+from _page_load_claims import REFERENCE
 from _page_load_figures import lines, maps, phases, rates_beside, view
 from _page_load_readings import ASSUMPTIONS, VARIANTS
 from _page_load_traces import (
@@ -62,7 +62,7 @@ def study(name: str, title: str, abstract: str, **parts: object) -> Study:
         scenario=SCENARIO,
         engines=ENGINES,
         own_seeds=True,
-        claims=claims_of(name),
+        claims=REFERENCE.claims(name),
         **values,  # type: ignore[arg-type]
     )
 

@@ -38,7 +38,8 @@ from _linux_tcp_parts import (
     pair_table,
     short_table,
 )
-from quiclab.kernel.lane import Lane
+from _split_bearer import batch_factor
+from quiclab.lane.run import Lane
 from quiclab.study import (
     Assumption,
     Changes,
@@ -248,16 +249,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
     source=LINUX,
     scenario="scenarios/dual_connectivity.toml",
     configurations=(Configuration("linux", "Linux 7.3.4, and the model", {}),),
-    factors=(
-        Factor(
-            "batch",
-            "dc_batch_packets",
-            "DC batch size",
-            "packets",
-            BATCHES,
-            lambda batch: {"bearers.dc.batch_packets": batch},
-        ),
-    ),
+    factors=(batch_factor(BATCHES),),
     metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
     further=(
         Metric("queue_drops", "Drops of both queues", "packets", queue_drops),

@@ -21,6 +21,7 @@ from _lab_quic_aioquic import (
     batch_table,
     path_table,
 )
+from _split_bearer import batch_factor
 from quiclab.result import RunResult
 from quiclab.study import (
     Assumption,
@@ -191,16 +192,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
     source=AIOQUIC,
     scenario="scenarios/dual_connectivity.toml",
     configurations=ONLY_AIOQUIC,
-    factors=(
-        Factor(
-            "batch",
-            "dc_batch_packets",
-            "DC batch size",
-            "packets",
-            BATCHES,
-            lambda batch: {"bearers.dc.batch_packets": batch},
-        ),
-    ),
+    factors=(batch_factor(BATCHES),),
     metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
     further=(
         _of_dc("sender", "data_packets"),

@@ -9,11 +9,11 @@ queueing disciplines of the kernel in place of our elements.
 import math
 from dataclasses import dataclass
 
-from quiclab.claims import Key
-from quiclab.criteria import Criterion
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table
+from quiclab.study.claims import Key
+from quiclab.study.criteria import Criterion
 
 VIRTUAL = "the kernel lane with the virtual clock, our elements as the network"
 FRAME_BYTES = 1514

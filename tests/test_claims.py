@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.claims import (
+from quiclab.study.claims import (
     CONFIRMED_SHARE,
     EDGE_DECIDED_SHARE,
     REFUTED_SHARE,
@@ -25,8 +25,8 @@ from quiclab.claims import (
     judge,
     verdict_of,
 )
-from quiclab.evaluate import printed_findings
-from quiclab.registry import find_all, studies
+from quiclab.study.evaluate import printed_findings
+from quiclab.study.registry import find_all, studies
 
 FACTORS = {"x": (1, 2)}
 NOTHING = Printed(lambda study, metric: Grid(FACTORS, (), {}))  # noqa: ARG005

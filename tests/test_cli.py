@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.core import TyperGroup
 
-from quiclab import cli, cli_run, show
+from quiclab import cli
+from quiclab.cli import run as run_commands
 from quiclab.native import build_id, engine
+from quiclab.report import show
 from quiclab.result import RunResult
 
 Captured = pytest.CaptureFixture[str]
@@ -99,7 +102,7 @@ def test_ctrl_c_is_one_sentence_and_1(small: Path, capsys: Captured, monkeypatch
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_run, "run_scenario", stop)
+    monkeypatch.setattr(run_commands, "run_scenario", stop)
     assert invoke("run", small) == 1
     assert sentence(capsys).strip() == "quiclab: stopped"
 
@@ -119,7 +122,7 @@ main(["stack", "list"])
 """
 
 
-@pytest.mark.parametrize("module", ["typer", "quiclab.cli_scenario"])
+@pytest.mark.parametrize("module", ["typer", "quiclab.cli.scenario"])
 def test_ctrl_c_while_loading_is_one_sentence_and_1(module: str) -> None:
     command = [sys.executable, "-c", STOP_WHILE_LOADING, module]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -316,7 +319,8 @@ WHAT_IS_LOADED = """\
 import sys
 from quiclab.cli import invoke
 code = invoke(sys.argv[1:])
-heavy = ("numpy.linalg", "polars.dataframe", "scipy", "altair", "jinja2", "quiclab.evaluate", "quiclab.registry")
+heavy = ("numpy.linalg", "polars.dataframe", "scipy", "altair", "jinja2")
+heavy += ("quiclab.study.evaluate", "quiclab.study.registry")
 print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
 """
 
@@ -327,7 +331,7 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
         (["--help"], ""),
         (["stack", "list"], ""),
         (["run", "FILE"], ""),
-        (["study", "run", "--help"], " quiclab.evaluate quiclab.registry"),
+        (["study", "run", "--help"], " quiclab.study.evaluate quiclab.study.registry"),
     ],
 )
 def test_a_command_loads_what_it_needs(arguments: list[str], loaded: str, small: Path) -> None:
@@ -339,7 +343,9 @@ def test_a_command_loads_what_it_needs(arguments: list[str], loaded: str, small:
 
 @pytest.mark.parametrize("name", [*cli.COMMANDS, *cli.GROUPS])
 def test_the_help_says_of_a_command_that_is_not_loaded_what_the_command_says(name: str) -> None:
-    part = {**cli.COMMANDS, **cli.GROUPS}[name]
-    found = cli.load(part)
-    text = found.info.help if isinstance(found, typer.Typer) else found.__doc__
-    assert str(text).partition("\n")[0] == part.help
+    helps = []
+    for named in ("", name):
+        group = typer.main.get_command(cli.application(named))
+        assert isinstance(group, TyperGroup)
+        helps.append(group.commands[name].help)
+    assert helps == [{**cli.COMMANDS, **cli.GROUPS}[name].help] * 2

@@ -10,9 +10,9 @@ import pytest
 
 import quiclab
 from conftest import ROOT, has_stack, quiclab_process
+from quiclab.files import write_parquet
 from quiclab.scenario import Record, Scenario, load
-from quiclab.store import write_parquet
-from quiclab.sweep import Job, collect, execute
+from quiclab.study.sweep import Job, collect, execute
 
 FILE = ROOT / "scenarios" / "dual_connectivity.toml"
 SEED = 7

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from conftest import ROOT
-from quiclab import views
-from quiclab.registry import find
+from quiclab.report import views
+from quiclab.study.registry import find
 
 MS = 1_000_000
 

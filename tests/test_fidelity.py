@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from quiclab.fidelity import assess, knee
 from quiclab.stats import Summary
+from quiclab.study.fidelity import assess, knee
 
 
 def series(means: list[float], std: float, n: int = 10) -> list[Summary]:

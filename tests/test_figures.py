@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from quiclab import figures
-from quiclab.claims import Key
-from quiclab.evaluate import Evaluation, PublishedRow
-from quiclab.figures.panels import Panel, panels
+from quiclab.report import figures
+from quiclab.report.figures.panels import Panel, panels
 from quiclab.stats import Summary, summarise
 from quiclab.study import Configuration, Engine, Factor, Figure, Metric, Model, Study, Table
+from quiclab.study.claims import Key
+from quiclab.study.evaluate import Evaluation, PublishedRow
 
 ENGINE = "lab-quic"
 

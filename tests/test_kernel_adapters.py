@@ -12,10 +12,10 @@ import pytest
 
 from conftest import ROOT
 from quiclab.errors import RequestError
-from quiclab.kernel import quantities
-from quiclab.kernel.adapter_file import read
-from quiclab.kernel.adapters import BUILT_IN, Adapter, load_adapters, programs
 from quiclab.kernel.programs import SYSTEM_PATH
+from quiclab.lane.adapter import BUILT_IN, Adapter, load_adapters, programs
+from quiclab.lane.adapter_file import read
+from quiclab.lane.words import in_unit, words_of
 
 MINIMAL = """\
 name = "mine"
@@ -254,12 +254,12 @@ def test_the_list_for_the_doctor_says_what_is_missing_and_what_is_there(monkeypa
     ],
 )
 def test_quantities_are_exact_in_the_unit_of_a_program(value: str, unit: str, expected: str | None) -> None:
-    assert quantities.in_unit(value, unit) == expected
+    assert in_unit(value, unit) == expected
 
 
 def test_fields_of_a_workload_are_words() -> None:
     workload = {"kind": "request_response", "count": 5, "response": "20 kB", "pause": "50 ms", "objects": [1]}
-    assert quantities.words(workload) == {
+    assert words_of(workload) == {
         "kind": "request_response",
         "count": "5",
         "response_bytes": "20000",

@@ -20,17 +20,17 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
+from quiclab.browser import client, curl, quinn
+from quiclab.browser.chromium import environment, key_hash
+from quiclab.browser.compare import differing, summary
+from quiclab.browser.envoy import Request, configuration, requests
+from quiclab.browser.har_writer import Event, har, record
+from quiclab.browser.load import LoadError, PageLoad, Target, examine, with_log
+from quiclab.browser.runner import load_pages, page_scenario
+from quiclab.browser.site import LEAST_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
-from quiclab.kernel.adapter_file import GuestPlan
-from quiclab.kernel.adapters import BUILT_IN, load_adapters
-from quiclab.kernel.browser import client, curl, quinn
-from quiclab.kernel.browser.chromium import environment, key_hash
-from quiclab.kernel.browser.compare import differing, summary
-from quiclab.kernel.browser.envoy import Request, configuration, requests
-from quiclab.kernel.browser.har import Event, har, record
-from quiclab.kernel.browser.load import LoadError, PageLoad, examine, with_log
-from quiclab.kernel.browser.page import LEAST_IMAGE_BYTES, Page, png
-from quiclab.kernel.browser.runner import load_pages, page_scenario
+from quiclab.lane.adapter import BUILT_IN, load_adapters
+from quiclab.lane.adapter_file import GuestPlan
 from quiclab.scenario import load
 
 PAGE_FILE = ROOT / "scenarios" / "page_browser.toml"
@@ -345,9 +345,9 @@ def test_quinns_numbers_count_from_its_start() -> None:
     with pytest.raises(LoadError, match="/0/1 has 1 bytes"):
         quinn.read(said | {"sizes": [1000, 3000, 1]}, SIZES, 1)
     with pytest.raises(LoadError, match="HTTP/3 only"):
-        quinn.Quinn("h2", "", "", "", 443, Path(), SIZES)
+        quinn.Quinn("h2", "", Target("", "", 443, Path(), SIZES))
     with pytest.raises(LoadError, match="`make adapters` builds it"):
-        quinn.Quinn("h3", "/nowhere/quiclab-quinn", "", "", 443, Path(), SIZES)
+        quinn.Quinn("h3", "/nowhere/quiclab-quinn", Target("", "", 443, Path(), SIZES))
 
 
 def test_loads_together() -> None:
@@ -448,7 +448,7 @@ def test_a_wrong_request_is_a_sentence(options: list[str], words: str, capsys: p
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr("quiclab.kernel.adapters.SYSTEM_PATH", "/nowhere")
+    monkeypatch.setattr("quiclab.lane.adapter.SYSTEM_PATH", "/nowhere")
     assert cli.invoke(["browse", str(PAGE_FILE)]) == 2
     assert "stack `chromium` needs the program `chromium`: apt-get install chromium" in capsys.readouterr().err
 

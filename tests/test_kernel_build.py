@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from quiclab import cli, cli_kernel
+from quiclab import cli
+from quiclab.cli import kernel as kernel_commands
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel import build as building
 from quiclab.kernel import patches, unpack
@@ -374,7 +375,7 @@ def test_the_command_refuses_a_source_that_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(cli_kernel, "check_tools", lambda: None)
+    monkeypatch.setattr(kernel_commands, "check_tools", lambda: None)
     assert cli.invoke(["kernel", "build", "--source", "nowhere"]) == 2
     assert "--source is `nowhere`; it must be" in capsys.readouterr().err
     assert cli.invoke(["kernel", "build", "--jobs", "0"]) == 2
@@ -386,7 +387,7 @@ def test_the_command_builds_and_prints_the_path(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(workshop))
     for name in ("check_tools", "check_space"):
-        monkeypatch.setattr(cli_kernel, name, lambda *_: None)
+        monkeypatch.setattr(kernel_commands, name, lambda *_: None)
     assert cli.invoke(["kernel", "build", "--source", str(tree), "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
     assert read_kernel(Path(out.strip())).version == "7.3.4"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from quiclab.kernel.adapter_file import read
-from quiclab.kernel.adapters import Adapter, load_adapters
-from quiclab.kernel.collect import Report, collect
+from quiclab.lane.adapter import Adapter, load_adapters
+from quiclab.lane.adapter_file import read
+from quiclab.lane.collect import Report, collect
 
 RECORDED = Path(__file__).parent / "data" / "programs"
 EPOCH_NS = 5_000_000_000

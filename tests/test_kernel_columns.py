@@ -11,7 +11,7 @@ import pytest
 
 from quiclab import frames
 from quiclab.errors import QuiclabError
-from quiclab.kernel.columns import COLUMNS, read_columns
+from quiclab.lane.columns import COLUMNS, read_columns
 from quiclab.series import rates
 
 

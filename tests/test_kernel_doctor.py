@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from quiclab import cli
-from quiclab.kernel import doctor
-from quiclab.kernel.adapters import load_adapters
-from quiclab.kernel.doctor import Finding
+from quiclab.lane import doctor
+from quiclab.lane.adapter import load_adapters
+from quiclab.lane.doctor import Finding
 
 NAMES = [
     "privileges",

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quiclab.calibration import host_file, measure, strace
+from quiclab.calibration.costs import COSTS, Observation, fit
+from quiclab.calibration.host_file import host_name, sim_stack, together, write_hosts
+from quiclab.calibration.measure import End, Measurement, Setting, choose, stack_of_interest
+from quiclab.calibration.strace import Trace, read_trace
+from quiclab.calibration.timers import PARETO_SHAPE, slack
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.kernel.calibration import host_file, measure, trace
-from quiclab.kernel.calibration.costs import COSTS, Observation, fit
-from quiclab.kernel.calibration.host_file import host_name, sim_stack, together, write_hosts
-from quiclab.kernel.calibration.measure import End, Measurement, Setting, choose, stack_of_interest
-from quiclab.kernel.calibration.timers import PARETO_SHAPE, slack
-from quiclab.kernel.calibration.trace import Trace, read_trace
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
 from quiclab.scenario import load
 
 DATA = Path(__file__).parent / "data" / "strace"
@@ -121,9 +121,9 @@ def test_traces_of_settings_together() -> None:
 
 
 def test_a_missing_tracer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "found", {}.get)
+    monkeypatch.setattr(strace, "found", {}.get)
     with pytest.raises(QuiclabError, match="apt-get install strace"):
-        trace.tracer()
+        strace.tracer()
 
 
 def test_slack_knows_the_distributions_of_scenarios() -> None:

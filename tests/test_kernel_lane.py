@@ -13,12 +13,12 @@ import pytest
 from conftest import ROOT
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.evaluate import jobs_of
-from quiclab.kernel.collect import Report
-from quiclab.kernel.lane import Lane, _identity_of, _merge, _remove_older, hash_of, make_job
-from quiclab.registry import find_all
+from quiclab.lane.collect import Report
+from quiclab.lane.run import Lane, _identity_of, _merge, _remove_older, make_job
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario, load
+from quiclab.study.evaluate import jobs_of
+from quiclab.study.registry import find_all
 
 LANES = ROOT / "scenarios" / "lanes.toml"
 LINUX = ("flows.main.stack", "linux")
@@ -249,7 +249,6 @@ def test_what_results_depend_on_names_the_files_of_programs(tmp_path: Path, monk
     lane = Lane(adapters=(adapter,))
     tree = {"flows": {"main": {"stack": "mine", "sender": {}, "receiver": {}}}}
     before = lane.identity(tree)
-    hash_of.cache_clear()
     _identity_of.cache_clear()
     program.write_text("#!/bin/sh\ntrue\n")
     assert lane.identity(tree) != before

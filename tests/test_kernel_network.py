@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from quiclab import sweep
+from quiclab.calibration import network
+from quiclab.calibration.network import Check, burst, goodput, networks, queue, rate, round_trip, route, verdict
 from quiclab.errors import QuiclabError
-from quiclab.kernel.calibration import network
-from quiclab.kernel.calibration.network import Check, burst, goodput, networks, queue, rate, round_trip, route, verdict
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
 from quiclab.scenario import load
+from quiclab.study import sweep
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from quiclab.errors import QuiclabError
-from quiclab.kernel import doctor
-from quiclab.kernel.adapters import BUILT_IN, load_adapters
-from quiclab.kernel.lane import Lane
 from quiclab.kernel.programs import live_program
+from quiclab.lane import doctor
+from quiclab.lane.adapter import BUILT_IN, load_adapters
+from quiclab.lane.run import Lane
 from quiclab.result import RunResult
 from quiclab.scenario import load
 from test_kernel_adapters import example

@@ -23,7 +23,7 @@ import pytest
 from conftest import ROOT
 from quiclab.errors import RequestError
 from quiclab.kernel import newest_kernel
-from quiclab.kernel.lane import Lane
+from quiclab.lane.run import Lane
 from quiclab.scenario import load
 
 ARRIVALS = ROOT / "tests" / "data" / "arrivals"

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from quiclab.cli_shell import describe
+from quiclab.cli.shell import describe
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.programs import live_program
-from quiclab.kernel.shell import Rates, Server, shell_job
+from quiclab.lane.shell import Rates, Server, shell_job
 from quiclab.scenario import load
 
 SCENARIO = Path(__file__).parent.parent / "scenarios" / "tcp_download.toml"
@@ -141,7 +141,10 @@ def test_bad_requests_are_sentences() -> None:
         (["--server", "nginx", "--port", "x"], "--port x: allowed are 1 to 65535, or `udp:` and such a number"),
         (["--server", "'"], "--server ': No closing quotation"),
         (["--emulation", "ns3"], "the emulation `ns3` is not available; there are engine and netem"),
-        (["--set", "seed", "--server", "nginx"], "--set seed: a change is PATH=VALUE"),
+        (
+            ["--set", "seed", "--server", "nginx"],
+            "--set seed needs the form path=value, such as bearers.dc.batch_packets=200",
+        ),
     ):
         done = shell(*options, "--", "true")
         assert done.returncode == 2

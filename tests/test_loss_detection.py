@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab import sweep
-from quiclab.evaluate import Evaluation, jobs_of, write_manifest
-from quiclab.figures import specification
 from quiclab.losses import rfc8985, rfc9002
 from quiclab.losses.events import Heard, Lost, Sent
 from quiclab.losses.tcp_trace import _declared
 from quiclab.losses.verdict import agrees, agrees_in_number
-from quiclab.registry import find
+from quiclab.report.figures import specification
 from quiclab.result import run_and_keep
 from quiclab.scenario import Scenario
+from quiclab.study import sweep
+from quiclab.study.evaluate import Evaluation, jobs_of, write_manifest
+from quiclab.study.registry import find
 
 NAME = "validation/loss_detection"
 MSS = 1000

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from quiclab import cli, views
+from quiclab import cli
 from quiclab.errors import QuiclabError
-from quiclab.overview import agreement
-from quiclab.registry import about, find, find_all
+from quiclab.report import views
+from quiclab.report.overview import agreement
 from quiclab.stats import cohens_kappa
+from quiclab.study.registry import about, find, find_all
 from test_report_page import BROWSER, DARK, browse
 
 OTHER = '''"""A second file: small studies (of nobody).
@@ -28,13 +29,13 @@ from dataclasses import replace
 
 from tiny import RATE
 
-from quiclab.claims import Claim
+from quiclab.study.claims import Claim
 from quiclab.study import Figure, Metric, Table, View
 
 
 def draw(results):
     """Draw how much each run has delivered, over time."""
-    from quiclab.figures.panels import Panel, panels
+    from quiclab.report.figures.panels import Panel, panels
 
     def line(result):
         rows = result.series.filter(

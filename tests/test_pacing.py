@@ -10,10 +10,10 @@ import pytest
 
 from conftest import ROOT
 from quiclab import load, run
-from quiclab.claims import Sample
 from quiclab.pacing.runs import kept
-from quiclab.registry import find
 from quiclab.study import Study
+from quiclab.study.claims import Sample
+from quiclab.study.registry import find
 
 sys.path.insert(0, str(ROOT / "studies"))
 import _pacing
@@ -73,12 +73,12 @@ def test_each_stack_runs_past_the_tap(name: str) -> None:
 def test_every_claim_is_placed_once_and_finds_its_metrics() -> None:
     """Predicates are evaluated on numbers that say nothing, so that each term is asked for."""
     studies = {name: find(f"pacing/{name}") for name in STUDIES}
-    placed = [identity for names in _pacing_claims.PLACES.values() for identity in names]
-    assert sorted(placed) == sorted(_pacing_claims.reference())
-    for home, identities in _pacing_claims.PLACES.items():
+    placed = [identity for names in _pacing_claims.REFERENCE.places.values() for identity in names]
+    assert sorted(placed) == sorted(_pacing_claims.REFERENCE.entries)
+    for home, identities in _pacing_claims.REFERENCE.places.items():
         for identity in identities:
             sample = Asked(studies, home)
-            claim = _pacing_claims.claim_of(identity, home)
+            claim = _pacing_claims.REFERENCE.claim(identity, home)
             assert claim.check is not None
             for value in (0.5, 3.0, 200.0):
                 sample.value = value

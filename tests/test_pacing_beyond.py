@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from conftest import tool
-from quiclab.evaluate import jobs_of
 from quiclab.pacing.runs.queueing import losers, queue_of, releases
-from quiclab.registry import find
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
+from quiclab.study.evaluate import jobs_of
+from quiclab.study.registry import find
 
 MS = 1_000_000
 

@@ -13,7 +13,7 @@ import pytest
 import pacing_documents as made
 from quiclab.pacing import BBR_GAINS, Analysis, Failure, Settings, axes, figure, series
 from quiclab.pacing.document import Intervals
-from quiclab.pacing.page import PARTS, render
+from quiclab.pacing.html import PARTS, render
 from quiclab.pacing.shown import flows_of
 from test_inspect_page import probe
 from test_report_page import BROWSER, DARK

@@ -16,7 +16,7 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.page import figure, replay
-from quiclab.page.har import read_har
+from quiclab.page.har_reader import read_har
 from quiclab.scenario import load
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, tool
 from quiclab.errors import RequestError
 from quiclab.page.entry import Sections, kind_of
-from quiclab.page.har import RecordedPage, read_har
+from quiclab.page.har_reader import RecordedPage, read_har
 from quiclab.page.parents import nearest
 
 SHOP = ROOT / "scenarios/pages/shop.har"

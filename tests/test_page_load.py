@@ -10,10 +10,10 @@ import pytest
 
 import quiclab
 from conftest import ROOT
-from quiclab.evaluate import jobs_of, read_published
-from quiclab.registry import find
 from quiclab.scenario import Scenario
 from quiclab.study import Study
+from quiclab.study.evaluate import jobs_of, read_published
+from quiclab.study.registry import find
 
 SIZES, COUNTS = "page_load/sizes", "page_load/counts"
 

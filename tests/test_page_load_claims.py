@@ -13,13 +13,13 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from quiclab.claims import Claim, Grid, Key, NotMeasuredError, Printed, Resamples, Sample, Verdict, judge
 from quiclab.stats import Array, Statistic
+from quiclab.study.claims import Claim, Grid, Key, NotMeasuredError, Printed, Resamples, Sample, Verdict, judge
 
 # parts of studies are imported by studies only: they are forgotten again
 sys.path.append(str(ROOT / "studies"))
 from _page_load_claims import MEASURED as TOLD
-from _page_load_claims import PLACES, Names, claims_of, flow_of, flows_of, jain, reference
+from _page_load_claims import PLACES, REFERENCE, Names, flow_of, flows_of, jain
 
 sys.path.remove(str(ROOT / "studies"))
 for part in [name for name in sys.modules if name.startswith("_page_load")]:
@@ -45,7 +45,7 @@ SCENARIOS = {
     "quic_vs_tcp_x2": "Q2+2T",
     "quic_vs_tcp_x4": "Q2+4T",
 }
-CLAIMS = {claim.identity: (home, claim) for home in PLACES for claim in claims_of(home)}
+CLAIMS = {claim.identity: (home, claim) for home in PLACES for claim in REFERENCE.claims(home)}
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -99,7 +99,7 @@ def test_each_finding_of_the_reference_stands_with_one_study() -> None:
         _, claim = CLAIMS[entry["id"]]
         assert claim.source == " ".join(entry["source"].split())
         assert claim.statement == " ".join(entry["statement"].split())
-        assert set(reference()[entry["id"]]) >= {"id", "source", "statement", "check"}
+        assert set(REFERENCE.entries[entry["id"]]) >= {"id", "source", "statement", "check"}
 
 
 Values: TypeAlias = Mapping[tuple[str, str], Mapping[Any, float]]

@@ -13,6 +13,7 @@ import pytest
 
 import quiclab
 from conftest import ROOT
+from quiclab.quantity import milliseconds
 from quiclab.result import FlowResult, RunResult
 
 # parts of studies are imported by studies only: they are forgotten again
@@ -129,8 +130,8 @@ def test_flows_beside_one_another_are_told_apart() -> None:
 
 
 def test_durations_of_scenarios() -> None:
-    texts = ("10 ms", "0.5 s", "250 us", "250 µs", "100 ns", 0)
-    assert [traces.milliseconds(text) for text in texts] == pytest.approx([10, 500, 0.25, 0.25, 1e-4, 0])
+    texts = ("10 ms", "0.5 s", "250 us", "250 µs", "100 ns", "0 s")
+    assert [milliseconds(text) for text in texts] == pytest.approx([10, 500, 0.25, 0.25, 1e-4, 0])
 
 
 SHORT = {

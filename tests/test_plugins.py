@@ -11,11 +11,11 @@ import pytest
 
 from conftest import has_stack, quiclab_process
 from quiclab import RequestError, load, run
-from quiclab.inputs import code_of, fingerprint
 from quiclab.native import engine
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Even, Exchange, Plugin, Scenario
-from quiclab.sweep import Job, collect, execute
+from quiclab.study.inputs import code_of, fingerprint
+from quiclab.study.sweep import Job, collect, execute
 
 SCENARIO = """\
 version = 1

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from quiclab.progress import EvaluationProgress, SweepProgress
+from quiclab.progress import BeatingProgress, CountProgress
 
 
 class Terminal(io.StringIO):
@@ -18,7 +18,7 @@ def test_plain_lines_come_at_intervals_with_rate_and_time_left(monkeypatch: pyte
     now = 100.0
     monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
     stream = io.StringIO()
-    with SweepProgress("study", total=110, done=10, stream=stream) as progress:
+    with CountProgress("study", total=110, done=10, stream=stream) as progress:
         for _ in range(100):
             now += 0.5
             progress.advance()
@@ -31,7 +31,7 @@ def test_plain_lines_come_at_intervals_with_rate_and_time_left(monkeypatch: pyte
 
 def test_a_terminal_gets_a_bar_and_lines_beside_it() -> None:
     stream = Terminal()
-    with SweepProgress("study", total=2, done=0, stream=stream) as progress:
+    with CountProgress("study", total=2, done=0, stream=stream) as progress:
         progress.advance()
         progress.line("failed: [x]; replay with: quiclab run a.toml --seed 3")
         progress.advance()
@@ -44,7 +44,7 @@ def test_the_heart_beats_while_no_run_ends(monkeypatch: pytest.MonkeyPatch) -> N
     now = 100.0
     monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
     stream = io.StringIO()
-    with SweepProgress("study", total=2, done=0, stream=stream) as progress:
+    with CountProgress("study", total=2, done=0, stream=stream) as progress:
         for _ in range(44):
             now += 0.25
             progress.beat()
@@ -54,9 +54,9 @@ def test_the_heart_beats_while_no_run_ends(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_evaluation_is_shown_after_two_seconds_only(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
-    monkeypatch.setattr(EvaluationProgress, "BEAT_S", 1e9)  # the test beats itself
+    monkeypatch.setattr(BeatingProgress, "BEAT_S", 1e9)  # the test beats itself
     stream = io.StringIO()
-    with EvaluationProgress("verify a", total=4, stream=stream) as progress:
+    with BeatingProgress("verify a", total=4, stream=stream) as progress:
         now += 1.9
         progress.advance()
         progress.beat()
@@ -72,16 +72,16 @@ def test_an_evaluation_is_shown_after_two_seconds_only(monkeypatch: pytest.Monke
         "verify a: 1 of 4 studies, 0.1 studies/s, 21 s left",  # one in 7 s
         "verify a: 2 of 4 studies, 0.3 studies/s, 7 s left",
     ]
-    with EvaluationProgress("verify a", total=1, stream=stream) as progress:
+    with BeatingProgress("verify a", total=1, stream=stream) as progress:
         progress.advance()
     assert stream.getvalue().splitlines() == lines
 
 
 def test_an_evaluation_has_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EvaluationProgress, "FIRST_LINE_S", 0.0)
-    monkeypatch.setattr(EvaluationProgress, "BEAT_S", 1e9)
+    monkeypatch.setattr(BeatingProgress, "QUIET_S", 0.0)
+    monkeypatch.setattr(BeatingProgress, "BEAT_S", 1e9)
     stream = Terminal()
-    with EvaluationProgress("verify a", total=3, stream=stream) as progress:
+    with BeatingProgress("verify a", total=3, stream=stream) as progress:
         progress.advance()
         progress.beat()
     assert "1/3" in stream.getvalue()

@@ -13,14 +13,15 @@ import polars as pl
 import pytest
 
 from conftest import ROOT
-from quiclab import cli, figures
-from quiclab.compare import compare_document
+from quiclab import cli
 from quiclab.errors import QuiclabError
-from quiclab.evaluate import Evaluation
 from quiclab.native import build_id
-from quiclab.registry import find
-from quiclab.report import write_report
-from quiclab.show import published_decimals
+from quiclab.report import figures
+from quiclab.report.show import published_decimals
+from quiclab.report.study_page import write_report
+from quiclab.study.compare import compare_document
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.registry import find
 
 STUDY = "tiny/rate"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -18,10 +18,10 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.compare import table_rows
-from quiclab.evaluate import Evaluation, jobs_of
-from quiclab.registry import find
-from quiclab.report import digest_of_digests
+from quiclab.report.study_page import digest_of_digests
+from quiclab.study.compare import table_rows
+from quiclab.study.evaluate import Evaluation, jobs_of
+from quiclab.study.registry import find
 
 NAME = "tiny/rate"
 TINY = ROOT / "tests" / "data" / "tiny"
@@ -275,7 +275,7 @@ def test_another_build_of_the_same_source_gives_the_same_list_of_runs(
     """What `rerun.sh` compares does not name the build."""
     lists = []
     for build in ("one", "another"):
-        monkeypatch.setattr("quiclab.sweep.build_id", lambda build=build: build)
+        monkeypatch.setattr("quiclab.study.sweep.build_id", lambda build=build: build)
         assert study_run(tmp_path / build, "--runs", "1", "--jobs", "1") == 0
         assert cli.invoke(["study", "package", NAME, "--out", str(tmp_path / build)]) == 0
         with tarfile.open(capsys.readouterr().out.strip()) as archive:

@@ -15,14 +15,13 @@ from typing import cast
 import pytest
 
 from conftest import ROOT
-from quiclab import registry
-from quiclab.cli_study import StoppedError, for_each, with_keys
+from quiclab.cli.study import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.evaluate import jobs_of, number, read_published
-from quiclab.registry import find, find_all, part_files, studies
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
-from quiclab.study import Study
+from quiclab.study import Study, registry
+from quiclab.study.evaluate import jobs_of, number, read_published
+from quiclab.study.registry import find, find_all, part_files, studies
 
 NAME = "dual_connectivity/share"
 
@@ -253,6 +252,7 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_page_load_figures.py",
         "_page_load_readings.py",
         "_page_load_traces.py",
+        "_split_bearer.py",
         "_tunnel.py",
         "_tunnel_beyond.py",
         "_tunnel_claims.py",

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.store import Store
+from quiclab.study.store import Store
 
 STUDY = "tiny/rate"
 RUNS = 2 * 2 * 3  # of two configurations and two rates; variants are not asked for
@@ -22,7 +22,8 @@ FLUSH_RUNS = 3
 # `quiclab study run`, killed when the second shard is on the disk and before anything else is done
 KILLED = """\
 import functools, os, signal, sys
-from quiclab import cli, sweep
+from quiclab import cli
+from quiclab.study import sweep
 
 shards = 0
 

@@ -15,10 +15,11 @@ import polars as pl
 import pytest
 
 from quiclab.errors import RequestError
-from quiclab.inputs import PYTHON_STACKS
+from quiclab.files import write_parquet
 from quiclab.scenario import load
-from quiclab.store import Store, write_parquet
-from quiclab.sweep import Job, _Flusher, collect, execute
+from quiclab.study.inputs import PYTHON_STACKS
+from quiclab.study.store import Store
+from quiclab.study.sweep import Job, _Flusher, collect, execute
 
 RUNS = 12
 
@@ -26,7 +27,7 @@ KILLED_SWEEP = """\
 import os, signal, sys
 from pathlib import Path
 from test_sweep import jobs_of
-from quiclab.sweep import execute
+from quiclab.study.sweep import execute
 
 flushed = 0
 
@@ -45,7 +46,7 @@ INTERRUPTED_SWEEP = """\
 import os, signal, sys
 from pathlib import Path
 from test_sweep import jobs_of
-from quiclab.sweep import execute
+from quiclab.study.sweep import execute
 
 if __name__ == "__main__":
     jobs = jobs_of(Path(sys.argv[1]))
@@ -61,7 +62,7 @@ import os, signal, sys
 from pathlib import Path
 from test_sweep import jobs_of
 from quiclab.scenario import load
-from quiclab.sweep import Job, execute
+from quiclab.study.sweep import Job, execute
 
 def interrupt_twice():
     os.kill(os.getpid(), signal.SIGINT)
@@ -166,7 +167,7 @@ def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypat
         flusher.flush_if_due()
         assert store.identities() == set()
         with monkeypatch.context() as full:
-            full.setattr("quiclab.store.os.fsync", _no_space)
+            full.setattr("quiclab.files.os.fsync", _no_space)
             with pytest.raises(RequestError, match="No space left"):
                 flusher.add(("b", "{}", None))
         flusher.flush()
@@ -194,7 +195,7 @@ def test_the_identity_is_scenario_seed_and_build(small: Path, monkeypatch: pytes
     other = Job({}, jobs_of(small)[-1].scenario, job.seed, "")
     assert other.identity != job.identity
     before = job.identity
-    monkeypatch.setattr("quiclab.sweep.build_id", lambda: "another build")
+    monkeypatch.setattr("quiclab.study.sweep.build_id", lambda: "another build")
     assert job.identity != before
 
 
@@ -221,7 +222,7 @@ def test_the_identity_holds_version_and_adapter_of_a_python_stack(
         return Job({}, json.dumps({"flows": {"f": {"sender": {"stack": stack}}}}), 1, "").identity
 
     before = identity("aioquic"), identity("quinn")
-    monkeypatch.setattr("quiclab.inputs.version", lambda name: f"another {name}")
+    monkeypatch.setattr("quiclab.study.inputs.version", lambda name: f"another {name}")
     other_version = identity("aioquic")
     adapter = tmp_path / "aioquic.py"
     adapter.write_text("")

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 import quiclab
-from quiclab.registry import find, root
 from quiclab.series import by_flow
+from quiclab.study.registry import find, root
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab.claims import Grid, Key, Printed, Resamples, Verdict, judge
-from quiclab.criteria import Assessment, Criterion, Outcome
 from quiclab.errors import RequestError
-from quiclab.evaluate import jobs_of, read_published
-from quiclab.registry import find, find_all, find_parts
 from quiclab.result import RunResult
 from quiclab.study import Study
+from quiclab.study.claims import Grid, Key, Printed, Resamples, Verdict, judge
+from quiclab.study.criteria import Assessment, Criterion, Outcome
+from quiclab.study.evaluate import jobs_of, read_published
+from quiclab.study.registry import find, find_all, find_parts
 
 NAME = "validation/linux_tcp"
 PARTS = [f"{NAME}/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab import figures
-from quiclab.claims import Verdict
-from quiclab.cli_study import RESULTS
-from quiclab.compare import compare_document, table_rows
-from quiclab.criteria import Criterion, Outcome
-from quiclab.evaluate import Evaluation, jobs_of, read_published
-from quiclab.registry import find, find_all, find_parts
+from quiclab.cli.study import RESULTS
+from quiclab.report import figures
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
 from quiclab.stats import Summary, difference_half_width, summarise
 from quiclab.study import Study
-from quiclab.sweep import execute
+from quiclab.study.claims import Verdict
+from quiclab.study.compare import compare_document, table_rows
+from quiclab.study.criteria import Criterion, Outcome
+from quiclab.study.evaluate import Evaluation, jobs_of, read_published
+from quiclab.study.registry import find, find_all, find_parts
+from quiclab.study.sweep import execute
 
 NAME = "validation/lab_quic"
 QUINN, AIOQUIC, DUAL_CONNECTIVITY = PARTS = [

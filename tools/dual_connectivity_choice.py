@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from quiclab.evaluate import Evaluation
-from quiclab.registry import find
 from quiclab.stats import Summary, difference_half_width
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.registry import find
 
 PUBLISHED = "published"
 

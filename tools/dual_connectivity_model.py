@@ -21,7 +21,7 @@ import altair as alt
 import numpy as np
 
 import quiclab
-from quiclab.figures import COLOURS, LIGHT, NEUTRAL, to_png
+from quiclab.report.figures import COLOURS, LIGHT, NEUTRAL, to_png
 from quiclab.scenario import load
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,13 +18,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from quiclab.browser.compare import compared
+from quiclab.browser.load import PageLoad
+from quiclab.browser.runner import load_pages
 from quiclab.errors import QuiclabError
-from quiclab.kernel.browser.compare import compared
-from quiclab.kernel.browser.load import PageLoad
-from quiclab.kernel.browser.runner import load_pages
-from quiclab.kernel.lane import CLOCKS
+from quiclab.files import write_atomically
+from quiclab.lane.run import CLOCKS
 from quiclab.scenario import Scenario
-from quiclab.store import write_atomically
 
 FOLDER = Path(__file__).resolve().parents[1] / "reference" / "page_load"
 RTT_MS = 36

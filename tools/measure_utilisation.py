@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from quiclab.errors import RequestError
-from quiclab.kernel.adapters import Adapter, load_adapters
-from quiclab.progress import SweepProgress
+from quiclab.lane.adapter import Adapter, load_adapters
+from quiclab.progress import CountProgress
 
 #: Name of the device at both ends: that of the hosts of the kernel lane, which programs know.
 DEVICE = "quiclab0"
@@ -332,7 +332,7 @@ def main() -> int:
     with (
         hosts() as ends,
         options.out.open("w", newline="") as out,
-        SweepProgress("utilisation", len(plan), 0) as progress,
+        CountProgress("utilisation", len(plan)) as progress,
     ):
         measure_all(plan, adapters, ends, options.seconds, out, progress)
     return 0
@@ -344,7 +344,7 @@ def measure_all(
     ends: Ends,
     seconds: float,
     out: TextIO,
-    progress: SweepProgress,
+    progress: CountProgress,
 ) -> None:
     """Make the runs of a plan; each row is in the file as soon as it is known."""
     table = csv.DictWriter(out, COLUMNS, lineterminator="\n")

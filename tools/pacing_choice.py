@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError
-from quiclab.evaluate import Evaluation
-from quiclab.registry import find
 from quiclab.stats import Summary, difference_half_width
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.registry import find
 
 if TYPE_CHECKING:
     from quiclab.study import Value

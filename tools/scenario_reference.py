@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from quiclab import show
 from quiclab.native import engine
+from quiclab.report import show
 
 Schema: TypeAlias = dict[str, Any]
 

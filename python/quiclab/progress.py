@@ -1,86 +1,95 @@
-"""Progress on stderr, of sweeps, runs and evaluations: a bar on a terminal, plain lines every few seconds elsewhere."""
+"""Progress on stderr: a bar on a terminal, plain lines every few seconds elsewhere.
+
+All of it is `Progress`; its subclasses say in which words something is done and which columns a bar has.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn, TaskID
 
 LINE_INTERVAL_S = 5.0
+REDRAW_INTERVAL_S = 0.1
 
 
-class SweepProgress:
-    """Runs done, rate and time left.
+class Progress:
+    """Shows how far something is, once it has taken a while.
 
     Parameters
     ----------
-    title
-        What runs.
-    total
-        Number of runs of the sweep.
-    done
-        Runs that were done before.
+    quiet_s
+        How long it has to take to be shown [s].
     stream
         Where it is written; stderr by default.
     """
 
-    unit = "runs"
+    transient = True
+    """The bar goes at the end."""
 
-    def __init__(self, title: str, total: int, done: int, stream: TextIO | None = None) -> None:
-        self.title, self.total, self.before, self.done = title, total, done, done
+    def __init__(self, quiet_s: float = 0.0, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.started = time.monotonic()
-        self.last_line = self.started
-        self.bar: Progress | None = None
-        if self.stream.isatty():
-            import rich.progress as parts  # noqa: PLC0415 - only here: it takes a tenth of a second
-            from rich.console import Console  # noqa: PLC0415 - as above
+        self.next_s = self.started + quiet_s
+        self.bar: Bar | None = None
+        self.task: TaskID | None = None
 
-            self.bar = parts.Progress(
-                parts.TextColumn("{task.description}"),
-                parts.BarColumn(),
-                parts.MofNCompleteColumn(),
-                parts.TextColumn("{task.fields[rate]}"),
-                parts.TimeRemainingColumn(),
-                console=Console(file=self.stream),
-            )
-
-    def __enter__(self) -> SweepProgress:
-        """Show that it starts."""
-        if self.bar is not None:
-            self.bar.start()
-            self.task = self.bar.add_task(self.title, total=self.total, completed=self.done, rate="")
-        else:
-            self.line(f"{self.title}: {self.total - self.done} of {self.total} {self.unit} to do")
+    def __enter__(self) -> Self:
+        """Show nothing yet."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Show where it ended."""
+        """End the bar."""
         if self.bar is not None:
             self.bar.stop()
-        elif self.done > self.before:
-            self.line(self._state())
 
-    def advance(self) -> None:
-        """One more run is done."""
-        self.done += 1
-        if self.bar is not None:
-            self.bar.update(self.task, completed=self.done, rate=f"{self._rate():.1f} {self.unit}/s")
-        self.beat()
+    def columns(self) -> list[ProgressColumn]:
+        """Return the columns of the bar."""
+        from rich import progress as parts  # noqa: PLC0415 - only for bars: it takes a tenth of a second
 
-    def beat(self) -> None:
-        """Off a terminal, say every few seconds that it goes on, also while no run ends; may be called at any rate."""
-        if self.bar is None and time.monotonic() - self.last_line >= LINE_INTERVAL_S:
-            self.last_line = time.monotonic()
-            self.line(self._state())
+        return [parts.TextColumn("{task.description}"), parts.BarColumn(), parts.TimeRemainingColumn()]
+
+    def show(self, line: str, description: str, done: float, total: float, rate: str = "") -> bool:
+        """Draw the bar again, or write a line, if it is time for either; returns whether it was.
+
+        Parameters
+        ----------
+        line
+            What a line says.
+        description, done, total, rate
+            What the bar says.
+        """
+        now = time.monotonic()
+        if now < self.next_s:
+            return False
+        if self.stream.isatty():
+            self.next_s = now + REDRAW_INTERVAL_S
+            self.draw(description, done, total, rate)
+        else:
+            self.next_s = now + LINE_INTERVAL_S
+            self.line(line)
+        return True
+
+    def draw(self, description: str, done: float, total: float, rate: str = "") -> None:
+        """Draw the bar."""
+        if self.bar is None:
+            from rich.console import Console  # noqa: PLC0415 - only for bars: it takes a tenth of a second
+            from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
+
+            self.bar = Bar(*self.columns(), console=Console(file=self.stream), transient=self.transient)
+            self.bar.start()
+        if self.task is None:
+            self.task = self.bar.add_task(description, total=total, rate=rate)
+        self.bar.update(self.task, completed=done, total=total, description=description, rate=rate)
 
     def line(self, text: str) -> None:
         """Write a line of its own, without disturbing the bar."""
@@ -89,40 +98,106 @@ class SweepProgress:
         else:
             print(text, file=self.stream, flush=True)
 
-    def _rate(self) -> float:
-        elapsed = time.monotonic() - self.started
-        return (self.done - self.before) / elapsed if elapsed > 0 else 0.0
 
-    def _state(self) -> str:
-        rate = self._rate()
-        left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
-        return f"{self.title}: {self.done} of {self.total} {self.unit}, {rate:.1f} {self.unit}/s{left}"
-
-
-class EvaluationProgress(SweepProgress):
-    """Studies evaluated, shown once it takes longer than `FIRST_LINE_S`; a thread says so while one takes long.
+class CountProgress(Progress):
+    """Things of one kind that are done, their rate and the time left.
 
     Parameters
     ----------
     title
-        What is done with the studies.
+        What goes on.
     total
-        Number of studies.
-    stream
-        Where it is written; stderr by default.
+        Number of things.
+    done
+        Those that were done before.
+    unit
+        What they are, in the plural.
+    quiet_s, stream
+        As for `Progress`.
     """
 
-    FIRST_LINE_S = 2.0
-    BEAT_S = 0.1
-    unit = "studies"
+    transient = False
 
-    def __init__(self, title: str, total: int, stream: TextIO | None = None) -> None:
-        super().__init__(title, total, 0, stream)
+    def __init__(
+        self,
+        title: str,
+        total: int,
+        done: int = 0,
+        unit: str = "runs",
+        quiet_s: float = 0.0,
+        stream: TextIO | None = None,
+    ) -> None:
+        super().__init__(quiet_s, stream)
+        self.title, self.total, self.before, self.done, self.unit = title, total, done, done, unit
         self.shown = False
+
+    def __enter__(self) -> Self:
+        """Show that it starts."""
+        self.beat()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Show where it ended, if it was shown at all."""
+        if self.bar is not None:
+            self.draw(self.title, self.done, self.total, self._rate())
+        elif self.shown and self.done > self.before:
+            self.line(self._state())
+        super().__exit__(kind, error, trace)
+
+    def columns(self) -> list[ProgressColumn]:
+        """Return the columns of the bar."""
+        from rich import progress as parts  # noqa: PLC0415 - only for bars
+
+        text, bar, left = super().columns()
+        return [text, bar, parts.MofNCompleteColumn(), parts.TextColumn("{task.fields[rate]}"), left]
+
+    def advance(self) -> None:
+        """One more is done."""
+        self.done += 1
+        self.beat()
+
+    def beat(self) -> None:
+        """Show where it is, also while none ends; may be called at any rate."""
+        line = self._state() if self.shown else f"{self._head(self.total - self.done)} to do"
+        rate = self._rate() if self.shown else ""
+        self.shown |= self.show(line, self.title, self.done, self.total, rate)
+
+    def _head(self, count: int) -> str:
+        return f"{self.title}: {count} of {self.total} {self.unit}"
+
+    def _per_second(self) -> float:
+        elapsed = time.monotonic() - self.started
+        return (self.done - self.before) / elapsed if elapsed > 0 else 0.0
+
+    def _rate(self) -> str:
+        return f"{self._per_second():.1f} {self.unit}/s"
+
+    def _state(self) -> str:
+        rate = self._per_second()
+        left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
+        return f"{self._head(self.done)}, {self._rate()}{left}"
+
+
+class BeatingProgress(CountProgress):
+    """Things of which one may take long, shown once they take a while: a thread says that they go on.
+
+    Parameters
+    ----------
+    title, total, unit, stream
+        As for `CountProgress`.
+    """
+
+    QUIET_S = 2.0
+    BEAT_S = 0.1
+
+    def __init__(self, title: str, total: int, unit: str = "studies", stream: TextIO | None = None) -> None:
+        super().__init__(title, total, unit=unit, quiet_s=self.QUIET_S, stream=stream)
         self._ended = threading.Event()
         self._heart = threading.Thread(target=self._beats, daemon=True)
 
-    def __enter__(self) -> EvaluationProgress:
+    def __enter__(self) -> Self:
         """Show nothing yet."""
         self._heart.start()
         return self
@@ -133,38 +208,19 @@ class EvaluationProgress(SweepProgress):
         """Show where it ended, if it was shown at all."""
         self._ended.set()
         self._heart.join()
-        if self.shown:
-            super().__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)
 
     def advance(self) -> None:
-        """One more study is done."""
+        """One more is done, which the thread shows."""
         self.done += 1
-
-    def beat(self) -> None:
-        """Say that it goes on, or that it has begun."""
-        if not self.shown:
-            if time.monotonic() - self.started < self.FIRST_LINE_S:
-                return
-            self.shown = True
-            super().__enter__()
-            self.last_line = time.monotonic()
-        if self.bar is not None:
-            self.bar.update(self.task, completed=self.done)
-        super().beat()
 
     def _beats(self) -> None:
         while not self._ended.wait(self.BEAT_S):
             self.beat()
 
 
-class PageProgress(EvaluationProgress):
-    """Parts of a page that are made, shown like studies that are evaluated."""
-
-    unit = "parts"
-
-
-class RunProgress:
-    """Progress of one run, shown once it takes longer than `FIRST_LINE_S`.
+class RunProgress(Progress):
+    """How far a run is, by its network time.
 
     Parameters
     ----------
@@ -174,49 +230,18 @@ class RunProgress:
         Where it is written; stderr by default.
     """
 
-    FIRST_LINE_S = 1.5
-
     def __init__(self, name: str, stream: TextIO | None = None) -> None:
+        super().__init__(1.5, stream)
         self.name = name
-        self.stream = stream or sys.stderr
-        self.next_line = time.monotonic() + self.FIRST_LINE_S
-        self.bar: Progress | None = None
 
     def __call__(self, network_time_s: float, delivered_bytes: int, fraction: float) -> None:
         """Show how far the run is."""
-        now = time.monotonic()
-        if now < self.next_line:
-            return
         text = f"{self.name}: {network_time_s:.1f} s of network time, {delivered_bytes / 1e6:.1f} MB delivered"
-        if not self.stream.isatty():
-            self.next_line = now + LINE_INTERVAL_S
-            print(f"{text}, {100 * fraction:.0f} %", file=self.stream, flush=True)
-            return
-        self.next_line = now + 0.1
-        if self.bar is None:
-            import rich.progress as parts  # noqa: PLC0415 - as above
-            from rich.console import Console  # noqa: PLC0415 - as above
-
-            columns = (parts.TextColumn("{task.description}"), parts.BarColumn(), parts.TimeRemainingColumn())
-            self.bar = parts.Progress(*columns, console=Console(file=self.stream), transient=True)
-            self.bar.start()
-            self.task = self.bar.add_task(text, total=1.0)
-        self.bar.update(self.task, completed=fraction, description=text)
-
-    def __enter__(self) -> RunProgress:
-        """Show nothing yet."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Remove the bar."""
-        if self.bar is not None:
-            self.bar.stop()
+        self.show(f"{text}, {100 * fraction:.0f} %", text, fraction, 1.0)
 
 
-class ReadingProgress:
-    """Bytes read of files, shown once it takes longer than `FIRST_LINE_S`.
+class ReadingProgress(Progress):
+    """Bytes read of files.
 
     Parameters
     ----------
@@ -226,47 +251,54 @@ class ReadingProgress:
         Where it is written; stderr by default.
     """
 
-    FIRST_LINE_S = 1.5
-
     def __init__(self, text: str, stream: TextIO | None = None) -> None:
+        super().__init__(1.5, stream)
         self.text = text
-        self.stream = stream or sys.stderr
-        self.next_line = time.monotonic() + self.FIRST_LINE_S
-        self.bar: Progress | None = None
+
+    def columns(self) -> list[ProgressColumn]:
+        """Return the columns of the bar."""
+        from rich import progress as parts  # noqa: PLC0415 - only for bars
+
+        text, bar, left = super().columns()
+        return [text, bar, parts.DownloadColumn(), left]
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
         """Show how far it is."""
-        now = time.monotonic()
-        if now < self.next_line:
-            return
-        if not self.stream.isatty():
-            self.next_line = now + LINE_INTERVAL_S
-            share = 100 * done_bytes / max(total_bytes, 1)
-            print(
-                f"{self.text}: {done_bytes / 1e6:.1f} of {total_bytes / 1e6:.1f} MB, {share:.0f} %",
-                file=self.stream,
-                flush=True,
-            )
-            return
-        self.next_line = now + 0.1
-        if self.bar is None:
-            import rich.progress as parts  # noqa: PLC0415 - as above
-            from rich.console import Console  # noqa: PLC0415 - as above
+        read = f"{self.text}: {done_bytes / 1e6:.1f} of {total_bytes / 1e6:.1f} MB"
+        self.show(f"{read}, {_percent(done_bytes, total_bytes)}", self.text, done_bytes, total_bytes)
 
-            columns = (parts.TextColumn("{task.description}"), parts.BarColumn(), parts.DownloadColumn())
-            left = parts.TimeRemainingColumn()
-            self.bar = parts.Progress(*columns, left, console=Console(file=self.stream), transient=True)
-            self.bar.start()
-            self.task = self.bar.add_task(self.text, total=total_bytes)
-        self.bar.update(self.task, completed=done_bytes)
 
-    def __enter__(self) -> ReadingProgress:
-        """Show nothing yet."""
-        return self
+class StepProgress(Progress):
+    """Steps one after the other, and how far each is.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Remove the bar."""
-        if self.bar is not None:
-            self.bar.stop()
+    Parameters
+    ----------
+    quiet_s, stream
+        As for `Progress`; without a quiet time, begin and end of each step are shown, too.
+    """
+
+    transient = False
+
+    def __init__(self, quiet_s: float = 0.0, stream: TextIO | None = None) -> None:
+        super().__init__(quiet_s, stream)
+        self.all_shown = not quiet_s
+        self.step = ""
+
+    def columns(self) -> list[ProgressColumn]:
+        """Return the columns of the bar."""
+        from rich import progress as parts  # noqa: PLC0415 - only for bars
+
+        text, bar, left = super().columns()
+        return [text, bar, parts.TaskProgressColumn(), left]
+
+    def __call__(self, step: str, done: float, total: float) -> None:
+        """Show how far a step is."""
+        if self.all_shown and (step != self.step or done == total):
+            self.next_s = 0.0
+        if step != self.step:
+            self.step, self.task = step, None
+        self.show(f"{step}: {_percent(done, total)}", step, done, total)
+
+
+def _percent(done: float, total: float) -> str:
+    return f"{100 * done / max(total, 1):.0f} %"

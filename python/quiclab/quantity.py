@@ -36,6 +36,17 @@ def parse(text: object) -> tuple[str, int] | None:
     return None
 
 
+def nanoseconds(text: str) -> int:
+    """Read a time, such as `45072 ms` [ns].
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return _of_kind(text, "nanoseconds")
+
+
 def seconds(text: str) -> float:
     """Read a time, such as `45072 ms` [s].
 
@@ -44,7 +55,18 @@ def seconds(text: str) -> float:
     ValueError
         If it is none.
     """
-    return _of_kind(text, "nanoseconds") / 1e9
+    return nanoseconds(text) / 1e9
+
+
+def milliseconds(text: str) -> float:
+    """Read a time, such as `45072 us` [ms].
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return nanoseconds(text) / 1e6
 
 
 def byte_count(text: str) -> int:
@@ -67,6 +89,17 @@ def bits_per_second(text: str) -> int:
         If it is none.
     """
     return _of_kind(text, "bits_per_second")
+
+
+def megabits_per_second(text: str) -> float:
+    """Read a rate, such as `20 Mbit/s` [Mbit/s].
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return bits_per_second(text) / 1e6
 
 
 def _of_kind(text: str, kind: str) -> int:

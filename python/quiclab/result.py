@@ -21,7 +21,7 @@ from quiclab.scenario import Scenario
 from quiclab.series import summary
 
 if TYPE_CHECKING:
-    from quiclab.kernel.lane import Lane
+    from quiclab.lane.run import Lane
 
 RUN_SCHEMA = "quiclab.run/1"
 MOST_SEED = 2**64 - 1

@@ -13,7 +13,7 @@
 | `page` | the page |
 """
 
-from quiclab.inspect.page import render
+from quiclab.inspect.html import render
 from quiclab.inspect.source import MOST_POINTS, Run, open_run
 from quiclab.inspect.view import Side, side
 

@@ -1,4 +1,4 @@
-"""The kernel lane: real programs and the kernel, in real or virtual time; what a machine can do for it."""
+"""The virtual-clock kernel: built from source, kept in a cache, and started with one command in it."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_atomically
 from quiclab.kernel import patches
 from quiclab.kernel.cache import Kernel, has_seccomp, read_kernel
 from quiclab.kernel.programs import PACKAGES, found, required, tied
 from quiclab.kernel.source import Apt, Source, tree_version
 from quiclab.kernel.unpack import Progress, ending, unpack
-from quiclab.store import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program, required
 from quiclab.kernel.watch import Watched, watch
-from quiclab.store import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from quiclab.figures.theme import COLOURS, WIDTH
 from quiclab.pacing import series
+from quiclab.report.figures.theme import COLOURS, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +54,46 @@ def hideable(chart: Any) -> Any:
 def sized(*layers: alt.Chart) -> Any:
     """Return layers as a figure of the common size."""
     return hideable(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+
+
+def tips(*fields: tuple[str, ...], flow: str = "Flow") -> list[alt.Tooltip]:
+    """Return what a pointer shows: the flow, and fields with their titles and formats."""
+    return [alt.Tooltip("series:N", title=flow), *(tip(*field) for field in fields)]
+
+
+def tip(field: str, title: str, form: str = "") -> alt.Tooltip:
+    """Return one field that a pointer shows."""
+    return alt.Tooltip(field, title=title, format=form) if form else alt.Tooltip(field, title=title)
+
+
+def curves(
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    x: alt.X,
+    y: alt.Y,
+    shown: Sequence[alt.Tooltip],
+    **line: Any,
+) -> list[alt.Chart]:
+    """Return a line for each flow, and points on it that a pointer finds.
+
+    Parameters
+    ----------
+    names
+        All flows.
+    rows, x, y
+        What is drawn.
+    shown
+        What a pointer shows.
+    line
+        How the lines are drawn.
+    """
+    drawn = rows_of(rows).mark_line(**line)
+    hover = rows_of(rows).mark_point(size=60, opacity=0, filled=True, clip=line.get("clip", False))
+    colour = colour_of(names)
+    return [
+        drawn.encode(x=x, y=y, color=colour, strokeDash=dash_of(names)),
+        hover.encode(x=x, y=y, color=colour, tooltip=list(shown)),
+    ]
 
 
 def time_axis(domain: tuple[float, float]) -> alt.X:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from quiclab.figures.theme import NEUTRAL
 from quiclab.pacing import series
-from quiclab.pacing.axes import colour_of, dash_of, rows_of, share_axis, sized, time_axis
+from quiclab.pacing.axes import colour_of, curves, dash_of, rows_of, share_axis, sized, time_axis, tips
 from quiclab.pacing.shown import duration, percent
+from quiclab.report.figures.theme import NEUTRAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ HEADROOM: Final = 1.12
 ZOOM: Final = 1.6
 #: Expected intervals of flows whose frames differ by less stand together.
 ALIKE: Final = 1.005
+SHARES: Final = (("what:N", "Interval"), ("share:Q", "Share", ".2%"))
 NO_INTERVAL: Final = "There is no interval."
 
 
@@ -49,18 +50,13 @@ def density(
     lines = rows_of(rows).mark_line(interpolate="step-after", strokeWidth=1.8, clip=True, strokeJoin="round")
     fill = rows_of(rows).mark_area(interpolate="step-after", opacity=0.16 if len(bins) <= 3 else 0.06, clip=True)
     hover = rows_of([row for row in rows if row["share"]]).mark_point(size=90, opacity=0, filled=True, clip=True)
-    tips = [
-        alt.Tooltip("series:N", title="Flow"),
-        alt.Tooltip("what:N", title="Interval"),
-        alt.Tooltip("share:Q", title="Share", format=".2%"),
-    ]
     heights = {name: [(part.from_ms, part.to_ms, part.share) for part in parts] for name, parts in bins.items()}
     colour, dash = colour_of(names), dash_of(names)
     return sized(
         *_expected(names, expected, window_ms, x),
         fill.encode(x=x, y=y.copy().stack(None), color=colour, detail="series:N"),
         lines.encode(x=x, y=y, color=colour, strokeDash=dash),
-        hover.encode(x=_on(x, "middle:Q"), y=y, color=colour, tooltip=tips),
+        hover.encode(x=_on(x, "middle:Q"), y=y, color=colour, tooltip=tips(*SHARES)),
         _peaks(names, found, heights, x, y),
     )
 
@@ -91,17 +87,10 @@ def zoomed(
         for name, points in parts.items()
         for at_ms, share in points
     ]
-    tips = [
-        alt.Tooltip("series:N", title="Flow"),
-        alt.Tooltip("what:N", title="Interval"),
-        alt.Tooltip("share:Q", title="Share", format=".2%"),
-    ]
     heights = {name: [(at_ms, at_ms, share) for at_ms, share in points] for name, points in parts.items()}
-    colour = colour_of(names)
     return sized(
         *_expected(names, expected, window_ms, x),
-        rows_of(rows).mark_line(strokeWidth=1.6, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash_of(names)),
-        rows_of(rows).mark_point(size=60, opacity=0, filled=True).encode(x=x, y=y, color=colour, tooltip=tips),
+        *curves(names, rows, x, y, tips(*SHARES), strokeWidth=1.6, clip=True),
         _peaks(names, found, heights, x, y),
     )
 
@@ -133,14 +122,9 @@ def _peaks(
         for peak in sorted(clusters, key=lambda item: -item["share"])[:MOST_FOUND]
         if _highest(heights.get(name, ()), peak)
     ]
-    tips = [
-        alt.Tooltip("series:N", title="Cluster of"),
-        alt.Tooltip("centre:N", title="Centre"),
-        alt.Tooltip("what:N", title="Reaches from"),
-        alt.Tooltip("inside:Q", title="Share", format=".1%"),
-    ]
+    shown = tips(("centre:N", "Centre"), ("what:N", "Reaches from"), ("inside:Q", "Share", ".1%"), flow="Cluster of")
     marks = rows_of(rows).mark_point(shape="triangle-down", size=70, filled=True, opacity=1, yOffset=-9, clip=True)
-    drawn: alt.Chart = marks.encode(x=x, y=y, color=colour_of(names), tooltip=tips)
+    drawn: alt.Chart = marks.encode(x=x, y=y, color=colour_of(names), tooltip=shown)
     return drawn
 
 
@@ -180,18 +164,18 @@ def _expected(
     ]
     if not rows:
         return []
-    tips = [
-        alt.Tooltip("series:N", title="Expected of"),
-        alt.Tooltip("gain:Q", title="Pacing gain"),
-        alt.Tooltip("interval:N", title="Interval"),
-        alt.Tooltip("inside:Q", title="Share in the window", format=".1%"),
-        alt.Tooltip("centre:N", title="Their mean"),
-    ]
+    shown = tips(
+        ("gain:Q", "Pacing gain"),
+        ("interval:N", "Interval"),
+        ("inside:Q", "Share in the window", ".1%"),
+        ("centre:N", "Their mean"),
+        flow="Expected of",
+    )
     windows = rows_of(rows).mark_rect(opacity=0.13 / max(len(expected) - 1, 1), clip=True)
     rules = rows_of(rows).mark_rule(strokeDash=[4, 3], strokeWidth=1.2, opacity=0.85, clip=True)
     layers = [
         windows.encode(x=_on(x, "from:Q"), x2="to:Q", color=alt.value(NEUTRAL)),
-        rules.encode(x=x, color=alt.value(NEUTRAL) if _alike(expected) else colour_of(names), tooltip=tips),
+        rules.encode(x=x, color=alt.value(NEUTRAL) if _alike(expected) else colour_of(names), tooltip=shown),
     ]
     first = next(near for near in expected.values() if near)
     for number, near in enumerate(sorted(first, key=lambda item: -item["interval_ms"])):
@@ -229,12 +213,8 @@ def distribution(
             for at_ms, share in ends
         ]
     y = share_axis(1.0)
-    tips = [alt.Tooltip("series:N", title="Flow"), alt.Tooltip("what:N", title="Intervals")]
-    drawn = rows_of(rows).mark_line(interpolate="step-after", strokeWidth=1.8, clip=True)
-    hover = rows_of(rows).mark_point(size=60, opacity=0, filled=True, clip=True)
-    colour = colour_of(names)
+    line = {"interpolate": "step-after", "strokeWidth": 1.8, "clip": True}
     return sized(
         *_expected(names, expected, window_ms, x),
-        drawn.encode(x=x, y=y, color=colour, strokeDash=dash_of(names)),
-        hover.encode(x=x, y=y, color=colour, tooltip=tips),
+        *curves(names, rows, x, y, tips(("what:N", "Intervals")), **line),
     )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from quiclab.figures.theme import NEUTRAL, WIDTH
 from quiclab.pacing import distributions, series
-from quiclab.pacing.axes import LABELS, colour_of, dash_of, hideable, rows_of, sized, style
+from quiclab.pacing.axes import LABELS, curves, hideable, rows_of, sized, style, tips
 from quiclab.pacing.shown import duration
+from quiclab.report.figures.theme import NEUTRAL, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -135,11 +135,7 @@ def _bars(
                 scale=alt.Scale(domain=[0, most]),
                 axis=alt.Axis(tickCount=3, format="~%", minExtent=LABELS, maxExtent=LABELS),
             ),
-            tooltip=[
-                alt.Tooltip("series:N", title="Flow"),
-                alt.Tooltip("bar:N", title=title),
-                alt.Tooltip("share:Q", title=f"Share of the {of}", format=".1%"),
-            ],
+            tooltip=tips(("bar:N", title), ("share:Q", f"Share of the {of}", ".1%")),
         )
         height = 170 if len(shares) == 1 else 84
         sized = drawn.properties(width=WIDTH, height=height)
@@ -165,18 +161,8 @@ def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float 
     most = max(bottleneck_mbps or 0.0, *(rate for line in lines.values() for _, rate in line))
     scale = alt.Scale(domain=[0, most * distributions.HEADROOM or 1.0], nice=False)
     y = alt.Y("rate:Q", title="Rate [Mbit/s]", axis=axis, scale=scale)
-    tips = [
-        alt.Tooltip("series:N", title="Flow"),
-        alt.Tooltip("at:Q", title="From [s]", format=".4~g"),
-        alt.Tooltip("rate:Q", title="Rate [Mbit/s]", format=".4~g"),
-    ]
-    drawn = rows_of(rows).mark_line(interpolate="step-after", strokeWidth=1.5)
-    hover = rows_of(rows).mark_point(size=60, opacity=0, filled=True)
-    colour = colour_of(names)
-    layers = [
-        drawn.encode(x=x, y=y, color=colour, strokeDash=dash_of(names)),
-        hover.encode(x=x, y=y, color=colour, tooltip=tips),
-    ]
+    shown = tips(("at:Q", "From [s]", ".4~g"), ("rate:Q", "Rate [Mbit/s]", ".4~g"))
+    layers = curves(names, rows, x, y, shown, interpolate="step-after", strokeWidth=1.5)
     if bottleneck_mbps is not None:
         level = alt.Chart({"values": [{"rate": bottleneck_mbps}]})
         layers.insert(0, level.mark_rule(color=NEUTRAL, strokeDash=[4, 3]).encode(y=y))

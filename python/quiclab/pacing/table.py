@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab import show
 from quiclab.pacing.shown import NONE, amount, cautions, digits, flows_of, percent, plain
+from quiclab.report import show
 
 if TYPE_CHECKING:
     from rich.table import Table

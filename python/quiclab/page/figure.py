@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from quiclab.figures.theme import COLOURS, NEUTRAL, WIDTH
+from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from quiclab.figures.theme import Layers
+    from quiclab.report.figures.theme import Layers
 
 #: Phases of a request, in the order in which they follow each other, with their colours.
 PHASES: Final = {

@@ -18,7 +18,7 @@ from quiclab.stats import Summary, summarise
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from quiclab.page.har import RecordedPage, Resource
+    from quiclab.page.har_reader import RecordedPage, Resource
 
 PAGE_SCHEMA: Final = "quiclab.page/1"
 FLOW: Final = "page"

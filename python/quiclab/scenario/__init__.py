@@ -360,7 +360,7 @@ def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str |
     sets
         Changes as (path, value text), as `--set path=value` of the command line.
     programs
-        For a scenario of the kernel lane: its programs, see `quiclab.kernel.lane.programs`.
+        For a scenario of the kernel lane: its programs, see `quiclab.lane.run.programs`.
 
     Raises
     ------

@@ -9,9 +9,9 @@ True
 """
 
 from quiclab.traces.dataset import read_dataset
+from quiclab.traces.describe import Statistics, statistics
 from quiclab.traces.library import install, installed
 from quiclab.traces.model import generate
-from quiclab.traces.statistics import Statistics, statistics
 from quiclab.traces.trace import Trace, read, to_csv, write
 
 __all__ = [

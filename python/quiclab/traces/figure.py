@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from quiclab.figures import COLOURS, NEUTRAL
 from quiclab.libraries import np
-from quiclab.traces.statistics import statistics
+from quiclab.report.figures import COLOURS, NEUTRAL
+from quiclab.traces.describe import statistics
 
 if TYPE_CHECKING:
     from quiclab.traces.trace import Trace

@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import RequestError
-from quiclab.store import write_atomically
+from quiclab.files import write_atomically
 from quiclab.traces.lines import numbered_lines, shortened
 
 if TYPE_CHECKING:

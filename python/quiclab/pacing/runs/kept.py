@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import np, pl
 from quiclab.pacing.runs.taps import ETHERNET_BYTES, of_flow
+from quiclab.quantity import megabits_per_second
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,9 +91,7 @@ def link_use(result: RunResult, directory: Path) -> dict[str, float]:
 def bottleneck_mbps(result: RunResult) -> float:
     """Return the rate of the bottleneck [Mbit/s]."""
     rate = result.data["scenario"]["links"]["bottleneck"]["rate"]
-    text = str(rate["rate"] if isinstance(rate, dict) else rate)
-    number, unit = text.split()
-    return float(number) * {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}[unit]
+    return megabits_per_second(str(rate["rate"] if isinstance(rate, dict) else rate))
 
 
 def period_s(result: RunResult) -> float | None:

@@ -1,6 +1,5 @@
 """A study small enough for tests: short downloads over one link, at two rates and with two delays."""
 
-from quiclab.claims import Claim
 from quiclab.result import RunResult
 from quiclab.study import (
     Assumption,
@@ -14,6 +13,7 @@ from quiclab.study import (
     Unavailable,
     Variant,
 )
+from quiclab.study.claims import Claim
 
 
 def goodput_mbps(result: RunResult) -> float:

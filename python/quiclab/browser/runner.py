@@ -1,0 +1,226 @@
+"""Many loads of a page behind the network of a scenario: one run of the kernel lane."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from quiclab.browser.load import PROTOCOLS, PageLoad
+from quiclab.browser.site import Page
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_atomically
+from quiclab.lane.adapter import load_adapters, programs_folder
+from quiclab.lane.run import CLOCKS, EMULATIONS, Lane
+from quiclab.quantity import seconds
+from quiclab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from quiclab.result import RunResult
+
+#: What loads pages: the browser, and two programs that are none.
+CLIENTS: Final = ("chromium", "curl", "quinn")
+#: The stack whose commands are started; it serves both protocols, and its client does what its words say.
+_STACK: Final = "chromium"
+#: Seconds that programs take to start and to stop, on a machine that does other things, too.
+_START_S: Final = 60.0
+MOST_LOADS: Final = 1000
+
+Progress = Callable[[float, int, float], None]
+
+
+@dataclass(frozen=True)
+class PageLoads:
+    """What was loaded.
+
+    Parameters
+    ----------
+    counted
+        Loads that count, in the order in which they were made.
+    thrown_away
+        The first one over each protocol.
+    left_out
+        Those over HTTP/3 that had no ticket, and were made up for.
+    hars
+        HAR by protocol, of all loads; empty for clients that are no browser.
+    clients
+        Name and version of the client by protocol.
+    result
+        The run: links, lateness, versions.
+    """
+
+    counted: list[PageLoad]
+    thrown_away: list[PageLoad]
+    left_out: list[PageLoad]
+    hars: dict[str, dict[str, Any]] = field(repr=False)
+    clients: dict[str, str]
+    result: RunResult = field(repr=False)
+
+    def of(self, protocol: str) -> list[PageLoad]:
+        """Return the loads over a protocol that count."""
+        return [load for load in self.counted if load.protocol == protocol]
+
+
+def load_pages(
+    scenario: Scenario,
+    loads: int = 20,
+    *,
+    protocols: Sequence[str] = PROTOCOLS,
+    client: str = "chromium",
+    seed: int = 1,
+    flow: str | None = None,
+    pause_s: float = 0.5,
+    clock: str = "real",
+    emulation: str = "engine",
+    base_dir: str | Path = ".",
+    progress: Progress | None = None,
+) -> PageLoads:
+    """Load the page of a scenario many times, over each protocol in turns, in one browser context for each.
+
+    Of the scenario count links, bearers and taps, routes and page of the flow, and its duration as the longest time of
+    one load; its stacks do not. One load over each protocol comes first and is thrown away.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    loads
+        Number of loads that count, for each protocol.
+    protocols
+        `h2`, `h3`, or both.
+    client
+        `chromium`, `curl` or `quinn`.
+    seed
+        Seed of the elements. Programs draw their own numbers.
+    flow
+        The flow; without it the first one that is a page.
+    pause_s
+        Pause after each load [s].
+    clock
+        `real`; `virtual`: in a guest, in which computing takes no time.
+    emulation
+        `engine` or `netem`.
+    base_dir
+        Directory that files named in the scenario are relative to.
+    progress
+        Called now and then, as by `Lane.run`.
+
+    Raises
+    ------
+    RequestError
+        If the request is wrong, or a program is missing.
+    QuiclabError
+        If a load failed, or was not what it should be: nothing is returned then.
+    """
+    _check(loads, protocols, client, clock, emulation)
+    single, timeout_s = page_scenario(scenario, flow, loads * len(protocols), pause_s)
+    words = ["--client", client, "--protocols", ",".join(protocols), "--loads", str(loads)]
+    words += ["--pause", f"{pause_s:g}", "--timeout", f"{timeout_s:g}"]
+    if client == "quinn":
+        words += ["--quinn", str(programs_folder() / "quiclab-quinn")]
+    if client == "chromium":
+        _need_programs()
+    lane = Lane(
+        clock="virtual" if clock == "virtual" else "real",
+        emulation="netem" if emulation == "netem" else "engine",
+        client_words=tuple(words),
+    )
+    whole_bytes = (loads + 1) * len(protocols) * sum(Page.of(_workload(single)).sizes().values())
+
+    def tell(time_s: float, delivered_bytes: int, _: float) -> None:
+        if progress is not None:  # the duration is a bound far away; headers are in the bytes, too
+            progress(time_s, delivered_bytes, min(1.0, delivered_bytes / whole_bytes))
+
+    with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
+        result = lane.run(single, seed, base_dir=base_dir, record_dir=scratch, progress=tell)
+        return _read(Path(scratch), next(iter(result.flows)), result)
+
+
+def _workload(scenario: Scenario) -> dict[str, Any]:
+    workload: dict[str, Any] = next(iter(scenario.to_dict()["flows"].values()))["workload"]
+    return workload
+
+
+def _need_programs() -> None:
+    """Say in one sentence what the adapter misses, before anything starts."""
+    missing = load_adapters()[_STACK].missing()
+    if missing:
+        raise RequestError("; ".join(missing))
+
+
+def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: float) -> tuple[Scenario, float]:
+    """Return the scenario with nothing but the flow of the page, long enough for all loads; and the time of one [s].
+
+    Raises
+    ------
+    RequestError
+        If there is no such flow, or it is no page that a real server can have.
+    """
+    plain = scenario.to_dict()
+    pages = [name for name, table in plain["flows"].items() if table["workload"]["kind"] == "page"]
+    name = flow if flow is not None else next(iter(pages), None)
+    if name not in pages:
+        have = ", ".join(f"`{page}`" for page in pages) or "none"
+        raise RequestError(f"flows.{name or '?'}: allowed is a flow whose workload is a page: the scenario has {have}")
+    table = plain["flows"][name]
+    Page.of(table["workload"], f"flows.{name}.workload")
+    kept = {key: table[key] for key in ("down", "up", "workload") if table.get(key) is not None}
+    timeout_s = seconds(plain["duration"])
+    whole_s = _START_S + 2 * (loads + 2) * (timeout_s + pause_s + 1.0)
+    plain["flows"] = {name: {**kept, "stack": _STACK}}
+    for group in ("hosts", "tunnels", "plugins"):
+        plain.pop(group, None)
+    plain |= {"duration": f"{whole_s:.3f} s", "until": "workloads_done", "record": {}}
+    return Scenario.from_dict(plain), timeout_s
+
+
+def _check(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
+    if not 1 <= loads <= MOST_LOADS:
+        raise RequestError(f"loads = `{loads}`: allowed is 1 to {MOST_LOADS}")
+    for value, name, allowed in (
+        *((protocol, "protocol", PROTOCOLS) for protocol in protocols),
+        (client, "client", CLIENTS),
+        (clock, "clock", CLOCKS),
+        (emulation, "emulation", EMULATIONS),
+    ):
+        if value not in allowed:
+            raise RequestError(f"{name} = `{value}`: allowed is {' or '.join(f'`{item}`' for item in allowed)}")
+    if not protocols or len(set(protocols)) != len(protocols):
+        raise RequestError(f"protocols = `{','.join(protocols)}`: allowed is each one once")
+    if client == "quinn" and tuple(protocols) != ("h3",):
+        raise RequestError(f"protocols = `{','.join(protocols)}`: allowed for quinn is `h3`")
+
+
+def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:
+    """Read what the client left; it leaves loads only if all of them are right."""
+    file = directory / f"{flow}.loads.json"
+    if not file.exists():
+        reasons = [warning for warning in result.data["warnings"] if "failed: " in warning]
+        reason = reasons[0].partition("failed: ")[2].partition("; it said nothing")[0] if reasons else None
+        raise QuiclabError(reason or next(iter(result.data["warnings"]), "the client left no loads"))
+    said = json.loads(file.read_text(encoding="utf-8"))
+    hars = {
+        protocol: json.loads((directory / f"{flow}.{protocol}.har").read_text(encoding="utf-8"))
+        for protocol in said["clients"]
+        if (directory / f"{flow}.{protocol}.har").exists()
+    }
+    parts = {name: [page_load(entry) for entry in said[name]] for name in ("counted", "thrown_away", "left_out")}
+    return PageLoads(hars=hars, clients=said["clients"], result=result, **parts)
+
+
+def page_load(entry: Mapping[str, Any]) -> PageLoad:
+    """Return a load from its table; fields of other versions are passed over."""
+    known = {part.name for part in fields(PageLoad)}
+    return PageLoad(**{name: value for name, value in entry.items() if name in known})
+
+
+def write_hars(loads: PageLoads, directory: Path) -> list[Path]:
+    """Write a HAR file for each protocol to an existing directory; returns them."""
+    written = []
+    for protocol, har in loads.hars.items():
+        written.append(directory / f"{protocol}.har")
+        write_atomically(written[-1], (json.dumps(har, indent=1) + "\n").encode())
+    return written

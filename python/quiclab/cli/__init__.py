@@ -1,0 +1,165 @@
+"""The command line: `quiclab` and `python -m quiclab`.
+
+Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 something failed or is incomplete, 2 the
+request was wrong. Every error is one sentence.
+
+Only the module of the command that is named is loaded: names and descriptions of all are here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated
+
+try:  # loading takes a while, and Ctrl-C in it ends in a sentence, too
+    import typer
+
+    from quiclab.errors import QuiclabError
+    from quiclab.native import build_id, engine
+except KeyboardInterrupt:
+    sys.exit("quiclab: stopped")
+
+# what typer returns after Ctrl-C
+STOPPED = 130
+# the common base class of what the option parser raises; typer does not export it
+ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A command, or a group of commands.
+
+    Attributes
+    ----------
+    module, attribute
+        Where it is below this package: a function for a command, an application of typer for a group.
+    help
+        Its description.
+    """
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS = {
+    "shell": Part(
+        "shell",
+        "shell_command",
+        "Run a command behind the scenario's network; its exit code is that of the command.",
+    ),
+    "run": Part("run", "run_command", "Run a scenario once."),
+    "browse": Part(
+        "browse",
+        "browse_command",
+        "Load the page of a scenario with a real browser over HTTP/2 and HTTP/3, many times, and compare.",
+    ),
+    "diff": Part("run", "diff_command", "Show the first packet where two runs part, and their summaries side by side."),
+    "inspect": Part(
+        "inspect",
+        "inspect_command",
+        "Write a page that looks inside one run, or two side by side; it works offline.",
+    ),
+    "page": Part(
+        "page",
+        "page_command",
+        "Replay a page that you recorded (HAR) over a network and several stacks; it writes a page with waterfalls.",
+    ),
+    "verify": Part("verify", "verify_command", "Print claims and their verdicts, with numbers."),
+}
+GROUPS = {
+    "qlog": Part("scenario", "qlog_app", "qlog files of runs."),
+    "scenario": Part("scenario", "scenario_app", "Write, print and describe scenarios."),
+    "kernel": Part("kernel", "app", "The virtual-clock kernel, and what this machine can do."),
+    "pacing": Part("pacing", "app", "Pacing and acknowledgements of captures: of runs, or of anybody."),
+    "study": Part("study", "app", "Published studies: run them and compare."),
+    "stack": Part("scenario", "stack_app", "Engines and profiles, with the source of each value."),
+    "trace": Part("trace", "app", "Rates over time for links: make, import and show them."),
+}
+
+
+def load(part: Part) -> object:
+    """Return the command or group of commands itself."""
+    found: object = getattr(import_module(f"quiclab.cli.{part.module}"), part.attribute)
+    return found
+
+
+def application(named: str) -> typer.Typer:
+    """Return the command line with one command that works, and the others as the help shows them.
+
+    Parameters
+    ----------
+    named
+        First word on the command line; none of them is loaded if it is no command.
+    """
+    app = typer.Typer(
+        name="quiclab",
+        help="A laboratory for QUIC and TCP over difficult networks.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(options)
+    for name, part in COMMANDS.items():
+        command = load(part) if name == named else None
+        app.command(name, help=part.help)(command if callable(command) else not_loaded)
+    for name, part in GROUPS.items():
+        group = load(part) if name == named else None
+        app.add_typer(group if isinstance(group, typer.Typer) else typer.Typer(), name=name, help=part.help)
+    return app
+
+
+def not_loaded() -> None:
+    """Stand in the help for a command that was not named."""
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and end, if it is asked for."""
+    if wanted:
+        print(f"quiclab {engine().version()} (build {build_id()})")
+        raise typer.Exit
+
+
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Read the options that stand before a command."""
+    del version  # its callback has done what there is to do
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(invoke(arguments))
+
+
+def invoke(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; every error becomes one sentence on stderr."""
+    try:
+        given = sys.argv[1:] if arguments is None else arguments
+        named = next((word for word in given if not word.startswith("-")), "")
+        code = application(named)(args=given, standalone_mode=False)
+    except QuiclabError as error:
+        return fail(error.sentence, error.exit_code)
+    except ParserError as error:
+        sentence = error.format_message()
+        return fail(sentence, 2) if sentence else 2  # without a command the help is the answer, and it is printed
+    except (KeyboardInterrupt, typer.Abort):
+        code = STOPPED
+    except BrokenPipeError:
+        # the reader of stdout has gone (`| head`); Python must not complain when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    if code == STOPPED:
+        return fail("stopped", 1)
+    return code if isinstance(code, int) else 0
+
+
+def fail(sentence: str, code: int) -> int:
+    """Write an error to stderr and return its exit code."""
+    print(f"quiclab: {' '.join(sentence.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,125 @@
+"""`quiclab browse`: the page of a scenario, loaded by a real browser over HTTP/2 and HTTP/3."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quiclab.browser.compare import compared
+from quiclab.browser.runner import MOST_LOADS, PageLoads, load_pages, write_hars
+from quiclab.cli.lane import ClockOption, EmulationOption, load_either
+from quiclab.cli.run import make_directory
+from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
+from quiclab.errors import QuiclabError
+from quiclab.progress import RunProgress
+from quiclab.report import show
+from quiclab.result import MOST_SEED
+from quiclab.tree import to_json
+
+SCHEMA = "quiclab.browse/1"
+
+
+def browse_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file with a page.")],
+    loads: Annotated[
+        int, typer.Option(parser=integer(1, MOST_LOADS), metavar="N", help="Loads that count, for each protocol.")
+    ] = 20,
+    protocols: Annotated[
+        str, typer.Option("--protocols", metavar="h2,h3", help="In this order in each round.")
+    ] = "h2,h3",
+    client: Annotated[
+        str, typer.Option(metavar="chromium|curl|quinn", help="What loads the page; quinn over HTTP/3 only.")
+    ] = "chromium",
+    sets: SetOption = None,
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Whose page; the first flow with one.")] = None,
+    pause: Annotated[float, typer.Option(metavar="S", min=0.0, max=3600.0, help="Pause after each load [s].")] = 0.5,
+    clock: ClockOption = None,
+    emulation: EmulationOption = None,
+    seed: Annotated[
+        int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of the network's random streams.")
+    ] = 1,
+    har: Annotated[
+        Path | None, typer.Option("--har", metavar="DIR", help="Directory for h2.har and h3.har, with all loads.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Carry out `quiclab browse`."""
+    scenario = load_either(file, parse_sets(sets))
+    if har is not None:
+        make_directory(har)
+    names = [name.strip() for name in protocols.split(",")]
+    with RunProgress(scenario.name) as progress:
+        found = load_pages(
+            scenario,
+            loads,
+            protocols=names,
+            client=client,
+            seed=seed,
+            flow=flow,
+            pause_s=pause,
+            clock=clock or "real",
+            emulation=emulation or "engine",
+            base_dir=os.path.abspath(file.parent),  # noqa: PTH100 (`..` stays as it is behind a link)
+            progress=progress,
+        )
+    if har is not None:
+        write_hars(found, har)
+    document = to_document(found)
+    if as_json:
+        print(to_json(document))
+    else:
+        _show(document)
+    if problem := found.result.not_a_result:
+        raise QuiclabError(problem)
+
+
+def to_document(found: PageLoads) -> dict[str, Any]:
+    """Return loads and what they say together, as `--json` prints them."""
+    return {
+        "schema": SCHEMA,
+        "clients": found.clients,
+        "versions": found.result.data["versions"],
+        "protocols": {protocol: summary.to_dict() for protocol, summary in compared(found).protocols.items()},
+        "difference": compared(found).difference,
+        "lateness": found.result.data["run"]["kernel"]["lateness"],
+        "kept_up": found.result.data["run"]["kernel"]["kept_up"],
+        **{
+            name: [entry.to_dict() for entry in getattr(found, name)] for name in ("counted", "thrown_away", "left_out")
+        },
+    }
+
+
+def _show(document: dict[str, Any]) -> None:
+    columns = ["protocol", "loads", "page load [ms]", "sd", "95 % interval", "first byte [ms]", "0-RTT sent", "taken"]
+    shown = show.table(f"Pages by {', '.join(sorted(set(document['clients'].values())))}", columns, left=1)
+    for protocol, entry in document["protocols"].items():
+        low, high = _number(entry["page_load_low_ms"]), _number(entry["page_load_high_ms"])
+        shown.add_row(
+            protocol,
+            str(entry["loads"]),
+            show.number(entry["page_load_ms"]),
+            _number(entry["page_load_sd_ms"]),
+            f"{low} to {high}",
+            show.number(entry["first_byte_ms"]),
+            _of(entry["early_data_sent"]),
+            _of(entry["early_data_accepted"]),
+        )
+    show.console().print(shown)
+    difference = document["difference"]
+    if difference is not None:
+        verdict = "significant" if difference["significant"] else "not significant"
+        told = "too few loads for a test" if difference["p"] is None else f"p = {difference['p']:.2g}: {verdict}"
+        print(f"HTTP/3 against HTTP/2: {difference['percent']:+.1f} % (positive: HTTP/3 is faster), {told}")
+    if document["left_out"]:
+        print(f"{len(document['left_out'])} loads had no ticket for 0-RTT: they were left out and made up for")
+
+
+def _of(number: int | None) -> str:
+    return "–" if number is None else str(number)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else show.number(value)

@@ -1,0 +1,120 @@
+"""`quiclab kernel host` and `calibrate`: what programs cost here, and whether a network is the wanted one."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Annotated, Self
+
+import typer
+
+from quiclab.calibration.network import calibrate, verdict
+from quiclab.cli.lane import AdapterOption, ClockOption, EmulationOption, lane_of
+from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_atomically
+from quiclab.lane.run import Lane
+from quiclab.progress import CountProgress
+from quiclab.report import show
+from quiclab.scenario import load
+from quiclab.tree import to_json
+
+MOST_RUNS = 1000
+
+
+def host_command(
+    stack: Annotated[str, typer.Argument(metavar="STACK", help="A program of the kernel lane, such as quinn.")],
+    congestion_control: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the sender; without it that of the stack.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE.toml", help="The file to write; stdout without it.")
+    ] = None,
+    adapters: AdapterOption = None,
+    runs: Annotated[int, typer.Option(parser=integer(2, MOST_RUNS), metavar="N", help="Runs of each setting.")] = 5,
+) -> None:
+    """Measure what datagrams and system calls cost a program here, and write it as hosts for the sim lane."""
+    # these load numpy and scipy
+    from quiclab.calibration.host_file import write_hosts  # noqa: PLC0415
+    from quiclab.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
+    from quiclab.calibration.strace import tracer  # noqa: PLC0415
+
+    lane = Lane(adapters=tuple(adapters or ()))
+    adapter = stack_of_interest(lane, stack)
+    options = {} if congestion_control is None else {"congestion_control": congestion_control}
+    if wrong := adapter.accepts(options):
+        raise RequestError(wrong)
+    tracer()  # before anything is measured: it may be missing
+    if out is not None and not out.parent.is_dir():
+        raise RequestError(f"cannot write {out}: there is no directory {out.parent}")
+    with Steps(stack) as steps:
+        measurement = measure(adapter, lane, options, runs, steps)
+    text = write_hosts(stack, measurement, machine(), options)
+    if out is None:
+        print(text, end="")
+        return
+    write_atomically(out, text.encode())
+    load(out)  # what is written can be used
+    print(out)
+
+
+def calibrate_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
+    sets: SetOption = None,
+    clock: ClockOption = None,
+    emulation: EmulationOption = None,
+    adapters: AdapterOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the wanted one."""
+    lane = lane_of("kernel", clock, emulation, adapters)
+    assert lane is not None  # noqa: S101 - it is that of the kernel
+    scenario = load(file, parse_sets(sets), lane.stacks())
+    checks = calibrate(scenario, lane, lambda sentence: print(sentence, file=sys.stderr, flush=True), file.parent)
+    if as_json:
+        print(to_json({"schema": "quiclab.calibration/1", "checks": [check.to_dict() for check in checks]}))
+    else:
+        shown = show.table("", ["flow", "what", "unit", "verdict", "note", "wanted", "achieved", "difference"], left=5)
+        for check in checks:
+            known = check.wanted is not None and check.achieved is not None
+            difference = check.achieved - check.wanted if known else None  # type: ignore[operator]
+            word = "-" if check.ok is None else "yes" if check.ok else "no"
+            numbers = (show.text(value) for value in (check.wanted, check.achieved, difference))
+            shown.add_row(check.flow, check.what, check.unit, word, check.note, *numbers)
+        show.console().print(shown)
+    if problem := verdict(checks):
+        raise QuiclabError(problem)
+
+
+class Steps(CountProgress):
+    """Shows which run of a calibration goes on."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, 0)
+
+    def __enter__(self) -> Self:
+        """Show nothing until the number of runs is known."""
+        return self
+
+    def __call__(self, what: str, number: int, total: int) -> None:
+        """Show the run before it begins."""
+        self.done, self.total = number, total
+        self.beat()
+        if number < total:
+            self.line(f"{self.title}: {what}")
+
+
+def machine() -> dict[str, str]:
+    """Return facts about the machine that costs depend on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "machine": f"{len(os.sched_getaffinity(0))} CPUs, {models[0] if models else platform.machine()}",
+        "kernel": f"{platform.system()} {platform.release()}",
+        "python": sys.version.split()[0],
+    }

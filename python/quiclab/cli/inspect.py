@@ -1,0 +1,67 @@
+"""`quiclab inspect`: a page that looks inside one run, or two side by side."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.values import integer
+from quiclab.files import write_atomically
+from quiclab.inspect import MOST_POINTS, open_run, render, side
+from quiclab.progress import RunProgress, StepProgress
+
+FEWEST_POINTS, LARGEST_POINTS = 100, 1_000_000
+QUIET_S = 2.0
+
+
+def inspect_command(
+    a: Annotated[
+        Path,
+        typer.Argument(
+            metavar="A", help="A run: directory or result.json of `run --out`, scenario file, or qlog file."
+        ),
+    ],
+    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Another, to stand beside it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The page; inspect-A-B.html here without it.")] = None,
+    max_points: Annotated[
+        int,
+        typer.Option(
+            parser=integer(FEWEST_POINTS, LARGEST_POINTS),
+            metavar="N",
+            help="Most packets, and most samples of a series, of each endpoint; the page says what it leaves out.",
+        ),
+    ] = MOST_POINTS,
+) -> None:
+    """Carry out `quiclab inspect`."""
+    paths = [path for path in (a, b) if path is not None]
+    page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
+    sides = [side(open_run(path, max_points, _progress)) for path in paths]
+    with _progress(f"writing {page}"):
+        write_atomically(page, render(sides).encode())
+    print(page)
+
+
+def _word(path: Path) -> str:
+    """Return what a path is called in the name of the page."""
+    whole = path.resolve()
+    name = whole.parent.name if whole.name == "result.json" else whole.name if whole.is_dir() else whole.stem
+    return re.sub(r"[^\w.-]+", "_", name) or "run"
+
+
+@contextmanager
+def _progress(text: str) -> Iterator[Callable[..., None]]:
+    """Show a step on stderr once it takes a while: a run by its network time, anything else by its part."""
+    if text.startswith("running "):
+        print(text, file=sys.stderr)
+        with RunProgress(text.removeprefix("running ")) as run:
+            yield run
+    else:
+        with StepProgress(QUIET_S) as step:
+            yield partial(step, text)

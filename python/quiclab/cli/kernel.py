@@ -1,0 +1,83 @@
+"""`quiclab kernel`: builds the virtual-clock kernel and says what this machine can do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.calibrate import calibrate_command, host_command
+from quiclab.cli.values import JsonOption, integer
+from quiclab.errors import QuiclabError
+from quiclab.kernel.build import NEEDED_BYTES, Plan, build, check_space, check_tools
+from quiclab.kernel.cache import cache_directory
+from quiclab.kernel.source import SUITES, Apt, find_source
+from quiclab.lane import doctor
+from quiclab.progress import StepProgress
+from quiclab.report import show
+from quiclab.tree import to_json
+
+MOST_JOBS = 256
+
+app = typer.Typer(no_args_is_help=True)
+
+
+app.command("host")(host_command)
+app.command("calibrate")(calibrate_command)
+
+
+@app.command("build")
+def build_command(
+    source: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="newest, a package such as linux-source-6.12, a .deb, a tarball, or a directory with the source.",
+        ),
+    ] = "newest",
+    jobs: Annotated[
+        int | None,
+        typer.Option(parser=integer(1, MOST_JOBS), metavar="N", help="Compilers at a time; one per CPU without it."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Start from nothing, even if the kernel is there.")] = False,
+) -> None:
+    """Build the kernel with a virtual clock: about eight CPU minutes once, and 2.5 GB of disk while it lasts."""
+    cache = cache_directory()
+    check_tools()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise QuiclabError(f"cannot write to {cache}: {error.strerror}") from error
+    say(f"what is needed: {NEEDED_BYTES / 1e9:.1f} GB in {cache} while building, 30 MB afterwards")
+    say(f"looking for a source: {source}")
+    found, archive = find_source(source, [Apt(suite, cache / "apt") for suite in (None, *SUITES)], say)
+    say(f"source: {found}")
+    plan = Plan(found, archive, cache, jobs or len(os.sched_getaffinity(0)))
+    if not plan.work.exists() and not plan.target.exists():
+        check_space(cache)
+    with StepProgress() as progress:
+        kernel = build(plan, progress, force)
+    print(kernel.path)
+
+
+@app.command("doctor")
+def doctor_command(
+    as_json: JsonOption = False,
+    boot: Annotated[bool, typer.Option("--boot", help="Also start the virtual-clock kernel.")] = False,
+) -> None:
+    """List what this machine can do for the kernel lane, and what to do for the rest; changes nothing."""
+    findings = doctor.examine(boot=boot)
+    if as_json:
+        print(to_json({"schema": doctor.SCHEMA, "checks": [finding.to_dict() for finding in findings]}))
+        return
+    shown = show.table("", ["", "what", "found", "what to do"], left=4)
+    for finding in findings:
+        shown.add_row("yes" if finding.ok else "no", finding.title, finding.found, finding.advice)
+    show.console().print(shown)
+
+
+def say(text: str) -> None:
+    """Write a line to stderr."""
+    print(text, file=sys.stderr, flush=True)

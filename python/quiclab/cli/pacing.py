@@ -1,0 +1,140 @@
+"""`quiclab pacing`: how captures of anybody are paced and acknowledged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab import pacing
+from quiclab.cli.values import ForceOption, JsonOption, bits_per_second, bytes_of, check_new, integer, nanoseconds
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_atomically
+from quiclab.progress import BeatingProgress, ReadingProgress
+from quiclab.tree import to_json
+
+MOST_FLOWS = 1000
+NS_PER_S, NS_PER_MS = 10**9, 10**6
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    """Keep `analyse` a word of its own, though it is the only command."""
+
+
+@app.command("analyse")
+def analyse_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Captures (pcapng, pcap), qlog files, or directories of `run --out` with either."
+        ),
+    ],
+    keys: Annotated[
+        list[Path] | None,
+        typer.Option("--keys", metavar="FILE", help="TLS secrets as in SSLKEYLOGFILE, for QUIC; can be repeated."),
+    ] = None,
+    bottleneck: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Rate of the bottleneck, for expected intervals.")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Rate of the link that is captured, for its utilisation.")
+    ] = None,
+    gain: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N", help="Pacing gain of an expected interval, 1 without it; `bbr`: 1.25, 1 and 0.75."),
+    ] = None,
+    skip: Annotated[str, typer.Option(metavar="TIME", help="What is cut off at the begin of each flow.")] = "0 s",
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of each flow, what comes after this time is cut off.")
+    ] = None,
+    burst_gap: Annotated[
+        str, typer.Option(metavar="TIME", help="Packets that follow each other no later are of one burst.")
+    ] = "100 us",
+    window: Annotated[
+        str, typer.Option(metavar="TIME", help="Half the width of a window around an expected interval.")
+    ] = "100 us",
+    clocked: Annotated[
+        str, typer.Option(metavar="TIME", help="A burst that begins no later after an ACK is clocked by it.")
+    ] = "100 us",
+    rate_step: Annotated[str, typer.Option(metavar="TIME", help="Step of the rate over time.")] = "100 ms",
+    frame_limit: Annotated[
+        str, typer.Option(metavar="SIZE", help="Largest frame of one packet; longer ones were joined by an offload.")
+    ] = "1518 B",
+    flows: Annotated[
+        int, typer.Option(parser=integer(1, MOST_FLOWS), metavar="N", help="Flows of each file, most bytes first.")
+    ] = pacing.FLOWS,
+    as_json: JsonOption = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page that works offline.")] = None,
+    force: ForceOption = False,
+) -> None:
+    """Say how evenly packets are spaced, how they are acknowledged, and how far ACKs set the pace (docs/pacing.md)."""
+    settings = pacing.Settings(
+        bottleneck_mbps=None if bottleneck is None else _mbps("--bottleneck", bottleneck),
+        link_mbps=None if link is None else _mbps("--link", link),
+        gains=gains_of(gain or ["1"]),
+        window_ms=_ms("--window", window),
+        burst_gap_ms=_ms("--burst-gap", burst_gap),
+        clocked_ms=_ms("--clocked", clocked),
+        skip_s=_s("--skip", skip),
+        until_s=None if until is None else _s("--until", until),
+        rate_step_s=_s("--rate-step", rate_step),
+        frame_limit_bytes=bytes_of("--frame-limit", frame_limit),
+    )
+    if out is not None:
+        if out.suffix not in (".html", ".htm"):
+            raise RequestError(f"--out {out} has the ending `{out.suffix}`; allowed is `.html`")
+        check_new(out, force)
+    with ReadingProgress("reading") as progress:
+        found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)
+    if out is not None:
+        from quiclab.pacing.html import PARTS, render  # noqa: PLC0415 - altair takes half a second
+
+        with BeatingProgress(f"writing {out}", PARTS, "parts") as parts:
+            page = render(found, parts.advance)
+        write_atomically(out, page.encode())
+    if as_json:
+        print(to_json(found.document()))
+    else:
+        from quiclab.pacing import table  # noqa: PLC0415 - --json needs no tables
+
+        table.analysis(found)
+        if out is not None:
+            print(out)
+    if reasons := found.without():
+        raise QuiclabError("; ".join(reasons))
+
+
+def gains_of(texts: list[str]) -> tuple[float, ...]:
+    """Read pacing gains; `bbr` stands for those of BBR, and what is named twice counts once.
+
+    Raises
+    ------
+    RequestError
+        If one is no number.
+    """
+    gains: list[float] = []
+    for text in texts:
+        if text.lower() == "bbr":
+            gains += pacing.BBR_GAINS
+            continue
+        try:
+            gains.append(float(text))
+        except ValueError as error:
+            raise RequestError(f"--gain {text}: allowed is a number such as 1.25, or bbr") from error
+    return tuple(dict.fromkeys(gains))
+
+
+def _mbps(option: str, text: str) -> float:
+    return bits_per_second(option, text) / 1e6
+
+
+def _ms(option: str, text: str) -> float:
+    return nanoseconds(option, text) / NS_PER_MS
+
+
+def _s(option: str, text: str) -> float:
+    return nanoseconds(option, text) / NS_PER_S

@@ -1,0 +1,72 @@
+"""`quiclab page`: a page that somebody recorded, over any network and stacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.values import JsonOption, integer
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_atomically
+from quiclab.page import replay
+from quiclab.page.har_reader import read_har
+from quiclab.progress import CountProgress
+from quiclab.report import show
+from quiclab.result import MOST_SEED
+from quiclab.scenario import load
+from quiclab.tree import to_json
+
+MOST_RUNS = 1000
+
+
+def page_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="HAR file: what a browser recorded of a page load.")],
+    network: Annotated[Path, typer.Option(metavar="SCENARIO", help="Scenario file: its links, hosts and routes.")],
+    stacks: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Stacks and profiles as `quiclab stack list` names them.")
+    ] = "lab-tcp,lab-quic",
+    flow: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The flow whose routes and hosts are taken, if there are several."),
+    ] = None,
+    tls: Annotated[
+        str, typer.Option(metavar="USE", help="TLS: `full` handshakes, `resumed` sessions, 0-RTT `early_data` (QUIC).")
+    ] = "full",
+    seed: Annotated[
+        int, typer.Option(parser=integer(0, MOST_SEED - MOST_RUNS), metavar="N", help="Seed of the first run.")
+    ] = 1,
+    runs: Annotated[int, typer.Option(parser=integer(1, MOST_RUNS), metavar="N", help="Loads with each stack.")] = 5,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; page-FILE.html here without it.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Carry out `quiclab page`."""
+    uses = [use for use in replay.TLS_USES if use == tls]
+    if not uses:
+        raise RequestError(f"--tls {tls}: allowed is {', '.join(replay.TLS_USES)}")
+    chosen = replay.stacks_of(stacks)
+    page = read_har(file)
+    scenario = load(network)
+    taken = replay.flow_of(scenario, flow)
+    name = flow or next(iter(scenario.flows))
+    workload = replay.workload(page)
+    loads = [replay.scenario_of(scenario, taken, workload, stack, uses[0]).resolved() for stack in chosen]
+    target = out or Path(f"page-{file.stem}.html")
+    results = []
+    with CountProgress(f"page {file.name}", len(chosen) * runs) as progress:
+        for stack, one in zip(chosen, loads, strict=True):
+            results.append(replay.load_page(one, stack, range(seed, seed + runs), progress.advance))
+    document = replay.document(page, (scenario.name, name), seed, uses[0], results)
+    if out is not None or not as_json:
+        from quiclab.page.html import render  # noqa: PLC0415 - altair takes half a second, and --json needs none
+
+        write_atomically(target, render(document).encode())
+    if as_json:
+        print(to_json(document))
+    else:
+        show.page_loads(document)
+        print(target)
+    problems = [item.problem for item in results if item.problem]
+    if problems:
+        raise QuiclabError("; ".join(problems))

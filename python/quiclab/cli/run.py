@@ -1,0 +1,210 @@
+"""`quiclab run` and `quiclab diff`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quiclab.cli.lane import (
+    AdapterOption,
+    ClockOption,
+    DelayStageOption,
+    EmulationOption,
+    LaneOption,
+    SyscallCostOption,
+    lane_of,
+)
+from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_atomically, write_parquet
+from quiclab.native import build_id, engine
+from quiclab.progress import RunProgress
+from quiclab.report import show
+from quiclab.result import MOST_SEED, RunResult
+from quiclab.result import run as run_scenario
+from quiclab.scenario import Scenario, load
+from quiclab.tree import to_json
+
+
+def run_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
+    seed: Annotated[
+        int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of every random stream.")
+    ] = 1,
+    sets: SetOption = None,
+    lane: LaneOption = "sim",
+    clock: ClockOption = None,
+    emulation: EmulationOption = None,
+    adapters: AdapterOption = None,
+    delay_stage: DelayStageOption = None,
+    syscall_cost_ns: SyscallCostOption = None,
+    as_json: JsonOption = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for result.json and for what the scenario's table `record` asks for.")
+    ] = None,
+) -> None:
+    """Carry out `quiclab run`."""
+    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
+    scenario = load(file, parse_sets(sets), kernel.stacks() if kernel else None)
+    record = scenario.record
+    if out is None and record is not None and (record.qlog or record.pcapng):
+        raise RequestError(f"{file} asks for qlog or pcapng; name a directory for them with --out")
+    if out is not None:
+        make_directory(out)
+    with RunProgress(scenario.name) as progress:
+        if kernel:
+            result = kernel.run(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
+        else:
+            result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
+    if out is not None:
+        write_run(result, out)
+    if as_json:
+        print(result.to_json(indent=2))
+    else:
+        show.run_summary(result)
+    if problem := result.not_a_result:
+        raise QuiclabError(problem)
+    failed = [name for name, flow in result.flows.items() if flow.failed]
+    if failed:
+        raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
+
+
+TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet", "requests.parquet")
+
+
+def write_run(result: RunResult, out: Path) -> None:
+    """Write `result.json` and tables to a directory; what an older run left there and this one has not goes.
+
+    Only files go that the older `result.json` accounts for; nothing that somebody else put there.
+    """
+    path = out / "result.json"
+    taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
+    names = (Path(table).stem for table in TABLES)
+    frames = {**{f"{name}.parquet": getattr(result, name) for name in names}, **taps}
+    written = {name: frame for name, frame in frames.items() if not frame.is_empty()}
+    try:
+        for name in older_files(path) - set(written) - recordings(result):
+            (out / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write to {out}: {error.strerror}") from error
+    for name, frame in written.items():
+        write_parquet(out / name, frame)
+    write_atomically(path, (result.to_json(indent=2) + "\n").encode())
+
+
+def older_files(path: Path) -> set[str]:
+    """Return the names of the files that belong to the `result.json` at `path`, if there is one."""
+    try:
+        names = {path.name, *recorded_files(read_result(path))}
+    except RequestError:
+        return set()
+    return {name for name in names if Path(name).name == name}  # whoever wrote it, files elsewhere are not its own
+
+
+def recorded_files(result: RunResult) -> set[str]:
+    """Return the names of all files that a run may have written beside its `result.json`."""
+    taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
+    return {*TABLES, *taps, *recordings(result)}
+
+
+def recordings(result: RunResult) -> set[str]:
+    """Return the names of the qlog and pcapng files of a run: one for each end of each flow."""
+    record = result.data["scenario"].get("record") or {}
+    kinds = [ending for key, ending in (("qlog", "sqlog"), ("pcapng", "pcapng")) if record.get(key)]
+    return {f"{flow}.{end}.{kind}" for flow in result.flows for end in ("sender", "receiver") for kind in kinds}
+
+
+def diff_command(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="result.json, or a directory with one.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The other.")],
+    base: Annotated[
+        Path | None, typer.Option(help="Directory that traces are relative to; that of each result without it.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Carry out `quiclab diff`."""
+    paths = [path / "result.json" if path.is_dir() else path for path in (run_a, run_b)]
+    names = (str(run_a), str(run_b))
+    results = [read_result(path) for path in paths]
+    folders = [base or path.parent for path in paths]
+    repeated = [repeat(*run) for run in zip(results, folders, names, strict=True)]
+    difference: dict[str, Any] = {"identical": True, "index": None, "a": None, "b": None}
+    if repeated[0] != repeated[1]:
+        difference = first_difference(results, folders)
+    if as_json:
+        flows = [{name: result.data["flows"][name] for name in result.flows} for result in results]
+        digests = [result.digest for result in results]
+        document = {"schema": "quiclab.diff/1", **difference, "digests": digests, "repeated_digests": repeated}
+        print(to_json({**document, "flows": flows}))
+    else:
+        show.difference(difference, results[0], results[1], names)
+    changed = [item for item in zip(names, results, repeated, strict=True) if item[1].digest != item[2]]
+    if changed:
+        made = " and ".join(f"{name} was made by {version_of(result)}" for name, result, _ in changed)
+        raise QuiclabError(
+            f"{made}, and quiclab {engine().version()}, build {build_id()}, does not repeat what was recorded there: "
+            "packet events are those of this build, summaries and digests those of the files"
+        )
+
+
+def repeat(result: RunResult, base: Path, name: str) -> str:
+    """Run a recorded scenario again, without recording; returns the digest."""
+    scenario = Scenario.from_dict({**result.data["scenario"], "record": {}})
+    with RunProgress(name) as progress:
+        return run_scenario(scenario, result.seed, base_dir=base, progress=progress).digest
+
+
+def first_difference(results: list[RunResult], folders: list[Path]) -> dict[str, Any]:
+    """Return the first packet event in which two runs part when this build repeats them."""
+    native = engine()
+    (a, b), (base_a, base_b) = results, map(str, folders)
+    scenarios = [json.dumps(result.data["scenario"]) for result in (a, b)]
+    try:
+        text = native.first_difference(scenarios[0], a.seed, scenarios[1], b.seed, base_a, base_b)
+    except native.ScenarioError as error:
+        raise RequestError(str(error)) from error
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def version_of(result: RunResult) -> str:
+    """Name the version and build that made a result."""
+    versions = result.data.get("versions")
+    versions = versions if isinstance(versions, dict) else {}
+    return f"quiclab {versions.get('quiclab', '(unknown)')}, build {versions.get('build', '(not noted)')}"
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory for results and check that files can be written there.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be made or written to.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write to {path}: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
+        raise RequestError(f"cannot write to {path}: Permission denied")
+
+
+def read_result(path: Path) -> RunResult:
+    """Read a `result.json`.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read or is not a result.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RequestError(f"cannot read the result {path}: {reason}") from error
+    return RunResult.from_json(text, str(path))

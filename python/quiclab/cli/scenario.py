@@ -1,0 +1,87 @@
+"""`quiclab scenario`, `quiclab stack` and `quiclab qlog`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.values import JsonOption, SetOption, parse_sets
+from quiclab.errors import RequestError
+from quiclab.native import engine
+from quiclab.report import show
+from quiclab.scenario import load
+from quiclab.tree import to_json
+
+scenario_app = typer.Typer(no_args_is_help=True)
+stack_app = typer.Typer(no_args_is_help=True)
+qlog_app = typer.Typer(no_args_is_help=True)
+
+
+@qlog_app.command("export")
+def qlog_export_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog) of a run.")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+) -> None:
+    """Convert qlog files to one file of qlog 0.3, which qvis opens."""
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        traces, events = engine().export_qlog([str(file) for file in files], str(temporary))
+        temporary.replace(out)
+    except (OSError, ValueError) as error:
+        temporary.unlink(missing_ok=True)
+        raise RequestError(str(error).replace(str(temporary), str(out))) from error
+    print(f"{out}: {traces} traces, {events} events")
+
+
+@scenario_app.command("new")
+def scenario_new() -> None:
+    """Print a commented scenario that can be run as it is."""
+    print(engine().template(), end="")
+
+
+@scenario_app.command("show")
+def scenario_show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a scenario with every default filled in."""
+    scenario = load(file, parse_sets(sets))
+    if as_json:
+        print(to_json(scenario.to_dict()))
+    else:
+        print(engine().to_toml(scenario.to_json()), end="")
+
+
+@scenario_app.command("schema")
+def scenario_schema() -> None:
+    """Print the JSON schema of scenario files."""
+    print(engine().schema())
+
+
+@stack_app.command("list")
+def stack_list(as_json: JsonOption = False) -> None:
+    """List the engines."""
+    stacks = json.loads(engine().stacks())
+    if as_json:
+        print(to_json({"schema": "quiclab.stacks/1", "stacks": stacks}))
+    else:
+        show.stacks(stacks)
+
+
+@stack_app.command("show")
+def stack_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an engine.")], as_json: JsonOption = False
+) -> None:
+    """Print the options of an engine with the source of each default."""
+    stacks = {stack["name"]: stack for stack in json.loads(engine().stacks())}
+    if name not in stacks:
+        raise RequestError(f"there is no stack `{name}`; there are {', '.join(stacks)}")
+    if as_json:
+        print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
+    else:
+        show.stack(stacks[name])

@@ -1,0 +1,111 @@
+"""`quiclab shell`: any command behind the network of a scenario."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.lane import EmulationOption, load_either
+from quiclab.cli.values import SetOption, parse_sets
+from quiclab.errors import RequestError
+from quiclab.lane.run import EMULATIONS
+from quiclab.lane.shell import Rates, Server, run_shell, shell_job
+
+#: Between two lines of rates where stderr is no terminal [s].
+LINE_INTERVAL_S = 1.0
+
+
+class Status:
+    """Rates on standard error: one line that is written anew on a terminal, else a line each second."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stderr.isatty()
+        self.next_s = 0.0
+
+    def show(self, rates: Rates) -> None:
+        """Show rates."""
+        if self.terminal:
+            print(f"\r\x1b[K{describe(rates)}", end="", file=sys.stderr, flush=True)
+        elif rates.time_s >= self.next_s:
+            self.next_s = rates.time_s + LINE_INTERVAL_S
+            print(describe(rates), file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Leave the terminal as it was."""
+        if self.terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def describe(rates: Rates) -> str:
+    """Return rates as a line, such as `2.0 s  down 19.98 up 0.35 | main 18.90 Mbit/s`."""
+    links, flows = (
+        " ".join(f"{name} {rate:.2f}" for name, rate in part.items()) for part in (rates.links, rates.flows)
+    )
+    return f"{rates.time_s:.1f} s  {links} | {flows} Mbit/s"
+
+
+def shell_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND", help="Runs there; {server_address} is the far end.")
+    ],
+    sets: SetOption = None,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="Runs at the far end; without it, that is this machine itself (as root)."),
+    ] = None,
+    port: Annotated[
+        str | None,
+        typer.Option(metavar="[udp:]N", help="The command waits until the server is bound to this port."),
+    ] = None,
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Whose routes packets take; the first one.")] = None,
+    emulation: EmulationOption = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of every random stream.")] = 1,
+    rates: Annotated[bool, typer.Option("--rates", help="Show rates per link and flow on stderr.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Existing directory for result, captures, output of CMD.")] = None,
+) -> None:
+    """Carry out `quiclab shell`."""
+    if emulation not in (None, *EMULATIONS):
+        raise RequestError(f"the emulation `{emulation}` is not available; there are {' and '.join(EMULATIONS)}")
+    if server is None and os.geteuid() != 0:
+        raise RequestError("without --server the far end is this machine's own network, which needs root")
+    if out is not None and not out.is_dir():
+        raise RequestError(f"--out {out} is not a directory")
+    scenario = load_either(file, parse_sets(sets))
+    job = shell_job(scenario, command, flow, _server(server, port), seed, emulation or "engine")
+    status = Status()
+    with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
+        directory = out.resolve() if out is not None else Path(scratch)
+        if out is None:
+            job["scenario"].pop("record", None)
+        code, warnings = run_shell(job, directory, status.show if rates else None)
+    status.clear()
+    for warning in warnings:
+        print(f"quiclab: {warning}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def _server(command: str | None, port: str | None) -> Server | None:
+    """Return what the options say of the far end."""
+    if command is None:
+        if port is not None:
+            raise RequestError("--port is for --server")
+        return None
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise RequestError(f"--server {command}: {error}") from error
+    if not words:
+        raise RequestError("--server is empty; it needs a command")
+    if port is None:
+        return Server(words)
+    protocol, _, number = port.rpartition(":")
+    if protocol not in ("", "tcp", "udp") or not number.isdecimal() or not 0 < int(number) < 1 << 16:
+        raise RequestError(f"--port {port}: allowed are 1 to 65535, or `udp:` and such a number")
+    return Server(words, protocol or "tcp", int(number))

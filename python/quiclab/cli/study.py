@@ -1,0 +1,430 @@
+"""`quiclab study ...`: run studies, print their tables, write reports and archives."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quiclab.cli.lane import LANES
+from quiclab.cli.values import JsonOption, integer, key_and_value
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import write_parquet
+from quiclab.progress import BeatingProgress
+from quiclab.report import show
+from quiclab.study import Study, sweep
+from quiclab.study.compare import (
+    COMPARE_SCHEMA,
+    TABLE_SCHEMA,
+    compare_document,
+    multiverse_document,
+    table_rows,
+    to_csv,
+)
+from quiclab.study.evaluate import (
+    MANIFEST,
+    Evaluation,
+    available_engines,
+    jobs_of,
+    results_directory,
+    write_manifest,
+)
+from quiclab.study.registry import find_all, find_parts
+from quiclab.study.store import Store
+from quiclab.tree import to_json
+
+if TYPE_CHECKING:
+    from quiclab.report.study_page import Report
+
+app = typer.Typer(no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
+OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one with parts: validation/linux_tcp.")]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
+EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
+RESULTS = Path("results")
+MOST_REASONS = 3
+"""Studies of a group whose reasons an error names; the others are counted."""
+
+
+@app.command("list")
+def list_command() -> None:
+    """List the studies."""
+    show.studies(find_all(None))
+
+
+@app.command("run")
+def run_command(
+    name: NameArgument,
+    runs: Annotated[
+        int | None,
+        typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting; by default as published."),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Run only these settings; may be repeated.")
+    ] = None,
+    engines: EnginesOption = "default",
+    jobs: Annotated[
+        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes; by default one a CPU.")
+    ] = None,
+    out: OutOption = RESULTS,
+    lane: Annotated[
+        str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane; without it, of any.")
+    ] = None,
+    variants: Annotated[
+        str, typer.Option(metavar="none|all|A,B", help="Other readings of the description, beside the literal one.")
+    ] = "none",
+) -> None:
+    """Run a study; what is done already is not run again."""
+    if lane not in (None, *LANES):
+        raise RequestError(f"the lane `{lane}` is not available; there are {' and '.join(LANES)}")
+    keep = parse_only(only or [])
+    failures = 0
+
+    def action(study: Study) -> None:
+        nonlocal failures
+        chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
+        failures += _run_study(study, runs, keep, chosen, jobs, out, variants, asked=engines not in ("default", "all"))
+
+    found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
+    found = with_names(found, variants, "variant", Study.chosen_variants)
+    for_each(with_keys(found, keep), action)
+    if failures:
+        raise QuiclabError(f"{failures} runs failed; each is named above with the command that replays it")
+
+
+def why_not(study: Study, engines: Sequence[str]) -> str:
+    """Name engines that cannot run here, each with the reason."""
+
+    def reason(name: str) -> str:
+        lane = study.engine(name).lane
+        return "this build has no such stack; see `quiclab stack list`" if lane is None else str(lane.problem())
+
+    return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
+
+
+def _run_study(
+    study: Study,
+    runs: int | None,
+    keep: dict[str, tuple[str, ...]],
+    engines: tuple[str, ...],
+    workers: int | None,
+    out: Path,
+    variants: str,
+    *,
+    asked: bool,
+) -> int:
+    """Run what is missing of one study; returns the number of failed runs."""
+    present, absent = available_engines(study, engines)
+    if absent and (asked or not present):
+        raise RequestError(f"{study.name} cannot run here with {why_not(study, absent)}")
+    if absent:
+        print(f"{study.name}: left out, cannot run here: {why_not(study, absent)}", file=sys.stderr)
+    present, _ = available_engines(study, study.with_reference(present))
+    points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
+    work = jobs_of(study, points)
+    directory = results_directory(study, out)
+    wanted = runs or study.runs
+    store = Store(directory)
+    # one lock from the manifest to the table: another sweep in between would change what they say
+    with store.locked():
+        asked_for = study.chosen_variants(variants)
+        counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
+        outcome = sweep.execute(work, store, title=study.name, workers=workers)
+        if outcome.done:
+            write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
+    if counted > wanted and not keep:
+        print(
+            f"{study.name}: {directory} stays one with {counted} runs of each setting, as an earlier sweep had asked "
+            f"for; name another directory with --out for {wanted}",
+            file=sys.stderr,
+        )
+    if counted < wanted:
+        print(
+            f"{study.name}: tables and verdicts count {counted} runs of each setting; for more run all settings: "
+            f"`quiclab study run {study.name} --runs {wanted}`",
+            file=sys.stderr,
+        )
+    if outcome.interrupted:
+        raise StoppedError(
+            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are done and kept; the same command "
+            "continues"
+        )
+    print(f"{study.name}: {outcome.done} of {outcome.total} runs done, {outcome.executed} of them now", file=sys.stderr)
+    return len(outcome.failures)
+
+
+@app.command("table")
+def table_command(
+    name: OneArgument,
+    out: OutOption = RESULTS,
+    engines: EnginesOption = "default",
+    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="How it is printed.")] = "csv",
+) -> None:
+    """Print one row for each published row, in the columns of the publication."""
+    if form not in ("table", "csv", "json"):
+        raise RequestError(f"--format is `{form}`; allowed are table, csv and json")
+    parts = find_parts(name)
+    documents: list[dict[str, Any]] = []
+    shown: list[tuple[Evaluation, list[str]]] = []
+
+    def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        present, _ = available_engines(study, study.with_reference(study.chosen_engines(engines)))
+        rows = table_rows(evaluation, present)
+        if form == "csv":
+            print(to_csv(rows), end="\n" if study is not parts[-1] else "")
+        elif form == "json":
+            documents.append({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows})
+        else:
+            show.rows(rows, f"{study.title} ({study.table.source})")
+        for item in study.unavailable:
+            print(f"{item.name}: {item.reason}", file=sys.stderr)
+        shown.append((evaluation, present))
+
+    try:
+        for_each(parts, action)
+    finally:
+        _print_json(TABLE_SCHEMA, name, parts, documents)
+    _complain_of(shown)
+
+
+@app.command("report")
+def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
+    """Write the report of a study: one HTML file, and its figures as SVG and PNG; of a group, an overview, too."""
+    from quiclab.report.overview import write_overview  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.study_page import write_report  # noqa: PLC0415 - as above
+
+    def action(study: Study) -> None:
+        try:
+            written.append(write_report(Evaluation(study, out), study.default_engine))
+        finally:
+            progress.advance()
+
+    studies = find_all(name)
+    written: list[Report] = []
+    problem = None
+    try:
+        with BeatingProgress(f"report {name}", len(studies)) as progress:
+            for_each(studies, action)
+    except QuiclabError as error:  # the overview says what there is, and the error what is missing
+        problem = error
+    finally:  # not in between: a bar may stand on the same terminal
+        for report in written:
+            print(report.path)
+    if written and len(studies) > 1:
+        print(write_overview(name.strip("/"), studies, written, out))
+    if problem is not None:
+        raise problem
+
+
+@app.command("compare")
+def compare_command(
+    name: OneArgument,
+    as_json: JsonOption = False,
+    out: OutOption = RESULTS,
+) -> None:
+    """Print published and measured results side by side, and the fidelity of each series."""
+    documents: list[dict[str, Any]] = []
+    shown: list[tuple[Evaluation, list[str]]] = []
+
+    def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        document = compare_document(evaluation, study.default_engine)
+        if as_json:
+            documents.append(document)
+        else:
+            show.comparison(document)
+        shown.append((evaluation, list(study.with_reference([study.default_engine]))))
+
+    parts = find_parts(name)
+    try:
+        for_each(parts, action)
+    finally:
+        _print_json(COMPARE_SCHEMA, name, parts, documents)
+    _complain_of(shown)
+
+
+@app.command("multiverse")
+def multiverse_command(
+    name: NameArgument,
+    as_json: JsonOption = False,
+    out: OutOption = RESULTS,
+) -> None:
+    """Print which claims hold in every reading of the description that was run, and what the others depend on."""
+    from quiclab.study.multiverse import multiverse  # noqa: PLC0415 - only here
+
+    found = []
+    absent = []
+    studies = [study for study in find_all(name) if study.claims]
+    with BeatingProgress(f"multiverse {name}", len(studies)) as progress:
+        for study in studies:
+            if (results_directory(study, out) / MANIFEST).is_file():
+                found += multiverse(Evaluation(study, out))
+            else:
+                absent.append(study.name)
+            progress.advance()
+    if as_json:
+        print(to_json(multiverse_document(name, found)))
+    else:
+        show.multiverse(found)
+    if absent:
+        raise QuiclabError(
+            f"not run yet: {', '.join(absent)}; readings are run with `quiclab study run --variants all`"
+        )
+
+
+@app.command("package")
+def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
+    """Write one archive with everything that repeats a study."""
+    from quiclab.report.archive import write_package  # noqa: PLC0415 - loads the chart library
+
+    def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        if evaluation.missing_anywhere:
+            raise QuiclabError(
+                f"an archive needs complete results, and {evaluation.missing_anywhere} runs are missing; make them "
+                f"with `quiclab study run {study.name} --runs {evaluation.runs}`"
+            )
+        print(write_package(evaluation))
+
+    for_each(find_all(name), action)
+
+
+class StoppedError(QuiclabError):
+    """The user has stopped a sweep; nothing after it is to be run."""
+
+
+def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
+    """Do something with each study of a group; one that fails does not keep the others from it.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    action
+        What to do.
+
+    Raises
+    ------
+    QuiclabError
+        What the only study raised; of several, one that names each that failed and why.
+    """
+    failed: list[tuple[str, QuiclabError]] = []
+    for study in studies:
+        try:
+            action(study)
+        except StoppedError:
+            raise
+        except QuiclabError as error:
+            if len(studies) == 1:
+                raise
+            failed.append((study.name, error))
+    if failed:
+        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MOST_REASONS])
+        if len(failed) > MOST_REASONS:
+            reasons += f"; and {len(failed) - MOST_REASONS} more"
+        wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
+        raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
+
+
+def with_names(
+    studies: list[Study], choice: str, kind: str, read: Callable[[Study, str], tuple[str, ...]]
+) -> list[Study]:
+    """Leave out the studies of a group that lack an engine or variant that was named, if any of them has it.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    choice
+        What `--engines` or `--variants` says.
+    kind
+        What it names.
+    read
+        How a study reads it.
+    """
+
+    def has(study: Study) -> bool:
+        try:
+            read(study, choice)
+        except RequestError:
+            return False
+        return True
+
+    chosen = [study for study in studies if has(study)]
+    if not chosen and len(studies) > 1:
+        names = dict.fromkeys(name for study in studies for name in read(study, "all"))
+        raise RequestError(f"the group has no {kind} `{choice}`; its studies have {', '.join(names) or 'none'}")
+    for study in studies:
+        if chosen and study not in chosen:
+            print(f"{study.name}: left out, has no {kind} {choice}", file=sys.stderr)
+    return chosen or studies
+
+
+def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
+    """Leave out the studies of a group that do not have what `--only` chooses by, if any of them has it.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    keep
+        Keys of `--only`.
+    """
+    chosen = [study for study in studies if set(keep) <= set(study.keys)] or studies
+    for study in studies:
+        if study not in chosen:
+            lacking = ", ".join(key for key in keep if key not in study.keys)
+            print(f"{study.name}: left out, has no {lacking}", file=sys.stderr)
+    return chosen
+
+
+def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
+    """Read `--only key=value`: values of one key are alternatives, keys narrow each other.
+
+    Raises
+    ------
+    RequestError
+        If there is no `=`.
+    """
+    keep: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, value = key_and_value("--only", text, "key=value", "configuration=quic_large_buffer")
+        keep[key] = (*keep.get(key, ()), value)
+    return keep
+
+
+def _print_json(schema: str, name: str, parts: list[Study], documents: list[dict[str, Any]]) -> None:
+    """Print one JSON document at most: that of the only study, or one that holds those of the parts."""
+    if documents:
+        whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
+        print(to_json(whole if len(parts) > 1 else documents[0]))
+
+
+def _complain_of(shown: list[tuple[Evaluation, list[str]]]) -> None:
+    """Say which runs of several studies are missing, after all of them were printed."""
+    engines = {evaluation.study.name: (evaluation, names) for evaluation, names in shown}
+    for_each([evaluation.study for evaluation, _ in shown], lambda study: _complain(*engines[study.name]))
+
+
+def _complain(evaluation: Evaluation, engines: list[str]) -> None:
+    """Say which runs of the published settings are missing.
+
+    Raises
+    ------
+    QuiclabError
+        If there are any.
+    """
+    study = evaluation.study
+    for name in engines:
+        missing = evaluation.missing(name)
+        if missing:
+            more = "" if name == study.default_engine else f" --engines {name}"
+            raise QuiclabError(
+                f"{missing} runs with {name} are missing; make them with `quiclab study run {study.name} --runs "
+                f"{evaluation.runs}{more}`"
+            )

@@ -1,0 +1,133 @@
+"""`quiclab trace`: makes traces of link rates, reads published ones, and shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.values import ForceOption, bits_per_second, check_new, integer, nanoseconds
+from quiclab.errors import RequestError
+from quiclab.files import write_atomically
+from quiclab.report import show
+from quiclab.traces import library, model
+from quiclab.traces.dataset import read_dataset
+from quiclab.traces.describe import statistics
+from quiclab.traces.trace import Trace, read, write
+
+NS_PER_S = 10**9
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("generate")
+def generate_command(
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")],
+    mean: Annotated[str, typer.Option(metavar="RATE", help="Mean of the trace.")] = "4.5 Mbit/s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="How long it is.")] = "200 s",
+    step: Annotated[str, typer.Option(metavar="TIME", help="Time between two rates.")] = "1 s",
+    seed: Annotated[
+        int, typer.Option(parser=integer(0, model.MOST_SEED), metavar="N", help="Another seed, another trace.")
+    ] = 1,
+    force: ForceOption = False,
+) -> None:
+    """Make a synthetic cellular trace (docs/traces.md has the model)."""
+    mean_bps = bits_per_second("--mean", mean)
+    duration_ns = nanoseconds("--duration", duration)
+    trace = model.generate(mean_bps, duration_ns, nanoseconds("--step", step), seed)
+    check_new(out, force)
+    write(out, trace)
+    summary(trace, out)
+
+
+@app.command("import")
+def import_command(
+    file: Annotated[Path, typer.Argument(metavar="DATASET.csv", help="A file of the 4G data set of Raca et al.")],
+    start: Annotated[str, typer.Option(metavar="TIME", help="Where in the file the trace begins.")] = "0 s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="How long it is.")] = "200 s",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write.")] = None,
+    install: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Install it for studies under this name, such as lte.")
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Turn a file of the 4G data set into a trace."""
+    if (out is None) == (install is None):
+        raise RequestError("name either a file with --out or a name such as lte with --install")
+    start_s, duration_s = whole_seconds("--start", start), whole_seconds("--duration", duration)
+    trace = read_dataset(file, start_s, duration_s)
+    target = library.path_of(install) if install is not None else out
+    assert target is not None  # noqa: S101 (one of the two is there)
+    check_new(target, force)
+    if install is not None:
+        library.install(install, trace)
+    else:
+        write(target, trace)
+    summary(trace, target)
+
+
+@app.command("show")
+def show_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace of format csv.")],
+    picture: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw it into this file.")
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Print the statistics of a trace, and draw it."""
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise RequestError(f"--figure {picture} has the ending `{picture.suffix}`; allowed are `.svg` and `.png`")
+    trace = read(file)
+    if picture is not None:
+        from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
+        from quiclab.traces import figure  # noqa: PLC0415 - as above
+
+        check_new(picture, force)
+        spec = figure.specification(trace)
+        svg = picture.suffix == ".svg"
+        write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))
+    summary(trace, file)
+
+
+def summary(trace: Trace, path: Path) -> None:
+    """Print what a trace is and its statistics."""
+    numbers = statistics(trace)
+    lag = numbers.autocorrelation_time_s
+    rows = {
+        "length [s]": numbers.duration_s,
+        "rates": numbers.samples,
+        "mean [Mbit/s]": numbers.mean_mbps,
+        "standard deviation [Mbit/s]": numbers.deviation_mbps,
+        "coefficient of variation": numbers.coefficient_of_variation,
+        "least [Mbit/s]": numbers.least_mbps,
+        "10th percentile [Mbit/s]": numbers.p10_mbps,
+        "90th percentile [Mbit/s]": numbers.p90_mbps,
+        "largest [Mbit/s]": numbers.largest_mbps,
+        "autocorrelation time [s]": lag,
+        "time below half the mean [%]": 100 * numbers.below_half_mean,
+        "longest pause [s]": numbers.longest_pause_s,
+    }
+    out = show.console()
+    out.print(trace.title, style="bold", soft_wrap=True)
+    out.print(str(path), soft_wrap=True)
+    for note in trace.notes:
+        out.print(note, soft_wrap=True)
+    table = show.table("", ["", "value"])
+    for name, value in rows.items():
+        table.add_row(name, show.text(value))
+    out.print(table)
+
+
+def whole_seconds(option: str, text: str) -> int:
+    """Read the time of an option in whole seconds, as the data set has them [s].
+
+    Raises
+    ------
+    RequestError
+        If it is none, or has a fraction.
+    """
+    value, rest = divmod(nanoseconds(option, text), NS_PER_S)
+    if rest:
+        raise RequestError(f"{option} is `{text}`; allowed are whole seconds")
+    return value

@@ -1,0 +1,63 @@
+"""`quiclab verify`: claims and their verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quiclab.cli.study import EnginesOption, OutOption
+from quiclab.cli.values import JsonOption
+from quiclab.errors import QuiclabError
+from quiclab.progress import BeatingProgress
+from quiclab.report import show
+from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
+from quiclab.study.evaluate import Evaluation, available_engines, results_directory
+from quiclab.study.registry import find_all
+from quiclab.tree import to_json
+
+
+def verify_command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A study or a group; all without it.")] = None,
+    as_json: JsonOption = False,
+    engines: EnginesOption = "default",
+    out: OutOption = Path("results"),
+) -> None:
+    """Carry out `quiclab verify`."""
+    studies = find_all(name)
+    absent = [study for study in studies if not (results_directory(study, out) / "sweep.json").is_file()]
+    claims: list[dict[str, Any]] = []
+    missing: dict[str, int] = {}
+    unusable = []
+    with BeatingProgress(f"verify {name or 'all'}", len(studies) - len(absent)) as progress:
+        for study in studies:
+            compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
+            present, _ = available_engines(study, compared)
+            if study in absent:
+                continue
+            try:
+                _judge(Evaluation(study, out), present, claims, missing)
+            except QuiclabError as error:  # the other studies have their verdicts all the same
+                unusable.append(error.sentence)
+            progress.advance()
+    if as_json:
+        print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
+    else:
+        show.claims(claims)
+    if absent:
+        unusable.append(f"not run yet: {', '.join(study.name for study in absent)}")
+    incomplete = [f"{count} runs of {study}" for study, count in missing.items() if count]
+    if incomplete:
+        unusable.append(f"missing: {', '.join(incomplete)}; `quiclab study run` with the name of the study continues")
+    if unusable:
+        raise QuiclabError("; ".join(unusable))
+
+
+def _judge(evaluation: Evaluation, engines: list[str], claims: list[dict[str, Any]], missing: dict[str, int]) -> None:
+    """Add the verdicts of a study with each engine, and how many of its runs are missing."""
+    study = evaluation.study
+    for name in engines:
+        verdicts = [{**judgement_row(study.name, item), "engine": name} for item in evaluation.judgements(name)]
+        missing[study.name if name == study.default_engine else f"{study.name} with {name}"] = evaluation.missing(name)
+        claims += verdicts

@@ -1,0 +1,87 @@
+"""Files: written so that they are there whole or not at all, and hashes of what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from quiclab.errors import RequestError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that after a kill or a power cut the old one or the new one is there, never a part.
+
+    Raises
+    ------
+    RequestError
+        If the directory cannot be written to.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RequestError(f"cannot write {path}: {error.strerror}") from error
+
+
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """Return a table as a Parquet file; equal tables give equal bytes."""
+    buffer = BytesIO()
+    frame.rechunk().write_parquet(buffer, compression="zstd", compression_level=3, statistics=False)
+    return buffer.getvalue()
+
+
+def write_parquet(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table atomically; equal tables give equal bytes."""
+    write_atomically(path, parquet_bytes(frame))
+
+
+def hash_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read.
+    """
+    try:
+        status = path.stat()
+        return _content_hash(path, status.st_mtime_ns, status.st_size)
+    except OSError as error:
+        raise RequestError(f"cannot read {path}, which a run depends on: {error.strerror}") from error
+
+
+def hash_of_folder(folder: Path) -> str:
+    """Return a hash of all files of a folder and of those in it, but for compiled Python."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    lines = [f"{path.relative_to(folder)} {hash_of(path)}" for path in files]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@cache
+def _content_hash(path: Path, changed_ns: int, size: int) -> str:
+    """Hash a file once, though every run of a sweep names it; time and size tell when it has changed."""
+    del changed_ns, size
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a rename durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

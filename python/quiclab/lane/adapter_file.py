@@ -1,0 +1,358 @@
+"""The file of a program: a short TOML file that says how a program is started and what its options are called.
+
+The format is described in docs/adapters.md; here it is read, strictly. Everything wrong is one sentence that names
+file, field, value and what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from quiclab import quantity
+from quiclab.errors import RequestError
+from quiclab.lane.words import in_unit, plain
+
+PROTOCOLS: Final = ("tcp", "quic", "udp")
+#: Workloads that a program can be asked for; a download is limited by a size or by a duration.
+WORKLOADS: Final = ("download.size", "download.duration", "request_response", "page", "ping", "datagrams")
+#: How the output of a program becomes numbers.
+FORMATS: Final = ("quiclab", "json_lines", "iperf3", "curl", "none")
+#: Units in which the value of an option is passed on.
+UNITS: Final = ("bytes", "seconds", "milliseconds", "microseconds", "bits_per_second", "bytes_per_second", "number")
+ENDS: Final = ("sender", "receiver")
+#: Placeholders that are filled when the program is started.
+LATE: Final = ("server_address", "client_address", "directory")
+#: Placeholders that are filled before, beside options and fields of the workload.
+EARLY: Final = (
+    "python",
+    "quiclab_live",
+    "adapters",
+    "programs",
+    "certificate",
+    "key",
+    "certificate_name",
+    "flow",
+    "seed",
+    "workload",
+    "probe",
+)
+#: Fields of workloads as placeholders.
+FIELDS: Final = (
+    "size_bytes",
+    "duration_s",
+    "request_bytes",
+    "response_bytes",
+    "count",
+    "pause_s",
+    "interval_s",
+    "rate_bps",
+    "html_bytes",
+    "on_s",
+    "off_s",
+    "think_time_s",
+    "html_think_time_s",
+)
+#: `%{...}` and `${...}` belong to the program or the shell.
+PLACEHOLDER: Final = re.compile(r"(?<![%$])\{([a-z_][a-z0-9_.]*)\}")
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_MEMORY: Final = re.compile(r"[1-9][0-9]*[MG]")
+_DURATION: Final = "a time such as `5 s`"
+_FIELDS_OF_A_FILE: Final = [
+    "name",
+    "description",
+    "protocol",
+    "workloads",
+    "version",
+    "needs",
+    "options",
+    "server",
+    "client",
+    "collect",
+    "guest",
+]
+
+#: A command: words, and groups of words that are left out where a placeholder in them has no value.
+Command = tuple["str | tuple[str, ...]", ...]
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that must be there: a program, a file or a Python package; and what brings it."""
+
+    kind: str
+    name: str
+    package: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of scenarios that the program has.
+
+    Parameters
+    ----------
+    values
+        Word of the program for each value of the scenario; None where values are passed on in `unit`.
+    unit
+        One of `UNITS`; None where `values` lists them.
+    default
+        Value of the scenario that is passed on where the scenario has none.
+    ends
+        Ends that have it.
+    """
+
+    values: Mapping[str, str] | None
+    unit: str | None
+    default: str | None
+    ends: tuple[str, ...]
+
+    def word(self, value: object) -> str | None:
+        """Return the word of the program for a value of the scenario, or None if it has none."""
+        written = plain(value)
+        if self.values is not None:
+            return self.values.get(written)
+        return None if self.unit is None else in_unit(written, self.unit)
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """How a program is started: as `Program` of a job, with placeholders."""
+
+    command: Command
+    ready: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ready_timeout: str | None = None
+    grace: str | None = None
+
+
+@dataclass(frozen=True)
+class GuestPlan:
+    """What it needs of a guest with the virtual clock: memory such as `2G`, and settings of its kernel."""
+
+    memory: str | None = None
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AdapterFile:
+    """What a file says, checked."""
+
+    path: Path
+    name: str
+    description: str
+    protocol: str
+    workloads: tuple[str, ...]
+    version: tuple[str, ...] | None
+    needs: tuple[Need, ...]
+    options: Mapping[str, Option]
+    server: ProgramPlan
+    client: ProgramPlan
+    format: str
+    reporting: tuple[str, ...]
+    guest: GuestPlan
+
+
+def read(path: Path) -> AdapterFile:
+    """Read the file of a program.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read, or something in it is wrong.
+    """
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"{path}: the file of a program cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise RequestError(f"{path}: this is not TOML: {error}") from error
+    return _Reader(path).adapter(tree)
+
+
+class _Reader:
+    """Reads one file; knows its path for errors."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def adapter(self, tree: dict[str, Any]) -> AdapterFile:
+        self._fields("", tree, _FIELDS_OF_A_FILE, required=("name", "protocol", "workloads", "server", "client"))
+        name = self._text("name", tree["name"])
+        if _NAME.fullmatch(name) is None:
+            self._wrong("name", name, "lower-case letters, digits, `.`, `_` and `-`, such as `my-program`")
+        options = {
+            option: self._option(f"options.{option}", value)
+            for option, value in self._table("options", tree.get("options", {})).items()
+        }
+        collect = self._table("collect", tree.get("collect", {"format": "none"}))
+        self._fields("collect", collect, ["format", "ends"], required=("format",))
+        reporting = collect.get("ends", list(ENDS))
+        version = self._list("version", tree["version"]) if "version" in tree else None
+        adapter = AdapterFile(
+            path=self._path,
+            name=name,
+            description=self._text("description", tree.get("description", name)),
+            protocol=self._choice("protocol", tree["protocol"], PROTOCOLS),
+            workloads=tuple(self._choice("workloads", item, WORKLOADS) for item in self._items("workloads", tree)),
+            version=version,
+            needs=tuple(self._need(f"needs[{index}]", item) for index, item in enumerate(self._items("needs", tree))),
+            options=options,
+            server=self._program("server", tree["server"], options),
+            client=self._program("client", tree["client"], options),
+            format=self._choice("collect.format", collect["format"], FORMATS),
+            reporting=tuple(
+                self._choice("collect.ends", end, ENDS) for end in self._items("ends", {"ends": reporting})
+            ),
+            guest=self._guest("guest", tree.get("guest", {})),
+        )
+        if version is not None:
+            self._placeholders("version", version, EARLY)
+        return adapter
+
+    def _need(self, path: str, value: object) -> Need:
+        table = self._table(path, value)
+        kinds = [kind for kind in ("program", "file", "python") if kind in table]
+        if len(kinds) != 1:
+            self._wrong(path, table, "exactly one of `program`, `file` and `python`, and `package`")
+        self._fields(path, table, [kinds[0], "package"], required=("package",))
+        name = self._text(f"{path}.{kinds[0]}", table[kinds[0]])
+        self._placeholders(f"{path}.{kinds[0]}", (name,), EARLY)
+        return Need(kinds[0], name, self._text(f"{path}.package", table["package"]))
+
+    def _guest(self, path: str, value: object) -> GuestPlan:
+        table = self._table(path, value)
+        self._fields(path, table, ["memory", "sysctls"], required=())
+        memory = self._text(f"{path}.memory", table["memory"]) if "memory" in table else None
+        if memory is not None and _MEMORY.fullmatch(memory) is None:
+            self._wrong(f"{path}.memory", memory, "a number with M or G, such as `2G`")
+        settings = self._table(f"{path}.sysctls", table.get("sysctls", {}))
+        return GuestPlan(memory, {name: self._text(f"{path}.sysctls.{name}", word) for name, word in settings.items()})
+
+    def _option(self, path: str, value: object) -> Option:
+        table = self._table(path, value)
+        self._fields(path, table, ["values", "unit", "default", "ends"])
+        if ("values" in table) == ("unit" in table):
+            self._wrong(path, table, "either `values` (a word for each value) or `unit`")
+        ends = tuple(self._choice(f"{path}.ends", end, ENDS) for end in table.get("ends", ["sender"]))
+        default = plain(table["default"]) if "default" in table else None
+        if "unit" in table:
+            unit = self._choice(f"{path}.unit", table["unit"], UNITS)
+            if default is not None and in_unit(default, unit) is None:
+                self._wrong(f"{path}.default", default, f"a quantity that can be written in {unit}")
+            return Option(None, unit, default, ends)
+        values = {
+            name: self._text(f"{path}.values.{name}", word)
+            for name, word in self._table(f"{path}.values", table["values"]).items()
+        }
+        if not values or (default is not None and default not in values):
+            allowed = f"one of {', '.join(f'`{name}`' for name in values)}" if values else "at least one value"
+            self._wrong(f"{path}.{'default' if values else 'values'}", default, allowed)
+        return Option(values, None, default, ends)
+
+    def _program(self, path: str, value: object, options: Mapping[str, Option]) -> ProgramPlan:
+        table = self._table(path, value)
+        self._fields(path, table, ["command", "ready", "environment", "ready_timeout", "grace"], required=("command",))
+        command = self._command(f"{path}.command", table["command"])
+        known = (*EARLY, *LATE, *FIELDS, *options)
+        self._placeholders(f"{path}.command", [word for part in command for word in _words(part)], known)
+        environment = {
+            name: self._text(f"{path}.environment.{name}", word)
+            for name, word in self._table(f"{path}.environment", table.get("environment", {})).items()
+        }
+        # addresses are put into commands only
+        early = (*EARLY, *FIELDS, *options)
+        self._placeholders(f"{path}.environment", list(environment.values()), early)
+        for name in ("ready_timeout", "grace"):
+            if name in table and (quantity.parse(table[name]) or ("",))[0] != "nanoseconds":
+                self._wrong(f"{path}.{name}", table[name], _DURATION)
+        return ProgramPlan(
+            command=command,
+            ready=self._ready(f"{path}.ready", table["ready"]) if "ready" in table else {"kind": "started"},
+            environment=environment,
+            ready_timeout=table.get("ready_timeout"),
+            grace=table.get("grace"),
+        )
+
+    def _ready(self, path: str, value: object) -> dict[str, Any]:
+        table = self._table(path, value)
+        kind = self._choice(f"{path}.kind", table.get("kind"), ("started", "port", "output"))
+        fields = {"started": (), "port": ("protocol", "port"), "output": ("text",)}[kind]
+        self._fields(path, table, ["kind", *fields], required=fields)
+        if kind == "port":
+            self._choice(f"{path}.protocol", table["protocol"], ("tcp", "udp"))
+            port = table["port"]
+            if isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 1 << 16:
+                self._wrong(f"{path}.port", port, "a number from 1 to 65535")
+        elif kind == "output":
+            self._text(f"{path}.text", table["text"])
+        return dict(table)
+
+    def _command(self, path: str, value: object) -> Command:
+        if not isinstance(value, list) or not value or not isinstance(value[0], str):
+            self._wrong(path, value, 'a list of words, such as ["iperf3", "-s", ["-C", "{congestion_control}"]]')
+        parts: list[str | tuple[str, ...]] = []
+        for index, part in enumerate(value):
+            if isinstance(part, list):
+                group = self._list(f"{path}[{index}]", part)
+                if not any(PLACEHOLDER.search(word) for word in group):
+                    self._wrong(f"{path}[{index}]", part, "a group with a placeholder, by which it is left out or kept")
+                parts.append(group)
+            else:
+                parts.append(self._text(f"{path}[{index}]", part))
+        return tuple(parts)
+
+    def _placeholders(self, path: str, words: tuple[str, ...] | list[str], known: tuple[str, ...]) -> None:
+        for word in words:
+            for name in PLACEHOLDER.findall(word):
+                if name not in known:
+                    names = ", ".join(f"{{{item}}}" for item in known)
+                    self._wrong(path, word, f"the placeholders {names}")
+
+    def _fields(
+        self, path: str, table: Mapping[str, Any], known: list[str], required: tuple[str, ...] | list[str] = ()
+    ) -> None:
+        for name in table:
+            if name not in known:
+                here = f"{path}.{name}" if path else name
+                self._wrong(here, table[name], f"no such field; here are {', '.join(f'`{item}`' for item in known)}")
+        for name in required:
+            if name not in table:
+                raise RequestError(f"{self._path}: {path or 'the file'}: `{name}` is missing")
+
+    def _table(self, path: str, value: object) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self._wrong(path, value, "a table")
+        return value
+
+    def _items(self, name: str, tree: Mapping[str, Any]) -> list[Any]:
+        value = tree.get(name, [])
+        if not isinstance(value, list):
+            self._wrong(name, value, "a list")
+        return value
+
+    def _list(self, path: str, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not value:
+            self._wrong(path, value, "a list of words")
+        return tuple(self._text(f"{path}[{index}]", word) for index, word in enumerate(value))
+
+    def _text(self, path: str, value: object) -> str:
+        if not isinstance(value, str):
+            self._wrong(path, value, "a text")
+        return value
+
+    def _choice(self, path: str, value: object, allowed: tuple[str, ...]) -> str:
+        if not isinstance(value, str) or value not in allowed:
+            self._wrong(path, value, f"one of {', '.join(f'`{item}`' for item in allowed)}")
+        return value
+
+    def _wrong(self, path: str, value: object, allowed: str) -> NoReturn:
+        shown = value if isinstance(value, str) else repr(value)
+        raise RequestError(f"{self._path}: {path} = `{shown}`: allowed is {allowed}")
+
+
+def _words(part: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (part,) if isinstance(part, str) else part

@@ -1,0 +1,392 @@
+"""One run of the kernel lane: a scenario becomes a job, a job a result.
+
+The scenario names programs as its stacks. Their adapters say which commands that means; `quiclab-live` starts them
+behind the scenario's network, in this machine or, with the virtual clock, in a guest; what they report becomes the
+summary of the flows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from quiclab import frames
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.files import hash_of, hash_of_folder, write_atomically
+from quiclab.kernel.cache import newest_kernel
+from quiclab.kernel.programs import live_program
+from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
+from quiclab.kernel.watch import watch
+from quiclab.lane.adapter import Adapter, load_adapters
+from quiclab.lane.adapter_file import GuestPlan
+from quiclab.lane.collect import Report, collect
+from quiclab.lane.columns import COLUMNS, read_columns
+from quiclab.lane.keylog import VARIABLE, embed, key_log
+from quiclab.native import build_id, source_commit
+from quiclab.quantity import seconds
+from quiclab.result import RunResult
+from quiclab.scenario import Scenario
+from quiclab.series import summary
+
+JOB_SCHEMA = "quiclab.job/1"
+JOB_FILE, RESULT_FILE = "job.json", "result.json"
+REPORTS = ("json", "out", "err")
+Clock = Literal["real", "virtual"]
+Emulation = Literal["engine", "netem"]
+DelayStage = Literal["next_hop", "child", "same"]
+CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_args(DelayStage)
+#: Of each network namespace. No memory of earlier connections, and IPv4 only, as in reference/kernel.
+SYSCTLS = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    "net.ipv4.tcp_wmem": "4096 16384 4194304",
+}
+#: Seconds for setting up and for collecting, beyond the duration of the scenario.
+MARGIN_S = 60.0
+#: Variables that programs get from the user in real time: no proxies or tuning of libraries, as in a guest.
+PASSED_ON = ("PATH", "HOME", "QUICLAB_LIVE", "QUICLAB_PROGRAMS")
+#: Seconds that a run has to write what there is when it is interrupted.
+GRACE_S = 5.0
+#: Seconds of this machine's time that a guest may take for each second of its own.
+SLOWEST_GUEST = 20.0
+
+#: How lines of quiclab-live begin that say what went wrong.
+SPEAKER = "quiclab-live: "
+
+Progress = Callable[[float, int, float], None]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """How the kernel lane runs.
+
+    Parameters
+    ----------
+    clock
+        `real`: this machine; `virtual`: a guest whose clock stands still while anything computes.
+    emulation
+        `engine`: the elements of the sim lane between TUN devices; `netem`: queueing disciplines of the kernel.
+    adapters
+        Files of further adapters.
+    syscall_cost_ns
+        With the virtual clock: what each system call takes [ns].
+    tracer
+        Words before the command of each program, such as those of `strace`; `{flow}` and `{role}` in them become the
+        name of the flow and `server` or `client`.
+    delay_stage
+        Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
+        on, what is in the delay of the latter two takes places in the queue (docs/emulation.md).
+    client_words
+        Words after the command of each client: what no scenario says, such as how often a browser loads a page.
+    """
+
+    clock: Clock = "real"
+    emulation: Emulation = "engine"
+    adapters: tuple[Path, ...] = ()
+    syscall_cost_ns: int | None = None
+    tracer: tuple[str, ...] = ()
+    delay_stage: DelayStage = "next_hop"
+    client_words: tuple[str, ...] = ()
+
+    def programs(self) -> dict[str, Adapter]:
+        """Return the programs by name."""
+        return load_adapters(self.adapters)
+
+    def stacks(self) -> str:
+        """Return the programs as `quiclab.scenario.load` takes them: JSON."""
+        return json.dumps([_stack(adapter) for adapter in self.programs().values()])
+
+    def problem(self) -> str | None:
+        """Say why this machine cannot run it; None if nothing is known that prevents it."""
+        try:
+            live_program()
+            if self.clock == "virtual":
+                newest_kernel()
+        except QuiclabError as error:
+            return error.sentence
+        return None
+
+    def identity(self, scenario: Mapping[str, Any]) -> list[str]:
+        """Return what results depend on beside scenario and seed: options, our program, kernel, adapters, programs.
+
+        Parameters
+        ----------
+        scenario
+            The resolved scenario as a tree.
+        """
+        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns} {self.tracer}"]
+        lines += self.client_words
+        lines += [hash_of(live_program()), *_hashes_of_packages()]
+        lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
+        for name in dict.fromkeys(_stacks(scenario)):
+            lines += _identity_of(name, self.adapters)
+        return lines
+
+    def arguments(self) -> list[str]:
+        """Return the options of `quiclab run` that mean this."""
+        options = ["--lane", "kernel", "--clock", self.clock, "--emulation", self.emulation]
+        if self.delay_stage != Lane.delay_stage:
+            options += ["--delay-stage", self.delay_stage]
+        if self.syscall_cost_ns is not None:
+            options += ["--syscall-cost", str(self.syscall_cost_ns)]
+        return options + [word for path in self.adapters for word in ("--adapter", shlex.quote(str(path)))]
+
+    def run(
+        self,
+        scenario: Scenario,
+        seed: int = 1,
+        *,
+        base_dir: str | Path = ".",
+        record_dir: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> RunResult:
+        """Run a scenario with programs and the kernel's transports.
+
+        Parameters
+        ----------
+        scenario
+            The scenario; its stacks are programs.
+        seed
+            Seed of the elements, and with the virtual clock of everything else.
+        base_dir
+            Directory that files named in the scenario are relative to.
+        record_dir
+            Directory (it must exist) where the job, the output of the programs and captures stay; without it they go.
+        progress
+            Called now and then with the network time [s], the bytes that all flows have delivered, and the part of
+            the run that is done (0 to 1).
+
+        Raises
+        ------
+        RequestError
+            If the scenario is wrong, or a program is missing.
+        QuiclabError
+            If the run fails.
+        """
+        adapters = self.programs()
+        scenario = scenario.resolved(self.stacks())
+        with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
+            directory = Path(record_dir).resolve() if record_dir is not None else Path(scratch)
+            job = make_job(scenario, seed, self, adapters, base_dir)
+            write_atomically(directory / JOB_FILE, json.dumps(job, indent=2).encode())
+            _remove_older(directory, job)
+            limit_s = MARGIN_S + seconds(job["scenario"]["duration"]) + _extra_s(job)
+            if self.clock == "virtual":
+                guests = [adapters[name].file.guest for name in _stacks(job["scenario"])]
+                said = _run_in_guest(directory, seed, limit_s, self.syscall_cost_ns, guests, progress)
+            else:
+                said = _run_here(directory, limit_s, progress)
+            return _result(directory, adapters, said)
+
+
+def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
+    """Remove what an older run left in a directory: nothing of it may pass for what this one says."""
+    said = [f"{flow}.{role}.{kind}" for flow in job["flows"] for role in ("client", "server") for kind in REPORTS]
+    for name in (RESULT_FILE, *said, *map(key_log, job["flows"])):
+        (directory / name).unlink(missing_ok=True)
+    shutil.rmtree(directory / COLUMNS, ignore_errors=True)
+
+
+def _extra_s(job: Mapping[str, Any]) -> float:
+    """Return how long the programs of a job may take to be ready and to stop [s]."""
+    programs = [program for pair in job["flows"].values() for program in pair.values() if program is not None]
+    times = [seconds(program[name]) for program in programs for name in ("ready_timeout", "grace") if name in program]
+    return sum(times)
+
+
+@cache
+def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
+    """Return what a program is: its name, the hashes of its adapter and of the files that it needs, its version."""
+    adapter = load_adapters(adapters)[name]
+    return [name, hash_of(adapter.file.path), *map(hash_of, adapter.files()), adapter.version() or ""]
+
+
+@cache
+def _hashes_of_packages() -> tuple[str, ...]:
+    """Return hashes of the packages that make jobs of scenarios, run them, and make numbers of reports."""
+    return tuple(hash_of_folder(Path(__file__).parents[1] / name) for name in ("kernel", "lane", "browser"))
+
+
+def make_job(
+    scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, Adapter], base_dir: str | Path
+) -> dict[str, Any]:
+    """Return the job of a resolved scenario, as `quiclab-live` reads it.
+
+    Raises
+    ------
+    RequestError
+        If a program is missing on this machine.
+    """
+    plain = scenario.to_dict()
+    used = [adapters[name] for name in dict.fromkeys(_stacks(plain))]
+    missing = list(dict.fromkeys(sentence for adapter in used for sentence in adapter.missing()))
+    if missing:
+        raise RequestError("; ".join(missing))
+    flows = {}
+    for name, flow in plain["flows"].items():
+        server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
+        if server != client:
+            raise RequestError(
+                f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
+            )
+        placeholders = {"flow": name, "seed": str(seed)}
+        if plain["record"]["acks"]:
+            placeholders["probe"] = "true"
+        flows[name] = adapters[server].commands(flow, placeholders)
+        flows[name]["client"]["command"] += lane.client_words
+        if plain["record"]["pcapng"]:
+            # one end has the secrets of both directions; what the adapter says itself goes before
+            flows[name]["client"]["environment"].setdefault(VARIABLE, f"{{directory}}/{key_log(name)}")
+        for role, program in flows[name].items():
+            words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
+            program["command"] = words + program["command"]
+    return {
+        "schema": JOB_SCHEMA,
+        "scenario": plain,
+        "seed": seed,
+        "base_dir": str(Path(base_dir).resolve()),
+        "clock": lane.clock,
+        "syscall_cost_ns": lane.syscall_cost_ns or 0,
+        "emulation": lane.emulation,
+        "delay_stage": lane.delay_stage,
+        "flows": flows,
+        "sysctls": SYSCTLS,
+    }
+
+
+def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tuple[str, ...]:
+    """Run a job in this machine; returns the last lines of what was said. Its processes end with this one."""
+    command = [str(live_program()), "run", str(directory)]
+    environment = {"HOME": "/root", "LANG": "C", **{key: os.environ[key] for key in PASSED_ON if key in os.environ}}
+    watched = watch(command, environment, limit_s, lambda line: _tell(line, progress), GRACE_S)
+    if not watched.ended:
+        raise QuiclabError(f"the run did not end within {limit_s:.0f} s and was stopped")
+    return watched.lines
+
+
+def _run_in_guest(
+    directory: Path,
+    seed: int,
+    limit_s: float,
+    syscall_cost_ns: int | None,
+    guests: Sequence[GuestPlan],
+    progress: Progress | None,
+) -> tuple[str, ...]:
+    """Run a job in a guest with the virtual clock; returns the last lines of what was said."""
+    memory = max((plan.memory for plan in guests if plan.memory is not None), key=_megabytes, default=MEMORY)
+    ended = boot(
+        newest_kernel(),
+        [str(live_program()), "run", GUEST_DIRECTORY],
+        directory,
+        seed,
+        limit_s * SLOWEST_GUEST,
+        memory=memory,
+        syscall_cost_ns=syscall_cost_ns,
+        sysctls={name: value for plan in guests for name, value in plan.sysctls.items()},
+        on_line=lambda line: _tell(line, progress),
+        console=True,
+    )
+    return ended.lines
+
+
+def _megabytes(memory: str) -> int:
+    return int(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]]
+
+
+def _tell(line: str, progress: Progress | None) -> None:
+    """Pass a line of progress on; other lines are none."""
+    if progress is None or not line.startswith('{"progress"'):
+        return
+    with suppress(ValueError, KeyError):
+        state = json.loads(line)["progress"]
+        fraction = min(1.0, state["time_s"] / state["duration_s"]) if state["duration_s"] else 0.0
+        progress(state["time_s"], sum(state["payload_bytes"].values()), fraction)
+
+
+def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str]) -> RunResult:
+    """Return the result of a job, with what its programs report."""
+    try:
+        data = json.loads((directory / RESULT_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
+        raise QuiclabError(f"the run has no result: {reasons[-1].removeprefix(SPEAKER)}") from None
+    columns = read_columns(directory)
+    shutil.rmtree(directory / COLUMNS)  # they become tables
+    sampled, acks = [frames.series(columns.series)], []
+    for name, flow in data["scenario"]["flows"].items():
+        report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
+        if data["scenario"]["record"]["pcapng"]:
+            embed(directory, name)
+        if data["scenario"]["record"]["acks"] and not report.acknowledgements:
+            said_so = (directory / f"{name}.server.err").read_text(encoding="utf-8", errors="replace").strip()
+            report.problems.append(f"flow `{name}`: acknowledgements were not traced: {said_so[-200:] or 'none came'}")
+        _merge(data, name, report)
+        sampled.append(frames.rows(report.series))
+        acks.append(frames.traced(name, report.acknowledgements))
+    used = set(_stacks(data["scenario"]))
+    data["versions"] |= {name: adapter.version() for name, adapter in adapters.items() if name in used}
+    if (commit := source_commit()) is not None:
+        data["versions"]["commit"] = commit
+    data["versions"]["build"] = build_id()
+    series = frames.together(sampled)
+    if not series.is_empty():
+        data["series"] = summary(series)
+    taps = {name: frames.tap(tap, columns.packets["flow_names"]) for name, tap in columns.taps.items()}
+    return RunResult(data, series, frames.packets(columns.packets), taps, frames.together(acks))
+
+
+def _merge(data: dict[str, Any], name: str, report: Report) -> None:
+    """Put what the programs of a flow told into its summary; what they did not tell stays as the elements saw it."""
+    flow, end_s = data["flows"][name], data["run"]["network_time_s"]
+    data["warnings"] += report.problems
+    flow["sender"] |= report.sender
+    flow["receiver"] |= report.receiver
+    if report.started_s is not None:
+        flow["start_s"] = report.started_s
+    if not report.complete:  # whatever the exit code of its process
+        flow |= {"completed": False, "finish_s": None, "download_time_s": None}
+    if report.delivered_bytes is None:
+        return
+    flow["delivered_bytes"] = report.delivered_bytes
+    flow["completed"] = report.complete and report.finished_s is not None
+    flow["finish_s"] = report.finished_s if flow["completed"] else None
+    took = (report.finished_s if flow["completed"] else end_s) - flow["start_s"]
+    flow["download_time_s"] = took if flow["completed"] else None
+    flow["goodput_mbps"] = 8e-6 * report.delivered_bytes / took if took > 0 else 0.0
+    if report.first_byte_s is not None:
+        flow["receiver"]["first_byte_ms"] = 1e3 * (report.first_byte_s - flow["start_s"])
+
+
+def _stack(adapter: Adapter) -> dict[str, Any]:
+    """Return what validation has to know of a program."""
+    return {
+        "name": adapter.name,
+        "protocol": adapter.protocol,
+        "acknowledgements": adapter.tells_acknowledgements,
+        "workloads": sorted({kind.partition(".")[0] for kind in adapter.file.workloads}),
+        "options": {
+            name: None if option.values is None else list(option.values)
+            for name, option in adapter.file.options.items()
+        },
+    }
+
+
+def stack_of(flow: Mapping[str, Any], end: str) -> str:
+    """Return the program at an end of a flow: its own, or that of the flow."""
+    return str(flow[end].get("stack") or flow["stack"])
+
+
+def _stacks(scenario: Mapping[str, Any]) -> list[str]:
+    """Return the programs of a scenario, end by end."""
+    return [stack_of(flow, end) for flow in scenario["flows"].values() for end in ("sender", "receiver")]

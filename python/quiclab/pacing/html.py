@@ -1,0 +1,155 @@
+"""The page: one HTML file that needs nothing else, not even a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import vl_convert
+
+from quiclab.pacing import axes, figure, shown
+from quiclab.report import figures
+from quiclab.report.html import environment, inline_json, responsive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quiclab.pacing.analysis import Analysis
+    from quiclab.pacing.settings import Settings
+    from quiclab.pacing.shown import Shown
+
+BUNDLE: Final = "window.vegaEmbed = vegaEmbed;"
+BESIDE_PANELS: Final = 72
+"""Width of the vertical axis of panels, and of the margins, in pixels."""
+MOST_CLUSTERS: Final = 8
+"""Clusters that were found, at most, in the table of a flow."""
+PARTS: Final = 10
+"""Steps of progress: eight figures, their declarations, and the page."""
+
+
+def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str:
+    """Return the page of an analysis.
+
+    Every text of a file stands in it as text, whatever it is. `advance` is called `PARTS` times: for each figure there
+    can be, and for those that there are not, when it is known; for the declarations; and for the page itself.
+    """
+    flows = shown.flows_of(found.captures)
+    drawn = flows[: axes.MOST_DRAWN]
+    declared = figure.figures(drawn, found.settings) if drawn else []
+    for _ in range(PARTS - 1 - len(declared)):
+        advance()
+    charts = []
+    for number, item in enumerate(declared, start=1):
+        charts.append(_chart(number, item))
+        advance()
+    page = (
+        environment()
+        .get_template("pacing.html.j2")
+        .render(
+            title=_title(found),
+            told=told(found.settings),
+            captures=found.captures,
+            failures=found.failures,
+            flows=[_flow(number, item) for number, item in enumerate(flows)],
+            numbers=[(name, [text(item.flow) for item in flows]) for name, text in shown.NUMBERS],
+            cautions=shown.cautions(flows, found.settings),
+            charts=charts,
+            most_drawn=axes.MOST_DRAWN,
+            amount=shown.amount,
+            light=inline_json(figures.LIGHT),
+            dark=inline_json(figures.DARK),
+            beside_panels=BESIDE_PANELS,
+            bundle=vl_convert.javascript_bundle(BUNDLE) if any(item["spec"] for item in charts) else "",
+        )
+    )
+    advance()
+    return page
+
+
+def _title(found: Analysis) -> str:
+    names = [Path(capture["file"]).name for capture in found.captures]
+    return f"Pacing of {names[0]}" if len(names) == 1 else f"Pacing of {len(names)} captures"
+
+
+def told(settings: Settings) -> list[tuple[str, str]]:
+    """Return what the analysis was told, with the names that the page has for it."""
+    rows = [
+        ("Rate of the bottleneck", _rate(settings.bottleneck_mbps)),
+        ("Rate of the link", _rate(settings.link_mbps)),
+        ("Expected pacing gains", ", ".join(f"{gain:g}" for gain in settings.gains)),
+        ("Window around an expected interval", f"± {shown.duration(settings.window_ms)}"),
+        ("Largest gap in a burst", shown.duration(settings.burst_gap_ms)),
+        ("After an ACK", f"up to {shown.duration(settings.clocked_ms)}"),
+        ("Cut off at the begin", shown.duration(1000 * settings.skip_s)),
+    ]
+    if settings.until_s is not None:
+        rows.append(("Cut off after", shown.duration(1000 * settings.until_s)))
+    return [*rows, ("Longest frame of one packet", f"{settings.frame_limit_bytes} B")]
+
+
+def _rate(rate_mbps: float | None) -> str:
+    return "not given" if rate_mbps is None else f"{shown.digits(rate_mbps)} Mbit/s"
+
+
+def _chart(number: int, item: figure.Figure) -> dict[str, Any]:
+    if isinstance(item.chart, str):
+        return {"number": number, "title": item.title, "caption": item.chart, "spec": ""}
+    spec = figures.declaration(item.chart)
+    drawn = {"spec": inline_json(responsive(spec)), "svg": figures.to_svg(spec)}
+    return {"number": number, "title": item.title, "caption": item.caption, **drawn}
+
+
+def _flow(number: int, item: Shown) -> dict[str, Any]:
+    """Return what the page says of a flow, with numbers as texts."""
+    data, acks = item.flow["data"], item.flow["acks"]
+    colour, (dash, gap) = axes.style(number)
+    clocking = acks["clocking"]["explained"]
+    return {
+        "label": item.label,
+        "drawn": number < axes.MOST_DRAWN,
+        "colour": colour,
+        "dash": f"{dash} {gap}" if gap else "",
+        "flow": item.flow,
+        "large": [
+            ("Rate [Mbit/s]", shown.digits(data["rate_mbps"]), ""),
+            ("Interval, median", *_split(shown.duration(data["intervals"]["quantiles_ms"].get("0.5")))),
+            ("In bursts", *_split(shown.percent(data["bursts"]["share_of_packets"]))),
+            ("Packets in a burst", shown.digits(data["bursts"]["mean_packets"], 3), "mean"),
+            ("Packets per ACK", shown.digits(acks["packets_mean"], 3), "mean"),
+            ("ACK clocking explains", *_split(shown.percent(clocking))),
+        ],
+        "small": [
+            shown.counted(data["packets"], "packet"),
+            f"variation {shown.digits(data['intervals']['variation'], 3)}",
+            *([f"{shown.percent(data['utilisation'])} of the link"] if data["utilisation"] is not None else []),
+            shown.counted(acks["count"], "ACK"),
+        ],
+        "expected": [
+            {
+                "gain": f"{near['gain']:g}",
+                "interval": shown.duration(near["interval_ms"]),
+                "centre": shown.duration(near["centre_ms"]),
+                "share": shown.percent(near["share"]),
+            }
+            for near in data["clusters"]["expected"]
+        ],
+        "found": _found(data["clusters"]["found"]),
+        "found_acks": _found(acks["found"]),
+    }
+
+
+def _found(clusters: list[Any]) -> list[dict[str, str]]:
+    largest = sorted(clusters, key=lambda item: -float(item["share"]))[:MOST_CLUSTERS]
+    return [
+        {
+            "centre": shown.duration(item["centre_ms"]),
+            "reach": f"{shown.duration(item['from_ms'])} to {shown.duration(item['to_ms'])}",
+            "share": shown.percent(item["share"]),
+        }
+        for item in sorted(largest, key=lambda item: float(item["centre_ms"]))
+    ]
+
+
+def _split(text: str) -> tuple[str, str]:
+    number, _, unit = text.partition(" ")
+    return number, unit

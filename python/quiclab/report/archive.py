@@ -1,0 +1,183 @@
+"""Packs a study with everything that repeats it into one archive; equal results give equal bytes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quiclab.files import parquet_bytes, write_atomically
+from quiclab.libraries import pl
+from quiclab.native import build_id, engine
+from quiclab.report.study_page import digest_of_digests
+from quiclab.study import BASE
+from quiclab.study.compare import compare_document, judgement_row, table_rows, to_csv
+from quiclab.study.inputs import code_of, files_of
+from quiclab.study.registry import file_of, find_all, part_files, root
+from quiclab.tree import to_json
+
+if TYPE_CHECKING:
+    from quiclab.study import Study
+    from quiclab.study.evaluate import Evaluation
+
+LOCKS = ("uv.lock", "Cargo.lock")
+# of runs.csv: what another build of the same source may change, and what is in runs.parquet
+LEFT_OUT = {"identity", "result"}
+
+RERUN = """\
+#!/bin/sh
+# Runs the study again and compares every row of its table and every digest. Needs the quiclab version that README.md
+# names: on the PATH, or a source checkout in QUICLAB_SOURCE (with the two lock files of this archive).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+export QUICLAB_STUDIES="$here/studies"
+quiclab=quiclab
+if [ -n "${{QUICLAB_SOURCE:-}}" ]; then quiclab="uv run --frozen --project $QUICLAB_SOURCE quiclab"; fi
+$quiclab study run {name} --runs {runs} --engines {engines} --out "$here/rerun"
+$quiclab study table {name} --engines {engines} --out "$here/rerun" > "$here/rerun/table.csv"
+$quiclab study package {name} --out "$here/rerun" > /dev/null
+cmp "$here/table.csv" "$here/rerun/table.csv"
+tar -xOzf "$here/rerun/{archive}" {prefix}/runs.csv | cmp "$here/runs.csv" -
+echo "identical"
+"""
+
+README = """\
+# {title}
+
+{abstract}
+
+After {source}.
+
+Everything that repeats the study `{name}`: `sh rerun.sh` runs it again and compares tables and digests.
+
+| File | What it is |
+| --- | --- |
+| `studies/`, `scenarios/`, `reference/` | the study, its base scenario and the published numbers |
+| `settings/` | the resolved scenario of each setting, to run alone with `quiclab run FILE --seed N` |
+| `runs.csv` | setting, seed and digest of each run: the same with every build |
+| `runs.parquet` | the raw results of each run as JSON, and its identity, which names the build, too |
+| `table.csv`, `compare.json`, `claims.json` | the table in the published columns, the comparison, the verdicts |
+| `uv.lock`, `Cargo.lock` | versions of everything it was built from{locks} |
+
+{lacking}quiclab {version}, build {build}; digest of the digests: {digest}
+"""
+
+LACKING = """\
+**Not in this archive**, because they lie outside of the study's directory, and may be somebody else's to pass on:
+
+{files}
+
+Whoever repeats it needs files with the same bytes; `quiclab trace import FILE --install NAME` installs a trace.
+The scenarios in `settings/` name them as they lay where the archive was made.
+
+"""
+
+
+def write_package(evaluation: Evaluation) -> Path:
+    """Write the archive of a study beside its results and return its path."""
+    study = evaluation.study
+    stem = study.name.replace("/", "-")
+    path = evaluation.directory / f"{stem}.tar.gz"
+    write_atomically(path, _archive(stem, _files(evaluation, stem, path.name)))
+    return path
+
+
+def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
+    study, table = evaluation.study, evaluation.table
+    engines = list(dict.fromkeys(table["engine"].to_list()))
+    files: dict[str, bytes] = {}
+    study_file = file_of(study.name)
+    for path in (study_file, *part_files()):
+        files[f"{path.parent.name}/{path.name}"] = path.read_bytes()
+    for sibling in _siblings(evaluation):
+        for name in filter(None, (sibling.table.file, *sibling.table.further, sibling.scenario)):
+            files[name] = (root() / name).read_bytes()
+    outside: dict[Path, str] = {}
+    for job in {job.scenario: job for job in evaluation.jobs}.values():
+        scenario = json.loads(job.scenario)
+        for file in (*files_of(scenario), *code_of(scenario, Path(job.base_dir))):
+            path = (Path(job.base_dir) / file).resolve()
+            if path.is_relative_to(root().resolve()):
+                files[str(path.relative_to(root().resolve()))] = path.read_bytes()
+            elif path not in outside:
+                outside[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+    missing_locks = [name for name in LOCKS if not (root() / name).is_file()]
+    for name in LOCKS:
+        if name not in missing_locks:
+            files[name] = (root() / name).read_bytes()
+    files["runs.csv"], settings = _runs(evaluation)
+    files |= settings
+    files["runs.parquet"] = parquet_bytes(table)
+    files["table.csv"] = to_csv(table_rows(evaluation, engines)).encode()
+    default = study.default_engine
+    files["compare.json"] = to_json(compare_document(evaluation, default)).encode()
+    claims = [judgement_row(study.name, item) for item in evaluation.judgements(default)]
+    files["claims.json"] = to_json(claims).encode()
+    names = {
+        "name": study.name,
+        "runs": evaluation.runs,
+        "engines": ",".join(engines),
+        "archive": f"{study.name}/{archive}",
+        "prefix": stem,
+    }
+    files["rerun.sh"] = RERUN.format(**names).encode()
+    files["README.md"] = README.format(
+        title=study.title,
+        abstract=study.abstract,
+        source=study.source,
+        name=study.name,
+        lacking=LACKING.format(files="\n".join(f"- `{path}`, SHA-256 {digest}" for path, digest in outside.items()))
+        if outside
+        else "",
+        locks=f" (not there: {', '.join(missing_locks)})" if missing_locks else "",
+        version=engine().version(),
+        build=build_id(),
+        digest=digest_of_digests(table.filter(pl.col("variant") == BASE)["digest"].to_list()),
+    ).encode()
+    return files
+
+
+def _siblings(evaluation: Evaluation) -> list[Study]:
+    """Studies of the same file: it is loaded as a whole, so their tables belong to it."""
+    own = file_of(evaluation.study.name)
+    return [study for study in find_all(None) if file_of(study.name) == own]
+
+
+def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:
+    """Return the list of runs and the scenario of each setting."""
+    numbers: dict[str, str] = {}
+    settings: dict[str, bytes] = {}
+    for job in evaluation.jobs:
+        if job.scenario not in numbers:
+            name = f"settings/{len(numbers):04}.toml"
+            numbers[job.scenario] = name
+            settings[name] = engine().to_toml(job.scenario).encode()
+    files_by_identity = {job.identity: numbers[job.scenario] for job in evaluation.jobs}
+    text = io.StringIO()
+    not_listed = LEFT_OUT | {metric.name for metric in evaluation.study.metrics}
+    columns = [name for name in evaluation.table.columns if name not in not_listed]
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, "setting"])
+    for row in evaluation.table.iter_rows(named=True):
+        writer.writerow([*(row[name] for name in columns), files_by_identity[row["identity"]]])
+    return text.getvalue().encode(), settings
+
+
+def _archive(prefix: str, files: dict[str, bytes]) -> bytes:
+    """Pack files in sorted order, without times and owners."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name in sorted(files):
+            member = tarfile.TarInfo(f"{prefix}/{name}")
+            member.size = len(files[name])
+            member.mode = 0o755 if name.endswith(".sh") else 0o644
+            archive.addfile(member, io.BytesIO(files[name]))
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as file:
+        file.write(plain.getvalue())
+    return packed.getvalue()

@@ -1,0 +1,79 @@
+"""Figures: one altair declaration gives SVG, PNG and the interactive chart of the report.
+
+| module | draws |
+| --- | --- |
+| `lines` | a metric over a factor that is a number: series published, measured and estimated |
+| `rows` | a metric of settings that have no order: one row a setting |
+| `heatmap` | the difference of two configurations over two factors, with its significance |
+| `criteria` | how far a criterion is met, setting by setting |
+| `panels` | lines over time, one panel below the other: for views of single runs |
+| `theme` | what they share: colours, symbols, light and dark, SVG and PNG |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quiclab.report.figures import agreement, heatmap, lines, rows
+from quiclab.report.figures.agreement import agreement_data, pairs_data
+from quiclab.report.figures.points import figure_data, is_ordered, starts_at_zero
+from quiclab.report.figures.theme import COLOURS, DARK, LIGHT, NEUTRAL, SHIFT, THUMBNAIL, declaration, to_png, to_svg
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from quiclab.study import Figure
+    from quiclab.study.evaluate import Evaluation
+
+__all__ = [
+    "COLOURS",
+    "DARK",
+    "LIGHT",
+    "NEUTRAL",
+    "SHIFT",
+    "THUMBNAIL",
+    "agreement_data",
+    "caption",
+    "chart",
+    "declaration",
+    "figure_data",
+    "pairs_data",
+    "specification",
+    "starts_at_zero",
+    "to_png",
+    "to_svg",
+]
+
+
+def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMixin:
+    """Declare a figure."""
+    if figure.map is not None:
+        return heatmap.chart(evaluation, figure, engine)
+    if figure.draw is not None:
+        drawn: alt.TopLevelMixin = figure.draw(evaluation, engine)
+        return drawn
+    if figure.pairs:
+        return agreement.pairs(evaluation, figure, engine)
+    if figure.criterion:
+        return agreement.agreement(evaluation, figure, engine)
+    if is_ordered(evaluation.study, figure):
+        return lines.chart(evaluation, figure, engine)
+    return rows.chart(evaluation, figure, engine)
+
+
+def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
+    """Return what the marks of a figure mean, in a few sentences."""
+    if figure.map is not None:
+        return heatmap.caption(evaluation, figure, engine)
+    if figure.draw is not None:
+        return ""  # its own caption says it
+    if figure.pairs or figure.criterion:
+        return agreement.caption(figure, engine)
+    if is_ordered(evaluation.study, figure):
+        return lines.caption(evaluation, figure, engine)
+    return rows.caption(evaluation, figure, engine)
+
+
+def specification(evaluation: Evaluation, figure: Figure, engine: str) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a figure, without a theme."""
+    return declaration(chart(evaluation, figure, engine))

@@ -1,0 +1,91 @@
+"""Lines over time, one panel below the other with a common axis: for views of single runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import altair as alt
+
+from quiclab.report.figures.theme import NEUTRAL, WIDTH, Layers, colours
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Line: TypeAlias = "Sequence[tuple[float, float]]"
+"""Points of a line: place on the horizontal axis, value."""
+
+DIGITS = 4
+LINE_WIDTH = 1.3
+# width of the labels of an axis in pixels: the same everywhere, so that panels stand exactly below one another
+LABELS = 40
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel.
+
+    Attributes
+    ----------
+    lines
+        Name -> points; a name has the same colour in all panels.
+    title
+        What stands above it.
+    y
+        Title of the vertical axis, with its unit.
+    level
+        A value that a thin dashed line shows, such as a capacity.
+    height
+        In pixels.
+    """
+
+    lines: Mapping[str, Line]
+    title: str
+    y: str
+    level: float | None = None
+    height: int = 130
+
+
+def panels(shown: Sequence[Panel], x: str) -> alt.VConcatChart:
+    """Declare panels with lines.
+
+    Parameters
+    ----------
+    shown
+        The panels, from top to bottom; with one point at least.
+    x
+        Title of the horizontal axis, with its unit.
+    """
+    series = list(dict.fromkeys(name for panel in shown for name in panel.lines))
+    places = [place for panel in shown for line in panel.lines.values() for place, _ in line]
+    domain = [min(0.0, *places), max(places)]
+    charts = [_chart(panel, series, domain, x if panel is shown[-1] else None) for panel in shown]
+    return alt.vconcat(*charts, spacing=14)
+
+
+def _chart(panel: Panel, series: Sequence[str], domain: Sequence[float], x: str | None) -> Layers:
+    rows = [
+        {"x": round(place, DIGITS), "y": round(value, DIGITS), "series": name}
+        for name, line in panel.lines.items()
+        for place, value in line
+    ]
+    base = alt.Chart({"values": rows})
+    across = alt.X("x:Q", title=x, scale=alt.Scale(domain=list(domain), nice=False), axis=alt.Axis(grid=False))
+    up = alt.Y("y:Q", title=panel.y, axis=alt.Axis(tickCount=4, minExtent=LABELS, maxExtent=LABELS))
+    layers = [
+        base.mark_line(strokeWidth=LINE_WIDTH, clip=True).encode(
+            x=across,
+            y=up,
+            color=colours(series, lines=True),
+            tooltip=[
+                alt.Tooltip("series:N", title="Line"),
+                alt.Tooltip("x:Q", title=x or "Time"),
+                alt.Tooltip("y:Q", title=panel.y, format=".4~g"),
+            ],
+        )
+    ]
+    if panel.level is not None:
+        level = base.mark_rule(color=NEUTRAL, strokeDash=[4, 3]).encode(y=alt.Y(datum=panel.level))
+        layers.insert(0, level)
+    drawn = alt.layer(*layers).properties(width=WIDTH, height=panel.height)
+    return drawn.properties(title=panel.title) if panel.title else drawn

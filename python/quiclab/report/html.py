@@ -1,0 +1,86 @@
+"""What the pages of studies share: templates, how numbers and verdicts are written, charts in a page."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from quiclab.study import with_unit
+from quiclab.study.claims import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+VERDICT_WORDS = {
+    Verdict.CONFIRMED: "confirmed",
+    Verdict.REFUTED: "refuted",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.NOT_TESTED: "not tested",
+    Verdict.BY_CONSTRUCTION: "by construction",
+}
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates, with their filters."""
+    found = Environment(
+        loader=PackageLoader("quiclab", "report/templates"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "figures": figures,
+        "signed": signed,
+        "percent": percent,
+        "share": share,
+        "with_unit": with_unit,
+        "lower_first": lambda text: text[:1].lower() + text[1:],
+    }
+    return found
+
+
+def counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return how many claims have each verdict, by its word, in the order of the words."""
+    words = [claim["word"] for claim in claims]
+    return [(word, words.count(word)) for word in VERDICT_WORDS.values() if word in words]
+
+
+def responsive(spec: dict[str, Any]) -> dict[str, Any]:
+    """Let a chart take the width of the page; panels get theirs from the page's script."""
+    if "vconcat" in spec:
+        return spec
+    return {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def inline_json(value: object) -> str:
+    """Write JSON that may stand in a script element."""
+    return json.dumps(value, ensure_ascii=False).replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def figures(value: float | None, digits: int = 2) -> str:
+    """Write a number with some decimals; a dash for none."""
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """Write a difference with its sign."""
+    if value is None or math.isnan(value):
+        return "–"
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if text.strip("+-0.") else text[1:]
+
+
+def share(value: float) -> str:
+    """Write a share as percent, with the decimals it needs."""
+    return f"{100 * value:.10g} %"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """Write a ratio as percent, with its sign."""
+    return "–" if value is None or math.isnan(value) else f"{signed(100 * value, digits)} %"

@@ -1,0 +1,154 @@
+"""The overview of a group of studies: one page with a card for each experiment, and the claims board."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quiclab.files import write_atomically
+from quiclab.report import figures
+from quiclab.report.html import VERDICT_WORDS, counts, environment
+from quiclab.stats import RESAMPLES, cohens_kappa
+from quiclab.study import registry
+from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from quiclab.report.study_page import Report
+    from quiclab.study import Study
+
+THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT = 300, 170
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How our verdicts agree with the tables of the sources.
+
+    Attributes
+    ----------
+    compared
+        Claims that are confirmed or refuted, and of which the tables can tell.
+    agreed
+        Of these, those on which both say the same.
+    kappa
+        Cohen's kappa over these; NaN where it is not defined.
+    undecided, tested
+        Claims that are undecided, of those that are confirmed, refuted or undecided.
+    """
+
+    compared: int
+    agreed: int
+    kappa: float
+    undecided: int
+    tested: int
+
+
+def agreement(claims: Sequence[Mapping[str, Any]]) -> Agreement:
+    """Compare verdicts with what the predicates say of the tables in the sources.
+
+    Claims that hold by construction count nowhere.
+
+    Parameters
+    ----------
+    claims
+        As `verify --json` prints them.
+    """
+    verdicts = [claim["verdict"] for claim in claims]
+    decided = [
+        (claim["verdict"] == Verdict.CONFIRMED, bool(claim["on_published"]))
+        for claim in claims
+        if claim["verdict"] in (Verdict.CONFIRMED, Verdict.REFUTED) and claim["on_published"] is not None
+    ]
+    return Agreement(
+        compared=len(decided),
+        agreed=sum(ours == theirs for ours, theirs in decided),
+        kappa=cohens_kappa([ours for ours, _ in decided], [theirs for _, theirs in decided]),
+        undecided=verdicts.count(Verdict.UNDECIDED),
+        tested=sum(verdicts.count(word) for word in (Verdict.CONFIRMED, Verdict.REFUTED, Verdict.UNDECIDED)),
+    )
+
+
+def write_overview(group: str, studies: Sequence[Study], reports: Sequence[Report], out: Path) -> Path:
+    """Write `index.html` of a group into its results directory and return its path.
+
+    Parameters
+    ----------
+    group
+        Name of the group.
+    studies
+        All of it.
+    reports
+        Those that were written.
+    out
+        Directory given as `--out`.
+    """
+    path = out / group / "index.html"
+    write_atomically(path, render(group, studies, reports).encode())
+    return path
+
+
+def render(group: str, studies: Sequence[Study], reports: Sequence[Report]) -> str:
+    """Return the overview as HTML."""
+    written = {report.study.name for report in reports}
+    claims = [claim for report in reports for claim in report.claims]
+    paragraphs = registry.about(studies)
+    return (
+        environment()
+        .get_template("overview.html.j2")
+        .render(
+            group=group,
+            title=paragraphs[0].partition(" (")[0].rstrip(".") if paragraphs else group,
+            paragraphs=paragraphs[1:],
+            sources=list(dict.fromkeys(study.source for study in studies)),
+            total=len(studies),
+            cards=[_card(group, report) for report in reports],
+            lacking=[study for study in studies if study.name not in written],
+            incomplete=[report for report in reports if report.missing],
+            claims=claims,
+            pages={report.study.name: _page(group, report) for report in reports},
+            counts=counts(claims),
+            words={word: str(verdict) for verdict, word in VERDICT_WORDS.items()},
+            agreement=agreement(claims),
+            contradictions=[claim for claim in claims if claim["on_published"] is False],
+            bounds={"resamples": RESAMPLES, "confirmed": CONFIRMED_SHARE, "refuted": REFUTED_SHARE},
+            isnan=math.isnan,
+        )
+    )
+
+
+def _page(group: str, report: Report) -> str:
+    """Return the address of a report as seen from the overview."""
+    return f"{report.study.name.removeprefix(group).strip('/')}/{report.path.name}".lstrip("/")
+
+
+def _card(group: str, report: Report) -> dict[str, Any]:
+    """Return what the overview says of an experiment."""
+    study = report.study
+    return {
+        "study": study,
+        "page": _page(group, report),
+        "thumbnail": figures.to_svg(_small(report.figure), figures.THUMBNAIL) if report.figure else "",
+        "fidelity": report.fidelity,
+        "scored": study.metric_of(study.scored),
+        "printed": bool(study.table.file or study.table.engine),
+        "counts": counts(report.claims),
+    }
+
+
+def _small(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a figure in the size of a card, without legends; of panels the first."""
+    shown: dict[str, Any] = _without_legends(spec)
+    if "vconcat" in shown:
+        whole = {name: value for name, value in shown.items() if name != "vconcat"}
+        return {**whole, **shown["vconcat"][0], "width": THUMBNAIL_WIDTH, "height": THUMBNAIL_HEIGHT}
+    height = spec["height"] if "usermeta" in spec else THUMBNAIL_HEIGHT
+    return {**shown, "width": THUMBNAIL_WIDTH, "height": height}
+
+
+def _without_legends(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: None if name == "legend" else _without_legends(value) for name, value in part.items()}
+    return [_without_legends(value) for value in part] if isinstance(part, list) else part

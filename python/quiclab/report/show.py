@@ -1,0 +1,377 @@
+"""What the command line prints for people, with rich tables on stdout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from quiclab.study.parts import with_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from quiclab.result import RunResult
+    from quiclab.study import Study
+    from quiclab.study.multiverse import Row
+
+COMPARISON_COLUMNS = (
+    "configuration",
+    "published_mean",
+    "published_std",
+    "published_n",
+    "measured_mean",
+    "measured_std",
+    "measured_low",
+    "measured_high",
+    "measured_n",
+    "difference",
+    "relative_difference",
+)
+CRITERION_COLUMNS = ("reference", "measured", "difference", "margin", "limit", "outcome")
+OUTCOME_STYLES = {"pass": "green", "miss": "red"}
+VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
+
+
+def console() -> Console:
+    """Return a console on stdout; lines are cut at the terminal only."""
+    plain = Console(highlight=False, markup=False, soft_wrap=False)
+    return plain if plain.is_terminal else Console(highlight=False, markup=False, width=160)
+
+
+def table(title: str, columns: Iterable[str], left: int = 1) -> Table:
+    """Return an empty table; the first `left` columns are texts, the others numbers."""
+    result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        result.add_column(column, justify="left" if index < left else "right", overflow="fold")
+    return result
+
+
+def text(value: object) -> str:
+    """Write a cell."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.4g}"
+    return str(value)
+
+
+def run_summary(result: RunResult) -> None:
+    """Print a run: flows, elements, digest."""
+    out = console()
+    data = result.data
+    out.print(f"{result.scenario.name}: seed {result.seed}, lane {data['lane']}", style="bold")
+    out.print(
+        f"{result.network_time_s:.3f} s of network time, {result.events} events, ended by "
+        f"{str(data['run']['ended_by']).replace('_', ' ')}"
+    )
+    flows = table("Flows", ["flow", "state", "delivered [B]", "time [s]", "goodput [Mbit/s]"], left=2)
+    for name, flow in result.flows.items():
+        state = "failed" if flow.failed else "completed" if flow.completed else "unfinished"
+        flows.add_row(name, state, str(flow.delivered_bytes), text(flow.download_time_s), f"{flow.goodput_mbps:.3f}")
+    out.print(flows)
+    for end in ("sender", "receiver"):
+        metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
+        if metrics:
+            ends = table(end.capitalize(), ["metric", *result.flows])
+            for key in metrics:
+                ends.add_row(key, *(text(getattr(flow, end).get(key)) for flow in result.flows.values()))
+            out.print(ends)
+    elements = table("Elements [packets]", ["element", "received", "created", "sent", "dropped", "consumed", "held"])
+    for name, element in result.elements.items():
+        counters = [element[key] for key in ("received", "created", "sent", "dropped", "consumed", "held")]
+        elements.add_row(name, *(text(c["packets"] if isinstance(c, dict) else c) for c in counters))
+    out.print(elements)
+    for warning in result.warnings:
+        out.print(f"warning: {warning}", style="yellow")
+    out.print(f"digest {result.digest}")
+
+
+def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tuple[str, str]) -> None:
+    """Print where two runs part, and their flows side by side."""
+    out = console()
+    if found["identical"]:
+        out.print("identical: every packet event agrees when this build repeats both runs", style="bold")
+    else:
+        out.print(f"first difference at packet event {found['index']}", style="bold")
+        events = table("", ["", *names])
+        keys = ("time_ns", "element", "event", "port", "flow", "size_bytes")
+        for key in keys:
+            events.add_row(key, *((text(side[key]) if side else "ended") for side in (found["a"], found["b"])))
+        out.print(events)
+    flows = table("Summaries", ["flow", "value", *names], left=2)
+    for name in dict.fromkeys([*a.flows, *b.flows]):
+        for key in ("delivered_bytes", "download_time_s", "goodput_mbps"):
+            values = [getattr(r.flows[name], key) if name in r.flows else None for r in (a, b)]
+            flows.add_row(name, key, *(text(value) for value in values))
+    flows.add_row("", "seed", str(a.seed), str(b.seed))
+    flows.add_row("", "digest", a.digest, b.digest)
+    out.print(flows)
+
+
+def claims(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print claims with their verdicts and numbers."""
+    out = console()
+    several = len({entry["engine"] for entry in entries}) > 1
+    for entry in entries:
+        verdict = str(entry["verdict"])
+        out.print()
+        out.print(f"{entry['identity']}  ", end="", style="bold")
+        out.print(verdict.replace("_", " "), style=VERDICT_STYLES.get(verdict, "dim"), end="")
+        share = entry["share_true"]
+        out.print("" if share is None else f"  (true in {100 * share:.1f} % of the resamples)", end="")
+        out.print(f"  {entry['engine']}" if several else "", style="dim")
+        out.print(f"  {entry['statement']}")
+        for label, key in (("in part", "scope"), ("why", "reason"), ("note", "note")):
+            if entry[key]:
+                out.print(f"  {label}: {entry[key]}", style="dim")
+        for name, value in entry["numbers"].items():
+            out.print(f"    {name}: {text(value)}")
+    words = [str(entry["verdict"]).replace("_", " ") for entry in entries]
+    out.print()
+    out.print(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "no claims", style="bold")
+
+
+def published_decimals(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return the decimals of published means and deviations: the most that any needs, and never fewer for deviations.
+
+    Parameters
+    ----------
+    rows
+        Rows of a comparison.
+    """
+    mean, std = 0, 0
+    for row in rows:
+        mean = max(mean, _decimals(row["published_mean"] or 0.0))
+        std = max(std, _decimals(row["published_std"] or 0.0))
+    return mean, max(mean, std)
+
+
+def _decimals(value: float) -> int:
+    return len(f"{value:.9f}".rstrip("0").partition(".")[2])
+
+
+def comparison(document: Mapping[str, Any]) -> None:
+    """Print what `study compare --json` holds."""
+    out = console()
+    factors = [key for key in document["rows"][0] if key not in COMPARISON_COLUMNS] if document["rows"] else []
+    out.print(f"{document['study']}: {document['metric']}, published: {document['source']}", style="bold")
+    headers = ["published", "sd", "measured", "sd", "95 % interval", "runs", "difference", "relative"]
+    places = (*published_decimals(document["rows"]), *[2] * 5)
+    for name in dict.fromkeys(row["configuration"] for row in document["rows"]):
+        shown = table(name, [*factors, *headers], left=0)
+        for row in document["rows"]:
+            if row["configuration"] == name:
+                values = [(row[key], digits) for key, digits in zip(COMPARISON_COLUMNS[1:8], places, strict=True)]
+                numbers = ["-" if value is None else f"{value:.{digits}f}" for value, digits in values]
+                published, published_std, _, measured, std, low, high = numbers
+                relative = row["relative_difference"]
+                shown.add_row(
+                    *(text(row[key]) for key in factors),
+                    *(published, published_std, measured, std, f"{low} .. {high}", text(row["measured_n"])),
+                    "-" if row["difference"] is None else f"{row['difference']:+.2f}",
+                    "-" if relative is None else f"{100 * relative:+.1f} %",
+                )
+        out.print(shown)
+    if document["fidelity"]:
+        rows(document["fidelity"], "Fidelity")
+    for criterion in document["criteria"]:
+        _criterion(criterion)
+    _maps(document["maps"])
+    _further(document["further"])
+    for name, reason in document["unavailable"].items():
+        out.print(f"{name}: {reason}", style="dim")
+
+
+def _maps(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print how alike the published and the measured maps are; those of which one is missing are left out."""
+    columns = ("title", "cells", "correlation", "significant", "right_sign", "also_significant", "sign_share")
+    both = [entry for entry in entries if entry["cells"]]
+    if both:
+        rows([{name: entry[name] for name in columns} for entry in both], "Maps of differences: published and measured")
+
+
+def _criterion(entry: Mapping[str, Any]) -> None:
+    """Print what became of a criterion in each setting, and as a whole."""
+    out = console()
+    keys = [key for key in entry["lines"][0] if key not in CRITERION_COLUMNS]
+    shown = table(
+        f"{entry['identity']}: {entry['statement']}",
+        [*keys, with_unit("reference", entry["unit"]), "measured", "difference", "95 %", "limit", "outcome"],
+        left=len(keys),
+    )
+    for line in entry["lines"]:
+        difference, margin, limit = line["difference"], line["margin"], line["limit"]
+        as_text = percent if entry["relative"] else number
+        shown.add_row(
+            *(text(line[key]) for key in keys),
+            *("-" if line[key] is None else number(line[key]) for key in ("reference", "measured")),
+            "-" if difference is None else as_text(difference, sign="+"),
+            "-" if margin is None else f"± {as_text(margin)}",
+            as_text(limit),
+            line["outcome"],
+            style=OUTCOME_STYLES.get(line["outcome"], "dim"),
+        )
+    out.print(shown)
+    whole = f"{entry['identity']}: {entry['outcome']}, {entry['passed']} of {entry['settings']} settings pass"
+    for kind in ("median", "mean"):
+        value, limit = entry[f"{kind}_difference"], entry[f"{kind}_limit"]
+        if limit is not None and value is not None:
+            whole += f"; {kind} difference {percent(value)}, limit {percent(limit)}"
+    out.print(whole, style=OUTCOME_STYLES.get(entry["outcome"], "dim"))
+    out.print()
+
+
+def _further(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Print published and measured means of further metrics, one row a setting."""
+    cells: dict[tuple[Any, ...], dict[str, str]] = {}
+    keys: list[str] = []
+    for name, entries in metrics.items():
+        for row in entries:
+            keys = ["configuration", *(key for key in row if key not in COMPARISON_COLUMNS)]
+            measured = "-" if row["measured_mean"] is None else number(row["measured_mean"])
+            both = f"{number(row['published_mean'])} / {measured}"
+            cells.setdefault(tuple(row[key] for key in keys), {})[name] = both
+    if not cells:
+        return
+    shown = table("Further metrics: published / measured", [*keys, *metrics], left=len(keys))
+    for setting, values in cells.items():
+        shown.add_row(*(text(part) for part in setting), *(values.get(name, "-") for name in metrics))
+    console().print(shown)
+
+
+def number(value: float, sign: str = "") -> str:
+    """Write a number with four significant digits."""
+    return f"{value:{sign}.4g}"
+
+
+def percent(value: float, sign: str = "") -> str:
+    """Write a ratio as percent."""
+    return f"{100 * value:{sign}.1f} %"
+
+
+def rows(entries: Sequence[Mapping[str, Any]], title: str) -> None:
+    """Print rows that share their columns."""
+    out = console()
+    shown = table(title, entries[0] if entries else [])
+    for row in entries:
+        shown.add_row(*(text(value) for value in row.values()))
+    out.print(shown)
+
+
+def studies(entries: Sequence[Study]) -> None:
+    """Print the studies."""
+    shown = table("", ["study", "title", "engines", "settings", "runs each"], left=3)
+    for study in entries:
+        engines = ", ".join(engine.name for engine in study.engines)
+        settings = sum(1 for point in study.points((study.default_engine,)) if not point.variant)
+        shown.add_row(study.name, study.title, engines, str(settings), str(study.runs))
+    console().print(shown)
+
+
+def stacks(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print the engines."""
+    shown = table("", ["stack", "version", "protocol", "workloads", "profiles", "description"], left=6)
+    for entry in entries:
+        lists = [", ".join(entry["workloads"]), ", ".join(profile["name"] for profile in entry["profiles"]) or "-"]
+        shown.add_row(entry["name"], entry["version"], entry["protocol"], *lists, entry["description"])
+    console().print(shown)
+
+
+def stack(entry: Mapping[str, Any]) -> None:
+    """Print the options of one engine, then in what its profiles depart from them, each value with its source."""
+    out = console()
+    out.print(f"{entry['name']} {entry['version']}: {entry['description']}")
+    out.print(f"protocol {entry['protocol']}; workloads {', '.join(entry['workloads'])}")
+    if not entry["options"]:
+        out.print("It has no options.")
+        return
+    out.print(_options(("option", "meaning", "default", "source"), entry["options"]))
+    for profile in entry["profiles"]:
+        departing = departures(entry, profile)
+        ending = "; instead of the above:" if departing else ": the above"
+        out.print(f"profile {profile['name']}: {profile['description']}{ending}", style="bold")
+        if departing:
+            out.print(_options(("option", "meaning", "value", "source"), departing))
+    if entry.get("operations"):
+        operations(entry["operations"])
+
+
+def operations(entries: Iterable[Mapping[str, Any]]) -> None:
+    """Print computations that a plugin can exchange."""
+    columns = ["operation", "result", "allowed", "when", "inputs"]
+    shown = table("Computations that a plugin can exchange", columns, left=5)
+    for entry in entries:
+        inputs = ", ".join(name for name, _ in entry["inputs"])
+        shown.add_row(entry["name"], entry["meaning"], limits(entry), entry["when"], inputs)
+    console().print(shown)
+
+
+def limits(operation: Mapping[str, Any]) -> str:
+    """Say which results an operation takes."""
+    span = f"{operation['least']:g} to {int(operation['most'])} {operation['unit']}".strip()
+    return f"{span}, whole" if operation["whole"] else span
+
+
+def departures(stack: Mapping[str, Any], profile: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the options of a profile whose value is not the default of its stack.
+
+    Parameters
+    ----------
+    stack, profile
+        As `quiclab stack show --json` prints them: both list the same options.
+    """
+    defaults = {_key(option): option["default"] for option in stack["options"]}
+    return [option for option in profile["options"] if option["default"] != defaults.get(_key(option))]
+
+
+def _key(option: Mapping[str, Any]) -> tuple[Any, Any]:
+    return option["option"], option["meaning"]
+
+
+def _options(columns: Sequence[str], options: Iterable[Mapping[str, Any]]) -> Table:
+    shown = table("", columns, left=4)
+    for option in options:
+        shown.add_row(*(text(option[key] or "(fixed)") for key in ("option", "meaning", "default", "source")))
+    return shown
+
+
+def multiverse(found: Sequence[Row]) -> None:
+    """Print each claim with its outcome as published, and the readings in which it is another."""
+    out = console()
+    if not found:
+        out.print("no claim was tested in any reading")
+        return
+    shown = table("Claims over all readings", ["claim", "as published", "readings", "outcome"], left=4)
+    for row in found:
+        base = row.base
+        differing = ", ".join(f"{name}: {row.worlds[name].outcome}" for name in row.differing)
+        outcome = differing or row.summary
+        shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.worlds)), outcome)
+    out.print(shown)
+
+
+def page_loads(document: Mapping[str, Any]) -> None:
+    """Print the load times of a page, and what the recording left open."""
+    out = console()
+    page = document["page"]
+    out.print(f"{page['url']} over {document['network']['scenario']}", style="bold")
+    out.print(
+        f"{page['resources']} resources of {len(page['origins'])} servers, {page['body_bytes'] / 1e6:.2f} MB, "
+        f"chains of up to {page['depth']}; TLS: {str(document['tls']).replace('_', ' ')}"
+    )
+    times = table("Page load times", ["stack", "mean [ms]", "deviation [ms]", "runs", "HTML [ms]", "connections"])
+    for stack in document["stacks"]:
+        typical = stack["typical"] or {}
+        times.add_row(
+            stack["name"],
+            *(text(stack[name]) for name in ("page_load_ms_mean", "page_load_ms_std", "n_runs")),
+            *(text(typical.get(name)) for name in ("html_ms", "connections")),
+        )
+    out.print(times)
+    counts = table("Taken and assumed", ["what", "entries"])
+    for what, count in page["counts"].items():
+        counts.add_row(what, str(count))
+    out.print(counts)

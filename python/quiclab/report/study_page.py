@@ -1,0 +1,293 @@
+"""The report of a study: one HTML file that needs nothing else, not even a network."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from dataclasses import dataclass
+from io import StringIO
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import vl_convert
+
+from quiclab import stats
+from quiclab.errors import QuiclabError
+from quiclab.files import write_atomically
+from quiclab.libraries import pl
+from quiclab.native import build_id
+from quiclab.report import figures, views
+from quiclab.report.html import VERDICT_WORDS, counts, environment, inline_json, responsive
+from quiclab.report.show import published_decimals
+from quiclab.study import BASE, fidelity
+from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
+from quiclab.study.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row, map_rows
+from quiclab.study.evaluate import Evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from quiclab.study import Metric, Study
+
+BUNDLE = "window.vegaEmbed = vegaEmbed;"
+SMALL = 2.0
+"""Means below this are indices and shares, and have four decimals instead of two."""
+BESIDE_PANELS = 72
+"""Width of the vertical axis of panels with its title, and of the margins, in pixels."""
+_BOUNDS = {
+    "resamples": stats.RESAMPLES,
+    "confidence": stats.CONFIDENCE,
+    "confirmed": CONFIRMED_SHARE,
+    "refuted": REFUTED_SHARE,
+    "shape_deviations": fidelity.SHAPE_DEVIATIONS,
+    "equivalence_share": fidelity.EQUIVALENCE_SHARE,
+    "equivalence_errors": fidelity.EQUIVALENCE_ERRORS,
+    "knee_level": fidelity.KNEE_LEVEL,
+    "significant": stats.SIGNIFICANT,
+}
+"""Thresholds that the text of the page names."""
+
+
+def digest_of_digests(digests: Sequence[str]) -> str:
+    """Hash the digests of runs in the order of the sweep: 32 hexadecimal digits that name all of them."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that was written, with what an overview says of it.
+
+    Attributes
+    ----------
+    path
+        Where the page is.
+    study
+        What it is about.
+    figure
+        Vega-Lite specification of the first figure, without a theme; `None` if there is none.
+    claims
+        The claims as `verify --json` prints them, each with the word of its verdict.
+    fidelity
+        The fidelity of each series, with its name.
+    missing
+        Runs of the published settings that have not been made.
+    """
+
+    path: Path
+    study: Study
+    figure: Mapping[str, Any] | None
+    claims: Sequence[Mapping[str, Any]]
+    fidelity: Sequence[Mapping[str, Any]]
+    missing: int
+
+
+def write_report(evaluation: Evaluation, engine: str) -> Report:
+    """Write `report.html`, and figures and views as SVG and PNG, into the results directory.
+
+    The names of another engine than the study's default end in its name, and its report has no views. Nothing is
+    written before all is rendered.
+
+    Raises
+    ------
+    QuiclabError
+        If there are no runs with the engine.
+    """
+    study = evaluation.study
+    used = list(dict.fromkeys(evaluation.table["engine"].to_list()))
+    if engine not in used:
+        raise QuiclabError(
+            f"{evaluation.directory} has no runs with {engine}, only with {', '.join(used)}; make them with `quiclab "
+            f"study run {study.name} --engines {engine}`"
+        )
+    ending = "" if engine == study.default_engine else f"_{engine}"
+    specs = [figures.specification(evaluation, figure, engine) for figure in study.figures]
+    drawn = [] if ending else views.draw(study)
+    shown = {f"figure_{index}{ending}": spec for index, spec in enumerate(specs, start=1)}
+    shown |= {f"view_{index}": item.spec for index, item in enumerate(drawn, start=1)}
+    pictures = {name: figures.to_svg(spec) for name, spec in shown.items()}
+    judged = evaluation.judgements(engine)
+    claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
+    fidelity = _fidelity(evaluation, engine)
+    listed = [] if study.listing is None else study.listing.rows(evaluation, engine)
+    page = (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            **_contents(evaluation, engine),
+            charts=[
+                _chart(figure.title, _sentences(figure.caption, figures.caption(evaluation, figure, engine)), spec, svg)
+                for figure, spec, svg in zip(study.figures, specs, pictures.values(), strict=False)
+            ],
+            views=[
+                _chart(item.view.title, f"{item.view.caption} {_as(item.view.source)}", item.spec, svg, of_runs=True)
+                for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
+            ],
+            fidelity=fidelity,
+            listed=listed,
+            claims=claims,
+            counts=counts(claims),
+        )
+    )
+    files = {f"report{ending}.html": page.encode()}
+    if study.listing is not None:
+        files[f"listing{ending}.csv"] = _csv(study.listing.heads, listed)
+    files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
+    files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
+    for name, content in files.items():
+        write_atomically(evaluation.directory / name, content)
+    path = evaluation.directory / f"report{ending}.html"
+    return Report(path, study, specs[0] if specs else None, claims, fidelity, evaluation.missing(engine))
+
+
+def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs: bool = False) -> dict[str, Any]:
+    """Return what the page needs of a chart."""
+    kind = " rows" if "usermeta" in spec else " panels" if "vconcat" in spec else ""
+    drawn = inline_json(responsive(spec))
+    return {"title": title, "caption": caption, "kind": kind, "spec": drawn, "svg": svg, "of_runs": of_runs}
+
+
+def _csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
+    """Return a table as CSV."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
+    return text.getvalue().encode()
+
+
+def _sentences(*texts: str) -> str:
+    return " ".join(filter(None, texts))
+
+
+def _as(source: str) -> str:
+    """Say which published figure a view stands beside; sources may begin with `after`."""
+    return f"Compare {source.removeprefix('after ')}."
+
+
+def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
+    """Return what the page says beside figures, fidelity and claims."""
+    study = evaluation.study
+    rows = compare_rows(evaluation, engine)
+    return {
+        "study": study,
+        "engine": engine,
+        "facts": _facts(evaluation, engine),
+        "commands": _commands(study, evaluation, engine),
+        "seeds": _seeds(evaluation, engine),
+        "labels": study.labels,
+        "printed": any(row["published_n"] for row in rows),
+        "groups": _groups(rows),
+        "decimals": published_decimals(rows),
+        "digits": 4 if all((row["measured_mean"] or 0.0) < SMALL for row in rows) else 2,
+        "criteria": criteria_rows(evaluation, engine),
+        "maps": [item for item in map_rows(evaluation, engine) if item["cells"]],
+        "further": [_further(evaluation, engine, metric) for metric in study.further],
+        "variants": _variants(evaluation),
+        "missing": evaluation.missing(engine),
+        "bounds": _BOUNDS,
+        "light": inline_json(figures.LIGHT | {"background": None}),
+        "dark": inline_json(figures.DARK),
+        "bundle": vl_convert.javascript_bundle(BUNDLE),
+        "beside_panels": BESIDE_PANELS,
+    }
+
+
+def _further(evaluation: Evaluation, engine: str, metric: Metric) -> dict[str, Any]:
+    """Return a further metric beside what was printed of it; where nothing was, what was measured."""
+    study = evaluation.study
+    rows = compare_rows(evaluation, engine, metric.name)
+    printed = bool(rows)
+    if not printed:
+        columns = study.columns
+        rows = [
+            {**dict(zip(columns, key, strict=True)), "measured_mean": summary.mean, "measured_std": summary.std}
+            for key, summary in evaluation.summaries(engine, metric=metric.name).items()
+        ]
+    if not metric.of:  # the same in all parts of a run
+        rows = [row for row in rows if all(row[part.column] == part.values[0] for part in study.parts)]
+    factors = [factor for factor in study.factors if metric.of or factor.changes is not None]
+    for row in rows:
+        values = [f"{row[factor.column]} {factor.unit}".strip() for factor in factors]
+        row["setting"] = ", ".join([study.labels[row["configuration"]], *values])
+    return {"metric": metric, "printed": printed, "rows": rows}
+
+
+def _fidelity(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return the fidelity of each series with its label."""
+    found = evaluation.fidelity(engine)
+    rows = fidelity_rows(evaluation.study, found)
+    return [{"series": evaluation.study.series_label(key), **row} for key, row in zip(found, rows, strict=True)]
+
+
+def _groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the rows of the comparison by configuration."""
+    return [(name, list(group)) for name, group in groupby(rows, key=itemgetter("configuration"))]
+
+
+def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
+    """Return what was run, as pairs of name and value."""
+    chosen = _chosen(evaluation, engine)
+    versions: dict[str, dict[str, None]] = {}
+    for text in chosen["result"]:
+        for name, value in json.loads(text)["versions"].items():
+            versions.setdefault(name, {})[_version(value)] = None
+    versions["build"] = {build_id(): None}  # results of another build are not read
+    facts = [(f"version: {name}", "; ".join(values)) for name, values in sorted(versions.items())]
+    facts += [
+        ("engine", engine),
+        ("lane", _lane(evaluation.study, engine)),
+        ("runs", str(chosen.height)),
+        (
+            "seeds",
+            f"{_seeds(evaluation, engine)}, "
+            + ("each setting's own" if evaluation.study.own_seeds else "the same in every setting"),
+        ),
+        ("digest of the digests", digest_of_digests(chosen["digest"].to_list())),
+    ]
+    return facts
+
+
+def _chosen(evaluation: Evaluation, engine: str) -> pl.DataFrame:
+    """Return the runs of the published settings."""
+    return evaluation.table.filter((pl.col("engine") == engine) & (pl.col("variant") == BASE))
+
+
+def _seeds(evaluation: Evaluation, engine: str) -> str:
+    seeds = _chosen(evaluation, engine)["seed"].unique().sort().to_list()
+    return f"{seeds[0]} to {seeds[-1]}" if seeds else "none"
+
+
+def _lane(study: Study, engine: str) -> str:
+    """Name the lane of an engine, with its clock."""
+    lane = study.engine(engine).lane
+    return "sim (virtual time)" if lane is None else f"kernel ({lane.clock} clock, {lane.emulation})"
+
+
+def _version(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_version(item)}" for name, item in sorted(value.items()))
+    if isinstance(value, list):
+        return ", ".join(_version(item) for item in value)
+    return str(value)
+
+
+def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
+    engines = "" if engine == study.default_engine else f" --engines {engine}"
+    return [
+        f"quiclab study run {study.name} --runs {evaluation.runs}{engines}",
+        f"quiclab study report {study.name}",
+        f"quiclab verify {study.name}",
+    ]
+
+
+def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return means of each variant beside those of the base, by configuration and point."""
+    study = evaluation.study
+    base = evaluation.summaries(study.default_engine)
+    found = []
+    for variant in study.variants:
+        means = evaluation.summaries(study.default_engine, variant.name)
+        rows = [{"key": key, "variant": summary, "base": base[key]} for key, summary in means.items() if key in base]
+        found.append({"variant": variant, "rows": rows})
+    return found

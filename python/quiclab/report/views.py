@@ -1,0 +1,94 @@
+"""Views: figures of single runs of a study, which are made again with what the figure needs recorded.
+
+A view is no result: it shows how one comes about. Its runs have the study's first seed and its default engine, so that
+the figure is the same each time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from quiclab.errors import QuiclabError
+from quiclab.report.figures import declaration
+from quiclab.result import RunResult, run_and_keep
+from quiclab.scenario import Scenario
+from quiclab.study.evaluate import available_engines, jobs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quiclab.study import Point, Study, Value, View
+
+QUIET_S = 2.0
+"""Progress is shown once the runs have taken longer than this."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A view with its chart.
+
+    Attributes
+    ----------
+    view
+        What it shows.
+    spec
+        Vega-Lite specification, without a theme.
+    """
+
+    view: View
+    spec: dict[str, Any]
+
+
+def draw(study: Study) -> list[Drawn]:
+    """Run the settings of each view of a study and draw them.
+
+    Progress goes to stderr.
+
+    Raises
+    ------
+    QuiclabError
+        If a view names a setting that the study does not have, or the engine cannot run here.
+    """
+    if not study.views:
+        return []
+    if not available_engines(study, [study.default_engine])[0]:
+        raise QuiclabError(f"the views of {study.name} need `{study.default_engine}`, which cannot run here")
+    total, done, started = sum(len(view.shown) for view in study.views), 0, time.monotonic()
+    found = []
+    for view in study.views:
+        results: dict[str, RunResult] = {}
+        for label, (configuration, values) in view.shown.items():
+            results[label] = result_of(study, view, configuration, values)
+            done += 1
+            if time.monotonic() - started > QUIET_S:
+                print(f"{study.name}: views: {done} of {total} runs made again", file=sys.stderr)
+        found.append(Drawn(view, declaration(view.draw(results))))
+    return found
+
+
+def result_of(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> RunResult:
+    """Run one setting with what a view records and changes.
+
+    Parameters
+    ----------
+    study, view
+        Whose setting it is, and which view shows it.
+    configuration, values
+        The setting; values of swept factors by their short names.
+    """
+    point = _setting(study, view, configuration, values)
+    [job] = jobs_of(study, [replace(point, changes={**point.changes, **view.changes}, runs=1)])
+    return run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep, job.lane)
+
+
+def _setting(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> Point:
+    wanted = {factor.column: values.get(factor.name) for factor in study.swept}
+    for point in study.points((study.default_engine,), 1, variants=()):
+        if point.configuration == configuration and wanted.items() <= point.labels.items():
+            return point
+    named = ", ".join([configuration, *(f"{name}={value}" for name, value in values.items())])
+    raise QuiclabError(f"the view `{view.title}` of {study.name} shows a setting that the study does not have: {named}")

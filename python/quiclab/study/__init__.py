@@ -1,0 +1,56 @@
+"""Studies: published experiments as designs that can be run, measured and judged.
+
+A study file needs the names here; the modules are the steps from a design to verdicts.
+
+============================================ ================================================================
+`design`, `parts`                            what a study is
+`registry`                                   finds the study files
+`inputs`, `sweep`, `store`                   runs over worker processes, with results that survive a kill
+`evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, beside the published ones
+`claims`, `criteria`, `fidelity`             verdicts
+============================================ ================================================================
+"""
+
+from quiclab.study.design import Study
+from quiclab.study.parts import (
+    BASE,
+    Assumption,
+    Changes,
+    Configuration,
+    Engine,
+    Factor,
+    Figure,
+    HeatMap,
+    Listing,
+    Metric,
+    Model,
+    Point,
+    Table,
+    Unavailable,
+    Value,
+    Variant,
+    View,
+    with_unit,
+)
+
+__all__ = [
+    "BASE",
+    "Assumption",
+    "Changes",
+    "Configuration",
+    "Engine",
+    "Factor",
+    "Figure",
+    "HeatMap",
+    "Listing",
+    "Metric",
+    "Model",
+    "Point",
+    "Study",
+    "Table",
+    "Unavailable",
+    "Value",
+    "Variant",
+    "View",
+    "with_unit",
+]

@@ -1,0 +1,295 @@
+"""Tables of a study: the columns of the publication with our results, and the two side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from quiclab.scenario import Scenario
+from quiclab.stats import summarise
+from quiclab.study import BASE
+from quiclab.study.criteria import Outcome
+from quiclab.study.evaluate import Evaluation, number
+from quiclab.study.maps import Cell, MeasuredMap, maps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from quiclab.study import Study
+    from quiclab.study.claims import Judgement, Key
+    from quiclab.study.fidelity import Fidelity
+    from quiclab.study.multiverse import Row
+
+COMPARE_SCHEMA = "quiclab.compare/1"
+VERIFY_SCHEMA = "quiclab.verify/1"
+TABLE_SCHEMA = "quiclab.table/1"
+MULTIVERSE_SCHEMA = "quiclab.multiverse/1"
+DECIMALS = 4
+
+
+def rounded(value: float) -> float | None:
+    """Round for tables; NaN becomes `None`."""
+    return None if math.isnan(value) else round(value, DECIMALS)
+
+
+def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one row for each setting, or each published row where only those are described, and engine.
+
+    Columns are those of the published table without its results, then `engine`, `profile`, `lane`, and
+    `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric. A setting of which
+    nothing was printed has the columns that follow from its scenario.
+    """
+    study = evaluation.study
+    stem = study.metric.name
+    others = [metric.name for metric in study.further]
+    left_out = {"n_runs", *(f"{name}_{end}" for name in (stem, *others) for end in ("mean", "std"))}
+    published = {row.key: row.cells for row in evaluation.published}
+    header = [name for name in next(iter(published.values()), {}) if name not in left_out]
+    nothing = summarise([])
+    rows = []
+    for engine in engines:
+        further = {name: evaluation.summaries(engine, metric=name) for name in others}
+        measured = evaluation.summaries(engine)
+        settings = _settings(evaluation, engine)
+        order = [*(key for key in published if key in settings), *(key for key in settings if key not in published)]
+        for key in order:
+            scenario = settings[key]
+            described = study.describe(scenario, dict(zip(study.columns, key, strict=True))) if study.describe else {}
+            printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
+            if not printed and not described and published:
+                continue
+            labels = dict(zip(study.columns, key, strict=True))
+            cells = {**dict.fromkeys(header), **labels, **described, **printed}
+            summary = measured.get(key, nothing)
+            rows.append(
+                {
+                    **cells,
+                    "engine": study.engine_of(engine, str(key[0])),
+                    "profile": _profile(scenario),
+                    "lane": study.engine(engine).lane_name,
+                    f"{stem}_mean": rounded(summary.mean),
+                    f"{stem}_std": rounded(summary.std),
+                    "n_runs": summary.n,
+                }
+            )
+            for name, summaries in further.items():
+                summary = summaries.get(key, nothing)
+                rows[-1] |= {f"{name}_mean": rounded(summary.mean), f"{name}_std": rounded(summary.std)}
+    return rows
+
+
+def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any]]:
+    """Return the resolved scenario of each setting of an engine, in the order of the study."""
+    return {
+        tuple(job.labels[column] for column in evaluation.study.columns): json.loads(job.scenario)
+        for job in evaluation.jobs
+        if job.labels["run"] == 0 and job.labels["engine"] == engine and job.labels["variant"] == BASE
+    }
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write rows as CSV with a header; missing values are empty, truth values `true` and `false`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: str(v).lower() if isinstance(v, bool) else v for k, v in row.items()})
+    return text.getvalue()
+
+
+def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[dict[str, Any]]:
+    """Return published and measured results side by side, series by series; of the study's metric by default."""
+    study = evaluation.study
+    rows = []
+    order = [configuration.name for configuration in study.configurations]
+    for item in sorted(
+        evaluation.comparisons(engine, metric), key=lambda item: order.index(str(item.published.key[0]))
+    ):
+        published, measured = item.published.summary, item.measured
+        difference = measured.mean - published.mean
+        factors = {factor.column: value for factor, value in zip(study.factors, item.published.key[1:], strict=True)}
+        rows.append(
+            {
+                "configuration": item.published.key[0],
+                **factors,
+                "published_mean": rounded(published.mean),
+                "published_std": rounded(published.std),
+                "published_n": published.n,
+                "measured_mean": rounded(measured.mean),
+                "measured_std": rounded(measured.std),
+                "measured_low": rounded(measured.low),
+                "measured_high": rounded(measured.high),
+                "measured_n": measured.n,
+                "difference": rounded(difference),
+                "relative_difference": rounded(difference / published.mean if published.mean else math.nan),
+            }
+        )
+    return rows
+
+
+def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[str, Any]]:
+    """Return the fidelity of each series as plain values."""
+    columns = ("configuration", *(factor.column for factor in study.beside))
+    return [
+        {
+            **dict(zip(columns, key, strict=True)),
+            **{name: rounded(value) if isinstance(value, float) else value for name, value in asdict(item).items()},
+        }
+        for key, item in fidelity.items()
+    ]
+
+
+def map_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return each map of the study: what it shows, how alike published and measured are, and its cells."""
+    return [
+        {
+            "title": item.figure.title,
+            "source": item.figure.source,
+            "first": item.map.first,
+            "second": item.map.second,
+            "at": dict(item.map.at),
+            **{
+                name: rounded(value) if isinstance(value, float) else value
+                for name, value in asdict(item.score).items()
+            },
+            "sign_share": rounded(item.score.sign_share),
+            "lines": _map_lines(item),
+        }
+        for item in maps_of(evaluation, engine)
+    ]
+
+
+def _map_lines(item: MeasuredMap) -> list[dict[str, Any]]:
+    """Return the cells of a map; what was not printed or measured is `None`."""
+
+    def half(name: str, cell: Cell | None) -> dict[str, Any]:
+        return {
+            f"{name}_difference": None if cell is None else rounded(cell.difference),
+            f"{name}_p": None if cell is None or math.isnan(cell.p) else cell.p,
+            f"{name}_significant": None if cell is None else cell.significant,
+        }
+
+    published, measured = (
+        {(cell.row, cell.column): cell for cell in cells} for cells in (item.published, item.measured)
+    )
+    return [
+        {
+            item.map.rows: place[0],
+            item.map.columns: place[1],
+            **half("published", published.get(place)),
+            **half("measured", measured.get(place)),
+        }
+        for place in dict.fromkeys([*published, *measured])
+    ]
+
+
+def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return each criterion with what became of it, as a whole and in each setting."""
+    study = evaluation.study
+    columns = ("configuration", *(factor.column for factor in study.factors))
+    units = {metric.name: metric.unit for metric in study.metrics}
+    found = []
+    for item in evaluation.criteria(engine):
+        criterion = item.criterion
+        name = criterion.metric or study.metric.name
+        found.append(
+            {
+                "identity": criterion.identity,
+                "statement": criterion.statement,
+                "metric": name,
+                "unit": units[name],
+                "relative": criterion.relative,
+                "statistic": criterion.statistic,
+                "outcome": str(item.outcome),
+                "passed": sum(line.outcome is Outcome.PASSED for line in item.lines),
+                "settings": len(item.lines),
+                "median_difference": rounded(item.median),
+                "median_limit": criterion.median_limit,
+                "mean_difference": rounded(item.mean),
+                "mean_limit": criterion.mean_limit,
+                "lines": [
+                    {
+                        **dict(zip(columns, line.key, strict=False)),  # fewer where settings are judged together
+                        "reference": rounded(line.reference),
+                        "measured": rounded(line.measured),
+                        "difference": rounded(line.difference),
+                        "margin": rounded(line.margin),
+                        "limit": rounded(line.limit),
+                        "outcome": str(line.outcome),
+                    }
+                    for line in item.lines
+                ],
+            }
+        )
+    return found
+
+
+def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
+    """Return what `study compare --json` prints (schema `quiclab.compare/1`)."""
+    study = evaluation.study
+    return {
+        "schema": COMPARE_SCHEMA,
+        "study": study.name,
+        "metric": study.metric.name,
+        "unit": study.metric.unit,
+        "source": study.table.source,
+        "engine": engine,
+        "lane": study.engine(engine).lane_name,
+        "runs_missing": evaluation.missing(engine),
+        "rows": compare_rows(evaluation, engine),
+        "fidelity": fidelity_rows(study, evaluation.fidelity(engine)),
+        "criteria": criteria_rows(evaluation, engine),
+        "maps": map_rows(evaluation, engine),
+        "further": {metric.name: compare_rows(evaluation, engine, metric.name) for metric in study.further},
+        "unavailable": {item.name: item.reason for item in study.unavailable},
+    }
+
+
+def multiverse_document(name: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return what `study multiverse --json` prints (schema `quiclab.multiverse/1`)."""
+    claims = [
+        {
+            "study": row.study,
+            "identity": row.claim.identity,
+            "statement": row.claim.statement,
+            "summary": row.summary,
+            "worlds": {world: asdict(found) for world, found in row.worlds.items()},
+        }
+        for row in rows
+    ]
+    return {"schema": MULTIVERSE_SCHEMA, "study": name.rstrip("/"), "claims": claims}
+
+
+def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:
+    """Return one entry of `claims` in what `verify --json` prints."""
+    claim = judgement.claim
+    return {
+        "study": study,
+        "identity": claim.identity,
+        "source": claim.source,
+        "statement": claim.statement,
+        "verdict": str(judgement.verdict),
+        "share_true": judgement.share_true,
+        "least_runs": judgement.least_runs,
+        "scope": claim.scope,
+        "reason": judgement.reason,
+        "on_published": judgement.on_published,
+        "on_measured": judgement.on_measured,
+        "numbers": {key: rounded(value) for key, value in judgement.numbers.items()},
+        "note": claim.note,
+        "explanation": claim.explanation,
+    }
+
+
+def _cell(text: str) -> Any:
+    return {"true": True, "false": False}.get(text, number(text))
+
+
+def _profile(scenario: Mapping[str, Any]) -> str | None:
+    """Return the profile of the sender of the first flow, if it has one."""
+    flow = next(iter(Scenario.from_dict(scenario).flows.values()))
+    return flow.sender.profile if flow.sender is not None else None

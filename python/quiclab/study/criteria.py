@@ -1,0 +1,221 @@
+"""Criteria: how close measured settings have to be to a reference, with a limit for each of them.
+
+Where a claim says whether a finding holds, a criterion says of each setting how far it is off. Limits are fixed by the
+study from the reference alone, before anything is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from quiclab.libraries import np
+from quiclab.stats import Statistic, Summary, difference_half_width, reduced, summarise
+from quiclab.study.claims import Claim, Key, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+class Outcome(StrEnum):
+    """What became of a criterion in one setting."""
+
+    PASSED = "pass"
+    MISS = "miss"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One setting that a criterion judges; several, where it judges them together.
+
+    Attributes
+    ----------
+    key
+        Configuration and value of each factor; the configuration alone where settings are judged together.
+    reference, measured
+        In the unit of the metric; `measured` is NaN where a run is missing or has no value.
+    difference
+        Measured minus reference: relative to the reference, or in the unit of the metric.
+    limit
+        Largest magnitude of `difference` that passes.
+    margin
+        Half of the 95 % interval of `difference`, from the scatter of the runs of both sides; NaN where there is none,
+        or where it is no difference of two means.
+    """
+
+    key: Key
+    reference: float
+    measured: float
+    difference: float
+    limit: float
+    margin: float = math.nan
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the difference is within the limit."""
+        if math.isnan(self.difference):
+            return Outcome.NOT_RUN
+        return Outcome.PASSED if abs(self.difference) <= self.limit else Outcome.MISS
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A limit on the distance of a metric from its reference, in each of several settings.
+
+    Attributes
+    ----------
+    identity, statement
+        Its number, and what it demands.
+    reference
+        Value by setting, in the unit of the metric: what `statistic` gives of the reference's runs. Empty where the
+        reference is another engine, whose runs give it.
+    limits
+        Largest distance that passes, by setting: exactly the settings that are judged.
+    metric
+        Name of the metric; the study's own by default.
+    relative
+        Whether distances are relative to the reference, or in the unit of the metric.
+    statistic
+        What the runs of a setting are reduced to.
+    together
+        Whether the settings of a configuration are judged as one: by the mean over them.
+    median_limit
+        If given, the median of the distances of all lines must not exceed it, either.
+    mean_limit
+        The same for their mean.
+    """
+
+    identity: str
+    statement: str
+    reference: Mapping[Key, float]
+    limits: Mapping[Key, float]
+    metric: str = ""
+    relative: bool = True
+    statistic: Statistic = "mean"
+    together: bool = False
+    median_limit: float | None = None
+    mean_limit: float | None = None
+
+    def assess(
+        self, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary] | None = None
+    ) -> Assessment:
+        """Compare the runs of each setting with the reference.
+
+        Parameters
+        ----------
+        samples
+            Values of the runs by setting.
+        scatter
+            Mean and spread of the reference by setting, for the interval of the difference.
+        """
+        lines = self.lines(lambda key: reduced(samples.get(key, ()), self.statistic))
+        if not self.together and self.statistic == "mean":
+            lines = tuple(replace(line, margin=self._margin(line, samples, scatter or {})) for line in lines)
+        return Assessment(self, lines)
+
+    def _margin(self, line: Line, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary]) -> float:
+        """Return half of the 95 % interval of a difference; NaN where neither side has two runs."""
+        nothing = summarise([])
+        margin = difference_half_width(summarise(samples.get(line.key, ())), scatter.get(line.key, nothing))
+        return margin / abs(line.reference) if self.relative and line.reference else margin
+
+    def lines(self, measured: Callable[[Key], float]) -> tuple[Line, ...]:
+        """Return what is judged, in the order of the limits.
+
+        Parameters
+        ----------
+        measured
+            Gives the value of a setting, NaN if it has none.
+        """
+        if not self.together:
+            return tuple(
+                self._line(key, self.reference.get(key, math.nan), measured(key), limit)
+                for key, limit in self.limits.items()
+            )
+        groups: dict[str | int | float, list[Key]] = {}
+        for key in self.limits:
+            groups.setdefault(key[0], []).append(key)
+        return tuple(
+            self._line(
+                (name,),
+                reduced([self.reference.get(key, math.nan) for key in keys]),
+                reduced([measured(key) for key in keys]),
+                min(self.limits[key] for key in keys),
+            )
+            for name, keys in groups.items()
+        )
+
+    def _line(self, key: Key, reference: float, measured: float, limit: float) -> Line:
+        difference = measured / reference - 1.0 if self.relative else measured - reference
+        return Line(key, reference, measured, difference, limit)
+
+    def claim(self, source: str) -> Claim:
+        """Return the claim that every setting meets the criterion, for a verdict by bootstrap over the runs.
+
+        Parameters
+        ----------
+        source
+            Where the reference comes from.
+        """
+
+        def assessed(sample: Sample) -> Assessment:
+            return Assessment(self, self.lines(sample.at))
+
+        return Claim(
+            self.identity,
+            source,
+            self.statement,
+            lambda sample: assessed(sample).passed,
+            lambda sample: assessed(sample).numbers,
+            note="The limits are ours.",
+            metric=self.metric,
+            statistic=self.statistic,
+        )
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A criterion with its lines."""
+
+    criterion: Criterion
+    lines: tuple[Line, ...]
+
+    @property
+    def median(self) -> float:
+        """Median of the magnitudes of the differences; NaN if a line has none."""
+        return float(np.median([abs(line.difference) for line in self.lines]))
+
+    @property
+    def mean(self) -> float:
+        """Mean of the magnitudes of the differences; NaN if a line has none."""
+        return math.fsum(abs(line.difference) for line in self.lines) / len(self.lines)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Pass where every line does, and their median and mean, too."""
+        outcomes = {line.outcome for line in self.lines}
+        typical = ((self.median, self.criterion.median_limit), (self.mean, self.criterion.mean_limit))
+        if Outcome.NOT_RUN in outcomes:
+            return Outcome.NOT_RUN
+        if Outcome.MISS in outcomes or any(limit is not None and value > limit for value, limit in typical):
+            return Outcome.MISS
+        return Outcome.PASSED
+
+    @property
+    def passed(self) -> bool:
+        """Whether the criterion is met everywhere."""
+        return self.outcome is Outcome.PASSED
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """How many lines pass, and how far off they are, as a part of the limit and in the median."""
+        return {
+            "settings": float(len(self.lines)),
+            "settings that pass": float(sum(line.outcome is Outcome.PASSED for line in self.lines)),
+            "largest difference/limit": max(abs(line.difference) / line.limit for line in self.lines),
+            "median difference": self.median,
+            "mean difference": self.mean,
+        }

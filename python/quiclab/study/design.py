@@ -1,0 +1,366 @@
+"""What a study is: base scenario, what is varied, how often, what is measured, and what it is compared with.
+
+A study file in `studies/` builds these values and lists them as `STUDIES`; it reads like the abstract of an experiment.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from quiclab.errors import RequestError
+from quiclab.study.parts import (
+    BASE,
+    Assumption,
+    Changes,
+    Configuration,
+    Engine,
+    Factor,
+    Figure,
+    Listing,
+    Metric,
+    Model,
+    Point,
+    Table,
+    Unavailable,
+    Value,
+    Variant,
+    View,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from quiclab.result import Keep
+    from quiclab.study.claims import Claim
+    from quiclab.study.criteria import Criterion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A published experiment, ready to run again.
+
+    Attributes
+    ----------
+    name
+        `group/experiment`.
+    title, abstract, source
+        What it is about, and where it was published.
+    scenario
+        Base scenario, a file under the repository root.
+    configurations, factors
+        What is varied; every combination is run.
+    metric
+        What is measured.
+    further
+        What is measured beside it; criteria and claims may be about these, figures of a factor and scores are not.
+    engines
+        Stacks it can run with; the first is the default.
+    engine_changes
+        What choosing an engine changes in the scenario.
+    runs, seed
+        Repetitions of each setting; run i has the seed `seed + i`.
+    own_seeds
+        Each setting has seeds of its own, as in a testbed, where no two share their accidents; variants and engines
+        of a setting have the same ones. `seed` and a hash of the setting give the first.
+    table, figures, claims
+        What it is compared with.
+    assumptions, variants, limits
+        How the description was read, and what that leaves out.
+    unavailable
+        Published configurations that cannot be run yet, with the reason.
+    criteria
+        How close to the table the results have to be.
+    scored
+        Name of the metric whose fidelity is reported; the main one by default.
+    kept_series
+        Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
+        the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
+    keep
+        What is kept of the qlog files and captures that the runs record, for metrics that need it: `data["kept"]` of a
+        result. A function of a module of quiclab. Programs of the kernel lane write no qlog.
+    describe
+        Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
+    model
+        An estimate without simulation that figures show as a line of its own.
+    views
+        Figures of single runs, made again for the report.
+    along
+        Short name of the factor over which series run, where several are varied; the one that is varied by default.
+    listing
+        A table of words, of what no number says.
+    """
+
+    name: str
+    title: str
+    abstract: str
+    source: str
+    scenario: str
+    configurations: tuple[Configuration, ...]
+    factors: tuple[Factor, ...]
+    metric: Metric
+    engines: tuple[Engine, ...]
+    engine_changes: Callable[[str], Changes]
+    runs: int
+    table: Table
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...]
+    assumptions: tuple[Assumption, ...]
+    variants: tuple[Variant, ...] = ()
+    limits: tuple[str, ...] = ()
+    unavailable: tuple[Unavailable, ...] = ()
+    seed: int = 1
+    own_seeds: bool = False
+    further: tuple[Metric, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    scored: str = ""
+    kept_series: tuple[str, ...] = ()
+    keep: Keep | None = None
+    describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
+    model: Model | None = None
+    views: tuple[View, ...] = ()
+    along: str = ""
+    listing: Listing | None = None
+
+    @property
+    def swept(self) -> tuple[Factor, ...]:
+        """Factors that change the scenario."""
+        return tuple(factor for factor in self.factors if factor.changes is not None)
+
+    @property
+    def parts(self) -> tuple[Factor, ...]:
+        """Factors that name a part of each run."""
+        return tuple(factor for factor in self.factors if factor.changes is None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that make the key of a setting."""
+        return ("configuration", *(factor.column for factor in self.factors))
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metric of the study, then the further ones."""
+        return (self.metric, *self.further)
+
+    def first_seed(self, point: Point) -> int:
+        """Return the seed of the first run of a setting."""
+        if not self.own_seeds:
+            return self.seed
+        setting = json.dumps([point.configuration, *point.values.values()])
+        return self.seed + 1000 * zlib.crc32(setting.encode())
+
+    def metric_of(self, name: str) -> Metric:
+        """Return a metric by its name; the study's own without one."""
+        return next(item for item in self.metrics if item.name == (name or self.metric.name))
+
+    @property
+    def is_series(self) -> bool:
+        """Whether its results are series over one factor, which have a shape, a knee and an optimum."""
+        one_number = len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
+        return bool(self.along) or one_number
+
+    @property
+    def beside(self) -> tuple[Factor, ...]:
+        """Factors that tell series apart: all but the one over which they run, if it is named; else parts of runs."""
+        return tuple(item for item in self.factors if item.name != self.along) if self.along else self.parts
+
+    def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
+        """Return which series a setting belongs to: its configuration, and the values of what tells series apart."""
+        values = dict(zip((factor.name for factor in self.factors), key[1:], strict=False))
+        return (key[0], *(values[factor.name] for factor in self.beside))
+
+    def series_label(self, key: Sequence[Value]) -> str:
+        """Return the name of a series in figures, from its key."""
+        parts = [str(value) for value in key[1:]]
+        if parts and len(self.configurations) == 1:
+            return ", ".join(parts)
+        return ", ".join([self.labels.get(str(key[0]), str(key[0])), *parts])
+
+    @property
+    def series_labels(self) -> list[str]:
+        """Names of all series, in the order of the study."""
+        keys = [(name, *parts) for name in self.labels for parts in product(*(item.values for item in self.beside))]
+        return [self.series_label(key) for key in keys]
+
+    @property
+    def default_engine(self) -> str:
+        """The engine of the columns and of the score."""
+        return self.engines[0].name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Label of each configuration, run or not."""
+        return {item.name: item.label for item in self.configurations} | {
+            item.name: item.label for item in self.unavailable
+        }
+
+    def factor(self, name: str) -> Factor:
+        """Return a factor by its short name or its column."""
+        return next(factor for factor in self.factors if name in (factor.name, factor.column))
+
+    def engine(self, name: str) -> Engine:
+        """Return an engine of the study by its name."""
+        return next(engine for engine in self.engines if engine.name == name)
+
+    def engine_of(self, engine: str, configuration: str) -> str:
+        """Return what tables call the stack of a configuration when the study runs with an engine."""
+        named = next(item.engine for item in self.configurations if item.name == configuration)
+        return named if named and self.engine(engine).lane is None else engine
+
+    def engines_of(self, lane: str, choice: str) -> tuple[str, ...]:
+        """Read `--engines` as `chosen_engines` does, among the engines of one lane.
+
+        Raises
+        ------
+        RequestError
+            If the study has no such engine there.
+        """
+        there = [engine.name for engine in self.engines if engine.lane_name == lane]
+        if not there:
+            has = ", ".join(f"{engine.name} ({engine.lane_name})" for engine in self.engines)
+            raise RequestError(f"study {self.name} has no engine of the lane {lane}; it has {has}")
+        if choice in ("default", "all"):
+            return tuple(there[:1] if choice == "default" else there)
+        chosen = self.chosen_engines(choice)
+        for name in chosen:
+            if name not in there:
+                raise RequestError(
+                    f"engine `{name}` of study {self.name} is not of the lane {lane}; {', '.join(there)} are"
+                )
+        return chosen
+
+    def chosen_engines(self, choice: str) -> tuple[str, ...]:
+        """Read `--engines`: `default`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have an engine of that name.
+        """
+        names = tuple(engine.name for engine in self.engines)
+        if choice == "default":
+            return names[:1]
+        if choice == "all":
+            return names
+        chosen = self._named(choice, "engine", names)
+        return tuple(name for name in names if name in chosen)
+
+    def with_reference(self, engines: Sequence[str]) -> tuple[str, ...]:
+        """Add the engine that the others are compared with, if there is one, in the order of the study."""
+        return tuple(engine.name for engine in self.engines if engine.name in (*engines, self.table.engine))
+
+    def chosen_variants(self, choice: str) -> tuple[str, ...]:
+        """Read `--variants`: `none`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have a variant of that name.
+        """
+        names = tuple(variant.name for variant in self.variants)
+        if choice in ("none", "all"):
+            return names if choice == "all" else ()
+        return self._named(choice, "variant", names)
+
+    def _named(self, choice: str, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names in a choice, each of which must be one of the study's."""
+        chosen = tuple(name.strip() for name in choice.split(","))
+        for name in chosen:
+            if name not in names:
+                raise RequestError(f"study {self.name} has no {kind} `{name}`; it has {', '.join(names) or 'none'}")
+        return chosen
+
+    def points(
+        self,
+        engines: tuple[str, ...],
+        runs: int | None = None,
+        only: Mapping[str, tuple[str, ...]] | None = None,
+        variants: tuple[str, ...] | None = None,
+    ) -> Iterator[Point]:
+        """List the settings to run: each engine as published, then the variants with the default engine.
+
+        Parameters
+        ----------
+        engines
+            Names of engines.
+        runs
+            Repetitions of each setting; the study's own number by default. Bounds of engines and variants hold.
+        only
+            Values to keep, by `configuration`, `variant`, `engine` or the name or column of a factor.
+        variants
+            Names of variants; all by default.
+
+        Raises
+        ------
+        RequestError
+            If `only` names something else, or keeps nothing.
+        """
+        keep = self._checked(only or {})
+        count = runs or self.runs
+        plans: list[tuple[str, str, int, Changes | Callable[[Changes], Changes]]] = []
+        chosen = [engine for engine in self.engines if engine.name in engines]
+        plans += [(engine.name, BASE, min(count, engine.runs or count), {}) for engine in chosen]
+        if self.default_engine in engines:
+            plans += [
+                (self.default_engine, variant.name, min(count, variant.runs), variant.changes)
+                for variant in self.variants
+                if variants is None or variant.name in variants
+            ]
+        found = False
+        for engine_name, variant_name, repetitions, changes in plans:
+            for configuration in self._configurations_of(engine_name):
+                for values in product(*(factor.values for factor in self.factors)):
+                    point = self._point(engine_name, variant_name, configuration, values, changes, repetitions)
+                    if all(str(point.labels[key]) in allowed for key, allowed in keep.items()):
+                        found = True
+                        yield point
+        if not found:
+            wanted = ", ".join(f"{key}={'|'.join(values)}" for key, values in keep.items())
+            raise RequestError(f"no setting of {self.name} has {wanted}")
+
+    def _configurations_of(self, engine: str) -> tuple[Configuration, ...]:
+        names = self.engine(engine).configurations
+        return tuple(item for item in self.configurations if not names or item.name in names)
+
+    def _point(
+        self,
+        engine: str,
+        variant: str,
+        configuration: Configuration,
+        values: tuple[Value, ...],
+        changes: Changes | Callable[[Changes], Changes],
+        runs: int,
+    ) -> Point:
+        merged: dict[str, object] = dict(self.engine_changes(engine))
+        if not callable(configuration.changes):
+            merged.update(configuration.changes)
+        labels: dict[str, Value] = {}
+        for factor, value in zip(self.factors, values, strict=True):
+            labels[factor.column] = value
+            merged.update(factor.changes(value) if factor.changes is not None else {})
+        for further in (configuration.changes if callable(configuration.changes) else {}, changes):
+            merged = dict(further(merged)) if callable(further) else {**merged, **further}
+        programs = self.engine(engine).stacks
+        for path, stack in merged.items():
+            if path.endswith(".stack"):
+                merged[path] = programs.get(str(stack), stack)
+        return Point(engine, variant, configuration.name, labels, merged, runs)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """What `--only` can choose by: key -> column."""
+        columns = {"engine": "engine", "variant": "variant", "configuration": "configuration"}
+        for factor in self.factors:
+            columns |= {factor.name: factor.column, factor.column: factor.column}
+        return columns
+
+    def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Translate the keys of `--only` to columns."""
+        columns = self.keys
+        for key in only:
+            if key not in columns:
+                raise RequestError(f"study {self.name} has no `{key}` to choose by; it has {', '.join(columns)}")
+        return {columns[key]: values for key, values in only.items()}

@@ -1,0 +1,475 @@
+"""From a study to its runs, and from its runs to samples, tables and judgements."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from quiclab import tree
+from quiclab.errors import QuiclabError
+from quiclab.files import write_atomically
+from quiclab.libraries import pl
+from quiclab.native import engine as native_engine
+from quiclab.scenario import Scenario, load
+from quiclab.stats import Summary, reduced, summarise
+from quiclab.study import BASE, Point, Study, sweep
+from quiclab.study.claims import Claim, Grid, Judgement, Key, Printed, Resamples, judge
+from quiclab.study.criteria import Assessment, Criterion
+from quiclab.study.fidelity import Fidelity, assess
+from quiclab.study.registry import find, root
+
+MANIFEST = "sweep.json"
+PRINTED_DECIMALS = 4
+
+
+def results_directory(study: Study, out: Path) -> Path:
+    """Return where a study's results are."""
+    return out / study.name
+
+
+def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Divide engines of a study into those that can run here and those that cannot."""
+    present = {str(stack["name"]) for stack in json.loads(native_engine().stacks())}
+
+    def runs(name: str) -> bool:
+        engine = study.engine(name)
+        return (engine.needs or name) in present if engine.lane is None else engine.lane.problem() is None
+
+    return [name for name in names if runs(name)], [name for name in names if not runs(name)]
+
+
+def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
+    """Return what `--set` can say of changes: it removes nothing, so a table that loses an entry is given whole."""
+    lessened = {path.partition(".")[0] for path, value in changes.items() if value is None}
+    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in lessened}
+    whole = scenario.to_dict()
+    return kept | {table: whole[table] for table in sorted(lessened & set(whole))}
+
+
+def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
+    """Turn settings into runs, in the order of the sweep: settings, then repetitions.
+
+    The commands that replay them name the scenario as seen from the current directory, or by its whole path.
+    """
+    file = root() / study.scenario
+    here = Path.cwd()
+    shown = file.relative_to(here) if file.is_relative_to(here) else file
+    base = load(file)
+    jobs = []
+    for point in points:
+        plain_changes = {path: tree.to_plain(value) for path, value in point.changes.items()}
+        scenario = base.with_values(plain_changes)
+        sets = _sets(plain_changes, scenario).items()
+        arguments = [f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}" for path, plain in sets]
+        lane = study.engine(point.engine).lane
+        resolved = scenario.resolved_json(None if lane is None else lane.stacks())
+        arguments += [] if lane is None else lane.arguments()
+        for index in range(point.runs):
+            seed = study.first_seed(point) + index
+            replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
+            labels = {**point.labels, "run": index}
+            jobs.append(
+                sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series, study.keep)
+            )
+    return jobs
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One row of a published table: its cells as printed, its place in the study, and its result."""
+
+    cells: Mapping[str, str]
+    key: Key
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published row beside what was measured there."""
+
+    published: PublishedRow
+    measured: Summary
+
+
+class Evaluation:
+    """The stored runs of a study and what follows from them.
+
+    Parameters
+    ----------
+    study
+        The study.
+    out
+        Directory given as `--out`.
+    """
+
+    def __init__(self, study: Study, out: Path) -> None:
+        self.study = study
+        self.out = out
+        self._beside: dict[str, Evaluation] = {study.name: self}
+        self.directory = results_directory(study, out)
+        manifest = read_manifest(self.directory)
+        if manifest is None:
+            raise QuiclabError(
+                f"there are no results of {study.name} in {self.directory}; make them with `quiclab study run "
+                f"{study.name}`"
+            )
+        self.runs = manifest.runs
+        names = {variant.name for variant in study.variants}
+        self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Every setting of the study, all engines."""
+        engines, _ = available_engines(self.study, self.study.chosen_engines("all"))
+        return list(self.study.points(tuple(engines), self.runs, variants=self._variants))
+
+    @cached_property
+    def jobs(self) -> list[sweep.Job]:
+        """Every run of the study, all engines."""
+        return jobs_of(self.study, self.points)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row a stored run: labels, seed, identity, digest, the metric and the result as JSON."""
+        frame = sweep.collect(self.jobs, self.directory)
+        if frame.is_empty():
+            raise QuiclabError(
+                f"the runs in {self.directory} were made by another build or scenario; run `quiclab study run "
+                f"{self.study.name}` again"
+            )
+        results = {row["identity"]: row for row in frame.iter_rows(named=True)}
+        runs = {name: sweep.result_of(row["result"], row["series"]) for name, row in results.items()}
+        for metric in self.study.metrics:
+            values = [
+                metric.value(runs[row["identity"]], {part.name: row[part.column] for part in self.study.parts})
+                for row in frame.iter_rows(named=True)
+            ]
+            frame.insert_column(-2, pl.Series(metric.name, values, dtype=pl.Float64))
+        return frame
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """The table without results, by engine and variant."""
+        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in self.table.drop("result", "series").iter_rows(named=True):
+            found.setdefault((row["engine"], row["variant"]), []).append(row)
+        return found
+
+    def samples(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, list[float]]:
+        """Return the values of the runs by (configuration, value of each factor); of the study's metric by default."""
+        samples: dict[Key, list[float]] = {}
+        for row in self._rows.get((engine, variant), []):
+            key = tuple(row[column] for column in self.study.columns)
+            samples.setdefault(key, []).append(row[metric or self.study.metric.name])
+        return samples
+
+    def grid(self, engine: str, variant: str = BASE, metric: str = "") -> Grid:
+        """Return the runs of an engine as claims read them; parts of the same runs are resampled together."""
+        seeds: dict[Key, str] = {}
+        for row in self._rows.get((engine, variant), []):
+            key = tuple(row[column] for column in self.study.columns)
+            seeds[key] = seeds.get(key, "") + row["identity"]
+        configurations = tuple(item.name for item in self.study.configurations)
+        return Grid(self._values, configurations, self.samples(engine, variant, metric), seeds)
+
+    @property
+    def _values(self) -> dict[str, tuple[str | int | float, ...]]:
+        """Values of each factor by its short name."""
+        return {factor.name: factor.values for factor in self.study.factors}
+
+    def summaries(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, Summary]:
+        """Return mean and spread by (configuration, value of each factor); of the study's metric by default."""
+        return {key: summarise(values) for key, values in self.samples(engine, variant, metric).items()}
+
+    def missing(self, engine: str) -> int:
+        """Return how many runs of the published settings are not done."""
+        wanted = sum(point.runs for point in self.points if point.engine == engine and point.variant == BASE)
+        return wanted - sum(len(values) for values in self.samples(engine).values())
+
+    @cached_property
+    def missing_anywhere(self) -> int:
+        """How many runs of the engines that were used are not done, variants included."""
+        used = set(self.table.select("engine", "variant").iter_rows())
+        wanted = sum(1 for job in self.jobs if (job.labels["engine"], job.labels["variant"]) in used)
+        return wanted - self.table.height
+
+    @cached_property
+    def published(self) -> list[PublishedRow]:
+        """The published table."""
+        return self.reference()
+
+    def reference(self, metric: str = "") -> list[PublishedRow]:
+        """Return what is compared with: the published table, or what the engine in its place has measured.
+
+        Parameters
+        ----------
+        metric
+            Name of a further metric; the study's own by default.
+        """
+        if not self.study.table.engine:
+            return read_published(self.study, metric)
+        summaries = self.summaries(self.study.table.engine, metric=metric)
+        return [
+            PublishedRow(dict(zip(self.study.columns, map(str, key), strict=True)), key, _as_printed(summary))
+            for key, summary in summaries.items()
+            if not math.isnan(summary.mean)
+        ]
+
+    def comparisons(self, engine: str, metric: str = "") -> list[Comparison]:
+        """Return the settings, each with what was published and what was measured there (n = 0 where nothing was).
+
+        Of further metrics, and where another engine is the reference, settings without its value are left out.
+        """
+        measured = self.summaries(engine, metric=metric)
+        nothing = summarise([])
+        published = {row.key: row for row in (self.reference(metric) if metric else self.published)}
+        points = [point for point in self.points if point.engine == engine and point.variant == BASE]
+        keys = [tuple(point.labels[column] for column in self.study.columns) for point in points]
+        return [
+            Comparison(published.get(key) or PublishedRow({}, key, nothing), measured.get(key, nothing))
+            for key in keys
+            if key in published or not (metric or self.study.table.engine)
+        ]
+
+    def criteria(self, engine: str) -> list[Assessment]:
+        """Return each criterion of the study with the settings that it judges, beside what was measured."""
+        found = []
+        for item in self.study.criteria:
+            scatter = {row.key: row.summary for row in self.reference(item.metric)}
+            found.append(self._referenced(item).assess(self.samples(engine, metric=item.metric), scatter))
+        return found
+
+    def _referenced(self, criterion: Criterion) -> Criterion:
+        """Give a criterion its reference, if that is another engine."""
+        if not self.study.table.engine:
+            return criterion
+        runs = self.samples(self.study.table.engine, metric=criterion.metric)
+        return replace(criterion, reference={key: reduced(values, criterion.statistic) for key, values in runs.items()})
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of the study; those that are criteria know their reference."""
+        criteria = {item.identity: item for item in self.study.criteria}
+        return tuple(
+            self._referenced(criteria[claim.identity]).claim(claim.source) if claim.identity in criteria else claim
+            for claim in self.study.claims
+        )
+
+    def fidelity(self, engine: str) -> dict[Key, Fidelity]:
+        """Return the fidelity of each series that is complete, by its configuration and part of the run."""
+        result: dict[Key, Fidelity] = {}
+        if not self.study.is_series:
+            return result
+        series: dict[Key, list[Comparison]] = {}
+        for item in self.comparisons(engine, self.study.scored):
+            if item.published.summary.n:
+                series.setdefault(self.study.series_key(item.published.key), []).append(item)
+        for key, rows in series.items():
+            if all(math.isfinite(item.measured.mean) for item in rows):
+                result[key] = assess([item.published.summary for item in rows], [item.measured for item in rows])
+        return result
+
+    def beside(self, name: str) -> Evaluation:
+        """Return the evaluation of another study in the same results directory."""
+        if name not in self._beside:
+            found = Evaluation(find(name), self.out)
+            found._beside = self._beside  # they share what they have read
+            self._beside[name] = found
+        return self._beside[name]
+
+    def findings(self, engine: str, variant: str = BASE) -> Resamples:
+        """Return the runs of an engine, and those of other studies, as claims read them.
+
+        Another study is read with the same engine where it has that, or else with its default one; and with the same
+        variant where it has that.
+        """
+
+        def grid(name: str, metric: str) -> Grid:
+            try:
+                other = self.beside(name) if name else self
+                names = [item.name for item in other.study.engines]
+                chosen = engine if engine in names and engine != self.study.default_engine else None
+                variants = [item.name for item in other.study.variants]
+                return other.grid(
+                    engine if not name else chosen or other.study.default_engine,
+                    variant if not name or variant in variants else BASE,
+                    metric,
+                )
+            except QuiclabError:
+                if not name:
+                    raise
+                # no results of that study: nothing was measured
+                return Grid({factor.name: factor.values for factor in find(name).factors}, (), {})
+
+        return Resamples(cache(grid))
+
+    def judgements(self, engine: str, variant: str = BASE) -> list[Judgement]:
+        """Return the study's claims with their verdicts."""
+        runs, printed = self.findings(engine, variant), printed_findings(self.study, self.published)
+        return [judge(claim, runs, printed) for claim in self.claims]
+
+
+def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = None) -> Printed:
+    """Return the published tables as the claims of a study read them.
+
+    Parameters
+    ----------
+    study
+        The study of the claims.
+    reference
+        What its own runs are compared with; its table by default. Where another engine stands for the publication, it
+        is the reference of the study's own claims only.
+    """
+
+    def rows(name: str, metric: str) -> tuple[Study, Sequence[PublishedRow]]:
+        read = find(name) if name else study
+        if read.table.engine:
+            return read, (reference or []) if not name and not metric else []
+        return read, read_published(read, "" if metric == read.metric.name else metric)
+
+    def grid(name: str, metric: str) -> Grid:
+        read, found = rows(name, metric)
+        names = tuple(dict.fromkeys(str(row.key[0]) for row in found))
+        factors = {factor.name: factor.values for factor in read.factors}
+        return Grid(factors, names, {row.key: [row.summary.mean] for row in found})
+
+    def deviations(name: str, metric: str) -> dict[Key, float]:
+        return {row.key: row.summary.std for row in rows(name, metric)[1]}
+
+    def counts(name: str, metric: str) -> dict[Key, int]:
+        return {row.key: row.summary.n for row in rows(name, metric)[1]}
+
+    return Printed(cache(grid), cache(deviations), cache(counts))
+
+
+def _as_printed(summary: Summary) -> Summary:
+    """Round what stands in the place of a published table."""
+    return replace(summary, mean=round(summary.mean, PRINTED_DECIMALS), std=round(summary.std, PRINTED_DECIMALS))
+
+
+def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
+    """Read the published table of a study.
+
+    Parameters
+    ----------
+    study
+        The study.
+    metric
+        Name of a further metric, of which rows may have no value; the study's own by default.
+
+    Raises
+    ------
+    QuiclabError
+        If it cannot be read.
+    """
+    if not study.table.file:
+        return []
+    path = root() / study.table.file
+    stem = metric or study.metric.name
+    rows = []
+    try:
+        for cells in (study.table.read or csv_rows)(path):
+            if metric and not cells.get(f"{stem}_mean"):
+                continue
+            key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.factors))
+            mean, n = float(cells[f"{stem}_mean"]), int(cells["n_runs"])
+            std = float(cells.get(f"{stem}_std") or "nan")  # of some only the mean is printed
+            rows.append(PublishedRow(cells, key, Summary(n, mean, std, mean, mean)))
+    except (OSError, KeyError, ValueError) as error:
+        raise QuiclabError(f"cannot read the published table {path}: {error}") from error
+    return rows
+
+
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    """Read a table with a header."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def number(text: str) -> str | int | float:
+    """Read a cell: an integer or a number if it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a results directory is to hold.
+
+    Attributes
+    ----------
+    runs
+        Runs of each setting.
+    partial
+        Whether only partial sweeps (`--only`) were made, so that no full one has fixed the number.
+    variants
+        Variants that were asked for; `None` if that was not noted.
+    """
+
+    runs: int
+    partial: bool
+    variants: tuple[str, ...] | None = None
+
+
+def read_manifest(directory: Path) -> Manifest | None:
+    """Read the manifest of a results directory; `None` if there is none.
+
+    Raises
+    ------
+    QuiclabError
+        If there is something else in its place.
+    """
+    path = directory / MANIFEST
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        runs = content["runs"]
+        if not isinstance(runs, int) or runs < 1:
+            raise ValueError
+        variants = content.get("variants")
+        noted = None if variants is None else tuple(str(name) for name in variants)
+        return Manifest(runs, bool(content.get("partial", False)), noted)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise QuiclabError(f"{path} is not the list of a sweep; delete it and run the study again") from error
+
+
+def write_manifest(
+    study: Study, directory: Path, runs: int, partial: bool, variants: Sequence[str] | None = None
+) -> int:
+    """Note how many runs of each setting there are to be, beside the shards; returns the number that counts now.
+
+    Variants add up: those of earlier sweeps stay.
+
+    A partial sweep (`--only`) changes no number that a full one has fixed: it must not make a complete study
+    incomplete. Nothing lowers a number, which would hide runs that are done, but the first full sweep after partial
+    ones.
+    """
+    before = read_manifest(directory)
+    if before is not None:
+        fixed = partial and not before.partial
+        first_full = before.partial and not partial
+        if before.variants is None or variants is None:
+            variants = None
+        else:
+            variants = [*before.variants, *(name for name in variants if name not in before.variants)]
+        if fixed or (before.runs >= runs and not first_full):
+            if variants is None or len(variants) == len(before.variants or ()):
+                return before.runs
+            runs, partial = before.runs, before.partial
+    content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed, "partial": partial}
+    if variants is not None:
+        content["variants"] = list(variants)
+    write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())
+    return runs

@@ -1,0 +1,95 @@
+"""What a run depends on beside scenario text, seed and engine.
+
+Files that it names, functions of its plugins, stacks written in Python, and the code of what is kept of its recordings.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quiclab.errors import RequestError
+from quiclab.files import hash_of, hash_of_folder
+from quiclab.plugins import function_names, source_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+PYTHON_STACKS = {"aioquic": Path(__file__).parents[1] / "stacks" / "aioquic.py"}
+
+
+def files_of(scenario: Mapping[str, Any]) -> list[str]:
+    """Return the files that a scenario names (traces of rates), as it names them, sorted."""
+    return sorted({str(value) for key, value in _items(scenario) if key == "file"})
+
+
+def code_of(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
+    """Return the files in `base_dir` that the functions of a scenario's plugins are made of, relative to it, sorted."""
+    return sorted(file.relative_to(base_dir).as_posix() for file in source_files(function_names(scenario), base_dir))
+
+
+def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
+    """Return one line for each input of a run that its scenario only names; none for most scenarios.
+
+    Where files lie does not count, what is in them does.
+
+    Parameters
+    ----------
+    scenario
+        The resolved scenario.
+    base_dir
+        Directory that its files are relative to.
+
+    Raises
+    ------
+    RequestError
+        If a file cannot be read.
+    """
+    lines = [f"file {name} {hash_of(base_dir / name)}" for name in files_of(scenario)]
+    lines += [f"code {name} {hash_of(base_dir / name)}" for name in code_of(scenario, base_dir)]
+    stacks = {value for key, value in _items(scenario) if key == "stack"}
+    for name, adapter in PYTHON_STACKS.items():
+        if name in stacks:
+            lines.append(f"stack {name} {_version(name)} {hash_of(adapter)}")
+    return lines
+
+
+def source_of(function: Callable[..., object]) -> str:
+    """Return a hash of the code that a function of a module is made of.
+
+    That of the folder of its package, because modules of a package import each other; of its file alone where it is in
+    no package. What it takes from elsewhere does not count.
+
+    Raises
+    ------
+    RequestError
+        If its module has no file, so that nothing tells when it changes.
+    """
+    module = sys.modules[function.__module__]
+    if module.__file__ is None:
+        name = f"{function.__module__}.{function.__qualname__}"
+        raise RequestError(f"keep = `{name}`: allowed is a function of a module that is a file")
+    file = Path(module.__file__)
+    return hash_of_folder(file.parent) if module.__package__ else hash_of(file)
+
+
+def _items(tree: object) -> Iterator[tuple[str, object]]:
+    """List the plain values of a scenario with their keys."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if isinstance(value, dict | list):
+                yield from _items(value)
+            else:
+                yield key, value
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _items(value)
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "absent"

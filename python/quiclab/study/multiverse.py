@@ -1,0 +1,107 @@
+"""Claims over all readings of a description: robust, or dependent on which of them one takes.
+
+A publication leaves things open; each literal or other reading of it is one world (Steegen et al., "Increasing
+transparency through a multiverse analysis", Perspectives on Psychological Science 11, 2016). Here each variant of a
+study is one, beside its base.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quiclab.study import BASE
+from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quiclab.study.claims import Claim, Judgement
+    from quiclab.study.evaluate import Evaluation
+
+LITERAL = "as published"
+HOLDS, FAILS, OPEN = "holds", "fails", "open"
+
+
+@dataclass(frozen=True)
+class World:
+    """What a claim comes to in one reading.
+
+    Attributes
+    ----------
+    outcome
+        `holds` in at least 97.5 % of the resamples, `fails` in at most 2.5 %, else `open`. Few runs do not make it
+        open, as they make a verdict undecided: `least_runs` says how many there are.
+    share_true
+        Share of the resamples in which it holds.
+    least_runs
+        Fewest runs of a setting that it reads.
+    """
+
+    outcome: str
+    share_true: float
+    least_runs: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim with each reading that was run.
+
+    Attributes
+    ----------
+    study, claim
+        The claim, and the study that reports it.
+    worlds
+        By name of the variant; the base is `as published`.
+    """
+
+    study: str
+    claim: Claim
+    worlds: Mapping[str, World]
+
+    @property
+    def base(self) -> World | None:
+        """What it comes to as published; `None` if that was not run."""
+        return self.worlds.get(LITERAL)
+
+    @property
+    def outcomes(self) -> set[str]:
+        """Outcomes that there are, but for open ones."""
+        return {world.outcome for world in self.worlds.values()} - {OPEN}
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """Readings whose outcome is not that of the base."""
+        base = self.base
+        return tuple(name for name, world in self.worlds.items() if base is None or world.outcome != base.outcome)
+
+    @property
+    def summary(self) -> str:
+        """In a word: robust, or what it depends on."""
+        if len(self.worlds) < 2:
+            return "only one reading was run"
+        return f"depends on {', '.join(self.differing)}" if self.differing else "robust"
+
+
+def world_of(judgement: Judgement) -> World | None:
+    """Return what a verdict says of a reading; `None` if it was not tested."""
+    share = judgement.share_true
+    if share is None:
+        return None
+    outcome = HOLDS if share >= CONFIRMED_SHARE else FAILS if share <= REFUTED_SHARE else OPEN
+    return World(outcome, share, judgement.least_runs or 0)
+
+
+def multiverse(evaluation: Evaluation) -> list[Row]:
+    """Judge the claims of a study in each reading that was run, with its default engine."""
+    study = evaluation.study
+    readings = {LITERAL: BASE} | {variant.name: variant.name for variant in study.variants}
+    found: dict[str, dict[str, World]] = {claim.identity: {} for claim in study.claims}
+    for name, variant in readings.items():
+        if not evaluation.samples(study.default_engine, variant):
+            continue
+        for judgement in evaluation.judgements(study.default_engine, variant):
+            world = world_of(judgement)
+            if world is not None:
+                found[judgement.claim.identity][name] = world
+    return [Row(study.name, claim, found[claim.identity]) for claim in study.claims if found[claim.identity]]

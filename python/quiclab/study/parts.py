@@ -1,0 +1,330 @@
+"""What a study is made of: configurations, factors, metrics, tables, figures, variants, engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from quiclab.lane.run import Lane
+    from quiclab.result import RunResult
+    from quiclab.study.evaluate import Evaluation
+
+Value: TypeAlias = str | int | float
+Changes: TypeAlias = Mapping[str, object]
+"""Dotted path in the scenario -> new value."""
+
+BASE = ""
+"""Name of the reading of the published description that is compared and scored; variants have names."""
+
+
+def with_unit(label: str, unit: str) -> str:
+    """Return a title with its unit in brackets; shares and counts have none, and no brackets either."""
+    return f"{label} [{unit}]" if unit else label
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One series of a study: a setting that the figures show in a colour of its own.
+
+    Attributes
+    ----------
+    name, label
+        Its name in tables, and in figures.
+    changes
+        What it changes in the scenario, after what the engine changes; or a function from what engine and factors
+        change to all that is changed.
+    engine
+        What tables call the stack that it names itself, whichever engine the study runs with: the TCP beside several
+        QUIC stacks.
+    """
+
+    name: str
+    label: str
+    changes: Changes | Callable[[Changes], Changes]
+    engine: str = ""
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A published configuration that cannot be run yet; the figure shows the published values."""
+
+    name: str
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What is varied.
+
+    Attributes
+    ----------
+    name
+        Short name, for claims and `--only`.
+    column
+        Its column in the reference tables.
+    label, unit
+        Title of the axis, as in the publication.
+    values
+        The grid, in its order.
+    changes
+        What a value changes in the scenario; `None` if it names a part of each run, such as one of its flows.
+    """
+
+    name: str
+    column: str
+    label: str
+    unit: str
+    values: tuple[Value, ...]
+    changes: Callable[[Value], Changes] | None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is measured in a run; `name` carries the unit as a suffix and is the stem of the result columns.
+
+    Attributes
+    ----------
+    measure
+        From a run to the value; it gets the part of the run, too, if the metric is one `of` a part.
+    of
+        Short name of the factor that names the part.
+    """
+
+    name: str
+    label: str
+    unit: str
+    measure: Callable[..., float]
+    of: str = ""
+
+    def value(self, result: RunResult, parts: Mapping[str, Value]) -> float:
+        """Measure a run, or a part of it; `parts` has the value of each factor that names one."""
+        return self.measure(result, parts[self.of]) if self.of else self.measure(result)
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a study is compared with: a published table, or another engine in the same networks.
+
+    Attributes
+    ----------
+    file
+        CSV under the repository root, with the columns of the factors, `configuration`, `n_runs` and, for the metric,
+        `<metric>_mean` and `<metric>_std`; another table is brought into that form by `read`.
+    source
+        Where it was published.
+    read
+        Returns the rows of `file` (its whole path) with those columns.
+    further
+        Other files that `read` needs.
+    engine
+        Engine of the study whose runs are the reference; `file` is empty then.
+
+    Without file and engine there is nothing to compare with: the source shows a figure, or says it in words.
+    """
+
+    file: str
+    source: str
+    read: Callable[[Path], Sequence[Mapping[str, str]]] | None = None
+    further: tuple[str, ...] = ()
+    engine: str = ""
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """The percent difference of two configurations over two factors, with its significance.
+
+    Attributes
+    ----------
+    first, second
+        Configurations; the difference is (mean of `second` - mean of `first`) / mean of `first`, so that it is
+        positive where the first takes less.
+    rows, columns
+        Short names of the factors, each drawn in its order.
+    at
+        Value of each other factor, by its short name.
+    words
+        What a value is called on an axis, where that is not the value itself.
+    """
+
+    first: str
+    second: str
+    rows: str
+    columns: str
+    at: Mapping[str, Value] = field(default_factory=dict)
+    words: Mapping[Value, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart of one metric over one factor, published and measured; or of how far a criterion is met; or a map.
+
+    Attributes
+    ----------
+    x
+        Short name of the factor; empty where configurations stand beside one another.
+    criterion
+        Identity of a criterion: its settings are shown one below the other, with its limits, in place of a factor.
+    pairs
+        Show reference and measurement of each setting of the criterion, and not their difference.
+    metric
+        Name of a further metric, in place of the study's own.
+    map
+        The difference of two configurations over two factors, in place of `x`.
+    draw
+        Draws it from the stored runs of an engine, in place of all that.
+    """
+
+    title: str
+    source: str
+    x: str
+    caption: str
+    criterion: str = ""
+    pairs: bool = False
+    metric: str = ""
+    map: HeatMap | None = None
+    draw: Callable[[Evaluation, str], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of words that the report shows and that is written as CSV beside it.
+
+    Attributes
+    ----------
+    title
+        What stands above it.
+    heads
+        Names of the columns.
+    rows
+        From the stored runs of an engine to the cells.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: Callable[[Evaluation, str], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something the publication does not say, and why we set it as we do."""
+
+    statement: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another reading of the description, shown beside and never in the score.
+
+    Attributes
+    ----------
+    name, label, reason
+        What it is called, and why one may read it so.
+    changes
+        What it changes in each setting; or a function from what the setting changes already to all that it changes.
+    runs
+        Bound of the repetitions.
+    """
+
+    name: str
+    label: str
+    reason: str
+    changes: Changes | Callable[[Changes], Changes]
+    runs: int
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A stack that a study can run with.
+
+    Attributes
+    ----------
+    name
+        How results call it.
+    runs
+        Bound of the repetitions, for slow ones.
+    lane
+        How it runs in the kernel lane; None for the sim lane.
+    needs
+        Stack of the sim lane that the build must have; by default the one of the same name.
+    stacks
+        Programs that stand for stacks which a configuration names: the name of a stack, and that of the program.
+    configurations
+        Those that it runs; all by default.
+    """
+
+    name: str
+    runs: int | None = None
+    lane: Lane | None = None
+    needs: str = ""
+    stacks: Mapping[str, str] = field(default_factory=dict)
+    configurations: tuple[str, ...] = ()
+
+    @property
+    def lane_name(self) -> str:
+        """The lane as in tables: `sim` or `kernel`."""
+        return "sim" if self.lane is None else "kernel"
+
+
+@dataclass(frozen=True)
+class Model:
+    """An estimate of the metric without simulation.
+
+    Attributes
+    ----------
+    label
+        Its name in figures.
+    source
+        Where its derivation is.
+    estimate
+        From configuration and value of each factor to the metric; `None` where it says nothing.
+    """
+
+    label: str
+    source: str
+    estimate: Callable[[str, Mapping[str, Value]], float | None]
+
+
+@dataclass(frozen=True)
+class View:
+    """A figure of single runs of a study, which the report makes again with what the figure needs recorded.
+
+    Attributes
+    ----------
+    title, source, caption
+        As of a figure.
+    shown
+        The settings, each with its label: configuration and value of each swept factor by its short name.
+    changes
+        What the runs record or change beside.
+    draw
+        From label and result of each run to a chart declaration.
+    """
+
+    title: str
+    source: str
+    caption: str
+    shown: Mapping[str, tuple[str, Mapping[str, Value]]]
+    changes: Changes
+    draw: Callable[[Mapping[str, RunResult]], Any]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of a study: engine, variant, configuration and a value of each factor."""
+
+    engine: str
+    variant: str
+    configuration: str
+    values: Mapping[str, Value]
+    changes: Changes
+    runs: int
+
+    @property
+    def labels(self) -> dict[str, Value]:
+        """Columns that identify the point."""
+        return {"engine": self.engine, "variant": self.variant, "configuration": self.configuration, **self.values}

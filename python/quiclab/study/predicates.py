@@ -1,0 +1,154 @@
+"""Claims whose predicates a reference states as Python expressions over named terms.
+
+A reference is a YAML list of findings with `id`, `source`, `statement` and, where the study does not test it in Python,
+`check`: an expression over the names that the study gives it (`Vocabulary`) and a few builtins.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import yaml
+
+from quiclab.study.claims import Claim, Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import CodeType
+
+    from quiclab.stats import Statistic
+
+Note: TypeAlias = Callable[[str, float], None]
+"""Called with each term that a predicate reads, as text, and its value."""
+BUILTINS = (abs, all, any, len, list, max, min, range, sum, zip)
+
+
+class Vocabulary(ABC):
+    """The names that the predicates of a study may use, over one sample.
+
+    Parameters
+    ----------
+    sample
+        What the claim reads.
+    home
+        Study that reports the claim, without the group.
+    note
+        Called with each term and its value.
+    """
+
+    group: str
+    """Group of the studies that the predicates read."""
+
+    def __init__(self, sample: Sample, home: str, note: Note | None = None) -> None:
+        self._sample, self._home, self._note = sample, home, note
+        self._views: dict[tuple[str, str, Statistic], Sample] = {}
+        builtins = {function.__name__: function for function in BUILTINS}
+        self.mapping: dict[str, Any] = {**builtins, **self.names(), "__builtins__": {}}
+
+    @abstractmethod
+    def names(self) -> Mapping[str, Any]:
+        """Return what the names mean, beside or instead of the builtins."""
+
+    def view(self, study: str, metric: str = "", statistic: Statistic = "mean") -> Sample:
+        """Return the sample of a metric of a study of the group, by its name without the group."""
+        asked = (study, metric, statistic)
+        if asked not in self._views:
+            name = "" if study == self._home else f"{self.group}/{study}"
+            self._views[asked] = self._sample.of(name, metric, statistic)
+        return self._views[asked]
+
+    def tell(self, text: str, value: float) -> float:
+        """Note a term and its value; returns the value."""
+        if self._note is not None:
+            self._note(text, value)
+        return value
+
+    def noted(self, name: str) -> Callable[..., float]:
+        """Return a method of this vocabulary that notes each of its calls as a term."""
+        function = getattr(self, name)
+        if self._note is None:
+            return function  # type: ignore[no-any-return]
+        return lambda *positional, **named: self.tell(term(name, *positional, **named), function(*positional, **named))
+
+    def evaluate(self, code: CodeType) -> object:
+        """Evaluate a predicate of the reference, which comes with the repository."""
+        return eval(code, self.mapping)  # noqa: S307 - it sees no other builtins, and is not somebody else's
+
+
+def term(name: str, *positional: object, **named: object) -> str:
+    """Write a term as in the predicate."""
+    return f"{name}({', '.join([*map(str, positional), *(f'{key}={value}' for key, value in named.items())])})"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The findings of a publication and how a study tests them.
+
+    Parameters
+    ----------
+    file
+        The findings.
+    vocabulary
+        What the names in their predicates mean.
+    places
+        Identities of the claims that each study reports, by its name without the group.
+    read_as
+        Predicates that are not those of the file word for word.
+    scopes, notes, explanations, by_construction
+        Further attributes of claims, by identity.
+    """
+
+    file: Path
+    vocabulary: type[Vocabulary]
+    places: Mapping[str, tuple[str, ...]]
+    read_as: Mapping[str, str] = field(default_factory=dict)
+    scopes: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    by_construction: tuple[str, ...] = ()
+
+    @cached_property
+    def entries(self) -> Mapping[str, Mapping[str, str]]:
+        """The entries of the file by identity."""
+        return read_entries(self.file)
+
+    def claims(self, study: str) -> tuple[Claim, ...]:
+        """Return the claims that a study reports, by its name without the group."""
+        return tuple(self.claim(identity, study) for identity in self.places.get(study, ()))
+
+    def claim(self, identity: str, home: str) -> Claim:
+        """Build a claim from its entry."""
+        entry = self.entries[identity]
+        code = compile(" ".join(self.read_as.get(identity, entry["check"]).split()), identity, "eval")
+
+        @lru_cache(maxsize=1)
+        def names(sample: Sample) -> Vocabulary:
+            # over one sample for all its resamples, for which a vocabulary may compute terms at once
+            return self.vocabulary(sample, home)
+
+        def terms(sample: Sample) -> Mapping[str, float]:
+            found: dict[str, float] = {}
+            self.vocabulary(sample, home, found.__setitem__).evaluate(code)
+            return found
+
+        return Claim(
+            identity,
+            entry["source"],
+            " ".join(entry["statement"].split()),
+            lambda sample: bool(names(sample).evaluate(code)),
+            terms,
+            scope=self.scopes.get(identity, ""),
+            note=self.notes.get(identity, ""),
+            by_construction=identity in self.by_construction,
+            explanation=self.explanations.get(identity, ""),
+        )
+
+
+def read_entries(file: Path) -> Mapping[str, Mapping[str, str]]:
+    """Read the entries of a reference by identity."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
+    return {entry["id"]: entry for entry in yaml.load(file.read_text(encoding="utf-8"), loader)}  # noqa: S506 - safe

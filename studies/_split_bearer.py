@@ -1,0 +1,10 @@
+"""What studies of a download over a split bearer vary, whatever they compare."""
+
+from quiclab.study import Factor
+
+
+def batch_factor(sizes: tuple[int, ...]) -> Factor:
+    """Return the batch size of the bearer as a factor."""
+    return Factor(
+        "batch", "dc_batch_packets", "DC batch size", "packets", sizes, lambda size: {"bearers.dc.batch_packets": size}
+    )
