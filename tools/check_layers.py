@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Layer of each crate; a crate may depend on crates of lower layers only.
 CRATES = {
     "quiclab-core": 0,
+    "quiclab-config": 1,
     "quiclab-transport": 1,
     "quiclab-scenario": 2,
     "quiclab-stacks": 2,
@@ -23,7 +24,7 @@ CRATES = {
     "quiclab-py": 6,
 }
 #: Crates without clock, I/O, threads: they have a clippy.toml that says so.
-PURE = ("quiclab-core", "quiclab-transport", "quiclab-scenario")
+PURE = ("quiclab-core", "quiclab-config", "quiclab-transport", "quiclab-scenario")
 
 
 def main() -> int:

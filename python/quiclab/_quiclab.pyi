@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, final
 
 class ScenarioError(ValueError):
-    """A scenario is wrong; one sentence names file, line, field, value and what is allowed."""
+    """A scenario is wrong: file, line, field, what was expected and what was found."""
+
+    #: The field, with dots between its steps.
+    path: str
+    #: What is wrong with it, such as `OutOfRange`.
+    kind: str
+    #: What the field takes, in words.
+    expected: str
+    #: The message with the line of the file and the place marked.
+    rendered: str
 
 @final
 class RunOutput:

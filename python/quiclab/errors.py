@@ -25,3 +25,35 @@ class RequestError(QuiclabError):
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence, exit_code=2)
+
+
+class ScenarioError(RequestError):
+    """A scenario is wrong.
+
+    Parameters
+    ----------
+    sentence
+        File, line, field, what was expected and what was found, in one sentence.
+    path
+        The field, with dots between its steps, such as `links.down1.rate`.
+    kind
+        `Syntax`, `UnknownField`, `MissingField`, `WrongType`, `OutOfRange`, `UnknownName`, `Conflict` or
+        `Unsupported`.
+    expected
+        What the field takes, in words.
+    rendered
+        The sentence with the line of the file and the place marked, as compilers show it.
+    """
+
+    def __init__(self, sentence: str, path: str, kind: str, expected: str, rendered: str) -> None:
+        super().__init__(sentence)
+        self.path = path
+        self.kind = kind
+        self.expected = expected
+        self.rendered = rendered
+
+    @classmethod
+    def of(cls, error: Exception) -> ScenarioError:
+        """Return the error for an exception of the engine."""
+        path, kind, expected, rendered = (getattr(error, name) for name in ("path", "kind", "expected", "rendered"))
+        return cls(str(error), path, kind, expected, rendered)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,4 +104,4 @@ def resolve(
     try:
         return str(native.resolve(text, file, list(sets), form, programs))
     except native.ScenarioError as error:
-        raise RequestError(str(error)) from error
+        raise ScenarioError.of(error) from error

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from quiclab import frames
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.libraries import pl
 from quiclab.native import build_id, engine, source_commit
 from quiclab.scenario import Scenario
@@ -256,7 +256,7 @@ def run(
         with _recordings(record_dir) as directory:
             output = native.run(scenario.to_json(), seed, str(base_dir), directory, progress)
     except native.ScenarioError as error:
-        raise RequestError(str(error)) from error
+        raise ScenarioError.of(error) from error
     except (KeyboardInterrupt, SystemExit, QuiclabError):
         raise
     except BaseException as error:  # a broken invariant of the engine arrives as PanicException, which is no Exception

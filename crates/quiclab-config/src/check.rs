@@ -116,16 +116,10 @@ impl Rule {
     }
 
     fn check_quantity(&self, quantity: Quantity, text: &str, path: &FieldPath) -> Check {
-        let wrong = |reason: Option<String>| {
-            let problem = Problem::value(path.clone(), format!("{text:?}"), self.expected());
-            Err(Problem { reason, ..problem })
-        };
-        let value = match quantity.parse(text) {
-            Ok(value) => value,
-            Err(error) => return wrong(Some(error.to_string())),
-        };
+        let wrong = |expected: String| Problem::value(path.clone(), format!("{text:?}"), expected);
+        let value = quantity.parse(text).map_err(|error| wrong(self.example_of(quantity)).because(error.to_string()))?;
         let compare = |limit: &Json| Some(value.cmp(&quantity.parse(limit.as_str()?).ok()?));
-        if self.limits.hold(compare) { Ok(()) } else { wrong(None) }
+        if self.limits.hold(compare) { Ok(()) } else { Err(wrong(self.expected())) }
     }
 }
 

@@ -42,25 +42,35 @@ impl Rule {
     }
 
     fn quantity(&self, quantity: Quantity) -> String {
-        let (noun, example) = match quantity {
-            Quantity::Duration => ("a duration", "10 ms"),
-            Quantity::Rate => ("a rate", "20 Mbit/s"),
-            Quantity::Size => ("a size", "64 KiB"),
-            Quantity::Probability => {
-                return self.number("a probability from 0 to 1, such as 0.001 or \"0.1 %\"");
-            }
-        };
-        if self.limits.min.is_none() && self.limits.max.is_none() {
-            return format!("{noun} such as {:?}", self.example.as_deref().unwrap_or(example));
+        if quantity == Quantity::Probability {
+            return self.number("a probability from 0 to 1, such as 0.001 or \"0.1 %\"");
         }
-        range(noun, &self.limits, "")
+        if self.limits.min.is_none() && self.limits.max.is_none() {
+            return self.example_of(quantity);
+        }
+        range(noun(quantity), &self.limits, "")
+    }
+
+    /// A quantity with a correct value, such as "a rate such as "20 Mbit/s"".
+    pub(crate) fn example_of(&self, quantity: Quantity) -> String {
+        format!("{} such as {:?}", noun(quantity), self.example.as_deref().unwrap_or_default())
+    }
+}
+
+const fn noun(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Duration => "a duration",
+        Quantity::Rate => "a rate",
+        Quantity::Size => "a size",
+        Quantity::Probability => "a probability",
     }
 }
 
 fn range(noun: &str, limits: &Limits, unit: &str) -> String {
     let shown = |value: &Json| match value {
         Json::String(text) => format!("{text:?}"),
-        other => other.to_string(),
+        // without the `.0` of whole numbers
+        number => number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string()),
     };
     let (min, max) = (limits.min.as_ref().map(&shown), limits.max.as_ref().map(&shown));
     match (min, max, limits.exclusive) {

@@ -124,8 +124,9 @@ impl Document {
         let location = match (&node.origin, &self.file, &self.text) {
             (Origin::Set, ..) => Location::CommandLine,
             (Origin::Text { entry, value }, Some(file), Some(text)) => {
-                // a field that has an unwanted name, or is not there, is marked with its key
-                let span = if problem.value.is_some() && exact { value } else { entry };
+                // a field that does not exist, or misses another one, is marked with its key
+                let of_value = exact && problem.value.is_some() && problem.kind != ProblemKind::UnknownField;
+                let span = if of_value { value } else { entry };
                 Location::Text { file: file.clone(), text: text.clone(), span: span.clone() }
             }
             (_, Some(file), _) => Location::File(file.clone()),

@@ -15,6 +15,8 @@
 //! values; what depends on several fields is checked by the owner of the type afterwards.
 
 mod check;
+#[cfg(test)]
+mod check_tests;
 mod describe;
 mod document;
 mod error;
@@ -25,4 +27,4 @@ mod tree;
 pub use document::Document;
 pub use error::{ConfigError, Location};
 pub use random::Draw;
-pub use schema::Schema;
+pub use schema::{Schema, annotated};

@@ -103,6 +103,34 @@ impl Schema {
     }
 }
 
+/// The JSON Schema of `T` in which each field with limits says in words what it takes, as `x-expected`.
+///
+/// # Panics
+/// As [`Schema::of`].
+#[must_use]
+pub fn annotated<T: JsonSchema>() -> Json {
+    let mut schema = schemars::schema_for!(T).to_value();
+    let definitions = schema.get("$defs").and_then(Json::as_object).cloned().unwrap_or_default();
+    annotate(&mut schema, &Compiler { definitions });
+    schema
+}
+
+fn annotate(schema: &mut Json, compiler: &Compiler) {
+    if let Some(fields) = schema.get_mut("properties").and_then(Json::as_object_mut) {
+        for field in fields.values_mut() {
+            let rule = compiler.rule(field);
+            if let (true, Some(field)) = (rule.is_limited(), field.as_object_mut()) {
+                field.insert("x-expected".to_owned(), rule.expected().into());
+            }
+        }
+    }
+    match schema {
+        Json::Object(fields) => fields.values_mut().for_each(|value| annotate(value, compiler)),
+        Json::Array(entries) => entries.iter_mut().for_each(|value| annotate(value, compiler)),
+        _ => {}
+    }
+}
+
 struct Compiler {
     definitions: Map<String, Json>,
 }
@@ -250,6 +278,22 @@ impl Compiler {
 const TAG: &str = "kind";
 
 impl Rule {
+    /// Whether the field takes less than its type.
+    fn is_limited(&self) -> bool {
+        let natural = |limit: &Json| range_of("uint64").1.map(Json::from).as_ref() == Some(limit);
+        match &self.shape {
+            Shape::Array { min, max, .. } => *min > 0 || *max < usize::MAX,
+            Shape::Table(table) => table.min > 0,
+            Shape::Either(choices) => choices.iter().any(Self::is_limited),
+            Shape::Integer => {
+                let max = self.limits.max.as_ref().is_some_and(|max| !natural(max) && *max != u32::MAX);
+                !self.limits.one_of.is_empty() || max || self.limits.min.as_ref().is_some_and(|min| *min != 0)
+            }
+            Shape::Number | Shape::Quantity(_) => !self.limits.is_empty(),
+            _ => false,
+        }
+    }
+
     /// The shape of this only choice, with its limits.
     fn shape_or_either(self) -> Shape {
         let plain = self.limits.is_empty() && self.unit.is_none() && self.example.is_none();

@@ -3,7 +3,8 @@
 use crate::endpoint::FirstError;
 use crate::output::RunOutput;
 use crate::record::Recorder;
-use crate::scenario::{ScenarioError, parse};
+use crate::scenario::{parse, scenario_error};
+use quiclab_core::{Problem, ProblemKind};
 use crate::stacks::AllStacks;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -92,7 +93,10 @@ fn simulate<T: Send>(
         return Err(error);
     }
     result.map_err(|error| match error {
-        RunError::Build(error) => ScenarioError::new_err(error.to_string()),
+        RunError::Build(error) => {
+            let problem = Problem::new(ProblemKind::Unsupported, "", "").because(error.to_string());
+            scenario_error(&problem.into())
+        }
         RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
         other => PyRuntimeError::new_err(other.to_string()),
     })

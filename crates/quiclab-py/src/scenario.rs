@@ -23,14 +23,23 @@ pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The exception for `error`: its arguments are the sentence, the sentence with the line of the text, the path of the
-/// field, the kind of problem and what was expected.
+/// The exception for `error`: its message is the sentence; its attributes are `path`, `kind`, `expected` and `rendered`,
+/// the sentence with the line of the text.
 pub(crate) fn scenario_error(error: &ConfigError) -> PyErr {
-    let ConfigError { problem, .. } = error;
-    let kind = format!("{:?}", problem.kind);
-    let arguments =
-        (error.to_string(), error.render(false), problem.path.to_string(), kind, problem.expected.clone());
-    ScenarioError::new_err(arguments)
+    let problem = &error.problem;
+    let exception = ScenarioError::new_err(error.to_string());
+    let attributes = [
+        ("path", problem.path.to_string()),
+        ("kind", format!("{:?}", problem.kind)),
+        ("expected", problem.expected.clone()),
+        ("rendered", error.render(false)),
+    ];
+    Python::attach(|py| {
+        for (name, value) in attributes {
+            exception.value(py).setattr(name, value).expect("an exception has attributes");
+        }
+    });
+    exception
 }
 
 /// Reads a scenario, applies changes, validates it and fills in every default. `programs` is the JSON list of

@@ -22,21 +22,23 @@ pub struct Flow {
     #[serde(default)]
     pub receiver: EndpointConfig,
     /// Links, bearers and taps from sender to receiver, in order.
+    /// Not empty, nothing twice; empty with `[[wires]]`.
     #[serde(default)]
     pub down: Vec<String>,
     /// Links, bearers and taps from receiver to sender, in order.
+    /// Not empty, nothing twice; empty with `[[wires]]`.
     #[serde(default)]
     pub up: Vec<String>,
     /// Further paths beside `down` and `up`, which are the first (Multipath QUIC).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(transform = limits::entries(0, MAX_PATHS - 1))]
     pub paths: Vec<PathRoutes>,
-    /// Bundles of exchanged operations: names in `plugins`, or of built-in plugins.
+    /// Bundles of exchanged operations: names in `plugins`, or of built-in plugins. Each at most once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<String>,
     /// What is transferred.
     pub workload: Workload,
-    /// When the client starts.
+    /// When the client starts. Below `duration` of the scenario.
     #[serde(default)]
     pub start: Duration,
 }

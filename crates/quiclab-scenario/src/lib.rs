@@ -107,7 +107,7 @@ pub struct Wire {
     /// Only packets of this flow take the wire; without it, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
-    /// Which way the packets of `flow` travel.
+    /// Which way the packets of `flow` travel. `up` needs a `flow`.
     #[serde(default)]
     pub direction: WireDirection,
 }
@@ -127,7 +127,7 @@ pub enum WireDirection {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Step of the time series; none without it.
+    /// Step of the time series; none without it. At most 10 million samples in `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s"))]
     pub series_interval: Option<Duration>,

@@ -49,7 +49,7 @@ impl Scenario {
     /// The JSON schema of scenario files (draft 2020-12).
     #[must_use]
     pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Scenario).to_value()
+        quiclab_config::annotated::<Self>()
     }
 }
 

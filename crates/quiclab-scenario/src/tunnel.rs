@@ -23,16 +23,16 @@ pub struct Tunnel {
     /// One connection for each path, or one with several.
     #[serde(default)]
     pub carrier: CarrierKind,
-    /// How packets go from the queue to the paths.
+    /// How packets go from the queue to the paths. `pquic` needs the stack `lab-quic`.
     #[serde(default)]
     pub pipeline: Pipeline,
-    /// What waits for the paths, at each end.
+    /// What waits for the paths, at each end. `drop_tail` without `time`.
     #[serde(default = "QueueConfig::fq_codel")]
     pub queue: QueueConfig,
-    /// Which path the next packet takes.
+    /// Which path the next packet takes. `redundant` needs `resequencing`.
     #[serde(default = "default_scheduler")]
     pub scheduler: PathSchedulerKind,
-    /// Longest IP packet that enters; longer ones are refused.
+    /// Longest IP packet that enters; longer ones are refused. At most 36 B less than `datagram_size`.
     #[serde(default = "default_mtu")]
     #[schemars(transform = limits::between("576 B", "65000 B"))]
     pub mtu: ByteCount,
@@ -42,6 +42,7 @@ pub struct Tunnel {
     #[schemars(transform = limits::above("0 s"))]
     pub resequencing: Option<Duration>,
     /// Congestion windows of the paths that never change, with `congestion_control = "fixed"`.
+    /// One above 0 for each path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<ByteCount>,
     /// Options of the transport at the server: the end that packets `down` enter.
@@ -50,7 +51,7 @@ pub struct Tunnel {
     /// Options of the transport at the client, which opens the connections.
     #[serde(default)]
     pub client: EndpointConfig,
-    /// Routes of the paths between the ends.
+    /// Routes of the paths between the ends. Each over links and bearers of its own.
     #[schemars(transform = limits::entries(1, MAX_PATHS))]
     pub paths: Vec<PathRoutes>,
 }

@@ -17,7 +17,7 @@ from typing import Annotated
 try:  # loading takes a while, and Ctrl-C in it ends in a sentence, too
     import typer
 
-    from quiclab.errors import QuiclabError
+    from quiclab.errors import QuiclabError, ScenarioError
     from quiclab.native import build_id, engine
 except KeyboardInterrupt:
     sys.exit("quiclab: stopped")
@@ -143,6 +143,9 @@ def invoke(arguments: list[str] | None = None) -> int:
         given = sys.argv[1:] if arguments is None else arguments
         named = next((word for word in given if not word.startswith("-")), "")
         code = application(named)(args=given, standalone_mode=False)
+    except ScenarioError as error:
+        print(error.rendered, file=sys.stderr)
+        return error.exit_code
     except QuiclabError as error:
         return fail(error.sentence, error.exit_code)
     except ParserError as error:

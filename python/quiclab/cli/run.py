@@ -19,7 +19,7 @@ from quiclab.cli.lane import (
     lane_of,
 )
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.files import write_atomically, write_parquet
 from quiclab.native import build_id, engine
 from quiclab.progress import RunProgress
@@ -166,7 +166,7 @@ def first_difference(results: list[RunResult], folders: list[Path]) -> dict[str,
     try:
         text = native.first_difference(scenarios[0], a.seed, scenarios[1], b.seed, base_a, base_b)
     except native.ScenarioError as error:
-        raise RequestError(str(error)) from error
+        raise ScenarioError.of(error) from error
     found: dict[str, Any] = json.loads(text)
     return found
 

@@ -105,11 +105,11 @@ def problem(options: dict[str, Any]) -> tuple[str, str, str] | None:
     for name, value in options.items():
         if name == "initial_window":
             if value != initial_window:
-                return name, f"{value} B", f"{initial_window} B: aioquic starts with ten datagrams"
+                return name, f"{value} B", f'"{initial_window} B", ten datagrams'
         elif name == "congestion_control" and value not in _CONTROLS:
-            return name, str(value), f"{' or '.join(f'`{control}`' for control in _CONTROLS)}: aioquic has no other"
+            return name, f'"{value}"', " or ".join(f'"{control}"' for control in _CONTROLS)
         elif name not in _ATTRIBUTES:
-            return name, str(value), f"to leave it out: stack `aioquic` has {', '.join(_ATTRIBUTES)} only"
+            return name, str(value), f"no value: aioquic has only {', '.join(_ATTRIBUTES)}"
     return None
 
 

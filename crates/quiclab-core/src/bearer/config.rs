@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Bearer")]
 pub struct BearerConfig {
-    /// Names of the links, in the order of `shares`.
+    /// Names of the links, in the order of `shares`. Each at most once.
     #[schemars(transform = limits::entries(1, super::MAX_LINKS))]
     pub links: Vec<String>,
     /// Packets in a batch; each batch is divided among the links by `shares`.
@@ -20,15 +20,17 @@ pub struct BearerConfig {
     #[schemars(transform = limits::between(1, 65535).unit("packets"))]
     pub batch_packets: u32,
     /// Weight of each link; without it, all are equal.
+    /// One for each link, not all 0; none with `duplicate` or a splitter other than `batches`.
     #[serde(default)]
     pub shares: Vec<u32>,
     /// Split or duplicate.
     #[serde(default)]
     pub mode: BearerMode,
-    /// How the link of a packet is chosen.
+    /// How the link of a packet is chosen. Others than `batches` need `split`, and `feedback` of each link.
     #[serde(default)]
     pub splitter: Splitter,
     /// Share of the packets that take all links, as with `duplicate`; the others are split.
+    /// 0 with `duplicate` and with `flow_control`.
     #[serde(default)]
     pub duplication: Probability,
     /// Reordering at the receiving end.
@@ -92,7 +94,7 @@ pub enum Splitter {
         #[serde(default = "default_smoothing")]
         #[schemars(transform = limits::above("0 s").to("60 min"))]
         smoothing: Duration,
-        /// Least share of a link, so that a slow one is measured again.
+        /// Least share of a link, so that a slow one is measured again. At most one over the number of links.
         #[serde(default = "default_floor")]
         #[schemars(transform = limits::above(0.0))]
         floor: Probability,
@@ -202,7 +204,7 @@ pub enum ReorderingTimer {
 pub enum TimerRule {
     /// It follows the skew of the links: how long gaps stay open that are filled in the end.
     Adaptive {
-        /// Shortest value.
+        /// Shortest value. At most `most`.
         #[serde(default = "default_least")]
         least: Duration,
         /// Longest value; also that of the first `window`, and of the first one after silence.

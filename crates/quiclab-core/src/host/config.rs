@@ -50,9 +50,10 @@ pub struct HostConfig {
     pub send_batch: u32,
     /// CPU time of the application for each object of a page that is complete, before it reads on.
     pub page_object: Duration,
-    /// How late user-space timers fire.
+    /// How late user-space timers fire. Without `reorder` and `every`.
     pub timer_slack: Delay,
     /// How long a process that waits takes to run after a datagram has arrived.
+    /// Without `reorder` and `every`.
     pub wake_up: Delay,
 }
 

@@ -17,10 +17,10 @@ pub struct LinkConfig {
     /// How fast packets are serialised; without it, in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Bytes that serialisation adds to each packet (Ethernet header: 14 B).
+    /// Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`.
     #[serde(default)]
     pub overhead_per_packet: ByteCount,
-    /// What waits for serialisation.
+    /// What waits for serialisation. Needs a `rate`.
     #[serde(default)]
     pub queue: QueueConfig,
     /// Loss before the queue.
@@ -33,6 +33,7 @@ pub struct LinkConfig {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<Hold>,
     /// Reports to the bearer that sends over the link; none without it.
+    /// Needs a `rate`, and a link of exactly one bearer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<FeedbackConfig>,
 }
@@ -79,7 +80,7 @@ pub enum ShapedRate {
         /// Refill rate.
         #[schemars(transform = limits::above("0 bit/s"))]
         rate: DataRate,
-        /// Depth of the bucket; at least the largest packet.
+        /// Depth of the bucket; at least the largest packet. With the overheads of that packet.
         #[schemars(transform = limits::at_least("1 B"))]
         burst: ByteCount,
     },
@@ -91,7 +92,7 @@ pub enum ShapedRate {
         /// What the file holds.
         #[serde(default)]
         format: TraceFormat,
-        /// What follows the last entry.
+        /// What follows the last entry. Not `hold` with `mahimahi`.
         #[serde(default)]
         at_end: TraceEnd,
     },
@@ -134,7 +135,7 @@ pub enum Loss {
     },
     /// Two states, one good and one bad (Gilbert 1960, Elliott 1963).
     GilbertElliott {
-        /// Probability of going from good to bad before each packet.
+        /// Probability of going from good to bad before each packet. Not 0 together with `bad_to_good`.
         good_to_bad: Probability,
         /// Probability of going from bad to good before each packet.
         bad_to_good: Probability,
@@ -157,20 +158,21 @@ pub enum Loss {
 pub struct Delay {
     /// Mean; written short as `"10 ms"` if it is constant.
     pub mean: Duration,
-    /// Standard deviation (uniform: half of the width).
+    /// Standard deviation (uniform: half of the width). Above 0 with a `distribution`, 0 without.
     #[serde(default)]
     pub deviation: Duration,
     /// Distribution, cut off at 0.
     #[serde(default)]
     pub distribution: Distribution,
-    /// Whether packets may overtake each other within the link.
+    /// Whether packets may overtake each other within the link. Needs a `distribution`.
     #[serde(default)]
     pub reorder: bool,
-    /// How long a delay holds that was drawn; without it, each packet draws its own.
+    /// How long a delay holds that was drawn; without it, each packet draws its own. Needs a `distribution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("10 us"))]
     pub every: Option<Duration>,
     /// In how many equal steps, spread over `every`, a delay changes; the first is made at once.
+    /// 1 without `every`.
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
     #[schemars(transform = limits::between(1, 1000))]
     pub steps: u32,
@@ -181,6 +183,7 @@ pub struct Delay {
 #[serde(deny_unknown_fields)]
 pub struct Hold {
     /// Its number, counted from 0 in the order of arrival at the link, lost ones included.
+    /// Each packet at most once.
     pub packet: u64,
     /// How long it is held.
     #[schemars(transform = limits::above("0 s"))]

@@ -43,7 +43,7 @@ pub enum QueueConfig {
         #[serde(default = "codel_packets")]
         #[schemars(transform = limits::at_least(1))]
         packets: u64,
-        /// Waiting time that is accepted for ever.
+        /// Waiting time that is accepted for ever. Below `interval`.
         #[serde(default = "target")]
         target: Duration,
         /// How long every packet must have waited longer than `target` before the first drop.
@@ -95,7 +95,7 @@ pub enum QueueConfig {
         #[serde(default = "frame")]
         #[schemars(transform = limits::between("256 B", "1 MiB"))]
         quantum: ByteCount,
-        /// As for `codel`.
+        /// As for `codel`. Below `interval`.
         #[serde(default = "target")]
         target: Duration,
         /// As for `codel`.

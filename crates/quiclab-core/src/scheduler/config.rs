@@ -22,7 +22,7 @@ pub enum PathSchedulerKind {
     StrictRoundRobin,
     /// Bytes in the ratio of given weights, by the paths that have room.
     WeightedRoundRobin {
-        /// Weight of each path, the first (`down` and `up` of a flow) first.
+        /// Weight of each path, the first (`down` and `up` of a flow) first. One of at least 1 for each path.
         #[schemars(transform = limits::not_empty())]
         weights: Vec<u32>,
     },
@@ -36,7 +36,7 @@ pub enum PathSchedulerKind {
     },
     /// The cheapest that has room.
     CheapestFirst {
-        /// Numbers of the paths, from 0, the cheapest first; those left out follow.
+        /// Numbers of the paths, from 0, the cheapest first; those left out follow. Each at most once.
         #[serde(default)]
         order: Vec<u32>,
     },

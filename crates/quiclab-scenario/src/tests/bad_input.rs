@@ -427,7 +427,7 @@ fn values_from_the_command_line_are_named_as_such() {
 fn sentences_are_those_of_compilers() {
     let wrong = RIGHT.replace("rate = \"20 Mbit/s\"", "rate = \"20 Mbit\"");
     let error = load(&wrong, &[]).unwrap_err();
-    let sentence = "links.a.rate: expected a rate above \"0 bit/s\", got \"20 Mbit\"; unknown unit `Mbit`; \
+    let sentence = "links.a.rate: expected a rate such as \"20 Mbit/s\", got \"20 Mbit\"; unknown unit `Mbit`; \
                     units are Gbit/s, Mbit/s, kbit/s, bit/s";
     assert_eq!(error.to_string(), format!("s.toml:5:8: {sentence}"));
     let rendered = error.render(false);

@@ -12,7 +12,7 @@ pub struct EndpointConfig {
     /// Name of the stack: see `quiclab stack list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
-    /// A named parameter set of the stack.
+    /// A named parameter set of the stack. See `quiclab stack show`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Kind of host it runs on: a name in `hosts`; without it, one that costs nothing.
@@ -26,6 +26,7 @@ pub struct EndpointConfig {
     #[schemars(transform = limits::between("1200 B", "65507 B"))]
     pub datagram_size: Option<ByteCount>,
     /// Initial congestion window.
+    /// lab-quic, lab-tcp: one datagram or segment to 1 GiB; quinn, noq: more than a datagram, below 4 GiB; aioquic: ten datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
     pub initial_window: Option<ByteCount>,
@@ -59,14 +60,14 @@ pub struct EndpointConfig {
     /// Whose congestion control a real stack uses; its own without it, where it has the one wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// Number of connections that CUBIC or NewReno stands for, N of Chromium.
+    /// Number of connections that CUBIC or NewReno stands for, N of Chromium. 1 without `newreno` or `cubic`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
     pub emulated_connections: Option<u32>,
-    /// What ends slow start before a loss does.
+    /// What ends slow start before a loss does. `none` without `newreno` or `cubic`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_start_exit: Option<SlowStartExit>,
-    /// How packets are spaced.
+    /// How packets are spaced. Not `none` with BBR.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
     /// Options of TCP.

@@ -32,6 +32,7 @@ pub struct QuicOptions {
     #[schemars(transform = limits::at_least(1))]
     pub ack_ranges: Option<u32>,
     /// Longest delay of an acknowledgement that this end announces (RFC 9000 section 18.2).
+    /// At least the delay of `acknowledgement`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_most("16.383 s"))]
     pub max_ack_delay: Option<Duration>,
@@ -54,7 +55,7 @@ pub struct QuicOptions {
     /// A window that is not used does not grow (RFC 9002 section 7.8).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_validation: Option<bool>,
-    /// Largest congestion window; without it, there is none.
+    /// Largest congestion window; without it, there is none. At least `initial_window`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     pub max_window: Option<ByteCount>,
@@ -68,11 +69,11 @@ pub struct QuicOptions {
     /// How the receive windows of streams and connection grow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
-    /// Largest receive window of a stream that growth reaches.
+    /// Largest receive window of a stream that growth reaches. At least `stream_receive_window`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     pub max_stream_receive_window: Option<ByteCount>,
-    /// Largest receive window of the connection that growth reaches.
+    /// Largest receive window of the connection that growth reaches. At least `connection_receive_window`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     pub max_connection_receive_window: Option<ByteCount>,

@@ -18,13 +18,13 @@ pub struct TcpOptions {
     /// Selective acknowledgements (RFC 2018).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack: Option<bool>,
-    /// Duplicates reported by SACK (RFC 2883).
+    /// Duplicates reported by SACK (RFC 2883). Needs `sack`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
     /// Window scaling (RFC 7323 section 2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_scaling: Option<bool>,
-    /// Receive buffer at the start (`tcp_rmem`, second value).
+    /// Receive buffer at the start (`tcp_rmem`, second value). At most `max_receive_buffer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     pub receive_buffer: Option<ByteCount>,
@@ -40,7 +40,7 @@ pub struct TcpOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "2 min"))]
     pub min_rto: Option<Duration>,
-    /// Segments of reordering assumed at the start (`tcp_reordering`).
+    /// Segments of reordering assumed at the start (`tcp_reordering`). At most `max_reordering`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(3).unit("segments"))]
     pub reordering: Option<u32>,
@@ -63,7 +63,7 @@ pub struct TcpOptions {
     /// How the window shrinks during recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_reduction: Option<RateReduction>,
-    /// Shortest wait of a delayed acknowledgement.
+    /// Shortest wait of a delayed acknowledgement. At most `max_delayed_ack`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s").to("2 min"))]
     pub min_delayed_ack: Option<Duration>,

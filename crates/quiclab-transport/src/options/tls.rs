@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// Protocol version.
+    /// Protocol version. QUIC needs 1.3.
     pub version: TlsVersion,
     /// The session is resumed: no certificate; with TLS 1.2 a round trip less.
     #[serde(default)]

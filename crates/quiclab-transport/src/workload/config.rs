@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 pub enum Workload {
     /// The client asks once; the server answers with `size` bytes, or for `duration`.
     Download {
-        /// How much the server sends.
+        /// How much the server sends. Either this or `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::at_least("1 B"))]
         size: Option<ByteCount>,
-        /// How long the server sends, from the start of the client.
+        /// How long the server sends, from the start of the client. Either this or `size`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s"))]
         duration: Option<Duration>,
@@ -51,11 +51,11 @@ pub enum Workload {
         /// How long the sender goes on, from the start of the flow.
         #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
-        /// Length of a period of sending; without it, one that lasts all the time.
+        /// Length of a period of sending; without it, one that lasts all the time. Together with `off`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s"))]
         on: Option<Duration>,
-        /// Length of the pause after each period of sending.
+        /// Length of the pause after each period of sending. Together with `on`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s"))]
         off: Option<Duration>,
@@ -81,7 +81,7 @@ pub enum Workload {
         #[serde(default)]
         think_time: Duration,
         /// Time that the browser takes for everything but the network, from the last byte of the HTML to the
-        /// first request for an object; drawn once.
+        /// first request for an object; drawn once. Without `reorder` and `every`.
         #[serde(default)]
         browser_time: Delay,
         /// In which order the server sends the objects.
@@ -115,7 +115,7 @@ pub enum Workload {
     },
     /// The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) lets them have.
     Media {
-        /// Rate at the start, RTP headers included.
+        /// Rate at the start, RTP headers included. From `min_rate` to `max_rate`.
         #[serde(default = "default_start_rate")]
         start_rate: DataRate,
         /// Lowest rate.
@@ -247,7 +247,7 @@ pub struct PageResource {
     /// What it is: a browser's priorities depend on it.
     #[serde(default)]
     pub kind: ObjectKind,
-    /// Numbers of the resources that must be complete before the browser asks for it.
+    /// Numbers of the resources that must be complete before the browser asks for it. Of resources before it.
     #[serde(default = "default_after")]
     #[schemars(transform = limits::not_empty())]
     pub after: Vec<u32>,

@@ -1,0 +1,182 @@
+//! Each form of a rule, with values on both sides of its limits.
+
+use crate::{Document, Schema};
+use proptest::prelude::*;
+use quiclab_core::ProblemKind::{
+    self, MissingField, OutOfRange, Syntax, UnknownField, UnknownName, WrongType,
+};
+use quiclab_core::{ByteCount, DataRate, Duration, Probability, RandomStream, limits};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A document with every form that rules have.
+#[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Everything {
+    #[schemars(transform = limits::between("88 B", "9148 B"))]
+    size: ByteCount,
+    #[serde(default)]
+    #[schemars(transform = limits::above("0 s").to("1 s"))]
+    time: Option<Duration>,
+    #[serde(default)]
+    #[schemars(transform = limits::above("0 bit/s"))]
+    rate: Option<DataRate>,
+    #[serde(default)]
+    #[schemars(transform = limits::between(3, 300).unit("packets"))]
+    count: Option<u32>,
+    #[serde(default)]
+    #[schemars(transform = limits::one_of(BITS))]
+    bits: Option<u8>,
+    #[serde(default)]
+    #[schemars(transform = limits::above(0.0).to(1.0))]
+    share: Option<f64>,
+    #[serde(default)]
+    #[schemars(transform = limits::above(0.0))]
+    chance: Option<Probability>,
+    #[serde(default)]
+    #[schemars(transform = limits::entries(1, 2))]
+    names: Option<Vec<String>>,
+    #[serde(default)]
+    kind: Option<Shape>,
+    #[serde(default)]
+    fast: Option<bool>,
+    #[serde(default)]
+    mode: Option<Mode>,
+    #[serde(default)]
+    #[schemars(transform = limits::not_empty(), extend("x-aliases" = ["titel"]))]
+    title: Option<String>,
+    #[serde(default)]
+    parts: BTreeMap<String, Part>,
+}
+
+const BITS: [u64; 3] = [12, 16, 18];
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum Shape {
+    Round {
+        #[schemars(transform = limits::at_least(1))]
+        radius: u64,
+    },
+    Flat {},
+}
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Split,
+    Duplicate,
+}
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    #[schemars(transform = limits::at_most(7))]
+    weight: u8,
+}
+
+/// Path and kind of the problem with a document that has `line` beside its required field.
+fn problem(line: &str) -> Option<(String, ProblemKind)> {
+    let text = if line.starts_with("size") { line.to_owned() } else { format!("size = \"100 B\"\n{line}") };
+    let decoded = Document::from_toml(&text, "e.toml", &[])
+        .and_then(|document| document.decode::<Everything>(&Schema::of::<Everything>()));
+    let problem = decoded.err()?.problem;
+    Some((problem.path.to_string(), problem.kind))
+}
+
+#[test]
+fn values_within_the_limits_are_taken_and_those_beyond_are_not() {
+    for (field, within, beyond) in [
+        ("size", &["\"88 B\"", "\"9148 B\"", "\"1 KiB\""][..], &["\"87 B\"", "\"9149 B\"", "\"10 kB\""][..]),
+        ("time", &["\"1 ns\"", "\"1 s\""], &["\"0 s\"", "\"1001 ms\""]),
+        ("rate", &["\"1 bit/s\""], &["\"0 bit/s\"", "\"20 Mbit\"", "\"20\"", "\"-1 bit/s\""]),
+        ("count", &["3", "300"], &["2", "301", "-1"]),
+        ("bits", &["12", "18"], &["13", "0", "255"]),
+        ("share", &["1", "0.001"], &["0", "1.001", "nan", "inf"]),
+        ("chance", &["1", "\"0.1 %\"", "0.5"], &["0", "1.1", "\"101 %\"", "\"x\""]),
+        ("names", &["[\"a\"]", "[\"a\", \"b\"]"], &["[]", "[\"a\", \"b\", \"c\"]"]),
+        ("title", &["\"a\""], &["\"\"", "\" \""]),
+    ] {
+        for value in within {
+            assert_eq!(problem(&format!("{field} = {value}")), None, "{field} = {value}");
+        }
+        for value in beyond {
+            let expected = Some((field.to_owned(), OutOfRange));
+            assert_eq!(problem(&format!("{field} = {value}")), expected, "{field} = {value}");
+        }
+    }
+}
+
+#[test]
+fn shapes_and_names_are_checked() {
+    for (line, path, kind) in [
+        ("size = 100", "size", WrongType),
+        ("size = 1979-05-27", "size", WrongType),
+        ("time = true", "time", WrongType),
+        ("count = 99999999999999999999", "count", WrongType),
+        ("count = 3.5", "count", WrongType),
+        ("fast = 1", "fast", WrongType),
+        ("names = \"a\"", "names", WrongType),
+        ("names = [1]", "names.0", WrongType),
+        ("mode = \"copy\"", "mode", UnknownName),
+        ("mode = 1", "mode", WrongType),
+        ("kind = {}", "kind.kind", MissingField),
+        ("kind = 1", "kind", WrongType),
+        ("kind = { kind = \"square\" }", "kind.kind", UnknownName),
+        ("kind = { kind = 1 }", "kind.kind", WrongType),
+        ("kind = { kind = \"round\" }", "kind.radius", MissingField),
+        ("kind = { kind = \"round\", radius = 0 }", "kind.radius", OutOfRange),
+        ("kind = { kind = \"flat\", radius = 1 }", "kind.radius", UnknownField),
+        ("sise = 1", "sise", UnknownField),
+        ("parts.a.weight = 8", "parts.a.weight", OutOfRange),
+        ("parts.a.wait = 8", "parts.a.wait", UnknownField),
+        ("size = \"100 B\"\nsize = \"100 B\"", "", Syntax),
+    ] {
+        assert_eq!(problem(line), Some((path.to_owned(), kind)), "{line}");
+    }
+    assert_eq!(problem("kind = { kind = \"round\", radius = 1 }\nfast = true\nparts.b.weight = 7"), None);
+}
+
+#[test]
+fn a_former_name_is_read_as_the_present_one() {
+    let document = Document::from_toml("size = \"100 B\"\ntitel = \"t\"", "e.toml", &[]).unwrap();
+    let decoded: Everything = document.decode(&Schema::of::<Everything>()).unwrap();
+    assert_eq!(decoded.title.as_deref(), Some("t"));
+    let both = Some(("titel".to_owned(), UnknownField));
+    assert_eq!(problem("titel = \"t\"\ntitle = \"t\""), both);
+}
+
+#[test]
+fn fields_say_what_they_take() {
+    let schema = crate::annotated::<Everything>();
+    let expected = |field: &str| schema["properties"][field]["x-expected"].as_str().unwrap_or_default().to_owned();
+    for (field, words) in [
+        ("size", "a size from \"88 B\" to \"9148 B\""),
+        ("time", "a duration above \"0 s\", at most \"1 s\""),
+        ("rate", "a rate above \"0 bit/s\""),
+        ("count", "an integer from 3 to 300 packets"),
+        ("bits", "12, 16 or 18"),
+        ("share", "a number above 0, at most 1"),
+        ("fast", ""),
+    ] {
+        assert_eq!(expected(field), words, "{field}");
+    }
+    assert_eq!(schema["$defs"]["Part"]["properties"]["weight"]["x-expected"], "an integer from 0 to 7");
+}
+
+proptest! {
+    #[test]
+    fn random_documents_follow_their_schema(seed in any::<u64>()) {
+        let mut random = RandomStream::new(seed, "document");
+        let mut draw = |below: u64| random.bits() % below;
+        let schema = Schema::of::<Everything>();
+        let mut json = schema.random(&mut draw);
+        for _ in 0..4 {
+            let document = Document::from_json(&json.to_string(), None, &[]).unwrap();
+            let decoded = document.decode::<Everything>(&schema);
+            prop_assert!(decoded.is_ok(), "{json}: {decoded:?}");
+            schema.vary(&mut json, &mut draw);
+        }
+    }
+}
