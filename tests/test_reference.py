@@ -40,6 +40,7 @@ up = ["c"]
 workload = { kind = "download", size = "1 kB" }
 """
 
+
 def test_the_page_is_current() -> None:
     text = scenario_reference.PAGE.read_text(encoding="utf-8")
     made = scenario_reference.page(text, json.loads(engine().schema()))

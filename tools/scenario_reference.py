@@ -69,6 +69,8 @@ SECTIONS = {
     "TraceEnd": "trace-end",
     "WireDirection": "wire",
 }
+
+
 def page(text: str, schema: Schema) -> str:
     """Return the page with every block made anew.
 

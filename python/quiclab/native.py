@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError, ScenarioError
+from quiclab.errors import QuiclabError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
