@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from _dual_connectivity import FLOWS, LARGE_BUFFER, PAPER, THESIS
 from _dual_connectivity_event import draw as reordering_event
 from _dual_connectivity_mechanisms import FIRST_S, LINK_MBPS, link_rates, per_second_mbps
+from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.result import RunResult
 from quiclab.study import Study, View
 
@@ -30,31 +31,20 @@ WINDOWS = {
 def rates_of(flows: Mapping[str, str]) -> Callable[[Results], alt.TopLevelMixin]:
     """Draw the rate of flows second by second; name in the scenario -> name in the figure."""
 
-    def draw(results: Results) -> alt.TopLevelMixin:
-        from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
+    def lines(result: RunResult) -> dict[str, Line]:
+        return {
+            shown: [(second + 1.0, rate) for second, rate in enumerate(per_second_mbps(result, flow))]
+            for flow, shown in flows.items()
+        }
 
-        return panels(
-            [
-                Panel(
-                    {
-                        shown: [(second + 1.0, rate) for second, rate in enumerate(per_second_mbps(result, flow))]
-                        for flow, shown in flows.items()
-                    },
-                    label,
-                    "Rate [Mbit/s]",
-                    height=170,
-                )
-                for label, result in results.items()
-            ],
-            "Time [s]",
-        )
+    def draw(results: Results) -> alt.TopLevelMixin:
+        return panel_per_run(results, lines, "Rate [Mbit/s]", height=170)
 
     return draw
 
 
 def link_use(results: Results) -> alt.TopLevelMixin:
     """Draw the rate of both links over the first seconds, averaged over some bins."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def smoothed(result: RunResult, link: str) -> list[tuple[float, float]]:
         rates = [LINK_MBPS * rate for rate in link_rates(result, link)]
@@ -65,18 +55,14 @@ def link_use(results: Results) -> alt.TopLevelMixin:
             for start in starts
         ]
 
-    return panels(
-        [
-            Panel({LINKS[link]: smoothed(result, link) for link in LINKS}, label, "Rate [Mbit/s]", LINK_MBPS)
-            for label, result in results.items()
-        ],
-        "Time since the handshake [s]",
-    )
+    def lines(result: RunResult) -> dict[str, Line]:
+        return {LINKS[link]: smoothed(result, link) for link in LINKS}
+
+    return panel_per_run(results, lines, "Rate [Mbit/s]", "Time since the handshake [s]", level=LINK_MBPS)
 
 
 def windows(results: Results) -> alt.TopLevelMixin:
     """Draw window, data in flight and threshold of the sender, and below them the queues of both links."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def line(result: RunResult, element: str, metric: str, unit: float) -> list[tuple[float, float]]:
         rows = result.series.filter((result.series["element"] == element) & (result.series["metric"] == metric))
@@ -91,7 +77,7 @@ def windows(results: Results) -> alt.TopLevelMixin:
             Panel(window, label, "Datagrams", height=150),
             Panel(queues, "", "Packets", height=80),
         ]
-    return panels(shown, "Time [s]")
+    return panels(shown)
 
 
 BINS = "record.series_interval"

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from _page_load_traces import flow_of, trace
+from quiclab.report.panels import Line, panel_per_run
 from quiclab.study import Figure, HeatMap, Value, View
 
 if TYPE_CHECKING:
@@ -129,33 +130,21 @@ def kind(scenario: str, flow: int) -> str:
 
 def lines(results: Results, metric: str, label: str, unit: float = 1.0, *, flows: int = 1) -> alt.TopLevelMixin:
     """Draw a series of each run, or of each flow of each run, one below the other."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
-    return panels(
-        [
-            Panel(
-                {
-                    flow_of(result, number) or "": [
-                        (at_s, value / unit) for at_s, value in trace(result, metric, number)
-                    ]
-                    for number in range(1, flows + 1)
-                    if flow_of(result, number)
-                },
-                name,
-                label,
-                height=130,
-            )
-            for name, result in results.items()
-        ],
-        "Time [s]",
-    )
+    def shown(result: RunResult) -> dict[str, Line]:
+        return {
+            flow_of(result, number) or "": [(at_s, value / unit) for at_s, value in trace(result, metric, number)]
+            for number in range(1, flows + 1)
+            if flow_of(result, number)
+        }
+
+    return panel_per_run(results, shown, label, height=130)
 
 
 def phases(results: Results) -> alt.TopLevelMixin:
     """Draw the window of each run, coloured by phase."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
-    def parted(result: RunResult) -> dict[str, list[tuple[float, float]]]:
+    def parted(result: RunResult) -> Mapping[str, Line]:
         in_phase = dict(trace(result, "phase"))
         parts: dict[str, list[tuple[float, float]]] = {}
         for at_s, value in trace(result, "cwnd_bytes"):
@@ -164,9 +153,7 @@ def phases(results: Results) -> alt.TopLevelMixin:
                 parts.setdefault(name, []).append((at_s, value / 1e3))
         return parts
 
-    return panels(
-        [Panel(parted(result), name, "Window [kB]", height=130) for name, result in results.items()], "Time [s]"
-    )
+    return panel_per_run(results, parted, "Window [kB]", height=130)
 
 
 PHASES: dict[float | None, str] = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from _tunnel import flows_of, per_second_mbps, rtts_ms, series
+from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.study import View
 
 if TYPE_CHECKING:
@@ -23,67 +24,36 @@ QUEUES = {
 
 def rates(results: Results) -> alt.TopLevelMixin:
     """Draw the rate of each download second by second."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
-    return panels(
-        [
-            Panel(
-                {
-                    flow: [(second + 0.5, rate) for second, rate in enumerate(per_second_mbps(result, flow))]
-                    for flow in flows_of(result, "down")
-                },
-                label,
-                "Rate [Mbit/s]",
-                height=150,
-            )
-            for label, result in results.items()
-        ],
-        "Time [s]",
-    )
+    def lines(result: RunResult) -> dict[str, Line]:
+        return {
+            flow: [(second + 0.5, rate) for second, rate in enumerate(per_second_mbps(result, flow))]
+            for flow in flows_of(result, "down")
+        }
+
+    return panel_per_run(results, lines, "Rate [Mbit/s]", height=150)
 
 
 def queues(results: Results) -> alt.TopLevelMixin:
     """Draw what waits in each place."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
-    return panels(
-        [
-            Panel(
-                {
-                    name: [(at_s, value / 1e3) for at_s, value in series(result, *where)]
-                    for name, where in QUEUES.items()
-                },
-                label,
-                "Waiting [kB]",
-                height=150,
-            )
-            for label, result in results.items()
-        ],
-        "Time [s]",
-    )
+    def lines(result: RunResult) -> dict[str, Line]:
+        return {name: [(at_s, value / 1e3) for at_s, value in series(result, *where)] for name, where in QUEUES.items()}
+
+    return panel_per_run(results, lines, "Waiting [kB]", height=150)
 
 
 def sojourns(results: Results) -> alt.TopLevelMixin:
     """Draw the longest sojourn time of each flow in each tenth of a second."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
-    def line(result: RunResult, flow: str) -> list[tuple[float, float]]:
-        return series(result, f"vpn.server:{flow}", "sojourn_longest_ms")
+    def lines(result: RunResult) -> dict[str, Line]:
+        return {flow: series(result, f"vpn.server:{flow}", "sojourn_longest_ms") for flow in flows_of(result, "down")}
 
-    return panels(
-        [
-            Panel(
-                {flow: line(result, flow) for flow in flows_of(result, "down")}, label, "Sojourn [ms]", 5.0, height=150
-            )
-            for label, result in results.items()
-        ],
-        "Time [s]",
-    )
+    return panel_per_run(results, lines, "Sojourn [ms]", level=5.0, height=150)
 
 
 def latencies(results: Results) -> alt.TopLevelMixin:
     """Draw the distribution of the pings' round trip times."""
-    from quiclab.report.figures.panels import Panel, panels  # noqa: PLC0415 - loads the chart library
 
     def line(result: RunResult) -> list[tuple[float, float]]:
         values = sorted(rtts_ms(result))

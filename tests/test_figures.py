@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from quiclab.report import figures
-from quiclab.report.figures.panels import Panel, panels
+from quiclab.report.panels import Panel, panels
 from quiclab.stats import Summary, summarise
 from quiclab.study import Configuration, Engine, Factor, Figure, Metric, Model, Study, Table
 from quiclab.study.claims import Key

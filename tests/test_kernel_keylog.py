@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from quiclab.lane.job import make_job
 from quiclab.lane.keylog import embed
-from quiclab.lane.run import Lane, make_job
+from quiclab.lane.run import Lane
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import load
 

@@ -14,7 +14,8 @@ from conftest import ROOT
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.lane.collect import Report
-from quiclab.lane.run import Lane, _identity_of, _merge, _remove_older, make_job
+from quiclab.lane.job import make_job
+from quiclab.lane.run import Lane, _identity_of, _merge, _remove_older
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario, load
 from quiclab.study.evaluate import jobs_of

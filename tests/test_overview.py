@@ -35,7 +35,7 @@ from quiclab.study import Figure, Metric, Table, View
 
 def draw(results):
     """Draw how much each run has delivered, over time."""
-    from quiclab.report.figures.panels import Panel, panels
+    from quiclab.report.panels import Panel, panels
 
     def line(result):
         rows = result.series.filter(

@@ -1,4 +1,7 @@
-"""Quantities of a resolved scenario, such as `10 MB`, in base units."""
+"""Quantities, such as `10 MB`, as numbers of a unit.
+
+`parse` takes one of any kind; the functions below it take one of their own kind and raise ValueError for anything else.
+"""
 
 from __future__ import annotations
 
@@ -37,68 +40,32 @@ def parse(text: object) -> tuple[str, int] | None:
 
 
 def nanoseconds(text: str) -> int:
-    """Read a time, such as `45072 ms` [ns].
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Read a time, such as `45072 ms` [ns]."""
     return _of_kind(text, "nanoseconds")
 
 
 def seconds(text: str) -> float:
-    """Read a time, such as `45072 ms` [s].
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Read a time, such as `45072 ms` [s]."""
     return nanoseconds(text) / 1e9
 
 
 def milliseconds(text: str) -> float:
-    """Read a time, such as `45072 us` [ms].
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Read a time, such as `45072 us` [ms]."""
     return nanoseconds(text) / 1e6
 
 
 def byte_count(text: str) -> int:
-    """Read a size, such as `10 MB` [B].
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Read a size, such as `10 MB` [B]."""
     return _of_kind(text, "bytes")
 
 
 def bits_per_second(text: str) -> int:
-    """Read a rate, such as `20 Mbit/s` [bit/s].
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Read a rate, such as `20 Mbit/s` [bit/s]."""
     return _of_kind(text, "bits_per_second")
 
 
 def megabits_per_second(text: str) -> float:
-    """Read a rate, such as `20 Mbit/s` [Mbit/s].
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Read a rate, such as `20 Mbit/s` [Mbit/s]."""
     return bits_per_second(text) / 1e6
 
 

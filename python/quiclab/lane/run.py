@@ -1,8 +1,7 @@
-"""One run of the kernel lane: a scenario becomes a job, a job a result.
+"""One run of the kernel lane: a job becomes a result.
 
-The scenario names programs as its stacks. Their adapters say which commands that means; `quiclab-live` starts them
-behind the scenario's network, in this machine or, with the virtual clock, in a guest; what they report becomes the
-summary of the flows.
+`quiclab-live` starts the programs of a job behind the scenario's network, in this machine or, with the virtual clock,
+in a guest; what they report becomes the summary of the flows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from quiclab import frames
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError
 from quiclab.files import hash_of, hash_of_folder, write_atomically
 from quiclab.kernel.cache import newest_kernel
 from quiclab.kernel.programs import live_program
@@ -31,27 +30,20 @@ from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_file import GuestPlan
 from quiclab.lane.collect import Report, collect
 from quiclab.lane.columns import COLUMNS, read_columns
-from quiclab.lane.keylog import VARIABLE, embed, key_log
+from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
+from quiclab.lane.keylog import embed, key_log
 from quiclab.native import build_id, source_commit
 from quiclab.quantity import seconds
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario
 from quiclab.series import summary
 
-JOB_SCHEMA = "quiclab.job/1"
-JOB_FILE, RESULT_FILE = "job.json", "result.json"
+RESULT_FILE = "result.json"
 REPORTS = ("json", "out", "err")
 Clock = Literal["real", "virtual"]
 Emulation = Literal["engine", "netem"]
 DelayStage = Literal["next_hop", "child", "same"]
 CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_args(DelayStage)
-#: Of each network namespace. No memory of earlier connections, and IPv4 only, as in reference/kernel.
-SYSCTLS = {
-    "net.ipv6.conf.all.disable_ipv6": "1",
-    "net.ipv4.tcp_no_metrics_save": "1",
-    "net.ipv4.tcp_rmem": "4096 131072 6291456",
-    "net.ipv4.tcp_wmem": "4096 16384 4194304",
-}
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
 MARGIN_S = 60.0
 #: Variables that programs get from the user in real time: no proxies or tuning of libraries, as in a guest.
@@ -129,7 +121,7 @@ class Lane:
         lines += self.client_words
         lines += [hash_of(live_program()), *_hashes_of_packages()]
         lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
-        for name in dict.fromkeys(_stacks(scenario)):
+        for name in dict.fromkeys(stacks_of(scenario)):
             lines += _identity_of(name, self.adapters)
         return lines
 
@@ -181,9 +173,9 @@ class Lane:
             job = make_job(scenario, seed, self, adapters, base_dir)
             write_atomically(directory / JOB_FILE, json.dumps(job, indent=2).encode())
             _remove_older(directory, job)
-            limit_s = MARGIN_S + seconds(job["scenario"]["duration"]) + _extra_s(job)
+            limit_s = MARGIN_S + seconds(job["scenario"]["duration"]) + extra_s(job)
             if self.clock == "virtual":
-                guests = [adapters[name].file.guest for name in _stacks(job["scenario"])]
+                guests = [adapters[name].file.guest for name in stacks_of(job["scenario"])]
                 said = _run_in_guest(directory, seed, limit_s, self.syscall_cost_ns, guests, progress)
             else:
                 said = _run_here(directory, limit_s, progress)
@@ -198,13 +190,6 @@ def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
     shutil.rmtree(directory / COLUMNS, ignore_errors=True)
 
 
-def _extra_s(job: Mapping[str, Any]) -> float:
-    """Return how long the programs of a job may take to be ready and to stop [s]."""
-    programs = [program for pair in job["flows"].values() for program in pair.values() if program is not None]
-    times = [seconds(program[name]) for program in programs for name in ("ready_timeout", "grace") if name in program]
-    return sum(times)
-
-
 @cache
 def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
     """Return what a program is: its name, the hashes of its adapter and of the files that it needs, its version."""
@@ -216,53 +201,6 @@ def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
 def _hashes_of_packages() -> tuple[str, ...]:
     """Return hashes of the packages that make jobs of scenarios, run them, and make numbers of reports."""
     return tuple(hash_of_folder(Path(__file__).parents[1] / name) for name in ("kernel", "lane", "browser"))
-
-
-def make_job(
-    scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, Adapter], base_dir: str | Path
-) -> dict[str, Any]:
-    """Return the job of a resolved scenario, as `quiclab-live` reads it.
-
-    Raises
-    ------
-    RequestError
-        If a program is missing on this machine.
-    """
-    plain = scenario.to_dict()
-    used = [adapters[name] for name in dict.fromkeys(_stacks(plain))]
-    missing = list(dict.fromkeys(sentence for adapter in used for sentence in adapter.missing()))
-    if missing:
-        raise RequestError("; ".join(missing))
-    flows = {}
-    for name, flow in plain["flows"].items():
-        server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
-        if server != client:
-            raise RequestError(
-                f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
-            )
-        placeholders = {"flow": name, "seed": str(seed)}
-        if plain["record"]["acks"]:
-            placeholders["probe"] = "true"
-        flows[name] = adapters[server].commands(flow, placeholders)
-        flows[name]["client"]["command"] += lane.client_words
-        if plain["record"]["pcapng"]:
-            # one end has the secrets of both directions; what the adapter says itself goes before
-            flows[name]["client"]["environment"].setdefault(VARIABLE, f"{{directory}}/{key_log(name)}")
-        for role, program in flows[name].items():
-            words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
-            program["command"] = words + program["command"]
-    return {
-        "schema": JOB_SCHEMA,
-        "scenario": plain,
-        "seed": seed,
-        "base_dir": str(Path(base_dir).resolve()),
-        "clock": lane.clock,
-        "syscall_cost_ns": lane.syscall_cost_ns or 0,
-        "emulation": lane.emulation,
-        "delay_stage": lane.delay_stage,
-        "flows": flows,
-        "sysctls": SYSCTLS,
-    }
 
 
 def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tuple[str, ...]:
@@ -334,7 +272,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
         _merge(data, name, report)
         sampled.append(frames.rows(report.series))
         acks.append(frames.traced(name, report.acknowledgements))
-    used = set(_stacks(data["scenario"]))
+    used = set(stacks_of(data["scenario"]))
     data["versions"] |= {name: adapter.version() for name, adapter in adapters.items() if name in used}
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
@@ -380,13 +318,3 @@ def _stack(adapter: Adapter) -> dict[str, Any]:
             for name, option in adapter.file.options.items()
         },
     }
-
-
-def stack_of(flow: Mapping[str, Any], end: str) -> str:
-    """Return the program at an end of a flow: its own, or that of the flow."""
-    return str(flow[end].get("stack") or flow["stack"])
-
-
-def _stacks(scenario: Mapping[str, Any]) -> list[str]:
-    """Return the programs of a scenario, end by end."""
-    return [stack_of(flow, end) for flow in scenario["flows"].values() for end in ("sender", "receiver")]

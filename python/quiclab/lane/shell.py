@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import RequestError
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program
-from quiclab.lane.run import JOB_FILE, JOB_SCHEMA, RESULT_FILE, SYSCTLS
+from quiclab.lane.job import JOB_FILE, JOB_SCHEMA, SYSCTLS
+from quiclab.lane.run import RESULT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,19 +1,17 @@
-"""Lines over time, one panel below the other with a common axis: for views of single runs."""
+"""Charts of panels (`quiclab.report.panels`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import altair as alt
 
 from quiclab.report.figures.theme import NEUTRAL, WIDTH, Layers, colours
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-Line: TypeAlias = "Sequence[tuple[float, float]]"
-"""Points of a line: place on the horizontal axis, value."""
+    from quiclab.report.panels import Panel
 
 DIGITS = 4
 LINE_WIDTH = 1.3
@@ -21,32 +19,7 @@ LINE_WIDTH = 1.3
 LABELS = 40
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One panel.
-
-    Attributes
-    ----------
-    lines
-        Name -> points; a name has the same colour in all panels.
-    title
-        What stands above it.
-    y
-        Title of the vertical axis, with its unit.
-    level
-        A value that a thin dashed line shows, such as a capacity.
-    height
-        In pixels.
-    """
-
-    lines: Mapping[str, Line]
-    title: str
-    y: str
-    level: float | None = None
-    height: int = 130
-
-
-def panels(shown: Sequence[Panel], x: str) -> alt.VConcatChart:
+def chart(shown: Sequence[Panel], x: str) -> alt.VConcatChart:
     """Declare panels with lines.
 
     Parameters

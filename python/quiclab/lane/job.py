@@ -1,0 +1,94 @@
+"""The job of a run of the kernel lane: what `quiclab-live` needs to know of a scenario.
+
+The scenario names programs as its stacks; their adapters say which commands that means.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quiclab.errors import RequestError
+from quiclab.lane.keylog import VARIABLE, key_log
+from quiclab.quantity import seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quiclab.lane.adapter import Adapter
+    from quiclab.lane.run import Lane
+    from quiclab.scenario import Scenario
+
+JOB_SCHEMA = "quiclab.job/1"
+JOB_FILE = "job.json"
+#: Of each network namespace. No memory of earlier connections, and IPv4 only, as in reference/kernel.
+SYSCTLS = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    "net.ipv4.tcp_wmem": "4096 16384 4194304",
+}
+
+
+def make_job(
+    scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, Adapter], base_dir: str | Path
+) -> dict[str, Any]:
+    """Return the job of a resolved scenario, as `quiclab-live` reads it.
+
+    Raises
+    ------
+    RequestError
+        If a program is missing on this machine.
+    """
+    plain = scenario.to_dict()
+    used = [adapters[name] for name in dict.fromkeys(stacks_of(plain))]
+    missing = list(dict.fromkeys(sentence for adapter in used for sentence in adapter.missing()))
+    if missing:
+        raise RequestError("; ".join(missing))
+    flows = {}
+    for name, flow in plain["flows"].items():
+        server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
+        if server != client:
+            raise RequestError(
+                f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
+            )
+        placeholders = {"flow": name, "seed": str(seed)}
+        if plain["record"]["acks"]:
+            placeholders["probe"] = "true"
+        flows[name] = adapters[server].commands(flow, placeholders)
+        flows[name]["client"]["command"] += lane.client_words
+        if plain["record"]["pcapng"]:
+            # one end has the secrets of both directions; what the adapter says itself goes before
+            flows[name]["client"]["environment"].setdefault(VARIABLE, f"{{directory}}/{key_log(name)}")
+        for role, program in flows[name].items():
+            words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]
+            program["command"] = words + program["command"]
+    return {
+        "schema": JOB_SCHEMA,
+        "scenario": plain,
+        "seed": seed,
+        "base_dir": str(Path(base_dir).resolve()),
+        "clock": lane.clock,
+        "syscall_cost_ns": lane.syscall_cost_ns or 0,
+        "emulation": lane.emulation,
+        "delay_stage": lane.delay_stage,
+        "flows": flows,
+        "sysctls": SYSCTLS,
+    }
+
+
+def extra_s(job: Mapping[str, Any]) -> float:
+    """Return how long the programs of a job may take to be ready and to stop [s]."""
+    programs = [program for pair in job["flows"].values() for program in pair.values() if program is not None]
+    times = [seconds(program[name]) for program in programs for name in ("ready_timeout", "grace") if name in program]
+    return sum(times)
+
+
+def stack_of(flow: Mapping[str, Any], end: str) -> str:
+    """Return the program at an end of a flow: its own, or that of the flow."""
+    return str(flow[end].get("stack") or flow["stack"])
+
+
+def stacks_of(scenario: Mapping[str, Any]) -> list[str]:
+    """Return the programs of a scenario, end by end."""
+    return [stack_of(flow, end) for flow in scenario["flows"].values() for end in ("sender", "receiver")]

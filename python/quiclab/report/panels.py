@@ -1,0 +1,79 @@
+"""Lines over time, one panel below the other with a common axis: for views of single runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import altair as alt
+
+    from quiclab.result import RunResult
+
+Line: TypeAlias = "Sequence[tuple[float, float]]"
+"""Points of a line: place on the horizontal axis, value."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel.
+
+    Attributes
+    ----------
+    lines
+        Name -> points; a name has the same colour in all panels.
+    title
+        What stands above it.
+    y
+        Title of the vertical axis, with its unit.
+    level
+        A value that a thin dashed line shows, such as a capacity.
+    height
+        In pixels.
+    """
+
+    lines: Mapping[str, Line]
+    title: str
+    y: str
+    level: float | None = None
+    height: int = 130
+
+
+def panels(shown: Sequence[Panel], x: str = "Time [s]") -> alt.VConcatChart:
+    """Declare panels with lines.
+
+    Parameters
+    ----------
+    shown
+        The panels, from top to bottom; with one point at least.
+    x
+        Title of the horizontal axis, with its unit.
+    """
+    from quiclab.report.figures.panel_chart import chart  # noqa: PLC0415 - loads the chart library
+
+    return chart(shown, x)
+
+
+def panel_per_run(
+    results: Mapping[str, RunResult],
+    lines: Callable[[RunResult], Mapping[str, Line]],
+    y: str,
+    x: str = "Time [s]",
+    **attributes: Any,
+) -> alt.VConcatChart:
+    """Declare a panel for each run.
+
+    Parameters
+    ----------
+    results
+        The runs, by the titles of their panels.
+    lines
+        What a panel shows of a run.
+    y, x
+        Titles of the axes, with their units.
+    attributes
+        Further attributes of each panel.
+    """
+    return panels([Panel(lines(result), label, y, **attributes) for label, result in results.items()], x)
