@@ -1,4 +1,4 @@
-"""Bad input through the command line: exit code 2, one sentence with place and what is allowed, nothing written."""
+"""Bad input through the command line: exit code 2, a sentence with place and expectation, nothing written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, quiclab_process
-from quiclab import cli
+from quiclab import ScenarioError, cli, load
 
 GOOD = """\
 version = 1
@@ -72,51 +72,45 @@ TRACES = {
     "words.mahimahi": b"1\nsoon\n",
 }
 
-# what is replaced by what; line, field and value in the sentence; what is allowed (or wrong, where that says more)
+# what is replaced by what; line, field and kind of the problem
 SCENARIOS = [
-    ('rate = "20 Mbit/s"\n[links.down2]', 'speed = "20 Mbit/s"\n[links.down2]', 5, "links.down1.speed", "`rate`"),
-    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "20 MB"\n[links.down2]', 5, 'links.down1.rate = "20 MB"', "Mbit/s"),
-    ('rate = "20 Mbit/s"\n[links.down2]', "rate = 20\n[links.down2]", 5, "links.down1.rate = 20", "no unit"),
-    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "-1 Mbit/s"\n[links.down2]', 5, '"-1 Mbit/s"', "non-negative"),
-    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "0 bit/s"\n[links.down2]', 5, '"0 bit/s"', "a rate above 0"),
-    ("shares = [1, 1]", "shares = [0, 0]", 14, "bearers.dc.shares = [0, 0]", "a share above 0"),
-    ("batch_packets = 100", "batch_packets = 0", 13, "bearers.dc.batch_packets = 0", "1 to 65535 packets"),
-    ('down = ["dc"]', 'down = ["moon"]', 18, 'flows.f.down.0 = "moon"', "`dc`"),
-    ('down = ["dc"]', "down = []", 18, "flows.f.down = []", "no route"),
-    ('up = ["up1"]\n', "", 15, "flows.f.up = []", "no route"),
-    ('"quinn"', '"moon"', 16, 'flows.f.stack = "moon"', "`quinn`"),
-    ('congestion_control = "newreno"', 'profile = "moon"', 17, 'flows.f.sender.profile = "moon"', "no profiles"),
-    ('"newreno"', '"moon"', 17, 'flows.f.sender.congestion_control = "moon"', "`newreno`, `cubic`, `bbr-linux`"),
+    ('rate = "20 Mbit/s"\n[links.down2]', 'speed = "20 Mbit/s"\n[links.down2]', 5, "links.down1.speed", "UnknownField"),
+    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "20 MB"\n[links.down2]', 5, "links.down1.rate", "OutOfRange"),
+    ('rate = "20 Mbit/s"\n[links.down2]', "rate = 20\n[links.down2]", 5, "links.down1.rate", "WrongType"),
+    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "-1 Mbit/s"\n[links.down2]', 5, "links.down1.rate", "OutOfRange"),
+    ('rate = "20 Mbit/s"\n[links.down2]', 'rate = "0 bit/s"\n[links.down2]', 5, "links.down1.rate", "OutOfRange"),
+    ("shares = [1, 1]", "shares = [0, 0]", 14, "bearers.dc.shares", "Conflict"),
+    ("batch_packets = 100", "batch_packets = 0", 13, "bearers.dc.batch_packets", "OutOfRange"),
+    ('down = ["dc"]', 'down = ["moon"]', 18, "flows.f.down.0", "UnknownName"),
+    ('down = ["dc"]', "down = []", 18, "flows.f.down", "MissingField"),
+    ('up = ["up1"]\n', "", 15, "flows.f.up", "MissingField"),
+    ('"quinn"', '"moon"', 16, "flows.f.stack", "UnknownName"),
+    ('congestion_control = "newreno"', 'profile = "moon"', 17, "flows.f.sender.profile", "Unsupported"),
+    ('"newreno"', '"moon"', 17, "flows.f.sender.congestion_control", "UnknownName"),
     (
         'sender = { congestion_control = "newreno" }',
         'sender = { tcp = { mss = "1 kB" } }',
         17,
         "flows.f.sender.tcp",
-        "leave it out",
+        "Unsupported",
     ),
     (
         'sender = { congestion_control = "newreno" }',
         'sender = { stack = "lab-quic" }',
         17,
-        'flows.f.sender.stack = "lab-quic": datagrams of `lab-quic` are values, not bytes',
-        "`lab-quic` at both ends or at none",
+        "flows.f.sender.stack",
+        "Conflict",
     ),
-    (
-        'kind = "download", size = "10 kB"',
-        'kind = "ping", count = 1',
-        20,
-        'flows.f.workload.kind = "ping"',
-        "`download`",
-    ),
-    ("version = 1", "version = 2", 1, "version = 2", "allowed is 1"),
-    ("version = 1\n", "", 1, "version: missing", "version = 1"),
-    ('name = "good"', 'name = "good', 2, "not valid TOML", "not valid TOML"),
+    ('kind = "download", size = "10 kB"', 'kind = "ping", count = 1', 20, "flows.f.workload.kind", "Conflict"),
+    ("version = 1", "version = 2", 1, "version", "OutOfRange"),
+    ("version = 1\n", "", 1, "version", "MissingField"),
+    ('name = "good"', 'name = "good', 2, "", "Syntax"),
 ]
 
 WIRES = [
-    ('to = "a.0"', 'to = "moon.0"', 8, 'wires.0.to = "moon.0"', "no such element, allowed is `a`, `b`, `c`"),
-    ('to = "a.0"', 'to = "a.7"', 8, 'wires.0.to = "a.7"', "port 0"),
-    ('to = "f.receiver.0"', 'to = "b.0"', 17, 'wires.3.to = "b.0"', "a loop b -> c -> b"),
+    ('to = "a.0"', 'to = "moon.0"', 8, "wires.0.to", "UnknownName"),
+    ('to = "a.0"', 'to = "a.7"', 8, "wires.0.to", "OutOfRange"),
+    ('to = "f.receiver.0"', 'to = "b.0"', 17, "wires.3.to", "Conflict"),
 ]
 
 TRACE_CASES = [
@@ -149,9 +143,15 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["run", "good.toml", "--clock", "real"], ("`real`", "`virtual`")),
     (["run", "good.toml", "--set", "links"], ("--set links", "path=value")),
     (["run", "good.toml", "--set", "=1"], ("--set =1", "path=value")),
-    (["run", "good.toml", "--set", "links.down1.speed=1"], ("--set", "links.down1.speed = 1", "`rate`")),
-    (["run", "good.toml", "--set", "links.down1.rate=5"], ("--set", "links.down1.rate = 5", "no unit")),
-    (["run", "good.toml", "--set", "bearers.dc.batch_packets=0"], ("--set", "batch_packets = 0", "1 to 65535")),
+    (["run", "good.toml", "--set", "links.down1.speed=1"], ("--set", "links.down1.speed: unknown field", "`rate`")),
+    (
+        ["run", "good.toml", "--set", "links.down1.rate=5"],
+        ("--set", "links.down1.rate: expected", "got 5", "needs a unit"),
+    ),
+    (
+        ["run", "good.toml", "--set", "bearers.dc.batch_packets=0"],
+        ("--set", "batch_packets: expected", "1 to 65535", "got 0"),
+    ),
     (["run", "good.toml", "--set", "name.x=1"], ("--set", "name")),
     (["run", "good.toml", "--set", "record.qlog=true"], ("good.toml", "--out")),
     (["run", "good.toml", "--out", "file"], ("cannot write to file", "File exists")),
@@ -208,12 +208,23 @@ def listing(folder: Path) -> dict[str, bytes]:
 def check_sentence(code: int, out: str, err: str, parts: tuple[str, ...]) -> None:
     assert code == 2, err
     assert out == ""
-    assert err.count("\n") == 1
-    assert err.startswith("quiclab: ")
     assert err.endswith("\n")
     assert "Traceback" not in err
+    if err.startswith("error: "):  # about a scenario: the sentence, then the line of the file
+        assert " --> " in err or "--set: " in err
+    else:
+        assert err.count("\n") == 1
+        assert err.startswith(("quiclab: ", "--set: "))
     for part in parts:
         assert part in err
+
+
+def wrong(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], place: str) -> ScenarioError:
+    """Check that a command rejects a scenario file, and return the error; `place` is the file and the line."""
+    refused(folder, capsys, arguments, f" --> {place}:")
+    with pytest.raises(ScenarioError) as error:
+        load(arguments[1] if arguments[0] == "run" else arguments[2])
+    return error.value
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], *parts: str) -> None:
@@ -231,33 +242,45 @@ def test_the_good_files_are_good(folder: Path, capsys: pytest.CaptureFixture[str
     assert (folder / "good.toml").read_text() == GOOD
 
 
-@pytest.mark.parametrize(("right", "wrong", "line", "field", "allowed"), SCENARIOS)
+@pytest.mark.parametrize(("right", "changed", "line", "field", "kind"), SCENARIOS)
 def test_wrong_scenarios(
-    right: str, wrong: str, line: int, field: str, allowed: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    right: str, changed: str, line: int, field: str, kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert GOOD.count(right) == 1
-    (folder / "good.toml").write_text(GOOD.replace(right, wrong))
+    (folder / "good.toml").write_text(GOOD.replace(right, changed))
     for command in (["run", "good.toml", "--json", "--out", "out"], ["scenario", "show", "good.toml"]):
-        refused(folder, capsys, command, f"quiclab: good.toml:{line}: ", field, allowed)
+        error = wrong(folder, capsys, command, f"good.toml:{line}")
+        assert (error.path, error.kind) == (field, kind)
 
 
-@pytest.mark.parametrize(("right", "wrong", "line", "field", "allowed"), WIRES)
+@pytest.mark.parametrize(("right", "changed", "line", "field", "kind"), WIRES)
 def test_wrong_wires(
-    right: str, wrong: str, line: int, field: str, allowed: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    right: str, changed: str, line: int, field: str, kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert WIRED.count(right) == 1
-    (folder / "wired.toml").write_text(WIRED.replace(right, wrong))
-    command = ["run", "wired.toml", "--out", "out"]
-    refused(folder, capsys, command, f"quiclab: wired.toml:{line}: ", field, allowed)
+    (folder / "wired.toml").write_text(WIRED.replace(right, changed))
+    error = wrong(folder, capsys, ["run", "wired.toml", "--out", "out"], f"wired.toml:{line}")
+    assert (error.path, error.kind) == (field, kind)
 
 
 @pytest.mark.parametrize(("file", "form", "reason"), TRACE_CASES)
 def test_wrong_traces(file: str, form: str, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wrong = f'{{ kind = "trace", file = "{file}", format = "{form}" }}'
-    (folder / "good.toml").write_text(GOOD.replace('{ kind = "trace", file = "good.csv" }', wrong))
-    command = ["run", "good.toml", "--out", "out"]
-    place = f'quiclab: good.toml:7: links.down2.rate.file = "{file}"'
-    refused(folder, capsys, command, place, reason, "allowed is")
+    changed = f'{{ kind = "trace", file = "{file}", format = "{form}" }}'
+    (folder / "good.toml").write_text(GOOD.replace('{ kind = "trace", file = "good.csv" }', changed))
+    error = wrong(folder, capsys, ["run", "good.toml", "--out", "out"], "good.toml:7")
+    assert error.path == "links.down2.rate.file"
+    assert reason in error.sentence
+
+
+def test_a_sentence_is_that_of_a_compiler(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "good.toml").write_text(GOOD.replace("batch_packets = 100", "batch_packet = 100"))
+    assert cli.invoke(["run", "good.toml"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("error: bearers.dc.batch_packet: unknown field; expected `batch_packets`, ")
+    assert lines[0].endswith("; did you mean `batch_packets`?")
+    assert lines[1].strip() == "--> good.toml:13:1"
+    assert lines[3] == "13 | batch_packet = 100"
+    assert lines[4].strip("| ") == "^" * len("batch_packet = 100")
 
 
 @pytest.mark.parametrize(("arguments", "parts"), REQUESTS, ids=[" ".join(arguments) for arguments, _ in REQUESTS])

@@ -282,7 +282,9 @@ def test_aioquic_tells_its_state_but_no_acknowledgements(tmp_path: Path) -> None
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
     scenario = load(file, [("flows.dc.sender.stack", "aioquic"), ("flows.dc.receiver.stack", "quinn")])
-    with pytest.raises(RequestError, match=r"record\.acks = true: flow `dc` runs on aioquic, which tells no ack"):
+    with pytest.raises(
+        RequestError, match=r"record\.acks: expected false, got true; flow `dc` runs on aioquic, which tells no ack"
+    ):
         quiclab.run(scenario.with_value("record", Record(acks=True)), 7)
     result = quiclab.run(scenario.with_value("record", Record(series_interval="10 ms")), 7)
     sender = result.series.filter(pl.col("element") == "dc.sender")

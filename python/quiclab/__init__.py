@@ -6,8 +6,8 @@
 >>> result.flows["dc"].goodput_mbps, result.digest
 """
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.result import FlowResult, RunResult, run
 from quiclab.scenario import Scenario, load
 
-__all__ = ["FlowResult", "QuiclabError", "RequestError", "RunResult", "Scenario", "load", "run"]
+__all__ = ["FlowResult", "QuiclabError", "RequestError", "RunResult", "Scenario", "ScenarioError", "load", "run"]

@@ -117,7 +117,9 @@ impl Rule {
 
     fn check_quantity(&self, quantity: Quantity, text: &str, path: &FieldPath) -> Check {
         let wrong = |expected: String| Problem::value(path.clone(), format!("{text:?}"), expected);
-        let value = quantity.parse(text).map_err(|error| wrong(self.example_of(quantity)).because(error.to_string()))?;
+        let value = quantity
+            .parse(text)
+            .map_err(|error| wrong(self.example_of(quantity)).because(error.to_string()))?;
         let compare = |limit: &Json| Some(value.cmp(&quantity.parse(limit.as_str()?).ok()?));
         if self.limits.hold(compare) { Ok(()) } else { Err(wrong(self.expected())) }
     }
@@ -173,7 +175,7 @@ impl Table {
         let known: Vec<&String> = self.fields.keys().collect();
         let expected = if known.is_empty() { "no field".to_owned() } else { alternatives(&known) };
         let problem = Problem::new(ProblemKind::UnknownField, path, expected).got(node.shown());
-        Problem { suggestion: nearest(name, &known), ..problem }
+        Problem { suggestion: nearest(name, &known).map(Into::into), ..problem }
     }
 
     /// Gives fields with a former name their present one.

@@ -150,7 +150,8 @@ fn a_former_name_is_read_as_the_present_one() {
 #[test]
 fn fields_say_what_they_take() {
     let schema = crate::annotated::<Everything>();
-    let expected = |field: &str| schema["properties"][field]["x-expected"].as_str().unwrap_or_default().to_owned();
+    let expected =
+        |field: &str| schema["properties"][field]["x-expected"].as_str().unwrap_or_default().to_owned();
     for (field, words) in [
         ("size", "a size from \"88 B\" to \"9148 B\""),
         ("time", "a duration above \"0 s\", at most \"1 s\""),

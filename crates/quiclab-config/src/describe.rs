@@ -16,11 +16,10 @@ impl Rule {
             Shape::Text { .. } => "a string that is not empty".to_owned(),
             Shape::Quantity(quantity) => self.quantity(*quantity),
             Shape::Names(names) => values(names),
-            Shape::Array { items, min: 1, .. } => {
-                format!("an array of one or more entries, each {}", items.expected())
+            Shape::Array { items, min, max } => {
+                format!("{}, each {}", entries("an array", *min, *max), items.expected())
             }
-            Shape::Array { items, .. } => format!("an array, each entry {}", items.expected()),
-            Shape::Table(_) => "a table".to_owned(),
+            Shape::Table(table) => entries("a table", table.min, table.max),
             Shape::Tagged { tag, .. } => format!("a table with `{tag}`"),
             Shape::Either(choices) => {
                 let choices: Vec<_> = choices.iter().map(Self::expected).collect();
@@ -30,15 +29,21 @@ impl Rule {
     }
 
     fn number(&self, noun: &str) -> String {
-        let unit = self.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
         if !self.limits.one_of.is_empty() {
             let numbers = self.limits.one_of.iter().map(i64::to_string);
-            return format!("{}{unit}", alternatives(numbers).replace('`', ""));
+            return format!("{}{}", alternatives(numbers).replace('`', ""), self.unit(false));
         }
         // every integer of a type up to its largest: only the lower end says something
-        let natural = [u32::MAX.into(), i64::MAX, u16::MAX.into()].map(Json::from);
+        let natural = [u32::MAX.into(), i64::MAX].map(Json::from);
         let max = self.limits.max.as_ref().filter(|max| !natural.contains(max));
-        range(noun, &Limits { max: max.cloned(), ..self.limits.clone() }, &unit)
+        let one = max.is_none() && self.limits.min == Some(Json::from(1));
+        range(noun, &Limits { max: max.cloned(), ..self.limits.clone() }, &self.unit(one))
+    }
+
+    /// The unit behind a number.
+    fn unit(&self, one: bool) -> String {
+        let name = |unit: &String| format!(" {}", if one { unit.trim_end_matches('s') } else { unit });
+        self.unit.as_ref().map_or_else(String::new, name)
     }
 
     fn quantity(&self, quantity: Quantity) -> String {
@@ -54,6 +59,15 @@ impl Rule {
     /// A quantity with a correct value, such as "a rate such as "20 Mbit/s"".
     pub(crate) fn example_of(&self, quantity: Quantity) -> String {
         format!("{} such as {:?}", noun(quantity), self.example.as_deref().unwrap_or_default())
+    }
+}
+
+fn entries(noun: &str, min: usize, max: usize) -> String {
+    match (min, max) {
+        (0, usize::MAX) => noun.to_owned(),
+        (1, usize::MAX) => format!("{noun} of one or more entries"),
+        (min, usize::MAX) => format!("{noun} of at least {min} entries"),
+        (min, max) => format!("{noun} of {min} to {max} entries"),
     }
 }
 

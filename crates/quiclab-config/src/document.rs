@@ -32,7 +32,7 @@ impl Document {
                 Some(span) => Location::Text { file, text: shared.clone(), span },
                 None => Location::File(file),
             };
-            ConfigError { problem, location }
+            ConfigError::new(problem, location)
         })?;
         Self { file: Some(file.to_owned()), text: Some(shared), root }.with(sets)
     }
@@ -53,7 +53,7 @@ impl Document {
                 }
                 None => Location::Unknown,
             };
-            ConfigError { problem, location }
+            ConfigError::new(problem, location)
         })?;
         Self { file: file.map(str::to_owned), text: None, root: Node::from_json(&root) }.with(sets)
     }
@@ -81,7 +81,7 @@ impl Document {
             } else {
                 self.root.set(&FieldPath::new(steps), Node::from_argument(value))
             };
-            result.map_err(|problem| ConfigError { problem, location: Location::CommandLine })?;
+            result.map_err(|problem| ConfigError::new(problem, Location::CommandLine))?;
         }
         Ok(self)
     }
@@ -132,7 +132,7 @@ impl Document {
             (_, Some(file), _) => Location::File(file.clone()),
             (_, None, _) => Location::Unknown,
         };
-        ConfigError { problem, location }
+        ConfigError::new(problem, location)
     }
 }
 

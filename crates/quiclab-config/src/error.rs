@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
     /// Where.
     pub location: Location,
 }
@@ -41,7 +41,7 @@ impl Location {
     #[must_use]
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         let Self::Text { text, span, .. } = self else { return None };
-        let before = &text[..text.floor_char_boundary(span.start)];
+        let before = &text[..boundary(text, span.start)];
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         Some((before.matches('\n').count() + 1, column))
     }
@@ -56,9 +56,17 @@ impl Location {
     }
 }
 
+impl ConfigError {
+    /// `problem`, found at `location`.
+    #[must_use]
+    pub fn new(problem: Problem, location: Location) -> Self {
+        Self { problem: Box::new(problem), location }
+    }
+}
+
 impl From<Problem> for ConfigError {
     fn from(problem: Problem) -> Self {
-        Self { problem, location: Location::Unknown }
+        Self { problem: Box::new(problem), location: Location::Unknown }
     }
 }
 
@@ -85,9 +93,9 @@ impl ConfigError {
         let Location::Text { file, text, span } = &self.location else { return self.to_string() };
         let title = self.problem.to_string();
         // a table of many lines is marked by its first one
-        let start = text.floor_char_boundary(span.start);
+        let start = boundary(text, span.start);
         let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
-        let end = text.floor_char_boundary(span.end).clamp(start, line_end.max(start));
+        let end = boundary(text, span.end).clamp(start, line_end.max(start));
         let marked = AnnotationKind::Primary.span(start..end);
         let report = [Level::ERROR
             .primary_title(title.as_str())
@@ -95,4 +103,9 @@ impl ConfigError {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&report)
     }
+}
+
+/// The last boundary between characters up to byte `at`: the JSON parser counts bytes.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

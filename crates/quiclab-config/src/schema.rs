@@ -290,6 +290,7 @@ impl Rule {
                 !self.limits.one_of.is_empty() || max || self.limits.min.as_ref().is_some_and(|min| *min != 0)
             }
             Shape::Number | Shape::Quantity(_) => !self.limits.is_empty(),
+            Shape::Text { min } => *min > 0,
             _ => false,
         }
     }

@@ -92,7 +92,7 @@ impl Transform for Limits {
     fn transform(&mut self, schema: &mut Schema) {
         for (keyword, value) in &self.0 {
             let of_type = OF_TYPE.iter().find(|(name, _)| name == keyword).map(|(_, kind)| *kind);
-            if of_type.is_some_and(|kind| schema.get("type").and_then(Value::as_str) != Some(kind)) {
+            if of_type.is_some_and(|kind| !may_be(schema.get("type"), kind)) {
                 continue;
             }
             let quantity =
@@ -100,5 +100,13 @@ impl Transform for Limits {
             let keyword = if quantity { format!("x-{keyword}") } else { (*keyword).to_owned() };
             schema.insert(keyword, value.clone());
         }
+    }
+}
+
+/// Whether `types`, the value of `type` in a schema, names `kind`, alone or beside others such as `null`.
+fn may_be(types: Option<&Value>, kind: &str) -> bool {
+    match types {
+        Some(Value::Array(types)) => types.iter().any(|name| name == kind),
+        types => types.and_then(Value::as_str) == Some(kind),
     }
 }

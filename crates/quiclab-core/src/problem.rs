@@ -100,7 +100,7 @@ pub struct Problem {
     /// Why, where `expected` alone does not say it.
     pub reason: Option<String>,
     /// A name that the author may have meant.
-    pub suggestion: Option<String>,
+    pub suggestion: Option<Box<str>>,
 }
 
 impl Problem {
@@ -127,7 +127,7 @@ impl Problem {
         known: impl IntoIterator<Item = S>,
     ) -> Self {
         let known: Vec<_> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
-        let suggestion = nearest(name, &known);
+        let suggestion = nearest(name, &known).map(Into::into);
         let expected = quoted_alternatives(known.iter().map(|name| format!("{name:?}")));
         Self { suggestion, ..Self::new(ProblemKind::UnknownName, path, expected).got(format!("{name:?}")) }
     }

@@ -54,8 +54,8 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong.
     pub fn validate(&self, stacks: StackCheck<'_>) -> Result<(), Problem> {
-        let document = Document::from_value(self).map_err(|error| error.problem)?;
-        Self::decode(&document).map_err(|error| error.problem)?;
+        let document = Document::from_value(self).map_err(|error| *error.problem)?;
+        Self::decode(&document).map_err(|error| *error.problem)?;
         self.check_together(stacks)
     }
 }

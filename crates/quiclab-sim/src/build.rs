@@ -5,8 +5,8 @@ pub(crate) mod tunnel;
 use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::{
-    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FiveTuple, FlowId, Host, Link, Node, Problem,
-    Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver, WireError,
+    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
+    Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver, WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
@@ -25,28 +25,11 @@ pub enum BuildError {
         /// What is wrong with it.
         reason: TraceFileError,
     },
-    /// An endpoint cannot be made.
-    #[error("flows.{flow}.{end}.{reason}")]
-    Stack {
-        /// Name of the flow.
-        flow: String,
-        /// `sender` or `receiver`.
-        end: &'static str,
-        /// What is wrong.
-        reason: Problem,
-    },
-    /// An end of a tunnel cannot be made.
-    #[error("tunnels.{tunnel}.{end}.{reason}")]
-    Tunnel {
-        /// Name of the tunnel.
-        tunnel: String,
-        /// `server` or `client`.
-        end: &'static str,
-        /// What is wrong.
-        reason: Box<Problem>,
-    },
-    /// A function that a plugin names cannot be had.
-    #[error("plugins.{plugin}: function `{}`: {}, allowed is {}", reason.name, reason.reason, reason.allowed)]
+    /// An endpoint, or an end of a tunnel, cannot be made.
+    #[error(transparent)]
+    Stack(Box<Problem>),
+    /// A function that a plugin names is not available.
+    #[error("plugins.{plugin}: expected {}, got `{}`: {}", reason.allowed, reason.name, reason.reason)]
     Function {
         /// Name of the plugin.
         plugin: String,
@@ -56,6 +39,13 @@ pub enum BuildError {
     /// A wire cannot be laid.
     #[error("wires: {0}")]
     Wire(#[from] WireError),
+}
+
+impl BuildError {
+    /// A problem with a field below the one at `steps`.
+    fn of(steps: &[&str], problem: Problem) -> Self {
+        Self::Stack(Box::new(problem.below(&FieldPath::new(steps.iter().copied()))))
+    }
 }
 
 /// What building needs besides the scenario.
@@ -113,7 +103,7 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
             let identity = identity(scenario, index, name, role);
             let operations = operations(scenario, flow, role, options)?;
             let endpoint = build_endpoint(scenario, flow, identity, operations, seed, options)
-                .map_err(|reason| BuildError::Stack { flow: name.clone(), end, reason })?;
+                .map_err(|problem| BuildError::of(&["flows", name, end], problem))?;
             ends.push(topology.add(scenario.endpoint_name(name, role), Node::Endpoint(endpoint)));
         }
     }

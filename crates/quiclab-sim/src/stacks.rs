@@ -215,7 +215,7 @@ mod tests {
         let absent = EndpointConfig { stack: Some("moon".to_owned()), ..EndpointConfig::default() };
         let message = validate(&absent).unwrap_err().to_string();
         for info in stacks() {
-            assert!(message.contains(&format!("`{}`", info.name)), "{message}");
+            assert!(message.contains(&format!("\"{}\"", info.name)), "{message}");
         }
     }
 }

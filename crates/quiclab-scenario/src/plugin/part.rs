@@ -54,7 +54,7 @@ pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Problem> {
         Document::from_value(&endpoint).and_then(|document| document.decode::<EndpointConfig>(&SCHEMA));
     let endpoint = json!(decoded.map_err(|error| {
         let below = error.problem.path.steps()[part.split('.').count()..].to_vec();
-        Problem { path: FieldPath::new(below), ..error.problem }
+        Problem { path: FieldPath::new(below), ..*error.problem }
     })?);
     // a null is a field that is not set
     find(&endpoint, part).cloned().ok_or_else(|| Problem::value("", "null", "a value of this option"))

@@ -28,11 +28,10 @@ pub(super) fn build(
             };
             let element = Scenario::tunnel_end(name, role);
             let request = CarrierRequest { tunnel, role, name: &element, seed };
-            let carrier = options.stacks.carrier(&request).map_err(|reason| BuildError::Tunnel {
-                tunnel: name.clone(),
-                end,
-                reason: Box::new(reason),
-            })?;
+            let carrier = options
+                .stacks
+                .carrier(&request)
+                .map_err(|problem| BuildError::of(&["tunnels", name, end], problem))?;
             let config = config(tunnel, scenario.record.sojourns);
             let mut random = RandomStream::new(seed, &format!("{element}.queue"));
             let core = Tunnel::of_parcels(config, depots, &mut random);

@@ -8,7 +8,8 @@ fn refusal(sets: &[(&str, &str)]) -> String {
 
 #[test]
 fn stacks_with_one_path_are_refused_by_name() {
-    let allowed = "allowed is no further paths, or stack `lab-quic` with `quic.version` = `v1` at both ends";
+    let allowed =
+        "expected no further paths, or the stack `lab-quic` with `quic.version = \"v1\"` at both ends";
     for stack in ["quinn", "noq", "lab-tcp"] {
         let error =
             refusal(&[("flows.f.stack", stack), ("flows.f.sender", "{}"), ("flows.f.receiver", "{}")]);
@@ -38,15 +39,14 @@ fn google_quic_has_one_path() {
 fn more_paths_than_eight_are_refused() {
     let further = [r#"{ down = ["down2"], up = ["back2"] }"#; 8].join(", ");
     let error = refusal(&[("flows.f.paths", &format!("[{further}]"))]);
-    assert!(error.contains("flows.f.paths = ["), "{error}");
-    assert!(error.contains("allowed is up to 7 further paths"), "{error}");
+    assert!(error.contains("flows.f.paths: expected 0 to 7 entries"), "{error}");
 }
 
 #[test]
 fn schedulers_speak_of_the_paths_that_there_are() {
     let refused = |scheduler: &str| refusal(&[("flows.f.sender.quic.path_scheduler", scheduler)]);
     let error = refused(r#"{ kind = "weighted_round_robin", weights = [1, 2, 3] }"#);
-    assert!(error.contains("path_scheduler.weights") && error.contains("2 in all"), "{error}");
+    assert!(error.contains("path_scheduler.weights") && error.contains("each of the 2 paths"), "{error}");
     let error = refused(r#"{ kind = "cheapest_first", order = [2] }"#);
     assert!(error.contains("path_scheduler.order") && error.contains("from 0 to 1"), "{error}");
     let error = refused("redundant");

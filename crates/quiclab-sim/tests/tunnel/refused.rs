@@ -9,21 +9,21 @@ fn refusal(sets: &[(&str, &str)]) -> String {
 #[test]
 fn each_field_is_named_with_what_is_allowed() {
     let cases = [
-        ("tunnels.vpn.stack", "quinn", "`lab-quic` or `noq`"),
-        ("tunnels.vpn.mtu", "500 B", "576 B to 65000 B"),
-        ("tunnels.vpn.mtu", "1450 B", "with datagrams of 1452 B"),
-        ("tunnels.vpn.paths", "[]", "1 to 8 paths"),
-        ("tunnels.vpn.windows", r#"["1 kB"]"#, "one window for each path, 2 in all"),
+        ("tunnels.vpn.stack", "quinn", r#"expected "lab-quic" or "noq""#),
+        ("tunnels.vpn.mtu", "500 B", r#"a size from "576 B" to "65000 B""#),
+        ("tunnels.vpn.mtu", "1450 B", "sends datagrams of 1452 B"),
+        ("tunnels.vpn.paths", "[]", "1 to 8 entries"),
+        ("tunnels.vpn.windows", r#"["1 kB"]"#, "one window for each of the 2 paths"),
         ("tunnels.vpn.server", r#"{ congestion_control = "cubic" }"#, "congestion_control = \"fixed\""),
         ("tunnels.vpn.server.stack", "noq", "\"lab-quic\""),
-        ("tunnels.vpn.resequencing", "0 s", "a time above 0"),
-        ("tunnels.vpn.paths", r#"[{ down = ["vpn"], up = ["up1"] }]"#, "links, bearers and taps"),
+        ("tunnels.vpn.resequencing", "0 s", "a duration above"),
+        ("tunnels.vpn.paths", r#"[{ down = ["vpn"], up = ["up1"] }]"#, "a link, bearer or tap"),
         (
             "tunnels.vpn.paths",
             r#"[{ down = ["down1"], up = ["up1"] }, { down = ["down1"], up = ["up2"] }]"#,
-            "elements of this path alone",
+            "elements of no other path",
         ),
-        ("flows.load.down", r#"["vpn", "vpn"]"#, "once in a route"),
+        ("flows.load.down", r#"["vpn", "vpn"]"#, "at most once in a route"),
     ];
     for (path, value, allowed) in cases {
         let error = refusal(&[(path, value)]);

@@ -181,7 +181,7 @@ fn the_stack_alone_is_refused_what_it_does_not_have() {
             validate(&config).err().map(|error| error.to_string())
         };
         assert_eq!(sentence(None, Some(1), Some(SlowStartExit::None)), None);
-        let start = "controller: `stack` is not allowed; allowed is `quiclab`: stack";
+        let start = "controller: expected \"quiclab\", got \"stack\"; the stack";
         for (found, lacking) in [
             (sentence(Some(CongestionControl::Fixed), None, None), "`fixed`"),
             (sentence(Some(CongestionControl::BbrLinux), None, None), "`bbr-linux`"),

@@ -139,7 +139,7 @@ impl Check<'_> {
         let decoded = Document::from_value(queue)
             .and_then(|document| document.decode::<QueueConfig>(&Schema::of::<QueueConfig>()));
         if let Err(error) = decoded {
-            let Problem { path, expected, .. } = error.problem;
+            let Problem { path, expected, .. } = *error.problem;
             return self.fail(&format!("discipline.{path}"), "out of range", expected);
         }
         match queue {
