@@ -86,8 +86,8 @@ pub trait Stacks {
             None => Ok(Vec::new()),
             Some(first) => Err(FunctionProblem {
                 name: first.function.clone(),
-                reason: "this program has no functions".to_owned(),
-                allowed: "none; functions written in Python run with the Python package".to_owned(),
+                reason: "functions written in Python run with the Python package only".to_owned(),
+                allowed: "no function".to_owned(),
             }),
         }
     }
