@@ -16,7 +16,9 @@ use quiclab_core::host::{HostConfig, MemoryReturn};
 use quiclab_core::link::{
     Delay, Distribution, FeedbackConfig, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat,
 };
-use quiclab_core::queue::{CodelRestart, ControlLaw, FlowHash, QueueConfig};
+use quiclab_core::queue::{
+    Codel, CodelRestart, ControlLaw, DropTail, FlowHash, FqCodel, HeadDrop, QueueConfig,
+};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::{CarrierKind, LeaveRule, Pipeline};
 use quiclab_core::{ByteCount, DataRate, Probability};
@@ -113,15 +115,13 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     let sizes = (small(), size(), size(), any::<u32>(), any::<u32>(), hash, size());
     let more = (time(), time(), any::<bool>(), of(time()), size(), law(), restart());
     prop_oneof![
-        (of(small()), of(size()), of(time())).prop_map(|(packets, bytes, time)| QueueConfig::DropTail {
-            packets,
-            bytes,
-            time
-        }),
-        (of(small()), of(size())).prop_map(|(packets, bytes)| QueueConfig::HeadDrop { packets, bytes }),
+        (of(small()), of(size()), of(time()))
+            .prop_map(|(packets, bytes, time)| QueueConfig::DropTail(DropTail { packets, bytes, time })),
+        (of(small()), of(size()))
+            .prop_map(|(packets, bytes)| QueueConfig::HeadDrop(HeadDrop { packets, bytes })),
         (small(), codel).prop_map(
             |(packets, (target, interval, ecn, ce_threshold, least_backlog, control_law, restart))| {
-                QueueConfig::Codel {
+                QueueConfig::Codel(Codel {
                     packets,
                     target,
                     interval,
@@ -130,13 +130,13 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                     least_backlog,
                     control_law,
                     restart,
-                }
+                })
             }
         ),
         (sizes, more).prop_map(|(sizes, more)| {
             let (packets, memory, memory_per_packet, drop_batch, flows, hash, quantum) = sizes;
             let (target, interval, ecn, ce_threshold, least_backlog, control_law, restart) = more;
-            QueueConfig::FqCodel {
+            QueueConfig::FqCodel(FqCodel {
                 packets,
                 memory,
                 memory_per_packet,
@@ -151,7 +151,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 least_backlog,
                 control_law,
                 restart,
-            }
+            })
         }),
     ]
 }

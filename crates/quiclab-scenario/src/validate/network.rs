@@ -12,7 +12,7 @@ use quiclab_core::bearer::BearerConfig;
 use quiclab_core::host::HostConfig;
 use quiclab_core::link::ShapedRate;
 use quiclab_core::link::{Delay, Distribution, Hold, LinkConfig, Loss, Rate, TraceEnd, TraceFormat};
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{Capacity, Codel, FqCodel, QueueConfig, Refusal};
 use quiclab_core::{ByteCount, Probability};
 use quiclab_core::{Direction, FlowId};
 use quiclab_transport::options::{EndpointConfig, Workload};
@@ -75,69 +75,39 @@ fn check_shaped(path: &FieldPath, rate: &ShapedRate) -> Check {
 }
 
 pub(super) fn check_queue(path: &FieldPath, queue: &QueueConfig) -> Check {
-    let some_limit = |any: bool, kind: &str, limits: &str| {
-        ensure(any, || {
-            let value = format!("{{ kind = \"{kind}\" }}");
-            ScenarioError::refused(path.clone(), value, format!("one or more of {limits}"))
-                .because("no limit given")
-        })
-    };
-    let size = |name: &str, size: &Option<ByteCount>| {
-        size.map_or(Ok(()), |size| positive_size(&path.child(name), size))
-    };
-    let optional = |name: &str, packets: &Option<u64>| {
-        packets.map_or(Ok(()), |packets| integer_fits(&path.child(name), packets, 1))
-    };
-    match queue {
-        QueueConfig::DropTail { packets, bytes, time } => {
-            let any = packets.is_some() || bytes.is_some() || time.is_some();
-            some_limit(any, "drop_tail", "`packets`, `bytes` and `time`")?;
-            optional("packets", packets)?;
-            size("bytes", bytes)?;
-            time.map_or(Ok(()), |time| positive_time(&path.child("time"), time))
+    let given = |name: &str| path.child(name);
+    let Capacity { packets, bytes, time, memory, .. } = queue.options().capacity();
+    packets.map_or(Ok(()), |packets| integer_fits(&given("packets"), packets, 1))?;
+    bytes.map_or(Ok(()), |bytes| positive_size(&given("bytes"), bytes))?;
+    time.map_or(Ok(()), |time| positive_time(&given("time"), time))?;
+    memory.map_or(Ok(()), |memory| positive_size(&given("memory"), memory))?;
+    if let QueueConfig::Codel(Codel { interval, .. }) | QueueConfig::FqCodel(FqCodel { interval, .. }) = queue
+    {
+        positive_time(&given("interval"), *interval)?;
+    }
+    if let QueueConfig::FqCodel(FqCodel { drop_batch, flows, quantum, .. }) = queue {
+        ensure(*drop_batch > 0, || {
+            ScenarioError::refused(given("drop_batch"), drop_batch, format!("1 to {} packets", u32::MAX))
+        })?;
+        // as Linux (`fq_codel_change`)
+        ensure((1..=MOST_FLOW_QUEUES).contains(flows), || {
+            ScenarioError::refused(given("flows"), flows, format!("1 to {MOST_FLOW_QUEUES} queues"))
+        })?;
+        // Linux raises it to this silently; below, a turn serves nothing for long
+        ensure(*quantum >= LEAST_QUANTUM && *quantum <= MOST_QUANTUM, || {
+            let allowed = format!("{} B to {} B", LEAST_QUANTUM.bytes(), MOST_QUANTUM.bytes());
+            ScenarioError::refused(given("quantum"), quoted(*quantum), allowed)
+        })?;
+    }
+    match queue.options().conflict() {
+        None => Ok(()),
+        Some(Refusal { field: "", value, expected }) => {
+            Err(ScenarioError::refused(path.clone(), value, expected).because("no limit given"))
         }
-        QueueConfig::HeadDrop { packets, bytes } => {
-            some_limit(packets.is_some() || bytes.is_some(), "head_drop", "`packets` and `bytes`")?;
-            optional("packets", packets)?;
-            size("bytes", bytes)
-        }
-        QueueConfig::Codel { packets, target, interval, .. } => {
-            integer_fits(&path.child("packets"), *packets, 1)?;
-            check_codel(path, *target, *interval)
-        }
-        QueueConfig::FqCodel { packets, memory, drop_batch, flows, quantum, target, interval, .. } => {
-            integer_fits(&path.child("packets"), *packets, 1)?;
-            positive_size(&path.child("memory"), *memory)?;
-            ensure(*drop_batch > 0, || {
-                ScenarioError::refused(
-                    path.child("drop_batch"),
-                    drop_batch,
-                    format!("1 to {} packets", u32::MAX),
-                )
-            })?;
-            // as Linux (`fq_codel_change`)
-            ensure((1..=MOST_FLOW_QUEUES).contains(flows), || {
-                ScenarioError::refused(path.child("flows"), flows, format!("1 to {MOST_FLOW_QUEUES} queues"))
-            })?;
-            // Linux raises it to this silently; below, a turn serves nothing for long
-            ensure(*quantum >= LEAST_QUANTUM && *quantum <= MOST_QUANTUM, || {
-                let allowed = format!("{} B to {} B", LEAST_QUANTUM.bytes(), MOST_QUANTUM.bytes());
-                ScenarioError::refused(path.child("quantum"), quoted(*quantum), allowed)
-            })?;
-            check_codel(path, *target, *interval)
+        Some(Refusal { field, value, expected }) => {
+            Err(ScenarioError::refused(given(field), value, expected))
         }
     }
-}
-
-fn check_codel(path: &FieldPath, target: Duration, interval: Duration) -> Check {
-    positive_time(&path.child("interval"), interval)?;
-    ensure(target < interval, || {
-        ScenarioError::refused(
-            path.child("target"),
-            quoted(target),
-            format!("less than `interval`, `{interval}`"),
-        )
-    })
 }
 
 const MOST_FLOW_QUEUES: u32 = 65_536;

@@ -6,7 +6,6 @@ use super::flow::{MOST_PATHS, check_disjoint, check_route};
 use super::{Check, endpoint, ensure, field, network, positive_size, positive_time, quoted};
 use quiclab_core::Direction;
 use quiclab_core::StackProblem;
-use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::Pipeline;
 use quiclab_core::{StackAbilities, StackProtocol};
@@ -73,10 +72,10 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     for (name, _, end) in tunnel.ends() {
         check_noq(&path.child(name), tunnel, &end)?;
     }
-    ensure(!matches!(tunnel.queue, QueueConfig::DropTail { time: Some(_), .. }), || {
-        let path = path.child("queue").child("time");
-        ScenarioError::about(path, "a tunnel knows no rate", "`packets` or `bytes`")
-    })?;
+    if let Some(field) = tunnel.queue.options().needs_rate() {
+        let path = path.child("queue").child(field);
+        return Err(ScenarioError::about(path, "a tunnel knows no rate", "`packets` or `bytes`"));
+    }
     ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
         ScenarioError::refused(
             path.child("scheduler"),

@@ -163,7 +163,7 @@ fn in_words(expected: &str) -> &str {
         "a map" => "a table",
         "u16" => "a whole number from 0 to 65535",
         "u32" | "u64" | "usize" => "a whole number",
-        "internally tagged enum Queue" => "a table such as `{ kind = \"fq_codel\" }`",
+        "internally tagged enum QueueConfig" => "a table such as `{ kind = \"fq_codel\" }`",
         "invalid socket address syntax" => {
             "an address with port such as `192.0.2.1:4433` or `[2001:db8::1]:4433`"
         }

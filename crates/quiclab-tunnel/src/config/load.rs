@@ -4,7 +4,7 @@ use super::document::{ConfigError, Source};
 use super::{Client, Config, CongestionControl, Path, Server, VERSION};
 use crate::keys;
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{Capacity, Refusal};
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
 use quiclab_stacks::carrier::SecretKey;
@@ -22,6 +22,7 @@ const LONGEST_INTERFACE: usize = 15;
 /// Memory that a queue may take, so that no client can take more.
 const MOST_MEMORY: u64 = 1 << 30;
 const MOST_PACKETS: u64 = 1_000_000;
+const MOST_QUEUES: u32 = 65_536;
 
 /// A configuration without errors, with its key.
 pub struct Settings {
@@ -133,37 +134,27 @@ impl Check<'_> {
     }
 
     fn discipline(&self) -> Result<(), ConfigError> {
-        let queue = &self.config.discipline;
+        let queue = self.config.discipline.options();
         if let Some(field) = queue.zero() {
             return self.fail(&format!("discipline.{field}"), "nothing would pass", "more than 0");
         }
-        match queue {
-            QueueConfig::FqCodel { flows, packets, memory, target, interval, .. } => {
-                if *flows > 65_536 {
-                    return self.fail("discipline.flows", "out of range", "1 to 65536");
-                }
-                if *packets > MOST_PACKETS {
-                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
-                }
-                self.time("discipline.target", *target, Duration::ZERO, *interval)?;
-                self.size("discipline.memory", *memory, 10_000, MOST_MEMORY)
-            }
-            QueueConfig::Codel { packets, target, interval, .. } => {
-                if *packets > MOST_PACKETS {
-                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
-                }
-                self.time("discipline.target", *target, Duration::ZERO, *interval)
-            }
-            QueueConfig::HeadDrop { packets, bytes } | QueueConfig::DropTail { packets, bytes, .. } => {
-                if packets.is_none() && bytes.is_none() {
-                    return self.fail("discipline", "it has no limit", "`packets`, `bytes` or both");
-                }
-                if packets.is_some_and(|packets| packets > MOST_PACKETS) {
-                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
-                }
-                bytes.map_or(Ok(()), |bytes| self.size("discipline.bytes", bytes, 10_000, MOST_MEMORY))
-            }
+        let Capacity { packets, bytes, memory, flows, .. } = queue.capacity();
+        if packets.is_none() && bytes.is_none() && memory.is_none() {
+            return self.fail("discipline", "it has no limit", "`packets`, `bytes` or both");
         }
+        if packets.is_some_and(|packets| packets > MOST_PACKETS) {
+            return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
+        }
+        if flows.is_some_and(|flows| flows > MOST_QUEUES) {
+            return self.fail("discipline.flows", "out of range", format!("1 to {MOST_QUEUES}"));
+        }
+        if let Some(Refusal { field, expected, .. }) = queue.conflict() {
+            return self.fail(&format!("discipline.{field}"), "out of range", expected);
+        }
+        for (field, size) in [("bytes", bytes), ("memory", memory)] {
+            size.map_or(Ok(()), |size| self.size(&format!("discipline.{field}"), size, 10_000, MOST_MEMORY))?;
+        }
+        Ok(())
     }
 
     fn server(&self, server: &Server) -> Result<(), ConfigError> {
