@@ -37,50 +37,43 @@ pub trait Element: Send + Any {
     fn sample(&mut self, _now: Time, _out: &mut Metrics) {}
 }
 
-/// Why an element discards a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DropReason {
-    /// The queue was full.
-    QueueFull,
-    /// Random or listed loss of a link.
-    Loss,
-    /// A copy that had already arrived, or a packet whose turn was over (PDCP).
-    DuplicateOrLate,
-    /// The socket receive buffer was full.
-    ReceiveBufferFull,
-    /// The link serves nothing any more: its trace has ended.
-    LinkEnded,
-    /// Larger than the token bucket of the link: it could never leave.
-    TooLarge,
-    /// CoDel: the queue has been too long for too long.
-    Codel,
+/// Declares [`DropReason`]: a reason and its name in results a line.
+macro_rules! drop_reasons {
+    ($($(#[$documentation:meta])* $reason:ident = $name:literal,)+) => {
+        /// Why an element discards a packet.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum DropReason {
+            $($(#[$documentation])* $reason,)+
+        }
+
+        impl DropReason {
+            /// All reasons, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$reason),+];
+
+            /// Name in results.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$reason => $name),+ }
+            }
+        }
+    };
 }
 
-impl DropReason {
-    /// All reasons, in the order of their numbers.
-    pub const ALL: &'static [Self] = &[
-        Self::QueueFull,
-        Self::Loss,
-        Self::DuplicateOrLate,
-        Self::ReceiveBufferFull,
-        Self::LinkEnded,
-        Self::TooLarge,
-        Self::Codel,
-    ];
-
-    /// Name in results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue_full",
-            Self::Loss => "loss",
-            Self::DuplicateOrLate => "duplicate_or_late",
-            Self::ReceiveBufferFull => "receive_buffer_full",
-            Self::LinkEnded => "link_ended",
-            Self::TooLarge => "too_large",
-            Self::Codel => "codel",
-        }
-    }
+drop_reasons! {
+    /// The queue was full.
+    QueueFull = "queue_full",
+    /// Random or listed loss of a link.
+    Loss = "loss",
+    /// A copy that had already arrived, or a packet whose turn was over (PDCP).
+    DuplicateOrLate = "duplicate_or_late",
+    /// The socket receive buffer was full.
+    ReceiveBufferFull = "receive_buffer_full",
+    /// The link serves nothing any more: its trace has ended.
+    LinkEnded = "link_ended",
+    /// Larger than the token bucket of the link: it could never leave.
+    TooLarge = "too_large",
+    /// CoDel: the queue has been too long for too long.
+    Codel = "codel",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.

@@ -9,7 +9,7 @@
 //! Times are those of the machine's clock, so that its timers are part of what is checked.
 
 use quiclab_core::link::{Distribution, LinkConfig, Rate, ShapedRate};
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::TcQueue;
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use serde::Serialize;
 
@@ -212,10 +212,11 @@ fn drain_rate(link: &LinkConfig) -> Option<DataRate> {
 }
 
 fn limit_packets(link: &LinkConfig) -> Option<u64> {
-    // other disciplines drop at other lengths, too
-    let QueueConfig::DropTail { packets, bytes, time } = link.queue else { return None };
-    // another limit may be reached before
-    packets.filter(|_| bytes.is_none() && time.is_none())
+    // other disciplines drop at other lengths, too, and another limit may be reached before
+    match link.queue.options().tc() {
+        Ok(TcQueue::Limits { packets, bytes: None }) => packets,
+        _ => None,
+    }
 }
 
 /// What the scenario wants of a link.
@@ -265,12 +266,13 @@ impl LinkCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclab_core::queue::{DropTail, QueueConfig};
 
     /// 12 Mbit/s: a packet of 1500 bytes each millisecond; ten places, 5 ms delay.
     fn link() -> LinkConfig {
         LinkConfig {
             rate: Some(Rate::Constant(DataRate::from_mbps(12))),
-            queue: QueueConfig::DropTail { packets: Some(10), bytes: None, time: None },
+            queue: QueueConfig::DropTail(DropTail { packets: Some(10), ..DropTail::default() }),
             delay: quiclab_core::link::Delay { mean: Duration::from_millis(5), ..Default::default() },
             ..LinkConfig::default()
         }
@@ -316,8 +318,7 @@ mod tests {
     #[test]
     fn the_rate_is_measured_while_packets_wait() {
         // one burst of 300 packets over a link that is 10 % too slow
-        let unlimited =
-            LinkConfig { queue: QueueConfig::DropTail { packets: None, bytes: None, time: None }, ..link() };
+        let unlimited = LinkConfig { queue: QueueConfig::DropTail(DropTail::default()), ..link() };
         let mut passages = Passages::default();
         for number in 0..300 {
             passages.enters(number, Time::ZERO, ByteCount::from_bytes(1500));

@@ -3,7 +3,7 @@
 //! Prints `{"events": .., "cpu_seconds": ..}`. Used by `make bench`.
 
 use quiclab_core::link::{Delay, LinkConfig, Rate};
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{DropTail, QueueConfig};
 use quiclab_core::{
     ByteCount, Counters, DataRate, Duration, Element, FlowId, Link, Node, Outputs, Packet, Port, Target,
     Time, Topology,
@@ -52,7 +52,7 @@ fn main() {
     let mut topology = Topology::default();
     let config = LinkConfig {
         rate: Some(Rate::Constant(DataRate::from_mbps(20))),
-        queue: QueueConfig::DropTail { packets: Some(100), bytes: None, time: None },
+        queue: QueueConfig::DropTail(DropTail { packets: Some(100), ..DropTail::default() }),
         delay: Delay { mean: Duration::from_millis(10), ..Delay::default() },
         ..LinkConfig::default()
     };

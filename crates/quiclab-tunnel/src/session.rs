@@ -73,7 +73,7 @@ impl Session {
             open: None,
             assigned: Vec::new(),
             allowed: Some(Vec::new()),
-            tunnel: Tunnel::of_bytes(config, &mut RandomStream::new(seed, "tunnel")),
+            tunnel: Tunnel::of_bytes(config, RandomStream::new(seed, "tunnel")),
             emitted: Emitted::default(),
             mtu,
             router: (None, None),

@@ -7,7 +7,7 @@ use crate::element::{Element, Outputs, Port};
 use crate::link::Link;
 use crate::link::{Delay, Distribution, FeedbackConfig, Loss, Rate};
 use crate::packet::Packet;
-use crate::queue::QueueConfig;
+use crate::queue::{DropTail, QueueConfig};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate, Probability};
 use proptest::prelude::*;
@@ -106,7 +106,7 @@ fn link() -> impl Strategy<Value = crate::link::LinkConfig> {
             let [interval, way, desired] = [feedback.0, feedback.1, feedback.2].map(Duration::from_millis);
             crate::link::LinkConfig {
                 rate: Some(Rate::Constant(DataRate::from_mbps(mbps))),
-                queue: QueueConfig::DropTail { packets: Some(packets), bytes: None, time: None },
+                queue: QueueConfig::DropTail(DropTail { packets: Some(packets), ..DropTail::default() }),
                 loss: Some(Loss::Independent { probability: Probability::new(loss).unwrap() }),
                 delay: Delay {
                     mean: Duration::from_millis(delay),

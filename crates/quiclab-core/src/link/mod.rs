@@ -126,7 +126,7 @@ impl Link {
             store: Store::default(),
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
             overhead: config.overhead_per_packet,
-            queue: Discipline::new(&config.queue, &mut stream("queue")),
+            queue: Discipline::new(&config.queue, stream("queue")),
             serialiser,
             in_service: None,
             flight: Flight::new(config.delay.reorder && !delay.is_constant()),
@@ -146,15 +146,24 @@ impl Link {
     /// Ends all serialisations that are due at `now`, each followed by the next one.
     fn serialise_until(&mut self, now: Time, out: &mut Outputs) {
         let due = |service: &mut InService| service.end.is_some_and(|end| end <= now);
-        while let Some(service) = self.in_service.take_if(due) {
-            let end = service.end.expect("only services with an end are due");
-            self.totals.service_ended(end.since(service.start));
-            if let Some(feedback) = &mut self.totals.feedback {
-                feedback.transmitted(self.store.get(&service.packet));
+        loop {
+            while let Some(service) = self.in_service.take_if(due) {
+                let end = service.end.expect("only services with an end are due");
+                self.totals.service_ended(end.since(service.start));
+                if let Some(feedback) = &mut self.totals.feedback {
+                    feedback.transmitted(self.store.get(&service.packet));
+                }
+                self.flight.push(end + self.delay.draw(end), service.packet);
+                self.serve_next(end, out);
             }
-            self.flight.push(end + self.delay.draw(end), service.packet);
-            self.serve_next(end, out);
+            let Some(held_until) = self.held_until().filter(|until| *until <= now) else { return };
+            self.serve_next(held_until, out);
         }
+    }
+
+    /// Until when the queue holds back what the idle serialiser would take.
+    fn held_until(&self) -> Option<Time> {
+        if self.in_service.is_none() { self.queue.next_wake() } else { None }
     }
 
     /// Completes the serialisations that were due by `now`, to look at the link. Nothing can reach the far
@@ -289,7 +298,7 @@ impl Element for Link {
             (end, due) => end.or(due),
         };
         let released = self.holding.as_ref().and_then(|holding| holding.next_due());
-        let packet = packet.into_iter().chain(released).min();
+        let packet = packet.into_iter().chain(released).chain(self.held_until()).min();
         match &self.totals.feedback {
             None => packet,
             Some(feedback) => packet.into_iter().chain(feedback.next_wake()).min(),
@@ -312,7 +321,7 @@ impl Element for Link {
         let backlog = self.backlog();
         out.count("queue_packets", backlog.packets);
         out.count("queue_bytes", backlog.bytes.bytes());
-        self.queue.sample(out);
+        self.queue.sample(now, out);
         let reports = self.totals.feedback.as_ref().map_or(0, |feedback| feedback.sent().bytes);
         out.count("sent_bytes", self.totals.counters.sent.bytes - reports);
     }

@@ -1,6 +1,6 @@
 //! What waits for serialisation: packets of a link in a queue discipline.
 //!
-//! Limits of drop-tail include the packet in service (see `queue/fifo.rs`); all other disciplines count what
+//! Limits of drop-tail include the packet in service (see `queue/drop_tail.rs`); all other disciplines count what
 //! waits, as their Linux counterparts below a shaper do.
 
 use super::store::Slot;

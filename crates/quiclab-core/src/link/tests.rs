@@ -2,11 +2,13 @@
 
 mod feedback;
 mod hold;
+mod paced;
 mod properties;
 
 use super::*;
 use crate::element::Count;
 use crate::link::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
+use crate::queue::{DropTail, QueueConfig};
 use crate::units::{DataRate, Probability};
 
 /// What came out of a link.
@@ -95,8 +97,8 @@ fn packets(arrivals: &[(u64, u64)]) -> Vec<(Time, Packet)> {
         .collect()
 }
 
-fn unlimited() -> crate::queue::QueueConfig {
-    crate::queue::QueueConfig::DropTail { packets: None, bytes: None, time: None }
+fn unlimited() -> QueueConfig {
+    QueueConfig::DropTail(DropTail::default())
 }
 
 fn link(config: &crate::link::LinkConfig) -> Link {
@@ -104,7 +106,7 @@ fn link(config: &crate::link::LinkConfig) -> Link {
 }
 
 /// 8 Mbit/s: a byte takes a microsecond.
-fn byte_per_microsecond(queue: crate::queue::QueueConfig) -> crate::link::LinkConfig {
+fn byte_per_microsecond(queue: QueueConfig) -> crate::link::LinkConfig {
     crate::link::LinkConfig {
         rate: Some(Rate::Constant(DataRate::from_mbps(8))),
         queue,
@@ -135,7 +137,7 @@ fn serialisation_overhead_encapsulation_and_delay_add_up() {
 #[test]
 fn without_a_rate_there_is_only_delay() {
     let config = crate::link::LinkConfig {
-        queue: crate::queue::QueueConfig::DropTail { packets: Some(1), bytes: None, time: None },
+        queue: QueueConfig::DropTail(DropTail { packets: Some(1), ..DropTail::default() }),
         delay: Delay { mean: Duration::from_micros(30), ..Delay::default() },
         ..crate::link::LinkConfig::default()
     };
@@ -152,7 +154,7 @@ fn without_a_rate_there_is_only_delay() {
 #[test]
 fn a_limit_of_n_packets_holds_exactly_n() {
     for limit in [1, 2, 100] {
-        let queue = crate::queue::QueueConfig::DropTail { packets: Some(limit), bytes: None, time: None };
+        let queue = QueueConfig::DropTail(DropTail { packets: Some(limit), ..DropTail::default() });
         // a burst, and one more in the very instant in which the first one has left
         let mut arrivals = vec![(0, 1000); limit as usize + 3];
         arrivals.push((999, 1000));
@@ -165,19 +167,18 @@ fn a_limit_of_n_packets_holds_exactly_n() {
 
 #[test]
 fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
-    let queue = crate::queue::QueueConfig::DropTail {
+    let queue = QueueConfig::DropTail(DropTail {
         packets: None,
         bytes: Some(bytes(2000)),
         time: Some(Duration::from_micros(1500)),
-    };
+    });
     let mut config = byte_per_microsecond(queue);
     config.overhead_per_packet = bytes(14);
     // 1014, then 1500 exactly: one byte more does not fit
     let arrivals = packets(&[(0, 1000), (0, 473), (0, 472), (0, 1)]);
     let log = drive(&mut link(&config), &arrivals);
     assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);
-    config.queue =
-        crate::queue::QueueConfig::DropTail { packets: None, bytes: Some(bytes(2000)), time: None };
+    config.queue = QueueConfig::DropTail(DropTail { packets: None, bytes: Some(bytes(2000)), time: None });
     let arrivals = packets(&[(0, 1000), (0, 973), (0, 972), (0, 1)]);
     let log = drive(&mut link(&config), &arrivals);
     assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);
@@ -185,7 +186,7 @@ fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
 
 #[test]
 fn listed_packets_are_lost_before_the_queue() {
-    let queue = crate::queue::QueueConfig::DropTail { packets: Some(2), bytes: None, time: None };
+    let queue = QueueConfig::DropTail(DropTail { packets: Some(2), ..DropTail::default() });
     let mut config = byte_per_microsecond(queue);
     config.loss = Some(Loss::Listed { packets: vec![1, 3] });
     // the lost packet 1 takes no room: 0 and 2 do
@@ -198,7 +199,7 @@ fn listed_packets_are_lost_before_the_queue() {
 #[test]
 fn a_token_bucket_passes_bursts_and_drops_what_can_never_pass() {
     let rate = ShapedRate::TokenBucket { rate: DataRate::from_mbps(8), burst: bytes(2000) };
-    let queue = crate::queue::QueueConfig::DropTail { packets: Some(2), bytes: None, time: None };
+    let queue = QueueConfig::DropTail(DropTail { packets: Some(2), ..DropTail::default() });
     let config = crate::link::LinkConfig { rate: Some(Rate::Shaped(rate)), queue, ..Default::default() };
     let arrivals = packets(&[(0, 1000), (0, 1000), (0, 1000), (0, 500), (0, 1), (100, 2001)]);
     let log = drive(&mut link(&config), &arrivals);
@@ -328,7 +329,7 @@ fn a_mahimahi_trace_cannot_hold() {
 
 #[test]
 fn codel_marks_what_leaves_the_link() {
-    let mut config = byte_per_microsecond(crate::queue::QueueConfig::default());
+    let mut config = byte_per_microsecond(QueueConfig::default());
     config.queue = toml::from_str("kind = \"codel\"\nce_threshold = \"1 ms\"").unwrap();
     let mut link = Link::new(&config, None, 1, "link");
     let mut out = Outputs::default();

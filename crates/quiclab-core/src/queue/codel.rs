@@ -16,284 +16,185 @@
 //! Linux begins with a last drop at time 0 of its clock, which may count as recent or not; here there is none.
 //! An item that has got both marks counts as one in `ce_marks`, and as two in Linux' `ecn_mark` and `ce_mark`.
 
-use super::{Account, Backlog, Item, Line, Outcome, QueueIndex, Waiting};
+mod control;
+
+pub use control::{CodelRestart, ControlLaw};
+pub(super) use control::{Control, Parameters, Source};
+
+use super::discipline::{Arrival, QueueDiscipline};
+use super::exits::Exits;
+use super::line::{Line, Waiting};
+use super::options::{Capacity, QueueOptions};
+use crate::limits;
+use crate::problem::Problem;
+use super::tc::{self, TcQueue};
+use super::{Backlog, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
-use crate::queue::{CodelRestart, ControlLaw};
+use crate::random::RandomStream;
 use crate::time::{Duration, Time};
-use crate::units::ByteCount;
+use crate::units::{ByteCount, DataRate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// `CODEL_SHIFT` of Linux: a tick is 1024 ns.
-const TICK_BITS: u32 = 10;
-/// A series that ended this many intervals ago or earlier tells nothing (RFC 8289 section 5.5).
-const RECENT_INTERVALS: u64 = 16;
-
-/// What configures CoDel.
-#[derive(Clone, Debug)]
-pub(super) struct Parameters {
-    target: Duration,
-    interval: Duration,
-    ecn: bool,
-    ce_threshold: Option<Duration>,
-    /// While no more waits, nothing is dropped; `None`: no exception.
-    least_backlog: Option<ByteCount>,
-    law: ControlLaw,
-    restart: CodelRestart,
+/// Controlled delay (CoDel, RFC 8289) as Linux' `codel`: one queue, dropped from or marked at its head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Codel {
+    /// Most packets that wait; what would exceed it is dropped on arrival.
+    #[schemars(transform = limits::at_least(1))]
+    pub packets: u64,
+    /// Waiting time that is accepted for ever.
+    pub target: Duration,
+    /// How long every packet must have waited longer than `target` before the first drop.
+    #[schemars(transform = limits::above("0 s"))]
+    pub interval: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub ecn: bool,
+    /// ECN-capable packets that have waited longer are marked at once; none without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Duration>,
+    /// While no more than this waits, nothing is dropped; `0 B`: no such exception.
+    pub least_backlog: ByteCount,
+    /// When the next drop is due.
+    pub control_law: ControlLaw,
+    /// The count of drops with which a new series begins.
+    pub restart: CodelRestart,
 }
 
-impl Parameters {
-    /// # Panics
-    /// For a discipline without CoDel.
-    pub(super) fn new(config: &crate::queue::QueueConfig) -> Self {
-        use crate::queue::QueueConfig::{Codel, FqCodel};
-        let (Codel { target, interval, ecn, ce_threshold, least_backlog, control_law, restart, .. }
-        | FqCodel { target, interval, ecn, ce_threshold, least_backlog, control_law, restart, .. }) = config
-        else {
-            unreachable!("only disciplines with CoDel have its parameters")
-        };
+impl Default for Codel {
+    fn default() -> Self {
         Self {
-            target: whole_ticks(*target),
-            interval: whole_ticks(*interval),
-            ecn: *ecn,
-            ce_threshold: ce_threshold.map(whole_ticks),
-            least_backlog: (*least_backlog > ByteCount::ZERO).then_some(*least_backlog),
-            law: *control_law,
-            restart: *restart,
+            // `DEFAULT_CODEL_LIMIT` of Linux
+            packets: 1000,
+            // RFC 8289 section 4.4
+            target: Duration::from_millis(5),
+            // RFC 8289 section 4.3
+            interval: Duration::from_millis(100),
+            ecn: false,
+            ce_threshold: None,
+            least_backlog: FRAME,
+            control_law: ControlLaw::default(),
+            restart: CodelRestart::default(),
         }
     }
 }
 
-fn whole_ticks(duration: Duration) -> Duration {
-    Duration::from_nanos(duration.as_nanos() >> TICK_BITS << TICK_BITS)
+/// The largest packet of an Ethernet with its header, as `psched_mtu` of Linux counts it.
+pub(super) const FRAME: ByteCount = ByteCount::from_bytes(1514);
+/// Reasons for drops by disciplines with CoDel.
+pub(super) const DROPS: &[(DropReason, &str)] = &[(DropReason::Codel, "codel_drops")];
+/// MTU that a device of the kernel can have.
+const DEVICE_MTU: std::ops::RangeInclusive<u64> = 600..=9000;
+
+impl Codel {
+    /// The words of `tc` for the control.
+    ///
+    /// # Errors
+    /// The first value that the kernel does not support.
+    pub(super) fn tc_control(&self) -> Result<Vec<String>, Problem> {
+        if !DEVICE_MTU.contains(&self.least_backlog.bytes()) {
+            let expected = "it becomes the MTU of a device, 600 B to 9000 B";
+            return Err(Problem::conflict("least_backlog", self.least_backlog, expected));
+        }
+        if self.control_law != ControlLaw::default() {
+            return Err(Problem::conflict("control_law", "inverse_count", "the control law is Linux'"));
+        }
+        if self.restart != CodelRestart::default() {
+            return Err(Problem::conflict("restart", "minus_two", "the restart rule is Linux'"));
+        }
+        let time = |name: &str, time| [name.to_owned(), tc::micros(time)];
+        let mut words = [time("target", self.target), time("interval", self.interval)].concat();
+        words.push(if self.ecn { "ecn" } else { "noecn" }.to_owned());
+        words.extend(self.ce_threshold.into_iter().flat_map(|threshold| time("ce_threshold", threshold)));
+        Ok(words)
+    }
 }
 
-fn tick(time: Time) -> Time {
-    Time::from_nanos(time.as_nanos() >> TICK_BITS << TICK_BITS)
-}
-
-/// Where CoDel takes heads from, and what it tells about them.
-pub(super) trait Source<T> {
-    /// Takes the head.
-    fn pop(&mut self) -> Option<Waiting<T>>;
-    /// What waits, for the exception of the least backlog.
-    fn backlog(&self) -> ByteCount;
-    /// `item` is dropped by CoDel.
-    fn drop(&mut self, item: Waiting<T>);
-    /// The item that arrived then is gone: served or dropped.
-    fn left(&mut self, arrived: Time, outcome: Outcome);
-}
-
-/// What CoDel remembers of one queue.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Control {
-    /// A series of drops is going on.
-    dropping: bool,
-    /// Drops of this series, with those taken over from the last one.
-    count: u32,
-    /// `count` when this series began.
-    last_count: u32,
-    /// About 2^16 / sqrt(count).
-    inverse_sqrt: u16,
-    /// When packets will have waited too long for an interval; `None` while they do not.
-    first_above: Option<Time>,
-    /// When the next drop is or was due; `None` before the first series.
-    drop_next: Option<Time>,
-}
-
-impl Control {
-    /// A limit has dropped `packets` of the queue: the signal becomes stronger (`fq_codel_drop`).
-    pub(super) fn overflowed(&mut self, packets: u32) {
-        self.count = self.count.wrapping_add(packets);
+impl QueueOptions for Codel {
+    fn conflict(&self) -> Option<Problem> {
+        let Self { target, interval, .. } = self;
+        (target >= interval).then(|| {
+            Problem::conflict("target", format!("\"{target}\""), format!("less than `interval`, `{interval}`"))
+        })
     }
 
-    /// The next packet to serve.
-    pub(super) fn dequeue<T: Item>(
-        &mut self,
-        now: Time,
-        parameters: &Parameters,
-        source: &mut impl Source<T>,
-    ) -> Option<T> {
-        let clock = tick(now);
-        let Some(mut head) = source.pop() else {
-            self.dropping = false;
-            return None;
-        };
-        let too_long = self.should_drop(clock, parameters, Some(&head), source.backlog());
-        let mut marked = false;
-        if self.dropping {
-            self.dropping = too_long;
-            // a large backlog may need several drops at once
-            while let Some(due) = self.drop_next.filter(|due| self.dropping && *due <= clock) {
-                self.count = self.count.wrapping_add(1);
-                self.newton_step();
-                if parameters.ecn && head.item.mark() {
-                    marked = true;
-                    self.drop_next = Some(self.next_drop(due, parameters));
-                    break;
-                }
-                source.drop(head);
-                let next = source.pop();
-                if self.should_drop(clock, parameters, next.as_ref(), source.backlog()) {
-                    self.drop_next = Some(self.next_drop(due, parameters));
-                } else {
-                    self.dropping = false;
-                }
-                head = next?;
-            }
-        } else if too_long {
-            let sojourn = clock.since(tick(head.arrived));
-            let next = if parameters.ecn && head.item.mark() {
-                marked = true;
-                Some(head)
-            } else {
-                source.drop(head);
-                let next = source.pop();
-                // only for what it remembers: the series begins in any case
-                self.should_drop(clock, parameters, next.as_ref(), source.backlog());
-                next
-            };
-            self.begin_series(clock, sojourn, parameters);
-            head = next?;
-        }
-        let sojourn = clock.since(tick(head.arrived));
-        marked |= parameters.ce_threshold.is_some_and(|most| sojourn > most) && head.item.mark();
-        source.left(head.arrived, if marked { Outcome::Marked } else { Outcome::Served });
-        Some(head.item)
+    fn capacity(&self) -> Capacity {
+        Capacity { packets: Some(self.packets), ..Capacity::default() }
     }
 
-    /// Whether packets have waited too long for an interval, with `head` the last of them.
-    fn should_drop<T>(
-        &mut self,
-        clock: Time,
-        parameters: &Parameters,
-        head: Option<&Waiting<T>>,
-        backlog: ByteCount,
-    ) -> bool {
-        let short = head.is_none_or(|head| clock.since(tick(head.arrived)) < parameters.target)
-            || parameters.least_backlog.is_some_and(|least| backlog <= least);
-        if short {
-            self.first_above = None;
-            return false;
-        }
-        match self.first_above {
-            None => {
-                self.first_above = Some(clock + parameters.interval);
-                false
-            }
-            Some(end) => clock > end,
-        }
+    fn tc(&self) -> Result<TcQueue, Problem> {
+        let words = [tc::words("codel", [("limit", self.packets)]), self.tc_control()?].concat();
+        Ok(TcQueue::Child { words, mtu: Some(self.least_backlog) })
     }
 
-    /// A series of drops begins with a packet that had waited for `sojourn`.
-    fn begin_series(&mut self, clock: Time, sojourn: Duration, parameters: &Parameters) {
-        self.dropping = true;
-        let again = match parameters.restart {
-            // if the queue was controlled a short while ago, the rate that did it is a good beginning
-            CodelRestart::LastSeries => {
-                let added = self.count.wrapping_sub(self.last_count);
-                let recent = |due| clock.since(due) < parameters.interval * RECENT_INTERVALS;
-                (self.drop_next.is_some_and(recent) && added > 1).then_some(added)
-            }
-            CodelRestart::MinusTwo => {
-                Some(self.count.saturating_sub(2)).filter(|count| *count > 1 && sojourn < parameters.interval)
-            }
-        };
-        if let Some(count) = again {
-            self.count = count;
-            self.newton_step(); // the next steps will improve it
-        } else {
-            self.count = 1;
-            self.inverse_sqrt = u16::MAX;
-        }
-        self.last_count = self.count;
-        self.drop_next = Some(self.next_drop(clock, parameters));
-    }
-
-    /// One step of Newton's method: x becomes x (3 - count x²) / 2, in Linux' fixed-point numbers with
-    /// their overflow (a count that has jumped leads nowhere near the root).
-    fn newton_step(&mut self) {
-        let root = u64::from(self.inverse_sqrt) << 16; // as a fraction of 2^32
-        let square = (root * root) >> 32;
-        let value = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
-        let value = (value >> 2).wrapping_mul(root) >> 31;
-        self.inverse_sqrt = (value >> 16) as u16;
-    }
-
-    /// When the drop after the one due at `due` is due.
-    fn next_drop(&self, due: Time, parameters: &Parameters) -> Time {
-        let ticks = parameters.interval.as_nanos() >> TICK_BITS;
-        let wait = match parameters.law {
-            ControlLaw::InverseSqrt => ((u128::from(ticks) * u128::from(self.inverse_sqrt)) >> 16) as u64,
-            ControlLaw::InverseCount => ticks / u64::from(self.count.max(1)),
-        };
-        due + Duration::from_nanos(wait << TICK_BITS)
+    #[cfg(test)]
+    fn examples() -> Vec<Self> {
+        let plain = Self { packets: 50, ..Self::default() };
+        let ce_threshold = Some(Duration::from_millis(2));
+        vec![plain.clone(), Self { ecn: true, ce_threshold, ..plain }]
     }
 }
 
 /// One queue with CoDel and a limit.
 #[derive(Debug)]
-pub(super) struct Codel<T> {
+pub(super) struct CodelQueue<T> {
     packets: u64,
     parameters: Parameters,
     control: Control,
     line: Line<T>,
 }
 
-impl<T: Item> Codel<T> {
-    pub(super) fn new(packets: u64, parameters: Parameters) -> Self {
-        Self { packets, parameters, control: Control::default(), line: Line::default() }
+impl<T: Item> CodelQueue<T> {
+    pub(super) fn new(config: &Codel, _: RandomStream) -> Self {
+        let (parameters, control) = (Parameters::from(config), Control::default());
+        Self { packets: config.packets, parameters, control, line: Line::default() }
     }
+}
 
-    pub(super) fn waiting(&self) -> Backlog {
-        self.line.backlog()
-    }
+impl<T: Item> QueueDiscipline<T> for CodelQueue<T> {
+    const DROPS: &'static [(DropReason, &'static str)] = DROPS;
 
-    pub(super) fn enqueue(
+    fn enqueue(
         &mut self,
-        now: Time,
         item: T,
-        account: &mut Account,
-        dropped: &mut impl FnMut(T, DropReason),
+        _: Arrival<impl FnOnce() -> DataRate>,
+        exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
     ) {
         if self.line.backlog().packets < self.packets {
-            self.line.push(now, item);
+            self.line.push(exits.now, item);
         } else {
-            account.note(now, QueueIndex(0), Duration::ZERO, Outcome::Dropped(DropReason::QueueFull));
-            dropped(item, DropReason::QueueFull);
+            exits.refuse(QueueIndex(0), item, DropReason::QueueFull);
         }
     }
 
-    pub(super) fn dequeue(
-        &mut self,
-        now: Time,
-        account: &mut Account,
-        dropped: &mut impl FnMut(T, DropReason),
-    ) -> Option<T> {
-        let mut source = Only { now, line: &mut self.line, account, dropped };
-        self.control.dequeue(now, &self.parameters, &mut source)
+    fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
+        let now = exits.now;
+        self.control.dequeue(now, &self.parameters, &mut Only { line: &mut self.line, exits })
+    }
+
+    fn waiting(&self) -> Backlog {
+        self.line.backlog()
     }
 }
 
 /// The one queue as a source of heads.
-struct Only<'a, T, D> {
-    now: Time,
+struct Only<'a, 'b, T, D> {
     line: &'a mut Line<T>,
-    account: &'a mut Account,
-    dropped: &'a mut D,
+    exits: &'a mut Exits<'b, D>,
 }
 
-impl<T: Item, D: FnMut(T, DropReason)> Source<T> for Only<'_, T, D> {
+impl<T: Item, D: FnMut(T, DropReason)> Source<T> for Only<'_, '_, T, D> {
     fn pop(&mut self) -> Option<Waiting<T>> {
         self.line.pop()
     }
     fn backlog(&self) -> ByteCount {
-        self.line.bytes
+        self.line.backlog().bytes
     }
     fn drop(&mut self, item: Waiting<T>) {
-        self.left(item.arrived, Outcome::Dropped(DropReason::Codel));
-        (self.dropped)(item.item, DropReason::Codel);
+        self.exits.drop(QueueIndex(0), item, DropReason::Codel);
     }
     fn left(&mut self, arrived: Time, outcome: Outcome) {
-        self.account.note(self.now, QueueIndex(0), self.now.since(arrived), outcome);
+        self.exits.left(QueueIndex(0), arrived, outcome);
     }
 }
 

@@ -1,38 +1,12 @@
 //! CoDel by hand. Times are in ticks of 1024 ns where Linux' arithmetic matters.
 
 use super::*;
-use crate::queue::Discipline;
-use crate::queue::QueueConfig;
-use crate::random::RandomStream;
-
-/// An item of a size, with its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
-    number: u64,
-    bytes: u64,
-    ecn_capable: bool,
-    marked: bool,
-}
-
-impl Item for Piece {
-    fn bytes(&self) -> ByteCount {
-        ByteCount::from_bytes(self.bytes)
-    }
-    fn key(&self) -> crate::queue::FlowKey {
-        crate::queue::FlowKey::default()
-    }
-    fn mark(&mut self) -> bool {
-        self.marked |= self.ecn_capable;
-        self.ecn_capable
-    }
-}
-
-fn config(edit: &str) -> QueueConfig {
-    toml::from_str(&format!("kind = \"codel\"\n{edit}")).expect("a queue")
-}
+use crate::queue::tests::{Piece, piece, queue};
+use crate::queue::{Discipline, FqCodel, QueueConfig};
+use proptest::prelude::*;
 
 fn discipline(edit: &str) -> Discipline<Piece> {
-    Discipline::new(&config(edit), &mut RandomStream::new(1, "queue"))
+    queue("codel", edit)
 }
 
 fn at(millis: u64) -> Time {
@@ -44,7 +18,7 @@ fn at(millis: u64) -> Time {
 fn drops_of_a_standing_queue(edit: &str, ecn: bool, until: u64) -> (Vec<u64>, Vec<u64>) {
     let mut queue = discipline(edit);
     for number in 0..10_000 {
-        let piece = Piece { number, bytes: 1000, ecn_capable: ecn, marked: false };
+        let piece = Piece { ecn_capable: ecn, ..piece(0, number, 1000) };
         queue.enqueue(Time::ZERO, piece, &mut |_, _| panic!("the limit is higher"));
     }
     let (mut drops, mut marks) = (Vec::new(), Vec::new());
@@ -83,21 +57,6 @@ fn marks_come_in_place_of_drops() {
 }
 
 #[test]
-fn the_root_of_newton_approaches_the_root_of_the_count() {
-    let mut control = Control { inverse_sqrt: u16::MAX, count: 1, ..Control::default() };
-    for count in 2..=1000_u32 {
-        control.count = count;
-        control.newton_step();
-        let root = f64::from(control.inverse_sqrt) / 65536.0;
-        let n = f64::from(count);
-        let error = root * n.sqrt() - 1.0;
-        // the root is off by 1 / 2n when the count grows; a step squares that, times 1.5, and cuts off bits
-        let bound = 1.5 / (4.0 * n * n) * 1.3 + 2.0 * n.sqrt() / 65536.0;
-        assert!(error <= 0.0 && (count < 10 || -error < bound), "{count}: {error}");
-    }
-}
-
-#[test]
 fn the_published_law_divides_by_the_count() {
     // 105; then 100, 50, 33.3, 25, 20, 16.7 later: 205, 255, 288.3, 313.3, 333.3, 350
     let (drops, _) =
@@ -110,9 +69,9 @@ fn nothing_is_dropped_below_target_or_with_one_packet() {
     let mut queue = discipline("");
     for millis in 0..10_000 {
         // two packets, served 4 ms later: a sojourn of 4 ms
-        let piece = |number| Piece { number, bytes: 1514, ecn_capable: false, marked: false };
-        queue.enqueue(at(millis * 8), piece(2 * millis), &mut |_, _| panic!("nothing is full"));
-        queue.enqueue(at(millis * 8), piece(2 * millis + 1), &mut |_, _| panic!("nothing is full"));
+        for number in [2 * millis, 2 * millis + 1] {
+            queue.enqueue(at(millis * 8), piece(0, number, 1514), &mut |_, _| panic!("nothing is full"));
+        }
         for _ in 0..2 {
             queue.dequeue(at(millis * 8 + 4), &mut |_, _| panic!("below target")).unwrap();
         }
@@ -121,8 +80,7 @@ fn nothing_is_dropped_below_target_or_with_one_packet() {
     let slow = |edit: &str| {
         let (mut queue, mut drops) = (discipline(edit), 0);
         for number in 0..100 {
-            let piece = Piece { number, bytes: 1514, ecn_capable: false, marked: false };
-            queue.enqueue(at(number * 50), piece, &mut |_, _| panic!("nothing is full"));
+            queue.enqueue(at(number * 50), piece(0, number, 1514), &mut |_, _| panic!("nothing is full"));
             queue.dequeue(at(number * 50 + 50), &mut |_, _| drops += 1);
         }
         drops
@@ -136,35 +94,11 @@ fn the_limit_drops_what_arrives() {
     let mut queue = discipline("packets = 2");
     let mut dropped = Vec::new();
     for number in 0..4 {
-        let piece = Piece { number, bytes: 10, ecn_capable: false, marked: false };
-        queue.enqueue(Time::ZERO, piece, &mut |item: Piece, reason| dropped.push((item.number, reason)));
+        let mut drop = |item: Piece, reason| dropped.push((item.number, reason));
+        queue.enqueue(Time::ZERO, piece(0, number, 10), &mut drop);
     }
     assert_eq!(dropped, [(2, DropReason::QueueFull), (3, DropReason::QueueFull)]);
-    assert_eq!(queue.totals().overflow_drops, 2);
-}
-
-#[test]
-fn a_new_series_soon_after_begins_with_what_the_last_one_added() {
-    let parameters = Parameters::new(&config(""));
-    let series = |count, last_count, ago: u64| {
-        let drop_next = Some(at(10_000));
-        let mut control =
-            Control { count, last_count, drop_next, inverse_sqrt: 20_000, ..Control::default() };
-        control.begin_series(at(10_000 + ago), Duration::from_millis(200), &parameters);
-        (control.count, control.last_count)
-    };
-    assert_eq!(series(9, 4, 100), (5, 5)); // 9 - 4 added
-    assert_eq!(series(5, 4, 100), (1, 1)); // one drop only: the state was hardly needed
-    assert_eq!(series(9, 4, 1599), (5, 5));
-    assert_eq!(series(9, 4, 1601), (1, 1)); // 16 intervals are over
-    // the published rule: count - 2 if the sojourn is below an interval
-    let published = Parameters::new(&config("restart = \"minus_two\""));
-    let restart = |count, sojourn| {
-        let mut control = Control { count, inverse_sqrt: 20_000, ..Control::default() };
-        control.begin_series(at(10_000), Duration::from_millis(sojourn), &published);
-        control.count
-    };
-    assert_eq!([restart(9, 99), restart(9, 101), restart(3, 50), restart(0, 50)], [7, 1, 1, 1]);
+    assert_eq!(queue.totals().drops(DropReason::QueueFull), 2);
 }
 
 #[test]
@@ -172,7 +106,7 @@ fn the_threshold_marks_at_once() {
     let mut queue = discipline("ce_threshold = \"1 ms\"");
     let mut marked = Vec::new();
     for (millis, ecn_capable) in [(0, true), (1, true), (2, true), (2, false)] {
-        let piece = Piece { number: 0, bytes: 100, ecn_capable, marked: false };
+        let piece = Piece { ecn_capable, ..piece(0, 0, 100) };
         queue.enqueue(Time::ZERO, piece, &mut |_, _| panic!("nothing is full"));
         marked.push(queue.dequeue(at(millis), &mut |_, _| panic!("below target")).unwrap().marked);
     }
@@ -186,8 +120,7 @@ fn it_does_not_matter_when_a_run_begins() {
     let drops = |start: u64| {
         let (mut queue, mut drops) = (discipline("packets = 10000"), Vec::new());
         for number in 0..5000 {
-            let piece = Piece { number, bytes: 1000, ecn_capable: false, marked: false };
-            queue.enqueue(at(start), piece, &mut |_, _| panic!("the limit is higher"));
+            queue.enqueue(at(start), piece(0, number, 1000), &mut |_, _| panic!("the limit is higher"));
         }
         for millis in 0..1000 {
             queue.dequeue(at(start + millis), &mut |_, _| drops.push(millis));
@@ -196,4 +129,30 @@ fn it_does_not_matter_when_a_run_begins() {
     };
     // 128 ms are a whole number of ticks; two hours are more than 32 bits of them
     assert_eq!(drops(0), drops(128 * 60_000));
+}
+
+/// Disciplines with CoDel whose limits are far above what the next test lets wait.
+fn with_codel() -> Vec<QueueConfig> {
+    let plain = Codel::examples().into_iter().map(QueueConfig::Codel);
+    plain.chain([QueueConfig::FqCodel(FqCodel { packets: 40, flows: 8, ..FqCodel::default() })]).collect()
+}
+
+proptest! {
+    /// While each packet waits for less than the target, no discipline with CoDel drops any.
+    #[test]
+    fn nothing_is_dropped_below_target(
+        config in prop::sample::select(with_codel()),
+        arrivals in prop::collection::vec((0_u16..6, 20_u64..1514, 0_u64..1000), 0..300),
+    ) {
+        let mut queue = Discipline::new(&config, RandomStream::new(1, "queue"));
+        let mut now = Time::ZERO;
+        for (flow, bytes, wait) in arrivals {
+            now += Duration::from_micros(wait);
+            queue.enqueue(now, piece(flow, 0, bytes), &mut |_, _| panic!("nothing is full"));
+            if queue.waiting().packets >= 4 {
+                // the oldest came 4 packets, so at most 4 x 1 ms, ago; in FQ-CoDel the rest, too
+                while queue.dequeue(now, &mut |_, _| panic!("below target")).is_some() {}
+            }
+        }
+    }
 }

@@ -20,20 +20,166 @@
 //! CoDel's own differences: see [`super::codel`]. One batch of drops follows an arrival that exceeds a limit: memory may
 //! stay above its limit for a while if large packets follow small ones, as in Linux.
 
-use super::codel::{Control, Parameters, Source};
-use super::{
-    Account, Backlog, FlowKey, FlowStatistics, Item, Line, Outcome, QueueIndex, QueueStatistics, Waiting,
-};
-use crate::element::DropReason;
-use crate::queue::FlowHash;
-use crate::time::Time;
-use crate::units::ByteCount;
+mod flow;
+
+use super::codel::{self, Codel, CodelRestart, ControlLaw, Parameters, Source};
+use super::discipline::{Arrival, QueueDiscipline};
+use super::exits::Exits;
+use super::options::{Capacity, QueueOptions};
+use crate::limits;
+use crate::problem::Problem;
+use super::tc::{self, TcQueue};
+use super::{Backlog, FlowKey, FlowStatistics, Item, QueueIndex, QueueStatistics};
+use crate::element::{DropReason, Metrics};
+use crate::random::RandomStream;
+use crate::time::Duration;
+use crate::units::{ByteCount, DataRate};
+use flow::{FlowQueue, Heads};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+/// A CoDel queue for each flow, served in turn (FQ-CoDel, RFC 8290) as Linux' `fq_codel`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FqCodel {
+    /// Most packets that wait in all queues.
+    #[schemars(transform = limits::at_least(1))]
+    pub packets: u64,
+    /// Most memory of all queues: the bytes of packets, and `memory_per_packet` for each.
+    #[schemars(transform = limits::at_least("1 B"))]
+    pub memory: ByteCount,
+    /// Memory of a packet beside its bytes (Linux counts the whole buffer).
+    pub memory_per_packet: ByteCount,
+    /// Most packets dropped at once from the longest queue when a limit is exceeded, but not more than
+    /// half of its bytes.
+    #[schemars(transform = limits::at_least(1).unit("packets"))]
+    pub drop_batch: u32,
+    /// Number of queues that flows are hashed to.
+    #[schemars(transform = limits::between(1, 65536).unit("queues"))]
+    pub flows: u32,
+    /// What the hash takes of a packet.
+    pub hash: FlowHash,
+    /// Bytes a queue may send in its turn.
+    #[schemars(transform = limits::between("256 B", "1 MiB"))]
+    pub quantum: ByteCount,
+    /// As for `codel`.
+    pub target: Duration,
+    /// As for `codel`.
+    #[schemars(transform = limits::above("0 s"))]
+    pub interval: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub ecn: bool,
+    /// As for `codel`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Duration>,
+    /// While no more than this waits in all queues, nothing is dropped; `0 B`: no such exception.
+    pub least_backlog: ByteCount,
+    /// As for `codel`.
+    pub control_law: ControlLaw,
+    /// As for `codel`.
+    pub restart: CodelRestart,
+}
+
+/// What of a packet the hash of FQ-CoDel takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowHash {
+    /// Addresses, protocol and ports (ICMP: type, code and identifier; fragments: identification).
+    #[default]
+    FiveTuple,
+    /// The sum of protocol, addresses and ports, 0 for ICMP: the published tunnel.
+    FieldSum,
+}
+
+impl Default for FqCodel {
+    fn default() -> Self {
+        let Codel { target, interval, ce_threshold, least_backlog, control_law, restart, .. } =
+            Codel::default();
+        Self {
+            // RFC 8290 section 5.2.3 and Linux
+            packets: 10_240,
+            // `memory_limit` of Linux
+            memory: ByteCount::from_bytes(32 << 20),
+            memory_per_packet: ByteCount::ZERO,
+            // `drop_batch_size` of Linux
+            drop_batch: 64,
+            // RFC 8290 section 5.2.4 and Linux
+            flows: 1024,
+            hash: FlowHash::default(),
+            quantum: codel::FRAME,
+            target,
+            interval,
+            ecn: true,
+            ce_threshold,
+            least_backlog,
+            control_law,
+            restart,
+        }
+    }
+}
+
+impl FqCodel {
+    /// What each of the queues has.
+    fn codel(&self) -> Codel {
+        let Self {
+            packets, target, interval, ecn, ce_threshold, least_backlog, control_law, restart, ..
+        } = *self;
+        Codel { packets, target, interval, ecn, ce_threshold, least_backlog, control_law, restart }
+    }
+}
+
+impl QueueOptions for FqCodel {
+    fn conflict(&self) -> Option<Problem> {
+        self.codel().conflict()
+    }
+
+    fn capacity(&self) -> Capacity {
+        let (packets, memory, flows) = (Some(self.packets), Some(self.memory), Some(self.flows));
+        Capacity { packets, memory, flows, ..Capacity::default() }
+    }
+
+    fn tc(&self) -> Result<TcQueue, Problem> {
+        let control = self.codel().tc_control()?;
+        if self.hash != FlowHash::default() {
+            return Err(Problem::conflict("hash", "field_sum", "the hash is Linux'"));
+        }
+        if self.memory_per_packet > ByteCount::ZERO {
+            let expected = "the kernel counts its own buffers: leave it out";
+            return Err(Problem::conflict("memory_per_packet", self.memory_per_packet, expected));
+        }
+        let numbers = [
+            ("limit", self.packets),
+            ("memory_limit", self.memory.bytes()),
+            ("drop_batch", u64::from(self.drop_batch)),
+            ("flows", u64::from(self.flows)),
+            ("quantum", self.quantum.bytes()),
+        ];
+        let words = [tc::words("fq_codel", numbers), control].concat();
+        Ok(TcQueue::Child { words, mtu: Some(self.least_backlog) })
+    }
+
+    #[cfg(test)]
+    fn examples() -> Vec<Self> {
+        let small = Self { memory: ByteCount::from_bytes(20_000), drop_batch: 1, ..Self::default() };
+        vec![
+            Self { packets: 40, flows: 8, ..Self::default() },
+            Self { flows: 3, quantum: ByteCount::from_bytes(1400), ..small.clone() },
+            Self {
+                least_backlog: ByteCount::ZERO,
+                hash: FlowHash::FieldSum,
+                control_law: ControlLaw::InverseCount,
+                restart: CodelRestart::MinusTwo,
+                ..small
+            },
+        ]
+    }
+}
+
 /// All queues.
 #[derive(Debug)]
-pub(super) struct FqCodel<T> {
+pub(super) struct FqCodelQueue<T> {
     packets: u64,
     memory: ByteCount,
     memory_per_packet: ByteCount,
@@ -42,7 +188,7 @@ pub(super) struct FqCodel<T> {
     perturbation: u64,
     quantum: ByteCount,
     parameters: Parameters,
-    queues: Vec<Queue<T>>,
+    queues: Vec<FlowQueue<T>>,
     /// Queues that have just become busy, in their order of service.
     new: VecDeque<QueueIndex>,
     /// The others that have or had something, in their order of service.
@@ -51,169 +197,41 @@ pub(super) struct FqCodel<T> {
     waiting: Backlog,
 }
 
-#[derive(Debug)]
-struct Queue<T> {
-    line: Line<T>,
-    control: Control,
-    /// Bytes it may still send in this turn; below 0 after a packet that was larger than the rest.
-    credits: i64,
-    /// It is on one of the lists.
-    listed: bool,
-    totals: QueueStatistics,
-    /// It has had an item.
-    used: bool,
-}
-
-impl<T> Default for Queue<T> {
-    fn default() -> Self {
+impl<T: Item> FqCodelQueue<T> {
+    /// The hash of flows is perturbed by a random number.
+    pub(super) fn new(config: &FqCodel, mut random: RandomStream) -> Self {
         Self {
-            line: Line::default(),
-            control: Control::default(),
-            credits: 0,
-            listed: false,
-            totals: QueueStatistics::default(),
-            used: false,
-        }
-    }
-}
-
-impl<T: Item> FqCodel<T> {
-    /// # Panics
-    /// For another discipline.
-    pub(super) fn new(config: &crate::queue::QueueConfig, perturbation: u64) -> Self {
-        let crate::queue::QueueConfig::FqCodel {
-            packets,
-            memory,
-            memory_per_packet,
-            drop_batch,
-            flows,
-            hash,
-            quantum,
-            ..
-        } = config
-        else {
-            unreachable!("only FQ-CoDel has its parameters")
-        };
-        Self {
-            packets: *packets,
-            memory: *memory,
-            memory_per_packet: *memory_per_packet,
-            drop_batch: *drop_batch,
-            hash: *hash,
-            perturbation,
-            quantum: *quantum,
-            parameters: Parameters::new(config),
-            queues: std::iter::repeat_with(Queue::default).take(*flows as usize).collect(),
+            packets: config.packets,
+            memory: config.memory,
+            memory_per_packet: config.memory_per_packet,
+            drop_batch: config.drop_batch,
+            hash: config.hash,
+            perturbation: random.bits(),
+            quantum: config.quantum,
+            parameters: Parameters::from(&config.codel()),
+            queues: std::iter::repeat_with(FlowQueue::default).take(config.flows as usize).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             waiting: Backlog::default(),
         }
     }
 
-    pub(super) fn waiting(&self) -> Backlog {
-        self.waiting
-    }
-
-    pub(super) fn active_flows(&self) -> u64 {
-        self.listed().filter(|queue| !self.queue(*queue).line.items.is_empty()).count() as u64
-    }
-
-    pub(super) fn flows(&self) -> impl Iterator<Item = FlowStatistics> + '_ {
-        let numbered = (0..).map(QueueIndex).zip(&self.queues).filter(|(_, queue)| queue.used);
-        numbered.map(|(index, queue)| FlowStatistics {
-            queue: index,
-            waiting: queue.line.backlog(),
-            totals: queue.totals,
-        })
-    }
-
-    /// The queue of a flow: the hash as a fraction of 2^32, of the queues (`reciprocal_scale`).
-    pub(super) fn classify(&self, key: FlowKey) -> QueueIndex {
-        let hash = match self.hash {
-            FlowHash::FiveTuple => key.hash(self.perturbation),
-            FlowHash::FieldSum => xxh3_64_with_seed(&key.field_sum().to_be_bytes(), self.perturbation),
-        };
-        QueueIndex((((hash & 0xffff_ffff) * self.queues.len() as u64) >> 32) as u32)
-    }
-
-    pub(super) fn enqueue(
-        &mut self,
-        now: Time,
-        item: T,
-        index: QueueIndex,
-        account: &mut Account,
-        dropped: &mut impl FnMut(T, DropReason),
-    ) {
-        self.waiting = self.waiting.with(item.bytes());
-        let queue = &mut self.queues[index.0 as usize];
-        queue.used = true;
-        queue.line.push(now, item);
-        if !queue.listed {
-            queue.listed = true;
-            queue.credits = self.quantum.bytes() as i64;
-            self.new.push_back(index);
-        }
-        if self.waiting.packets > self.packets || self.memory_used() > self.memory {
-            self.drop_from_longest(now, account, dropped);
-        }
-    }
-
-    pub(super) fn dequeue(
-        &mut self,
-        now: Time,
-        account: &mut Account,
-        dropped: &mut impl FnMut(T, DropReason),
-    ) -> Option<T> {
-        loop {
-            let (is_new, index) = match self.new.front() {
-                Some(index) => (true, *index),
-                None => (false, *self.old.front()?),
-            };
-            let queue = &mut self.queues[index.0 as usize];
-            if queue.credits <= 0 {
-                queue.credits += self.quantum.bytes() as i64;
-                self.unlist_first(is_new);
-                self.old.push_back(index);
-                continue;
-            }
-            let Queue { line, control, totals, .. } = queue;
-            let waiting = &mut self.waiting;
-            let mut source = Heads { now, index, line, totals, waiting, account, dropped };
-            if let Some(item) = control.dequeue(now, &self.parameters, &mut source) {
-                queue.credits -= item.bytes().bytes() as i64;
-                return Some(item);
-            }
-            self.unlist_first(is_new);
-            if is_new && !self.old.is_empty() {
-                // else a flow that comes back at once, again and again, would starve the old ones
-                self.old.push_back(index);
-            } else {
-                self.queues[index.0 as usize].listed = false;
-            }
-        }
-    }
-
     /// A limit is exceeded: drops heads of the queue with the most bytes.
-    fn drop_from_longest(
-        &mut self,
-        now: Time,
-        account: &mut Account,
-        dropped: &mut impl FnMut(T, DropReason),
-    ) {
+    fn drop_from_longest(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) {
         // the first one of several equals, as Linux finds it in the order of all queues
-        let longest =
-            self.listed().max_by_key(|index| (self.queue(*index).line.bytes, std::cmp::Reverse(*index)));
+        let longest = self
+            .listed()
+            .max_by_key(|index| (self.queue(*index).line.backlog().bytes, std::cmp::Reverse(*index)));
         let Some(index) = longest else { return };
-        let Queue { line, control, totals, .. } = &mut self.queues[index.0 as usize];
-        let enough = ByteCount::from_bytes(line.bytes.bytes() / 2);
+        let FlowQueue { line, control, totals, .. } = &mut self.queues[index.0 as usize];
+        let enough = ByteCount::from_bytes(line.backlog().bytes.bytes() / 2);
         let (mut packets, mut bytes) = (0, ByteCount::ZERO);
         let waiting = &mut self.waiting;
-        let mut source = Heads { now, index, line, totals, waiting, account, dropped };
+        let mut source = Heads { index, line, totals, waiting, exits };
         while let Some(head) = source.pop() {
             packets += 1;
             bytes += head.item.bytes();
-            source.left(head.arrived, Outcome::Dropped(DropReason::QueueFull));
-            (source.dropped)(head.item, DropReason::QueueFull);
+            source.drop_for(head, DropReason::QueueFull);
             if packets >= self.drop_batch || bytes >= enough {
                 break;
             }
@@ -226,7 +244,7 @@ impl<T: Item> FqCodel<T> {
         self.new.iter().chain(&self.old).copied()
     }
 
-    fn queue(&self, index: QueueIndex) -> &Queue<T> {
+    fn queue(&self, index: QueueIndex) -> &FlowQueue<T> {
         &self.queues[index.0 as usize]
     }
 
@@ -244,35 +262,92 @@ impl<T: Item> FqCodel<T> {
     }
 }
 
-/// One queue as CoDel's source of heads.
-struct Heads<'a, T, D> {
-    now: Time,
-    index: QueueIndex,
-    line: &'a mut Line<T>,
-    totals: &'a mut QueueStatistics,
-    /// In all queues.
-    waiting: &'a mut Backlog,
-    account: &'a mut Account,
-    dropped: &'a mut D,
+impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
+    const DROPS: &'static [(DropReason, &'static str)] = codel::DROPS;
+
+    /// The queue of a flow: the hash as a fraction of 2^32, of the queues (`reciprocal_scale`).
+    fn classify(&self, key: impl FnOnce() -> FlowKey) -> QueueIndex {
+        let hash = match self.hash {
+            FlowHash::FiveTuple => key().hash(self.perturbation),
+            FlowHash::FieldSum => xxh3_64_with_seed(&key().field_sum().to_be_bytes(), self.perturbation),
+        };
+        QueueIndex((((hash & 0xffff_ffff) * self.queues.len() as u64) >> 32) as u32)
+    }
+
+    fn enqueue(
+        &mut self,
+        item: T,
+        arrival: Arrival<impl FnOnce() -> DataRate>,
+        exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
+    ) {
+        self.waiting = self.waiting.with(item.bytes());
+        let queue = &mut self.queues[arrival.queue.0 as usize];
+        queue.used = true;
+        queue.line.push(exits.now, item);
+        if !queue.listed {
+            queue.listed = true;
+            queue.credits = self.quantum.bytes() as i64;
+            self.new.push_back(arrival.queue);
+        }
+        if self.waiting.packets > self.packets || self.memory_used() > self.memory {
+            self.drop_from_longest(exits);
+        }
+    }
+
+    fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
+        loop {
+            let (is_new, index) = match self.new.front() {
+                Some(index) => (true, *index),
+                None => (false, *self.old.front()?),
+            };
+            let queue = &mut self.queues[index.0 as usize];
+            if queue.credits <= 0 {
+                queue.credits += self.quantum.bytes() as i64;
+                self.unlist_first(is_new);
+                self.old.push_back(index);
+                continue;
+            }
+            let FlowQueue { line, control, totals, .. } = queue;
+            let (now, waiting) = (exits.now, &mut self.waiting);
+            let mut source = Heads { index, line, totals, waiting, exits };
+            if let Some(item) = control.dequeue(now, &self.parameters, &mut source) {
+                queue.credits -= item.bytes().bytes() as i64;
+                return Some(item);
+            }
+            self.unlist_first(is_new);
+            if is_new && !self.old.is_empty() {
+                // else a flow that comes back at once, again and again, would starve the old ones
+                self.old.push_back(index);
+            } else {
+                self.queues[index.0 as usize].listed = false;
+            }
+        }
+    }
+
+    fn waiting(&self) -> Backlog {
+        self.waiting
+    }
+
+    fn active_flows(&self) -> u64 {
+        self.listed().filter(|queue| self.queue(*queue).line.backlog().packets > 0).count() as u64
+    }
+
+    fn flows(&self) -> Vec<FlowStatistics> {
+        let numbered = (0..).map(QueueIndex).zip(&self.queues).filter(|(_, queue)| queue.used);
+        let statistics = |(index, queue): (QueueIndex, &FlowQueue<T>)| FlowStatistics {
+            queue: index,
+            waiting: queue.line.backlog(),
+            totals: queue.totals,
+        };
+        numbered.map(statistics).collect()
+    }
+
+    fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
+        totals.statistics(Self::DROPS, out);
+        out.count("queues_used", self.queues.iter().filter(|queue| queue.used).count() as u64);
+    }
 }
 
-impl<T: Item, D: FnMut(T, DropReason)> Source<T> for Heads<'_, T, D> {
-    fn pop(&mut self) -> Option<Waiting<T>> {
-        let head = self.line.pop()?;
-        self.waiting.packets -= 1;
-        self.waiting.bytes -= head.item.bytes();
-        Some(head)
-    }
-    fn backlog(&self) -> ByteCount {
-        self.waiting.bytes
-    }
-    fn drop(&mut self, item: Waiting<T>) {
-        self.left(item.arrived, Outcome::Dropped(DropReason::Codel));
-        (self.dropped)(item.item, DropReason::Codel);
-    }
-    fn left(&mut self, arrived: Time, outcome: Outcome) {
-        let sojourn = self.now.since(arrived);
-        self.totals.note(sojourn, outcome);
-        self.account.note(self.now, self.index, sojourn, outcome);
-    }
-}
+#[cfg(test)]
+#[path = "fq_codel_tests.rs"]
+mod tests;

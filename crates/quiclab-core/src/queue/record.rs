@@ -54,3 +54,29 @@ impl Records {
         (std::mem::take(&mut self.kept), std::mem::take(&mut self.lost))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::tests::{add, at, drain, piece, queue};
+
+    #[test]
+    fn records_are_bounded_and_tell_how_packets_left() {
+        let mut queue = queue("head_drop", "packets = 1");
+        queue.record(2);
+        add(&mut queue, at(0), [piece(0, 0, 1)]);
+        add(&mut queue, at(7), [piece(0, 1, 1)]); // 0 is dropped after 7 us
+        drain(&mut queue, at(10)); // 1 has waited for 3 us
+        add(&mut queue, at(10), [piece(0, 2, 1)]);
+        drain(&mut queue, at(10));
+        let record = |time, sojourn, outcome| QueueRecord {
+            time: at(time),
+            queue: QueueIndex(0),
+            sojourn: Duration::from_micros(sojourn),
+            outcome,
+        };
+        let full = Outcome::Dropped(DropReason::QueueFull);
+        assert_eq!(queue.take_records(), (vec![record(7, 7, full), record(10, 3, Outcome::Served)], 1));
+        assert_eq!(queue.take_records(), (vec![], 0));
+    }
+}

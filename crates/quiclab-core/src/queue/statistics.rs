@@ -15,12 +15,10 @@ pub struct QueueStatistics {
     pub longest_sojourn: Duration,
     /// The last of them.
     pub last_sojourn: Duration,
-    /// Items that CoDel has dropped.
-    pub codel_drops: u64,
-    /// Items dropped because of a limit.
-    pub overflow_drops: u64,
-    /// Marks set in place of drops, and above `ce_threshold`.
+    /// Items served with a mark that they got here.
     pub ce_marks: u64,
+    /// Items dropped, in the order of [`DropReason::ALL`].
+    drops: [u64; DropReason::ALL.len()],
 }
 
 impl QueueStatistics {
@@ -33,9 +31,14 @@ impl QueueStatistics {
                 self.last_sojourn = sojourn;
                 self.ce_marks += u64::from(outcome == Outcome::Marked);
             }
-            Outcome::Dropped(DropReason::Codel) => self.codel_drops += 1,
-            Outcome::Dropped(_) => self.overflow_drops += 1,
+            Outcome::Dropped(reason) => self.drops[reason as usize] += 1,
         }
+    }
+
+    /// Number of items dropped for `reason`.
+    #[must_use]
+    pub fn drops(&self, reason: DropReason) -> u64 {
+        self.drops[reason as usize]
     }
 
     /// Mean sojourn time of what was served, in ms; 0 before.
@@ -44,25 +47,29 @@ impl QueueStatistics {
         self.sojourn_nanos as f64 / 1e6 / self.served.max(1) as f64
     }
 
-    pub(super) fn statistics(&self, out: &mut Metrics) {
+    /// Adds the values of a whole run; `own`: the discipline's own reasons for drops, with the names of their numbers.
+    pub(super) fn statistics(&self, own: &[(DropReason, &'static str)], out: &mut Metrics) {
         out.set("queue_sojourn_ms", self.mean_sojourn_ms());
         out.set("longest_sojourn_ms", self.longest_sojourn.as_ms_f64());
-        self.events(out);
+        self.events(own, out);
     }
 
-    pub(super) fn sample(&self, out: &mut Metrics) {
+    /// Adds the values of this moment.
+    pub(super) fn sample(&self, own: &[(DropReason, &'static str)], out: &mut Metrics) {
         out.set("queue_sojourn_ms", self.last_sojourn.as_ms_f64());
-        self.events(out);
+        self.events(own, out);
     }
 
-    fn events(&self, out: &mut Metrics) {
-        out.count("codel_drops", self.codel_drops);
-        out.count("overflow_drops", self.overflow_drops);
+    fn events(&self, own: &[(DropReason, &'static str)], out: &mut Metrics) {
+        for (reason, name) in own {
+            out.count(name, self.drops(*reason));
+        }
+        out.count("overflow_drops", self.drops(DropReason::QueueFull));
         out.count("ce_marks", self.ce_marks);
     }
 }
 
-/// One of the queues of FQ-CoDel.
+/// One of the queues of a discipline that has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStatistics {
     /// Which one.

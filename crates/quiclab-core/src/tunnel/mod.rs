@@ -91,6 +91,8 @@ pub struct Tunnel {
     freight: Freight,
     /// The next packet, taken from the queue when no path took it in the end.
     next: Option<Waiting>,
+    /// Until when the queue holds back what paths would take; `None`: it does not.
+    held_until: Option<Time>,
     pquic: Option<Pquic>,
     resequencer: Option<Resequencer>,
     sojourns: Sojourns,
@@ -121,22 +123,23 @@ const WATCHED_FLOWS: usize = 4096;
 impl Tunnel {
     /// An end whose packets are bytes, for real interfaces.
     #[must_use]
-    pub fn of_bytes(config: TunnelConfig, random: &mut RandomStream) -> Self {
+    pub fn of_bytes(config: TunnelConfig, random: RandomStream) -> Self {
         Self::new(config, Freight::Bytes, random)
     }
 
     /// An end whose packets stay in `depots`, which it shares with the other end.
     #[must_use]
-    pub fn of_parcels(config: TunnelConfig, depots: Depots, random: &mut RandomStream) -> Self {
+    pub fn of_parcels(config: TunnelConfig, depots: Depots, random: RandomStream) -> Self {
         Self::new(config, Freight::Parcels(depots), random)
     }
 
-    fn new(config: TunnelConfig, freight: Freight, random: &mut RandomStream) -> Self {
+    fn new(config: TunnelConfig, freight: Freight, random: RandomStream) -> Self {
         Self {
             queue: Discipline::new(&config.queue, random),
             scheduler: scheduler::build(&config.scheduler),
             freight,
             next: None,
+            held_until: None,
             pquic: match config.pipeline {
                 Pipeline::Direct => None,
                 Pipeline::Pquic { leaves } => Some(Pquic::new(leaves)),
@@ -183,6 +186,7 @@ impl Tunnel {
         while let Some((path, cargo)) = carrier.delivered() {
             self.deliver(now, path, cargo, out);
         }
+        self.held_until = None;
         match self.pquic.take() {
             None => {
                 // acknowledgements first: they need no window
@@ -203,7 +207,7 @@ impl Tunnel {
     /// When [`Tunnel::run`] is wanted for the tunnel's own sake; the carrier has a deadline of its own.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
-        self.resequencer.as_ref().and_then(Resequencer::next_wake)
+        self.resequencer.as_ref().and_then(Resequencer::next_wake).into_iter().chain(self.held_until).min()
     }
 
     /// Packets and bytes that wait to be sent.
@@ -251,7 +255,11 @@ impl Tunnel {
             counts.dropped += 1;
             out.dropped.push((reason, item.packet));
         };
-        queue.dequeue(now, &mut dropped)
+        let next = queue.dequeue(now, &mut dropped);
+        if next.is_none() {
+            self.held_until = self.queue.next_wake();
+        }
+        next
     }
 
     /// States of the paths, without those that are `closed` for the moment (a bit each).

@@ -45,8 +45,12 @@ impl Carrier for Wire {
 }
 
 fn end() -> Tunnel {
+    end_with(QueueConfig::default())
+}
+
+fn end_with(queue: QueueConfig) -> Tunnel {
     let config = TunnelConfig {
-        queue: QueueConfig::default(),
+        queue,
         scheduler: PathSchedulerKind::RoundRobin,
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(1300),
@@ -54,21 +58,21 @@ fn end() -> Tunnel {
         batch: 1,
         keep_sojourns: 0,
     };
-    Tunnel::of_bytes(config, &mut RandomStream::new(1, "tunnel"))
+    Tunnel::of_bytes(config, RandomStream::new(1, "tunnel"))
+}
+
+fn packet() -> Packet {
+    let mut bytes = BytesMut::zeroed(100);
+    bytes[0] = 0x45;
+    let size = ByteCount::from_bytes(100);
+    Packet { size, payload: crate::packet::Payload::Ip(bytes), ..Packet::default() }
 }
 
 /// Sends `count` packets from one end to the other; gives how many come out at once, in order.
 fn carry(from: &mut Tunnel, to: &mut Tunnel, count: usize) -> usize {
     let (now, mut wire, mut out) = (Time::ZERO, Wire::default(), Emitted::default());
     for _ in 0..count {
-        let mut bytes = BytesMut::zeroed(100);
-        bytes[0] = 0x45;
-        let size = ByteCount::from_bytes(100);
-        from.enqueue(
-            now,
-            Packet { size, payload: crate::packet::Payload::Ip(bytes), ..Packet::default() },
-            &mut out,
-        );
+        from.enqueue(now, packet(), &mut out);
     }
     from.run(now, &mut wire, &mut out);
     assert_eq!(wire.sent.len(), count);
@@ -96,13 +100,24 @@ fn both_directions_go_on_after_a_restart_of_one_end_and_a_new_other_end() {
 #[test]
 fn what_waits_survives_a_restart() {
     let (mut client, mut out) = (end(), Emitted::default());
-    let bytes = BytesMut::from(&[0x45_u8; 100][..]);
-    let packet = Packet {
-        size: ByteCount::from_bytes(100),
-        payload: crate::packet::Payload::Ip(bytes),
-        ..Packet::default()
-    };
-    client.enqueue(Time::ZERO, packet, &mut out);
+    client.enqueue(Time::ZERO, packet(), &mut out);
     client.restart();
     assert_eq!(client.backlog().packets, 1);
+}
+
+#[test]
+fn a_tunnel_comes_back_for_what_its_queue_holds_back() {
+    let gap = Duration::from_millis(3);
+    let mut client = end_with(QueueConfig::Paced(crate::queue::Paced { gap }));
+    let (mut now, mut wire, mut out) = (Time::ZERO, Wire::default(), Emitted::default());
+    for _ in 0..3 {
+        client.enqueue(now, packet(), &mut out);
+    }
+    for sent in 1..=3 {
+        client.run(now, &mut wire, &mut out);
+        assert_eq!(wire.sent.len(), sent);
+        let wake = client.next_wake();
+        assert_eq!(wake, (sent < 3).then_some(now + gap));
+        now = wake.unwrap_or(now);
+    }
 }

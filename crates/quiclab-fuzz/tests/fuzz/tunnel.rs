@@ -3,7 +3,7 @@
 use bolero::{TypeGenerator, produce};
 use bytes::Bytes;
 
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{HeadDrop, QueueConfig};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::Pipeline;
@@ -64,7 +64,7 @@ enum Brought {
 fn freight_of_anything() {
     target(500, produce::<(bool, Vec<Brought>)>(), |(ordered, all)| {
         let config = TunnelConfig {
-            queue: QueueConfig::HeadDrop { packets: Some(10), bytes: None },
+            queue: QueueConfig::HeadDrop(HeadDrop { packets: Some(10), bytes: None }),
             scheduler: PathSchedulerKind::RoundRobin,
             pipeline: Pipeline::Direct,
             mtu: ByteCount::from_bytes(1400),
@@ -72,7 +72,7 @@ fn freight_of_anything() {
             batch: 1,
             keep_sojourns: 0,
         };
-        let mut tunnel = Tunnel::of_bytes(config, &mut RandomStream::new(1, "fuzz"));
+        let mut tunnel = Tunnel::of_bytes(config, RandomStream::new(1, "fuzz"));
         let (mut carrier, mut out, mut now) = (Bringer::default(), Emitted::default(), Time::ZERO);
         let (mut number, mut brought) = (0_u32, Vec::new());
         for one in all {

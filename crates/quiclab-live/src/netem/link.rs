@@ -6,8 +6,7 @@ use super::plan::Plan;
 use crate::check::Passages;
 use crate::timing::MachineClock;
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
-use quiclab_core::queue::FlowKey;
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{Capacity, FlowKey};
 use quiclab_core::{
     ByteCount, Counters, DataRate, DropReason, Duration, Ecn, Element, Metrics, Outputs, Packet, Port, Time,
 };
@@ -144,12 +143,7 @@ fn longest_passage(link: &LinkConfig) -> Duration {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => *rate,
         _ => DataRate::from_mbps(u64::MAX),
     };
-    let (packets, bytes) = match link.queue {
-        QueueConfig::DropTail { packets, bytes, .. } | QueueConfig::HeadDrop { packets, bytes } => {
-            (packets, bytes)
-        }
-        QueueConfig::Codel { packets, .. } | QueueConfig::FqCodel { packets, .. } => (Some(packets), None),
-    };
+    let Capacity { packets, bytes, .. } = link.queue.options().capacity();
     let large = LARGE_PACKET + link.overhead_per_packet;
     let bytes = bytes.map_or(packets.unwrap_or(1000).saturating_mul(large.bytes()), ByteCount::bytes);
     let queued = rate.time_for(ByteCount::from_bytes(bytes));

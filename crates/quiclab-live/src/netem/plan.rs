@@ -7,14 +7,14 @@
 //! | --- | --- | --- |
 //! | rate, queue in packets | `netem rate R limit Q` | end of serialisation fixed at enqueue, rounded down to 1 ns |
 //! | queue in bytes, token bucket | `tbf rate R burst B limit Q` | a full bucket passes a packet at once: no serialisation of the first one |
-//! | queue `head_drop` in packets, `codel`, `fq_codel` | `tbf` with `pfifo_head_drop`, `codel` or `fq_codel` as its child | MTU exception: `least_backlog` by the MTU of the device |
+//! | other queues | `tbf` with the discipline of the kernel as its child | what the discipline says (`QueueOptions::tc`); MTU exception of CoDel: `least_backlog` by the MTU of the device |
 //! | loss | `netem loss`, before the limit is looked at | |
 //! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
 //! | overhead | our packet is that much longer | a packet of less than 24 bytes becomes that long |
 
 use crate::job::DelayStage;
 use quiclab_core::link::{Delay, Distribution, LinkConfig, Loss, Rate, ShapedRate};
-use quiclab_core::queue::{CodelRestart, ControlLaw, FlowHash, QueueConfig};
+use quiclab_core::queue::TcQueue;
 use quiclab_core::{ByteCount, DataRate, Duration, Probability};
 use thiserror::Error;
 
@@ -24,8 +24,6 @@ const UNLIMITED_PACKETS: u64 = 1_000_000;
 pub const ETHERNET_BYTES: i64 = 14;
 /// Depth of the bucket that stands for a serialiser: the largest packet with all headers.
 const ONE_PACKET_BYTES: u64 = 1600;
-/// What `least_backlog` may be.
-const DEVICE_MTU: std::ops::RangeInclusive<u64> = 600..=9000;
 /// A bucket must last until the kernel's timer fires.
 const LATE_TIMER: Duration = Duration::from_micros(100);
 
@@ -40,11 +38,11 @@ pub enum PlanError {
         /// Name of the link.
         link: String,
         /// Path in the link.
-        field: &'static str,
+        field: String,
         /// Its value.
         value: String,
         /// What is allowed.
-        allowed: &'static str,
+        allowed: String,
     },
     /// The kernel is without the discipline.
     #[error(
@@ -94,20 +92,12 @@ pub struct Request<'a> {
 /// When something of the link cannot be mapped; the sentence names the field.
 pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let Request { link, stage, .. } = request;
-    request.check()?;
+    let (packets, bytes, managed, least_backlog) = match request.check()? {
+        TcQueue::Limits { packets, bytes } => (packets, bytes, None, None),
+        TcQueue::Child { words, mtu } => (None, None, Some(words), mtu.map(ByteCount::bytes)),
+    };
     let delay = delay_words(&link.delay);
     let loss = link.loss.as_ref().map(loss_words).unwrap_or_default();
-    let (packets, bytes) = match link.queue {
-        QueueConfig::DropTail { packets, bytes, .. } => (packets, bytes),
-        _ => (None, None),
-    };
-    let managed = managed_words(&link.queue);
-    let least_backlog = match link.queue {
-        QueueConfig::Codel { least_backlog, .. } | QueueConfig::FqCodel { least_backlog, .. } => {
-            Some(least_backlog.bytes())
-        }
-        QueueConfig::DropTail { .. } | QueueConfig::HeadDrop { .. } => None,
-    };
     let overhead = i64::try_from(link.overhead_per_packet.bytes()).unwrap_or(i64::MAX);
     let delayed = !delay.is_empty();
     // the stage of the rate is on Ethernet where a hop for the delay follows it
@@ -163,67 +153,31 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
 }
 
 impl Request<'_> {
-    fn check(&self) -> Result<(), PlanError> {
-        let refuse = |field, value: String, allowed| {
-            Err(PlanError::Field { link: self.name.to_owned(), field, value, allowed })
+    /// Refuses what cannot be mapped; otherwise the queue.
+    fn check(&self) -> Result<TcQueue, PlanError> {
+        let field = |field: &str, value: String, allowed: &str| PlanError::Field {
+            link: self.name.to_owned(),
+            field: field.to_owned(),
+            value,
+            allowed: allowed.to_owned(),
         };
+        let refuse = |name: &str, value, allowed: &str| Err(field(name, value, allowed));
         let missing = |field| Err(PlanError::NoNetem { link: self.name.to_owned(), field });
         if let Some(Rate::Shaped(ShapedRate::Trace { file, .. })) = &self.link.rate {
             return refuse("rate.file", file.display().to_string(), "a rate is constant or a token bucket");
         }
         let bucket = matches!(self.link.rate, Some(Rate::Shaped(_)));
-        match self.link.queue {
-            QueueConfig::DropTail { time: Some(time), .. } => {
-                return refuse("queue.time", time.to_string(), "a queue is limited in packets or bytes");
-            }
-            QueueConfig::DropTail { packets: Some(_), bytes: Some(bytes), .. } => {
-                return refuse(
-                    "queue.bytes",
-                    bytes.to_string(),
-                    "a queue has one limit, in packets or bytes",
-                );
-            }
-            QueueConfig::DropTail { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
+        let queue = self.link.queue.options().tc().map_err(|problem| {
+            field(&format!("queue.{}", problem.path), problem.value.unwrap_or_default(), &problem.expected)
+        })?;
+        match &queue {
+            TcQueue::Limits { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
                 return refuse("queue.bytes", bytes.to_string(), "a limit in bytes needs a rate");
             }
-            QueueConfig::DropTail { .. } => {}
-            QueueConfig::HeadDrop { bytes: Some(bytes), .. } => {
-                return refuse("queue.bytes", bytes.to_string(), "a head-drop queue is limited in packets");
+            TcQueue::Child { .. } if self.link.rate.is_none() => {
+                return refuse("queue.kind", "with no rate".to_owned(), "such a queue needs a rate");
             }
-            QueueConfig::Codel { control_law, restart, least_backlog, .. }
-            | QueueConfig::FqCodel { control_law, restart, least_backlog, .. } => {
-                if !DEVICE_MTU.contains(&least_backlog.bytes()) {
-                    let allowed = "it becomes the MTU of a device, 600 B to 9000 B";
-                    return refuse("queue.least_backlog", least_backlog.to_string(), allowed);
-                }
-                if control_law != ControlLaw::default() {
-                    return refuse(
-                        "queue.control_law",
-                        "inverse_count".to_owned(),
-                        "the control law is Linux'",
-                    );
-                }
-                if restart != CodelRestart::default() {
-                    return refuse("queue.restart", "minus_two".to_owned(), "the restart rule is Linux'");
-                }
-            }
-            QueueConfig::HeadDrop { .. } => {}
-        }
-        if let QueueConfig::FqCodel { hash, memory_per_packet, .. } = self.link.queue {
-            if hash == FlowHash::FieldSum {
-                return refuse("queue.hash", "field_sum".to_owned(), "the hash is Linux'");
-            }
-            if memory_per_packet > ByteCount::ZERO {
-                let value = memory_per_packet.to_string();
-                return refuse(
-                    "queue.memory_per_packet",
-                    value,
-                    "the kernel counts its own buffers: leave it out",
-                );
-            }
-        }
-        if !matches!(self.link.queue, QueueConfig::DropTail { .. }) && self.link.rate.is_none() {
-            return refuse("queue.kind", "with no rate".to_owned(), "such a queue needs a rate");
+            _ => {}
         }
         if let Some(Loss::Listed { packets }) = &self.link.loss {
             return refuse(
@@ -256,7 +210,7 @@ impl Request<'_> {
         match (self.netem, mean > Duration::ZERO || deviation > Duration::ZERO, &self.link.loss) {
             (false, true, _) => missing("delay"),
             (false, _, Some(_)) => missing("loss"),
-            _ => Ok(()),
+            _ => Ok(queue),
         }
     }
 }
@@ -300,50 +254,6 @@ fn bucket_words(
     std::iter::once(root(bucket)).chain(managed.or(fifo).map(child)).collect()
 }
 
-/// The discipline of a queue that does more than drop-tail; `None` for that.
-fn managed_words(queue: &QueueConfig) -> Option<Vec<String>> {
-    let codel = |target, interval, ecn, ce_threshold: Option<Duration>| {
-        let mut codel = words(["target", &whole_micros(target), "interval", &whole_micros(interval)]);
-        codel.push(if ecn { "ecn" } else { "noecn" }.to_owned());
-        codel.extend(ce_threshold.into_iter().flat_map(|most| words(["ce_threshold", &whole_micros(most)])));
-        codel
-    };
-    match *queue {
-        QueueConfig::DropTail { .. } => None,
-        QueueConfig::HeadDrop { packets, .. } => {
-            let packets = packets.unwrap_or(UNLIMITED_PACKETS);
-            Some(words(["pfifo_head_drop", "limit", &packets.to_string()]))
-        }
-        QueueConfig::Codel { packets, target, interval, ecn, ce_threshold, .. } => {
-            let limit = words(["codel", "limit", &packets.to_string()]);
-            Some([limit, codel(target, interval, ecn, ce_threshold)].concat())
-        }
-        QueueConfig::FqCodel {
-            packets,
-            memory,
-            drop_batch,
-            flows,
-            quantum,
-            target,
-            interval,
-            ecn,
-            ce_threshold,
-            ..
-        } => {
-            let numbers = [
-                ("limit", packets),
-                ("memory_limit", memory.bytes()),
-                ("drop_batch", u64::from(drop_batch)),
-                ("flows", u64::from(flows)),
-                ("quantum", quantum.bytes()),
-            ];
-            let numbers = numbers.iter().flat_map(|(name, number)| words([name, &number.to_string()]));
-            let codel = codel(target, interval, ecn, ce_threshold);
-            Some(words(["fq_codel"]).into_iter().chain(numbers).chain(codel).collect())
-        }
-    }
-}
-
 fn delay_words(delay: &Delay) -> Vec<String> {
     let Delay { mean, deviation, distribution, .. } = *delay;
     if mean == Duration::ZERO && deviation == Duration::ZERO {
@@ -382,11 +292,6 @@ fn bits(rate: DataRate) -> String {
 
 fn micros(time: Duration) -> String {
     format!("{}.{:03}us", time.as_nanos() / 1000, time.as_nanos() % 1000)
-}
-
-/// For words that take no parts of a microsecond.
-fn whole_micros(time: Duration) -> String {
-    format!("{}us", time.as_nanos() / 1000)
 }
 
 fn percent(probability: Probability) -> String {

@@ -50,13 +50,7 @@ pub(super) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
 }
 
 pub(super) fn check_queue(path: &FieldPath, queue: &QueueConfig) -> Check {
-    match queue.conflict() {
-        Some((name, value, expected)) => {
-            let path = if name.is_empty() { path.clone() } else { path.child(name) };
-            Err(Problem::conflict(path, value, expected))
-        }
-        None => Ok(()),
-    }
+    queue.options().conflict().map_or(Ok(()), |problem| Err(problem.below(path)))
 }
 
 fn check_holds(path: &FieldPath, holds: &[Hold]) -> Check {

@@ -4,7 +4,6 @@ use super::super::{Scenario, StackCheck, Tunnel};
 use super::flow::{check_disjoint, check_route};
 use super::{Check, about, endpoint, ensure, field, network, quoted};
 use quiclab_core::problem::values;
-use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::Pipeline;
 use quiclab_core::{ByteCount, Direction, FieldPath, Problem, StackProtocol};
@@ -49,10 +48,9 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     for (name, _, end) in tunnel.ends() {
         check_noq(&path.child(name), tunnel, &end)?;
     }
-    ensure(!matches!(tunnel.queue, QueueConfig::DropTail { time: Some(_), .. }), || {
-        let path = path.child("queue").child("time");
-        about(path, "a tunnel has no rate", "`packets` or `bytes`")
-    })?;
+    if let Some(field) = tunnel.queue.options().needs_rate() {
+        return Err(about(path.child("queue").child(field), "a tunnel has no rate", "`packets` or `bytes`"));
+    }
     ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
         Problem::conflict(
             path.child("scheduler"),

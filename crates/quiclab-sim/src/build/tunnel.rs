@@ -33,8 +33,8 @@ pub(super) fn build(
                 .carrier(&request)
                 .map_err(|problem| BuildError::of(&["tunnels", name, end], problem))?;
             let config = config(tunnel, scenario.record.sojourns);
-            let mut random = RandomStream::new(seed, &format!("{element}.queue"));
-            let core = Tunnel::of_parcels(config, depots, &mut random);
+            let random = RandomStream::new(seed, &format!("{element}.queue"));
+            let core = Tunnel::of_parcels(config, depots, random);
             let tuple = FiveTuple::default();
             let identity =
                 EndpointIdentity { name: element.clone(), flow, role, tuple, paths: tunnel.paths.len() };

@@ -5,7 +5,7 @@ use super::{Client, Config, CongestionControl, Path, Server, VERSION};
 use crate::keys;
 use quiclab_config::{Document, Schema};
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{Capacity, QueueConfig};
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration, Problem};
 use quiclab_stacks::carrier::SecretKey;
@@ -142,33 +142,21 @@ impl Check<'_> {
             let Problem { path, expected, .. } = *error.problem;
             return self.fail(&format!("discipline.{path}"), "out of range", expected);
         }
-        match queue {
-            QueueConfig::FqCodel { flows, packets, memory, target, interval, .. } => {
-                if *flows > 65_536 {
-                    return self.fail("discipline.flows", "out of range", "1 to 65536");
-                }
-                if *packets > MOST_PACKETS {
-                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
-                }
-                self.time("discipline.target", *target, Duration::ZERO, *interval)?;
-                self.size("discipline.memory", *memory, 10_000, MOST_MEMORY)
-            }
-            QueueConfig::Codel { packets, target, interval, .. } => {
-                if *packets > MOST_PACKETS {
-                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
-                }
-                self.time("discipline.target", *target, Duration::ZERO, *interval)
-            }
-            QueueConfig::HeadDrop { packets, bytes } | QueueConfig::DropTail { packets, bytes, .. } => {
-                if packets.is_none() && bytes.is_none() {
-                    return self.fail("discipline", "it has no limit", "`packets`, `bytes` or both");
-                }
-                if packets.is_some_and(|packets| packets > MOST_PACKETS) {
-                    return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
-                }
-                bytes.map_or(Ok(()), |bytes| self.size("discipline.bytes", bytes, 10_000, MOST_MEMORY))
-            }
+        let queue = queue.options();
+        let Capacity { packets, bytes, memory, .. } = queue.capacity();
+        if packets.is_none() && bytes.is_none() && memory.is_none() {
+            return self.fail("discipline", "it has no limit", "`packets`, `bytes` or both");
         }
+        if packets.is_some_and(|packets| packets > MOST_PACKETS) {
+            return self.fail("discipline.packets", "out of range", format!("1 to {MOST_PACKETS}"));
+        }
+        if let Some(Problem { path, expected, .. }) = queue.conflict() {
+            return self.fail(&format!("discipline.{path}"), "out of range", expected);
+        }
+        for (field, size) in [("bytes", bytes), ("memory", memory)] {
+            size.map_or(Ok(()), |size| self.size(&format!("discipline.{field}"), size, 10_000, MOST_MEMORY))?;
+        }
+        Ok(())
     }
 
     fn server(&self, server: &Server) -> Result<(), ConfigError> {

@@ -41,8 +41,8 @@ pub struct Config {
     /// How paths are made into one session.
     #[serde(default)]
     pub carrier: CarrierKind,
-    /// QueueConfig in front of the paths.
-    #[serde(default = "default_discipline")]
+    /// Queue discipline in front of the paths.
+    #[serde(default = "QueueConfig::fq_codel")]
     pub discipline: QueueConfig,
     /// Which path a packet takes.
     #[serde(default = "default_scheduler")]
@@ -186,15 +186,6 @@ fn default_idle_timeout() -> Duration {
 }
 fn default_keep_alive() -> Duration {
     Duration::from_secs(1)
-}
-fn default_discipline() -> QueueConfig {
-    #[derive(Deserialize)]
-    struct Only {
-        queue: QueueConfig,
-    }
-    let only: Only =
-        toml::from_str("queue = { kind = \"fq_codel\" }").expect("FQ-CoDel has defaults for everything");
-    only.queue
 }
 fn default_scheduler() -> PathSchedulerKind {
     PathSchedulerKind::LowestRtt { penalise_above: None }

@@ -1,4 +1,5 @@
 use super::*;
+use quiclab_core::queue::FqCodel;
 
 const KEY: &str = "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1";
 const OTHER: &str = "29bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1";
@@ -55,14 +56,15 @@ fn both_ends_are_read_with_defaults() {
     let server = parse(&server(), "t.toml").unwrap();
     assert_eq!((server.mtu, server.interface.as_str()), (1400, "qlt0"));
     assert_eq!(server.carrier, CarrierKind::Connections);
-    assert!(matches!(server.discipline, QueueConfig::FqCodel { flows: 1024, ecn: true, .. }));
+    assert!(matches!(server.discipline, QueueConfig::FqCodel(FqCodel { flows: 1024, ecn: true, .. })));
     let client = parse(&client(), "t.toml").unwrap().client.unwrap();
     assert_eq!(client.paths[0].congestion_control, CongestionControl::Cubic);
     assert_eq!(client.paths[1].window, Some(ByteCount::from_bytes(65_536)));
     let part = r#"version = 1
 discipline = { kind = "fq_codel", target = "7 ms" }"#;
     let with = self::server().replacen("version = 1", part, 1);
-    let QueueConfig::FqCodel { target, interval, .. } = parse(&with, "t.toml").unwrap().discipline else {
+    let QueueConfig::FqCodel(FqCodel { target, interval, .. }) = parse(&with, "t.toml").unwrap().discipline
+    else {
         panic!("it is FQ-CoDel")
     };
     assert_eq!((target, interval), (Duration::from_millis(7), Duration::from_millis(100)));

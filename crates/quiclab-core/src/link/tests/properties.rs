@@ -48,11 +48,11 @@ fn rate() -> impl Strategy<Value = (Option<Rate>, Option<TraceText>)> {
     ]
 }
 
-fn queue() -> impl Strategy<Value = crate::queue::QueueConfig> {
+fn queue() -> impl Strategy<Value = QueueConfig> {
     let bytes = (1..20_000u64).prop_map(ByteCount::from_bytes);
     let time = (1..20_000u64).prop_map(Duration::from_micros);
     (prop::option::of(1..20u64), prop::option::of(bytes), prop::option::of(time))
-        .prop_map(|(packets, bytes, time)| crate::queue::QueueConfig::DropTail { packets, bytes, time })
+        .prop_map(|(packets, bytes, time)| QueueConfig::DropTail(DropTail { packets, bytes, time }))
 }
 
 fn delay() -> impl Strategy<Value = Delay> {
@@ -229,7 +229,7 @@ proptest! {
         bits in 1_000_000..100_000_000u64, limit in 1..20u64, arrivals in arrivals(),
     ) {
         let rate = DataRate::from_bits_per_second(bits);
-        let queue = crate::queue::QueueConfig::DropTail { packets: Some(limit), bytes: None, time: None };
+        let queue = QueueConfig::DropTail(DropTail { packets: Some(limit), ..DropTail::default() });
         let config = crate::link::LinkConfig { rate: Some(Rate::Constant(rate)), queue, ..crate::link::LinkConfig::default() };
         let log = drive(&mut link(&config), &arrivals);
         let mut ideal = Log::default();

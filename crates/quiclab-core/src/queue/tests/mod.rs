@@ -1,24 +1,22 @@
-//! Disciplines as their users see them.
+//! Disciplines as their users see them: what all tests need, and what holds for all disciplines.
 
-mod fifo;
-mod fq_codel;
+pub(super) mod paced;
 mod properties;
 
 use super::*;
-use crate::queue::QueueConfig;
 use std::net::SocketAddr;
 
 /// An item of a flow, with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
-    flow: u16,
-    number: u64,
-    bytes: u64,
-    ecn_capable: bool,
-    marked: bool,
+pub(super) struct Piece {
+    pub(super) flow: u16,
+    pub(super) number: u64,
+    pub(super) bytes: u64,
+    pub(super) ecn_capable: bool,
+    pub(super) marked: bool,
 }
 
-fn piece(flow: u16, number: u64, bytes: u64) -> Piece {
+pub(super) fn piece(flow: u16, number: u64, bytes: u64) -> Piece {
     Piece { flow, number, bytes, ecn_capable: false, marked: false }
 }
 
@@ -41,17 +39,21 @@ impl Item for Piece {
     }
 }
 
-fn queue(kind: &str, options: &str) -> Discipline<Piece> {
+pub(super) fn queue(kind: &str, options: &str) -> Discipline<Piece> {
     let config: QueueConfig = toml::from_str(&format!("kind = \"{kind}\"\n{options}")).expect("a queue");
-    Discipline::new(&config, &mut RandomStream::new(1, "queue"))
+    Discipline::new(&config, RandomStream::new(1, "queue"))
 }
 
-fn at(micros: u64) -> Time {
+pub(super) fn at(micros: u64) -> Time {
     Time::from_nanos(micros * 1000)
 }
 
 /// Adds pieces at one time; the numbers of those that are dropped.
-fn add(queue: &mut Discipline<Piece>, now: Time, pieces: impl IntoIterator<Item = Piece>) -> Vec<u64> {
+pub(super) fn add(
+    queue: &mut Discipline<Piece>,
+    now: Time,
+    pieces: impl IntoIterator<Item = Piece>,
+) -> Vec<u64> {
     let mut dropped = Vec::new();
     for piece in pieces {
         queue.enqueue(now, piece, &mut |piece: Piece, reason| {
@@ -63,10 +65,10 @@ fn add(queue: &mut Discipline<Piece>, now: Time, pieces: impl IntoIterator<Item 
 }
 
 /// Takes all pieces at one time, none of which is dropped.
-fn drain(queue: &mut Discipline<Piece>, now: Time) -> Vec<Piece> {
+pub(super) fn drain(queue: &mut Discipline<Piece>, now: Time) -> Vec<Piece> {
     std::iter::from_fn(|| queue.dequeue(now, &mut |_, _| panic!("nothing has waited for long"))).collect()
 }
 
-fn numbers(pieces: &[Piece]) -> Vec<u64> {
+pub(super) fn numbers(pieces: &[Piece]) -> Vec<u64> {
     pieces.iter().map(|piece| piece.number).collect()
 }

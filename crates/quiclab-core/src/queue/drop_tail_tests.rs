@@ -1,17 +1,19 @@
-//! Drop-tail and head-drop by hand.
+//! Drop-tail by hand.
 
 use super::*;
+use crate::queue::tests::{add, at, drain, numbers, piece, queue};
+use crate::queue::{Discipline, QueueConfig};
 
 const RATE: DataRate = DataRate::from_mbps(8); // one byte per microsecond
 
 fn limits(packets: Option<u64>, bytes: Option<u64>, micros: Option<u64>) -> QueueConfig {
     let (bytes, time) = (bytes.map(ByteCount::from_bytes), micros.map(Duration::from_micros));
-    QueueConfig::DropTail { packets, bytes, time }
+    QueueConfig::DropTail(DropTail { packets, bytes, time })
 }
 
 /// How many of the arriving packets of `sizes` are taken while one of `in_service` is served.
 fn taken(config: &QueueConfig, in_service: Option<u64>, sizes: &[u64]) -> (u64, usize) {
-    let mut queue = Discipline::new(config, &mut RandomStream::new(1, "queue"));
+    let mut queue = Discipline::new(config, RandomStream::new(1, "queue"));
     let mut dropped = 0;
     for size in sizes {
         let in_service = in_service.map(ByteCount::from_bytes);
@@ -40,7 +42,7 @@ fn a_limit_in_time_counts_the_new_packet() {
     assert_eq!(taken(&limits(None, None, Some(1000)), Some(400), &[601]), (0, 1));
     // 999.999 microseconds are not enough
     let just_below =
-        QueueConfig::DropTail { packets: None, bytes: None, time: Some(Duration::from_nanos(999_999)) };
+        QueueConfig::DropTail(DropTail { time: Some(Duration::from_nanos(999_999)), ..DropTail::default() });
     assert_eq!(taken(&just_below, Some(400), &[600, 599]), (1, 1));
 }
 
@@ -64,40 +66,4 @@ fn first_in_first_out_and_bytes_follow() {
         (totals.served, totals.sojourn_nanos, totals.longest_sojourn),
         (3, 15_000, Duration::from_micros(5))
     );
-}
-
-#[test]
-fn head_drop_makes_room_for_the_newest() {
-    let mut by_packets = queue("head_drop", "packets = 3");
-    assert_eq!(add(&mut by_packets, Time::ZERO, (0..5).map(|number| piece(0, number, 100))), [0, 1]);
-    assert_eq!(numbers(&drain(&mut by_packets, at(1))), [2, 3, 4]);
-    assert_eq!(by_packets.totals().overflow_drops, 2);
-
-    // 400 + 400 + 300 are 1100: the first goes; one of 1000 sends all others away; one of 1001 itself, too
-    let mut by_bytes = queue("head_drop", "bytes = \"1000 B\"");
-    let sizes = [400, 400, 300, 1000, 1001];
-    let dropped =
-        add(&mut by_bytes, Time::ZERO, (0..).zip(sizes).map(|(number, size)| piece(0, number, size)));
-    assert_eq!(dropped, [0, 1, 2, 3, 4]);
-    assert!(by_bytes.is_empty());
-}
-
-#[test]
-fn records_are_bounded_and_tell_how_packets_left() {
-    let mut queue = queue("head_drop", "packets = 1");
-    queue.record(2);
-    add(&mut queue, at(0), [piece(0, 0, 1)]);
-    add(&mut queue, at(7), [piece(0, 1, 1)]); // 0 is dropped after 7 us
-    drain(&mut queue, at(10)); // 1 has waited for 3 us
-    add(&mut queue, at(10), [piece(0, 2, 1)]);
-    drain(&mut queue, at(10));
-    let record = |time, sojourn, outcome| QueueRecord {
-        time: at(time),
-        queue: QueueIndex(0),
-        sojourn: Duration::from_micros(sojourn),
-        outcome,
-    };
-    let full = Outcome::Dropped(DropReason::QueueFull);
-    assert_eq!(queue.take_records(), (vec![record(7, 7, full), record(10, 3, Outcome::Served)], 1));
-    assert_eq!(queue.take_records(), (vec![], 0));
 }

@@ -1,6 +1,9 @@
 //! FQ-CoDel by hand.
 
 use super::*;
+use crate::queue::tests::{Piece, add, at, drain, numbers, piece, queue};
+use crate::queue::{Discipline, Item};
+use crate::time::Time;
 
 /// Flows of this many ports that share no queue, in the order of ports.
 fn apart(queue: &Discipline<Piece>, count: usize) -> Vec<u16> {
@@ -61,7 +64,7 @@ fn a_limit_in_packets_drops_half_of_the_longest_queue() {
     // the 101st: the long queue has 91 packets of 100 B = 9100 B; until 4550 B are gone: 46 packets
     assert_eq!(add(&mut queue, Time::ZERO, [piece(long, 90, 100)]), (0..46).collect::<Vec<_>>());
     assert_eq!(queue.waiting().packets, 101 - 46);
-    assert_eq!(queue.totals().overflow_drops, 46);
+    assert_eq!(queue.totals().drops(DropReason::QueueFull), 46);
 }
 
 #[test]
@@ -107,9 +110,12 @@ fn codel_sees_each_queue_by_itself() {
         assert!(number - 10_000 + 2 >= *millis, "{number} at {millis}");
     }
     assert_eq!(served.iter().filter(|(flow, ..)| *flow == sparse).count(), 100);
-    let flows: Vec<_> = queue.flows().collect();
+    let flows = queue.flows();
     assert_eq!(flows.len(), 2);
-    assert_eq!(flows.iter().map(|flow| flow.totals.codel_drops).sum::<u64>(), dropped.len() as u64);
+    assert_eq!(
+        flows.iter().map(|flow| flow.totals.drops(DropReason::Codel)).sum::<u64>(),
+        dropped.len() as u64
+    );
     assert_eq!(queue.active_flows(), 1);
 }
 

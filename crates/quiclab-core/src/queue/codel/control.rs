@@ -1,0 +1,278 @@
+//! The control of one queue by CoDel: what is dropped or marked, and when (see [`super`]).
+
+use super::super::line::Waiting;
+use super::super::{Item, Outcome};
+use crate::time::{Duration, Time};
+use crate::units::ByteCount;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `CODEL_SHIFT` of Linux: a tick is 1024 ns.
+const TICK_BITS: u32 = 10;
+/// A series that ended this many intervals ago or earlier tells nothing (RFC 8289 section 5.5).
+const RECENT_INTERVALS: u64 = 16;
+
+/// When CoDel's next drop is due, after `count` of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlLaw {
+    /// `interval` / sqrt(count), in Linux' fixed-point numbers (RFC 8289 section 5.5).
+    #[default]
+    InverseSqrt,
+    /// `interval` / count: the published tunnel.
+    InverseCount,
+}
+
+/// The count with which CoDel begins a new series of drops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CodelRestart {
+    /// How much the last series has added, if it ended within 16 intervals, else 1 (RFC 8289 section 5.5).
+    #[default]
+    LastSeries,
+    /// Two less than before, at least 1, if the packet has waited less than one interval, else 1: the published tunnel.
+    MinusTwo,
+}
+
+/// What configures the control.
+#[derive(Clone, Debug)]
+pub(in crate::queue) struct Parameters {
+    target: Duration,
+    interval: Duration,
+    ecn: bool,
+    ce_threshold: Option<Duration>,
+    /// While no more waits, nothing is dropped; `None`: no exception.
+    least_backlog: Option<ByteCount>,
+    law: ControlLaw,
+    restart: CodelRestart,
+}
+
+impl From<&super::Codel> for Parameters {
+    fn from(config: &super::Codel) -> Self {
+        Self {
+            target: whole_ticks(config.target),
+            interval: whole_ticks(config.interval),
+            ecn: config.ecn,
+            ce_threshold: config.ce_threshold.map(whole_ticks),
+            least_backlog: Some(config.least_backlog).filter(|least| *least > ByteCount::ZERO),
+            law: config.control_law,
+            restart: config.restart,
+        }
+    }
+}
+
+fn whole_ticks(duration: Duration) -> Duration {
+    Duration::from_nanos(duration.as_nanos() >> TICK_BITS << TICK_BITS)
+}
+
+fn tick(time: Time) -> Time {
+    Time::from_nanos(time.as_nanos() >> TICK_BITS << TICK_BITS)
+}
+
+/// Where CoDel takes heads from, and what it tells about them.
+pub(in crate::queue) trait Source<T> {
+    /// Takes the head.
+    fn pop(&mut self) -> Option<Waiting<T>>;
+    /// What waits, for the exception of the least backlog.
+    fn backlog(&self) -> ByteCount;
+    /// `item` is dropped by CoDel.
+    fn drop(&mut self, item: Waiting<T>);
+    /// The item that arrived then is gone: served or dropped.
+    fn left(&mut self, arrived: Time, outcome: Outcome);
+}
+
+/// What CoDel remembers of one queue.
+#[derive(Clone, Debug, Default)]
+pub(in crate::queue) struct Control {
+    /// A series of drops is going on.
+    dropping: bool,
+    /// Drops of this series, with those taken over from the last one.
+    count: u32,
+    /// `count` when this series began.
+    last_count: u32,
+    /// About 2^16 / sqrt(count).
+    inverse_sqrt: u16,
+    /// When packets will have waited too long for an interval; `None` while they do not.
+    first_above: Option<Time>,
+    /// When the next drop is or was due; `None` before the first series.
+    drop_next: Option<Time>,
+}
+
+impl Control {
+    /// A limit has dropped `packets` of the queue: the signal becomes stronger (`fq_codel_drop`).
+    pub(in crate::queue) fn overflowed(&mut self, packets: u32) {
+        self.count = self.count.wrapping_add(packets);
+    }
+
+    /// The next packet to serve.
+    pub(in crate::queue) fn dequeue<T: Item>(
+        &mut self,
+        now: Time,
+        parameters: &Parameters,
+        source: &mut impl Source<T>,
+    ) -> Option<T> {
+        let clock = tick(now);
+        let Some(mut head) = source.pop() else {
+            self.dropping = false;
+            return None;
+        };
+        let too_long = self.should_drop(clock, parameters, Some(&head), source.backlog());
+        let mut marked = false;
+        if self.dropping {
+            self.dropping = too_long;
+            // a large backlog may need several drops at once
+            while let Some(due) = self.drop_next.filter(|due| self.dropping && *due <= clock) {
+                self.count = self.count.wrapping_add(1);
+                self.newton_step();
+                if parameters.ecn && head.item.mark() {
+                    marked = true;
+                    self.drop_next = Some(self.next_drop(due, parameters));
+                    break;
+                }
+                source.drop(head);
+                let next = source.pop();
+                if self.should_drop(clock, parameters, next.as_ref(), source.backlog()) {
+                    self.drop_next = Some(self.next_drop(due, parameters));
+                } else {
+                    self.dropping = false;
+                }
+                head = next?;
+            }
+        } else if too_long {
+            let sojourn = clock.since(tick(head.arrived));
+            let next = if parameters.ecn && head.item.mark() {
+                marked = true;
+                Some(head)
+            } else {
+                source.drop(head);
+                let next = source.pop();
+                // only for what it remembers: the series begins in any case
+                self.should_drop(clock, parameters, next.as_ref(), source.backlog());
+                next
+            };
+            self.begin_series(clock, sojourn, parameters);
+            head = next?;
+        }
+        let sojourn = clock.since(tick(head.arrived));
+        marked |= parameters.ce_threshold.is_some_and(|most| sojourn > most) && head.item.mark();
+        source.left(head.arrived, if marked { Outcome::Marked } else { Outcome::Served });
+        Some(head.item)
+    }
+
+    /// Whether packets have waited too long for an interval, with `head` the last of them.
+    fn should_drop<T>(
+        &mut self,
+        clock: Time,
+        parameters: &Parameters,
+        head: Option<&Waiting<T>>,
+        backlog: ByteCount,
+    ) -> bool {
+        let short = head.is_none_or(|head| clock.since(tick(head.arrived)) < parameters.target)
+            || parameters.least_backlog.is_some_and(|least| backlog <= least);
+        if short {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(clock + parameters.interval);
+                false
+            }
+            Some(end) => clock > end,
+        }
+    }
+
+    /// A series of drops begins with a packet that had waited for `sojourn`.
+    fn begin_series(&mut self, clock: Time, sojourn: Duration, parameters: &Parameters) {
+        self.dropping = true;
+        let again = match parameters.restart {
+            // if the queue was controlled a short while ago, the rate that did it is a good beginning
+            CodelRestart::LastSeries => {
+                let added = self.count.wrapping_sub(self.last_count);
+                let recent = |due| clock.since(due) < parameters.interval * RECENT_INTERVALS;
+                (self.drop_next.is_some_and(recent) && added > 1).then_some(added)
+            }
+            CodelRestart::MinusTwo => {
+                Some(self.count.saturating_sub(2)).filter(|count| *count > 1 && sojourn < parameters.interval)
+            }
+        };
+        if let Some(count) = again {
+            self.count = count;
+            self.newton_step(); // the next steps will improve it
+        } else {
+            self.count = 1;
+            self.inverse_sqrt = u16::MAX;
+        }
+        self.last_count = self.count;
+        self.drop_next = Some(self.next_drop(clock, parameters));
+    }
+
+    /// One step of Newton's method: x becomes x (3 - count x²) / 2, in Linux' fixed-point numbers with
+    /// their overflow (a count that has jumped leads nowhere near the root).
+    fn newton_step(&mut self) {
+        let root = u64::from(self.inverse_sqrt) << 16; // as a fraction of 2^32
+        let square = (root * root) >> 32;
+        let value = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
+        let value = (value >> 2).wrapping_mul(root) >> 31;
+        self.inverse_sqrt = (value >> 16) as u16;
+    }
+
+    /// When the drop after the one due at `due` is due.
+    fn next_drop(&self, due: Time, parameters: &Parameters) -> Time {
+        let ticks = parameters.interval.as_nanos() >> TICK_BITS;
+        let wait = match parameters.law {
+            ControlLaw::InverseSqrt => ((u128::from(ticks) * u128::from(self.inverse_sqrt)) >> 16) as u64,
+            ControlLaw::InverseCount => ticks / u64::from(self.count.max(1)),
+        };
+        due + Duration::from_nanos(wait << TICK_BITS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Codel;
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn the_root_of_newton_approaches_the_root_of_the_count() {
+        let mut control = Control { inverse_sqrt: u16::MAX, count: 1, ..Control::default() };
+        for count in 2..=1000_u32 {
+            control.count = count;
+            control.newton_step();
+            let root = f64::from(control.inverse_sqrt) / 65536.0;
+            let n = f64::from(count);
+            let error = root * n.sqrt() - 1.0;
+            // the root is off by 1 / 2n when the count grows; a step squares that, times 1.5, and cuts off bits
+            let bound = 1.5 / (4.0 * n * n) * 1.3 + 2.0 * n.sqrt() / 65536.0;
+            assert!(error <= 0.0 && (count < 10 || -error < bound), "{count}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_new_series_soon_after_begins_with_what_the_last_one_added() {
+        let parameters = Parameters::from(&Codel::default());
+        let series = |count, last_count, ago: u64| {
+            let drop_next = Some(at(10_000));
+            let mut control =
+                Control { count, last_count, drop_next, inverse_sqrt: 20_000, ..Control::default() };
+            control.begin_series(at(10_000 + ago), Duration::from_millis(200), &parameters);
+            (control.count, control.last_count)
+        };
+        assert_eq!(series(9, 4, 100), (5, 5)); // 9 - 4 added
+        assert_eq!(series(5, 4, 100), (1, 1)); // one drop only: the state was hardly needed
+        assert_eq!(series(9, 4, 1599), (5, 5));
+        assert_eq!(series(9, 4, 1601), (1, 1)); // 16 intervals are over
+        // the published rule: count - 2 if the sojourn is below an interval
+        let published = Parameters::from(&Codel { restart: CodelRestart::MinusTwo, ..Codel::default() });
+        let restart = |count, sojourn| {
+            let mut control = Control { count, inverse_sqrt: 20_000, ..Control::default() };
+            control.begin_series(at(10_000), Duration::from_millis(sojourn), &published);
+            control.count
+        };
+        assert_eq!([restart(9, 99), restart(9, 101), restart(3, 50), restart(0, 50)], [7, 1, 1, 1]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Drop-tail: first in, first out; what arrives and would exceed a limit is dropped.
+//!
+//! Limits include the packet in service with its whole size: a limit of N packets means one in service and N - 1
+//! waiting. This is how `netem rate R limit N` counts, which holds a packet until its serialisation ends. A limit in time
+//! divides that backlog and the new packet by the rate at this moment; during a pause of a trace (rate 0) no
+//! packet fits such a limit.
+
+use super::discipline::{Arrival, QueueDiscipline};
+use super::exits::Exits;
+use super::line::Line;
+use super::options::{Capacity, QueueOptions};
+use crate::limits;
+use crate::problem::Problem;
+use super::tc::TcQueue;
+use super::{Backlog, Item, Outcome, QueueIndex, QueueStatistics};
+use crate::element::{DropReason, Metrics};
+use crate::random::RandomStream;
+use crate::time::{Duration, Time};
+use crate::units::{ByteCount, DataRate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// First in, first out; a packet that would exceed a limit is dropped. All limits given hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DropTail {
+    /// Most packets, the one in service included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(1))]
+    pub packets: Option<u64>,
+    /// Most bytes (with the link's overhead), the packet in service included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
+    pub bytes: Option<ByteCount>,
+    /// Longest time the backlog (with the new packet) needs at the present rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::above("0 s"))]
+    pub time: Option<Duration>,
+}
+
+impl QueueOptions for DropTail {
+    fn conflict(&self) -> Option<Problem> {
+        (*self == Self::default()).then(|| {
+            Problem::conflict("", "{ kind = \"drop_tail\" }", "one or more of `packets`, `bytes` and `time`")
+        })
+    }
+
+    fn capacity(&self) -> Capacity {
+        let Self { packets, bytes, time } = *self;
+        Capacity { packets, bytes, time, ..Capacity::default() }
+    }
+
+    fn needs_rate(&self) -> Option<&'static str> {
+        self.time.and(Some("time"))
+    }
+
+    fn tc(&self) -> Result<TcQueue, Problem> {
+        match *self {
+            Self { time: Some(time), .. } => {
+                Err(Problem::conflict("time", time, "a queue is limited in packets or bytes"))
+            }
+            Self { packets: Some(_), bytes: Some(bytes), .. } => {
+                Err(Problem::conflict("bytes", bytes, "a queue has one limit, in packets or bytes"))
+            }
+            Self { packets, bytes, .. } => Ok(TcQueue::Limits { packets, bytes }),
+        }
+    }
+
+    #[cfg(test)]
+    fn examples() -> Vec<Self> {
+        let bytes = Some(ByteCount::from_bytes(9000));
+        vec![Self { packets: Some(20), bytes, time: None }]
+    }
+}
+
+/// First in, first out, with limits.
+#[derive(Debug)]
+pub(super) struct DropTailQueue<T> {
+    packets: u64,
+    bytes: ByteCount,
+    /// Longest time that the backlog may need; `None`: no limit.
+    time: Option<Duration>,
+    line: Line<T>,
+}
+
+impl<T: Item> DropTailQueue<T> {
+    pub(super) fn new(config: &DropTail, _: RandomStream) -> Self {
+        Self {
+            packets: config.packets.unwrap_or(u64::MAX),
+            bytes: config.bytes.unwrap_or(ByteCount::MAX),
+            time: config.time,
+            line: Line::default(),
+        }
+    }
+
+    /// Whether a packet of `bytes` fits beside what waits and what is in service.
+    fn admits(
+        &self,
+        bytes: ByteCount,
+        in_service: Option<ByteCount>,
+        rate: impl FnOnce() -> DataRate,
+    ) -> bool {
+        let backlog = in_service.iter().fold(self.line.backlog(), |backlog, size| backlog.with(*size));
+        let after = backlog.with(bytes);
+        after.packets <= self.packets
+            && after.bytes <= self.bytes
+            && self.time.is_none_or(|limit| rate().time_for(after.bytes) <= limit)
+    }
+}
+
+impl<T: Item> QueueDiscipline<T> for DropTailQueue<T> {
+    fn enqueue(
+        &mut self,
+        item: T,
+        arrival: Arrival<impl FnOnce() -> DataRate>,
+        exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
+    ) {
+        if self.admits(item.bytes(), arrival.in_service, arrival.rate) {
+            self.line.push(exits.now, item);
+        } else {
+            exits.refuse(QueueIndex(0), item, DropReason::QueueFull);
+        }
+    }
+
+    fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
+        let head = self.line.pop()?;
+        exits.left(QueueIndex(0), head.arrived, Outcome::Served);
+        Some(head.item)
+    }
+
+    fn waiting(&self) -> Backlog {
+        self.line.backlog()
+    }
+
+    /// Nothing: its values are its user's.
+    fn statistics(&self, _: &QueueStatistics, _: &mut Metrics) {}
+
+    /// Nothing: its values are its user's.
+    fn sample(&mut self, _: Time, _: &QueueStatistics, _: &mut Metrics) {}
+}
+
+#[cfg(test)]
+#[path = "drop_tail_tests.rs"]
+mod tests;

@@ -1,0 +1,55 @@
+//! Items that leave a discipline: how each did is counted and, on request, recorded.
+
+use super::line::Waiting;
+use super::record::Records;
+use super::{Outcome, QueueIndex, QueueRecord, QueueStatistics};
+use crate::element::DropReason;
+use crate::time::Time;
+
+/// What has happened to the items of a discipline.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    pub(super) totals: QueueStatistics,
+    /// `None`: not recorded.
+    pub(super) records: Option<Box<Records>>,
+}
+
+/// The ways out of a discipline, open during one call at the time `now`.
+#[derive(Debug)]
+pub(super) struct Exits<'a, D> {
+    pub(super) now: Time,
+    pub(super) account: &'a mut Account,
+    /// Takes items that are dropped.
+    pub(super) dropped: &'a mut D,
+}
+
+impl<D> Exits<'_, D> {
+    /// An item of `queue` that has waited since `arrived` is gone.
+    #[inline]
+    pub(super) fn left(&mut self, queue: QueueIndex, arrived: Time, outcome: Outcome) {
+        let sojourn = self.now.since(arrived);
+        self.account.totals.note(sojourn, outcome);
+        if let Some(records) = &mut self.account.records {
+            records.push(QueueRecord { time: self.now, queue, sojourn, outcome });
+        }
+    }
+
+    /// Drops an item of `queue`.
+    #[inline]
+    pub(super) fn drop<T>(&mut self, queue: QueueIndex, item: Waiting<T>, reason: DropReason)
+    where
+        D: FnMut(T, DropReason),
+    {
+        self.left(queue, item.arrived, Outcome::Dropped(reason));
+        (self.dropped)(item.item, reason);
+    }
+
+    /// Drops an item for `queue` on arrival.
+    #[inline]
+    pub(super) fn refuse<T>(&mut self, queue: QueueIndex, item: T, reason: DropReason)
+    where
+        D: FnMut(T, DropReason),
+    {
+        self.drop(queue, Waiting { item, arrived: self.now }, reason);
+    }
+}

@@ -1,0 +1,73 @@
+//! One of the queues of FQ-CoDel (see [`super`]).
+
+use super::super::codel::{Control, Source};
+use super::super::exits::Exits;
+use super::super::line::{Line, Waiting};
+use super::super::{Backlog, Item, Outcome, QueueIndex, QueueStatistics};
+use crate::element::DropReason;
+use crate::time::Time;
+use crate::units::ByteCount;
+
+/// A queue with its CoDel and its place in the rounds.
+#[derive(Debug)]
+pub(super) struct FlowQueue<T> {
+    pub(super) line: Line<T>,
+    pub(super) control: Control,
+    /// Bytes it may still send in this turn; below 0 after a packet that was larger than the rest.
+    pub(super) credits: i64,
+    /// It is on one of the lists.
+    pub(super) listed: bool,
+    pub(super) totals: QueueStatistics,
+    /// It has had an item.
+    pub(super) used: bool,
+}
+
+impl<T> Default for FlowQueue<T> {
+    fn default() -> Self {
+        Self {
+            line: Line::default(),
+            control: Control::default(),
+            credits: 0,
+            listed: false,
+            totals: QueueStatistics::default(),
+            used: false,
+        }
+    }
+}
+
+/// One queue as CoDel's source of heads.
+pub(super) struct Heads<'a, 'b, T, D> {
+    pub(super) index: QueueIndex,
+    pub(super) line: &'a mut Line<T>,
+    pub(super) totals: &'a mut QueueStatistics,
+    /// In all queues.
+    pub(super) waiting: &'a mut Backlog,
+    pub(super) exits: &'a mut Exits<'b, D>,
+}
+
+impl<T: Item, D: FnMut(T, DropReason)> Heads<'_, '_, T, D> {
+    /// Drops the item, for whatever reason.
+    pub(super) fn drop_for(&mut self, item: Waiting<T>, reason: DropReason) {
+        self.totals.note(self.exits.now.since(item.arrived), Outcome::Dropped(reason));
+        self.exits.drop(self.index, item, reason);
+    }
+}
+
+impl<T: Item, D: FnMut(T, DropReason)> Source<T> for Heads<'_, '_, T, D> {
+    fn pop(&mut self) -> Option<Waiting<T>> {
+        let head = self.line.pop()?;
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= head.item.bytes();
+        Some(head)
+    }
+    fn backlog(&self) -> ByteCount {
+        self.waiting.bytes
+    }
+    fn drop(&mut self, item: Waiting<T>) {
+        self.drop_for(item, DropReason::Codel);
+    }
+    fn left(&mut self, arrived: Time, outcome: Outcome) {
+        self.totals.note(self.exits.now.since(arrived), outcome);
+        self.exits.left(self.index, arrived, outcome);
+    }
+}

@@ -1,0 +1,117 @@
+//! Head-drop: first in, first out; what has waited longest is dropped until the new packet fits. One that does not fit
+//! even alone is dropped itself. Limits count what waits.
+//!
+//! | | Linux `pfifo_head_drop` | here |
+//! | --- | --- | --- |
+//! | limits | packets | packets and bytes |
+//! | dropped | one for one | until all limits hold |
+
+use super::discipline::{Arrival, QueueDiscipline};
+use super::exits::Exits;
+use super::line::Line;
+use super::options::{Capacity, QueueOptions};
+use crate::limits;
+use crate::problem::Problem;
+use super::tc::{self, TcQueue};
+use super::{Backlog, Item, Outcome, QueueIndex};
+use crate::element::DropReason;
+use crate::random::RandomStream;
+use crate::units::{ByteCount, DataRate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// First in, first out; what has waited longest is dropped until the new packet fits. All limits given hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HeadDrop {
+    /// Most packets that wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(1))]
+    pub packets: Option<u64>,
+    /// Most bytes that wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
+    pub bytes: Option<ByteCount>,
+}
+
+impl QueueOptions for HeadDrop {
+    fn conflict(&self) -> Option<Problem> {
+        (*self == Self::default())
+            .then(|| Problem::conflict("", "{ kind = \"head_drop\" }", "one or more of `packets` and `bytes`"))
+    }
+
+    fn capacity(&self) -> Capacity {
+        Capacity { packets: self.packets, bytes: self.bytes, ..Capacity::default() }
+    }
+
+    fn tc(&self) -> Result<TcQueue, Problem> {
+        const EXPECTED: &str = "a head-drop queue is limited in packets";
+        match (self.packets, self.bytes) {
+            (_, Some(bytes)) => Err(Problem::conflict("bytes", bytes, EXPECTED)),
+            (None, None) => Err(Problem::conflict("packets", "no limit", EXPECTED)),
+            (Some(packets), None) => {
+                Ok(TcQueue::Child { words: tc::words("pfifo_head_drop", [("limit", packets)]), mtu: None })
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn examples() -> Vec<Self> {
+        vec![Self { packets: Some(20), bytes: Some(ByteCount::from_bytes(9000)) }]
+    }
+}
+
+/// First in, first out, with limits on what waits.
+#[derive(Debug)]
+pub(super) struct HeadDropQueue<T> {
+    packets: u64,
+    bytes: ByteCount,
+    line: Line<T>,
+}
+
+impl<T: Item> HeadDropQueue<T> {
+    pub(super) fn new(config: &HeadDrop, _: RandomStream) -> Self {
+        Self {
+            packets: config.packets.unwrap_or(u64::MAX),
+            bytes: config.bytes.unwrap_or(ByteCount::MAX),
+            line: Line::default(),
+        }
+    }
+
+    fn is_too_long(&self) -> bool {
+        let Backlog { packets, bytes } = self.line.backlog();
+        packets > self.packets || bytes > self.bytes
+    }
+}
+
+impl<T: Item> QueueDiscipline<T> for HeadDropQueue<T> {
+    /// Results of all disciplines but drop-tail have had the number of CoDel's drops; here it is 0.
+    const DROPS: &'static [(DropReason, &'static str)] = &[(DropReason::Codel, "codel_drops")];
+
+    fn enqueue(
+        &mut self,
+        item: T,
+        _: Arrival<impl FnOnce() -> DataRate>,
+        exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
+    ) {
+        self.line.push(exits.now, item);
+        while self.is_too_long() {
+            let head = self.line.pop().expect("an empty queue exceeds no limit");
+            exits.drop(QueueIndex(0), head, DropReason::QueueFull);
+        }
+    }
+
+    fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
+        let head = self.line.pop()?;
+        exits.left(QueueIndex(0), head.arrived, Outcome::Served);
+        Some(head.item)
+    }
+
+    fn waiting(&self) -> Backlog {
+        self.line.backlog()
+    }
+}
+
+#[cfg(test)]
+#[path = "head_drop_tests.rs"]
+mod tests;

@@ -1,0 +1,43 @@
+//! Waiting items in the order of arrival.
+
+use super::{Backlog, Item};
+use crate::time::Time;
+use crate::units::ByteCount;
+use std::collections::VecDeque;
+
+/// An item with the time of its arrival.
+#[derive(Debug)]
+pub(super) struct Waiting<T> {
+    pub(super) item: T,
+    pub(super) arrived: Time,
+}
+
+/// Waiting items in the order of arrival, with their bytes.
+#[derive(Debug)]
+pub(super) struct Line<T> {
+    items: VecDeque<Waiting<T>>,
+    bytes: ByteCount,
+}
+
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        Self { items: VecDeque::new(), bytes: ByteCount::ZERO }
+    }
+}
+
+impl<T: Item> Line<T> {
+    pub(super) fn push(&mut self, now: Time, item: T) {
+        self.bytes += item.bytes();
+        self.items.push_back(Waiting { item, arrived: now });
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Waiting<T>> {
+        let head = self.items.pop_front()?;
+        self.bytes -= head.item.bytes();
+        Some(head)
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.items.len() as u64, bytes: self.bytes }
+    }
+}
