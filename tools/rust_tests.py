@@ -1,7 +1,7 @@
 """Runs the Rust tests as `cargo test` does; prints failures, totals and the slowest tests.
 
-Arguments go to `cargo test`: `python tools/rust_tests.py -p quiclab-core`. The test harness measures durations only with
-an unstable option; RUSTC_BOOTSTRAP permits it on stable Rust, and is set for the tests only, not for what is compiled.
+Arguments go to `cargo test`: `python tools/rust_tests.py -p quiclab-core`. Durations are an unstable option of the test
+harness: RUSTC_BOOTSTRAP permits it on stable Rust, and is set for the tests only, not for what is compiled.
 """
 
 from __future__ import annotations
