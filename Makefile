@@ -15,6 +15,7 @@ RUN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
 JOBS ?= $(shell nproc)
 DEMO_RUNS ?= 3
+PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
 
 .PHONY: help
 help: ## this list
@@ -59,9 +60,13 @@ endif
 	@touch $@
 
 .PHONY: test
-test: setup ## all tests (under ten minutes)
-	cargo test --quiet
-	$(RUN)/pytest
+test: setup ## everything that is fast, and everything users rely on (under six minutes, plus compiling)
+	$(RUN)/python tools/rust_tests.py
+	$(PYTEST) -m 'not slow'
+
+.PHONY: test-all
+test-all: test ## the same, then the second tier: whole studies and the documents that run them (under 25 minutes)
+	$(PYTEST) -m slow
 
 .PHONY: teardown
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count what is left
@@ -77,7 +82,7 @@ pacing-memory: setup ## analyse a capture of 500 MB in less than 200 MB of memor
 	QUICLAB_CAPTURE_MB=500 $(RUN)/pytest tests/test_pacing_analysis.py -k memory
 
 .PHONY: check
-check: setup lint test ## formatting, lints, types, layers, then all tests
+check: setup lint test ## formatting, lints, types, layers, then `make test`
 
 .PHONY: lint
 lint: setup

@@ -1,4 +1,4 @@
-"""Shared fixtures: where the studies are, and a small scenario that runs in milliseconds."""
+"""Shared fixtures: where the studies are, a small scenario that runs in milliseconds, tests that run one at a time."""
 
 from __future__ import annotations
 
@@ -47,6 +47,14 @@ def tool(name: str) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share the machine's clock, namespaces or Chromium's files on one worker, one at a time."""
+    for item in items:
+        if item.get_closest_marker("browser") or item.get_closest_marker("kernel_lane"):
+            item.add_marker(pytest.mark.xdist_group("machine"))
 
 
 @pytest.fixture

@@ -225,7 +225,23 @@ def test_sessions_are_read(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def runs_a_study(document: Path) -> bool:
+    """Whether a session takes long; those that run no study are done in seconds."""
+    return any(step.startswith("quiclab study run") for step, _ in session(document))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(
+            path,
+            id=str(path.relative_to(ROOT)),
+            # users begin with README.md: it is always tested
+            marks=[pytest.mark.slow] if runs_a_study(path) and path != ROOT / "README.md" else [],
+        )
+        for path in DOCUMENTS
+    ],
+)
 def test_commands_and_examples_run(document: Path, folder: Path) -> None:
     steps = session(document)
     text = "".join(step for step, _ in steps)
@@ -237,7 +253,7 @@ def test_commands_and_examples_run(document: Path, folder: Path) -> None:
     # one shell, so that what a document exports holds for what follows
     script = "\n".join(f"{{\n{step}\n}} > out.{n} 2> err.{n}\necho $? > code.{n}" for n, (step, _) in enumerate(steps))
     path = pathsep.join([str(folder / "bin"), environ["PATH"]])
-    subprocess.run(["/bin/bash", "-c", script], cwd=folder, timeout=300, check=True, env=environ | {"PATH": path})
+    subprocess.run(["/bin/bash", "-c", script], cwd=folder, timeout=1800, check=True, env=environ | {"PATH": path})
     for number, (step, expected) in enumerate(steps):
         code = int((folder / f"code.{number}").read_text())
         error = (folder / f"err.{number}").read_text()

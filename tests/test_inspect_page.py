@@ -17,7 +17,10 @@ from quiclab import cli
 from quiclab.inspect import Run, open_run, render, side
 from test_report_page import BROWSER, DARK, FLAGS
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)"),
+]
 
 PROBE = """
 <script>

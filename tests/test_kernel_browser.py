@@ -467,6 +467,7 @@ def left_behind() -> set[str]:
     return {path.name for folder in ("/tmp", "/dev/shm") for path in Path(folder).glob("*chromium*")}  # noqa: S108
 
 
+@pytest.mark.kernel_lane
 @pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
 def test_results_stay_and_the_rest_of_a_loader_goes_even_in_dev_shm() -> None:
     """The directory of the results is bound from below the new /dev/shm; what is written beside it is not seen."""
@@ -483,6 +484,8 @@ def test_results_stay_and_the_rest_of_a_loader_goes_even_in_dev_shm() -> None:
         assert not Path("/dev/shm/quiclab-gone").exists()  # noqa: S108
 
 
+@pytest.mark.kernel_lane
+@pytest.mark.browser
 @pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
 def test_chromium_loads_a_page_over_both_protocols() -> None:
     before = left_behind()

@@ -35,6 +35,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.kernel_lane
 def test_json_has_every_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["kernel", "doctor", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -59,6 +60,7 @@ def test_the_table_says_yes_or_no(capsys: pytest.CaptureFixture[str], monkeypatc
     assert lines == [["yes", "first", "thing", "here"], ["no", "second", "thing", "nowhere", "look", "for", "it"]]
 
 
+@pytest.mark.kernel_lane
 def test_a_boot_is_asked_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ def kept(result: RunResult, directory: Path) -> Mapping[str, Any]:
     return {"names": names, "tap": result.taps["at_sender"].height, "streams": streams}
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("stack", ["linux", "aioquic"])
 def test_a_study_keeps_what_the_files_of_a_run_say(stack: str, virtual: Lane) -> None:
     sets = [("flows.main.stack", stack), SENDER, DOWNLOAD, ("record", "{ pcapng = true }"), *TAP]

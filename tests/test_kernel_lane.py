@@ -162,6 +162,7 @@ def load_on_the_machine() -> Iterator[None]:
     busy.wait()
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("control", ["newreno", "cubic", "bbr-linux"])
 def test_one_seed_gives_the_same_bytes(control: str, virtual: Lane, tmp_path: Path, load_on_the_machine: None) -> None:
     del load_on_the_machine
@@ -182,6 +183,7 @@ def test_one_seed_gives_the_same_bytes(control: str, virtual: Lane, tmp_path: Pa
     assert other.digest != runs[0].digest
 
 
+@pytest.mark.guest
 def test_the_kernel_and_its_model_agree_on_a_clean_link(virtual: Lane) -> None:
     sets = [("flows.main.workload", '{ kind = "download", duration = "5 s" }'), ("links.bottleneck.rate", "5 Mbit/s")]
     kernel = virtual.run(load(LANES, [LINUX, *sets], virtual.stacks()), 1, base_dir=ROOT).flows["main"]
@@ -190,6 +192,7 @@ def test_the_kernel_and_its_model_agree_on_a_clean_link(virtual: Lane) -> None:
     assert (kernel.completed, model.completed) == (True, True)
 
 
+@pytest.mark.guest
 def test_a_scenario_that_is_too_short_for_its_program_is_said(virtual: Lane) -> None:
     short = load(LANES, [*SMALL, ("duration", "50 ms")], virtual.stacks())
     outcome = virtual.run(short, 1, base_dir=ROOT)
@@ -264,6 +267,7 @@ def test_what_results_depend_on_names_the_files_of_programs(tmp_path: Path, monk
     assert lane.identity(tree) != before
 
 
+@pytest.mark.guest
 def test_segments_leave_one_by_one_as_their_pacing_says(virtual: Lane) -> None:
     # the link has twice the rate: what the tap sees is the kernel's pacer
     sets = [*SMALL, ("flows.main.workload", '{ kind = "download", duration = "3 s" }'), ("taps.at_sender", "{}")]

@@ -20,6 +20,7 @@ from quiclab.result import RunResult
 from quiclab.scenario import load
 from test_kernel_adapters import example
 
+pytestmark = pytest.mark.kernel_lane
 #: 2 Mbit/s both ways with 20 ms of round trip, and a queue of a fifth of a second.
 SCENARIO = """\
 version = 1

@@ -26,6 +26,7 @@ from quiclab.kernel import newest_kernel
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 
+pytestmark = pytest.mark.guest
 ARRIVALS = ROOT / "tests" / "data" / "arrivals"
 SECONDS = 10
 SCENARIO = f"""\

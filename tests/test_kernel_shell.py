@@ -76,6 +76,7 @@ def service() -> Iterator[int]:
         thread.join()
 
 
+@pytest.mark.kernel_lane
 @needs_network
 def test_the_far_end_is_this_machine(service: int) -> None:
     done = shell(*DELAY, "--", sys.executable, "-c", CLIENT, "{server_address}", str(service))
@@ -84,6 +85,7 @@ def test_the_far_end_is_this_machine(service: int) -> None:
     assert float(took) >= 0.04  # there and back
 
 
+@pytest.mark.kernel_lane
 @needs_network
 def test_a_server_at_the_far_end() -> None:
     server = f"{sys.executable} -c '{SERVER}'"
@@ -93,6 +95,7 @@ def test_a_server_at_the_far_end() -> None:
     assert float(done.stdout.split("\n")[0]) >= 0.04
 
 
+@pytest.mark.kernel_lane
 @needs_network
 def test_the_exit_code_is_that_of_the_command(tmp_path: Path) -> None:
     done = shell("--out", str(tmp_path), "--rates", "--", "sh", "-c", "sleep 1; exit 7")
@@ -105,6 +108,7 @@ def test_the_exit_code_is_that_of_the_command(tmp_path: Path) -> None:
     assert "`quiclab-no-such-program` cannot be started: No such file" in missing.stderr
 
 
+@pytest.mark.kernel_lane
 @needs_network
 def test_an_interrupt_is_for_the_command() -> None:
     command = "import signal, sys; signal.signal(2, lambda *_: sys.exit(5)); print('ready', flush=True); signal.pause()"

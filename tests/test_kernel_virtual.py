@@ -214,6 +214,7 @@ def in_guest(kernel: Kernel, folder: Path, text: str, seed: int = 1, syscall_cos
     return boot(kernel, ["sh", "-ec", text], folder, seed, PATIENCE_S, syscall_cost_ns=syscall_cost_ns)
 
 
+@pytest.mark.guest
 def test_waiting_takes_no_time_of_the_host(kernel: Kernel, tmp_path: Path) -> None:
     ended = in_guest(kernel, tmp_path / "a", "sleep 100000; echo done; exit 7")
     assert ended.code == 7
@@ -221,16 +222,19 @@ def test_waiting_takes_no_time_of_the_host(kernel: Kernel, tmp_path: Path) -> No
     assert (tmp_path / "a" / OUTPUT_FILE).read_text() == "done\n"
 
 
+@pytest.mark.guest
 def test_the_end_by_a_signal_is_told(kernel: Kernel, tmp_path: Path) -> None:
     ended = in_guest(kernel, tmp_path / "a", "kill -9 $$")
     assert (ended.code, ended.signal) == (None, 9)
 
 
+@pytest.mark.guest
 def test_a_program_that_is_missing_is_an_error(kernel: Kernel, tmp_path: Path) -> None:
     with pytest.raises(QuiclabError, match="in the guest: cannot start nothing-of-this-name"):
         boot(kernel, ["nothing-of-this-name"], tmp_path, 1, PATIENCE_S)
 
 
+@pytest.mark.guest
 def test_orphans_are_buried_and_what_runs_on_is_ended(kernel: Kernel, tmp_path: Path) -> None:
     ended = in_guest(kernel, tmp_path / "a", "(sleep 1 & true); sleep 10 & sleep 2; exit 5")
     assert ended.code == 5
@@ -246,6 +250,7 @@ ip link
 """
 
 
+@pytest.mark.guest
 def test_one_seed_gives_the_same_bytes_and_another_one_others(kernel: Kernel, tmp_path: Path) -> None:
     # two at a time, so that they would notice each other
     with ThreadPoolExecutor(2) as pool:
@@ -258,6 +263,7 @@ def test_one_seed_gives_the_same_bytes_and_another_one_others(kernel: Kernel, tm
     assert [a == b for a, b in zip(outputs[0].split("\n")[:4], outputs[2].split("\n")[:4], strict=True)] == [False] * 4
 
 
+@pytest.mark.guest
 def test_only_the_directory_of_the_run_can_be_written_to(kernel: Kernel, tmp_path: Path) -> None:
     folder = tmp_path / "a"
     ended = in_guest(kernel, folder, "echo x > file; echo y > /tmp/quiclab-y; cat /tmp/quiclab-y; ! touch /quiclab-x")
@@ -267,12 +273,14 @@ def test_only_the_directory_of_the_run_can_be_written_to(kernel: Kernel, tmp_pat
     assert not Path("/tmp/quiclab-y").exists()  # noqa: S108 (it must not be there)
 
 
+@pytest.mark.guest
 def test_system_calls_can_cost_time(kernel: Kernel, tmp_path: Path) -> None:
     text = "dd if=/dev/zero of=/dev/null bs=1 count=10000 status=none"  # 10 000 reads and writes
     free, dear = (in_guest(kernel, tmp_path / f"{cost}", text, syscall_cost_ns=cost).virtual_s for cost in (0, 1000))
     assert 0.020 <= dear - free < 0.025
 
 
+@pytest.mark.guest
 def test_the_kernel_has_what_the_lane_needs(kernel: Kernel, tmp_path: Path) -> None:
     text = "cat /proc/sys/net/ipv4/tcp_available_congestion_control; ls /dev/net/tun /sys/kernel/tracing/events/tcp"
     assert in_guest(kernel, tmp_path / "a", text).code == 0
@@ -314,6 +322,7 @@ else:
 """
 
 
+@pytest.mark.guest
 def test_tcp_keeps_to_the_rate_of_the_network(kernel: Kernel, tmp_path: Path) -> None:
     if found("ip") is None or found("tc") is None:
         pytest.skip("ip and tc are not installed (apt-get install iproute2)")

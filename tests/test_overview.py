@@ -225,6 +225,7 @@ def test_views_say_how_far_they_are_when_they_take_long(
     ]
 
 
+@pytest.mark.browser
 @pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)")
 @pytest.mark.parametrize("flags", [(), (DARK, "--window-size=500,900")])
 def test_pages_in_a_browser(flags: tuple[str, ...], page: Path, tmp_path: Path) -> None:

@@ -203,6 +203,7 @@ PROBE = """
 """
 
 
+@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("flags", [[], [DARK]])
 def test_the_page_draws_and_hides_flows(tmp_path: Path, flags: list[str]) -> None:

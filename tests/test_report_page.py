@@ -42,7 +42,10 @@ FLAGS = (
 )
 DARK = "--blink-settings=preferredColorScheme=0"
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)"),
+]
 
 
 @dataclass
