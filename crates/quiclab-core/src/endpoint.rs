@@ -2,6 +2,7 @@
 
 use crate::element::Element;
 use crate::packet::{FiveTuple, FlowId, Packet};
+use crate::quic::PacketSpace;
 use crate::recovery::RecoveryState;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
@@ -167,19 +168,6 @@ pub enum TransportEvent<'a> {
     Recovery(RecoveryState),
     /// A line of the NSS key log format.
     Secret(&'a str),
-}
-
-/// Packet number space of QUIC (RFC 9000 section 12.3), 0-RTT and 1-RTT told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PacketSpace {
-    /// Initial packets.
-    Initial,
-    /// Handshake packets.
-    Handshake,
-    /// 0-RTT packets of the application space.
-    ZeroRtt,
-    /// 1-RTT packets of the application space.
-    OneRtt,
 }
 
 /// Receives what a transport tells. Observers never influence a run.

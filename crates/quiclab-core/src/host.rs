@@ -29,7 +29,8 @@ mod receive_buffer;
 
 pub use config::{HostConfig, MemoryReturn};
 
-use crate::element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
+use crate::counters::{Count, Counters};
+use crate::element::{DropReason, Element, Metrics, Outputs, Port};
 use crate::endpoint::{DestinationMetrics, Endpoint, Progress, RequestTimes};
 use crate::link::DelayModel;
 use crate::packet::Packet;

@@ -4,6 +4,8 @@
 //! parsed from text that the caller has read).
 
 pub mod bearer;
+mod counters;
+mod delivery_status;
 mod element;
 mod endpoint;
 pub mod host;
@@ -29,18 +31,21 @@ pub mod tunnel;
 mod units;
 
 pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};
-pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
+pub use counters::{Count, Counters};
+pub use delivery_status::DeliveryStatus;
+pub use element::{DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
-    DestinationMetrics, Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RequestTimes,
-    Role, TransportEvent, TransportObserver,
+    DestinationMetrics, Endpoint, EndpointIdentity, PacketObserver, Progress, RequestTimes, Role,
+    TransportEvent, TransportObserver,
 };
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
-pub use link::{Link, LinkError, LinkReport, Trace, TraceError, draw_delay};
+pub use link::{Link, LinkError, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
 pub use quantity::QuantityError;
+pub use quic::PacketSpace;
 pub use random::RandomStream;
 pub use recovery::RecoveryState;
 pub use segment::{Flags, SackBlocks, Segment, SegmentOptions};

@@ -1,6 +1,6 @@
 //! What travels: a packet with its identity, its size on the wire and its payload.
 
-use crate::link::LinkReport;
+use crate::delivery_status::DeliveryStatus;
 use crate::media::{MediaFeedback, RtpPacket};
 use crate::quic::QuicDatagram;
 use crate::segment::Segment;
@@ -134,7 +134,7 @@ pub enum Payload {
     /// What the receiver of media reports (RFC 8888).
     MediaFeedback(Box<MediaFeedback>),
     /// What a link reports to the bearer that sends over it.
-    Report(Box<LinkReport>),
+    DeliveryStatus(Box<DeliveryStatus>),
 }
 
 /// A packet in flight.

@@ -7,6 +7,8 @@ use quiclab_core::{
     ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FlowId, Metrics, Outputs,
     Packet, Payload, Port, Progress, Role, Time,
 };
+use quiclab_sim::Simulation;
+use std::any::Any;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -183,4 +185,22 @@ impl Endpoint for Device {
     fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
+}
+
+/// The device of an end.
+///
+/// # Panics
+/// If the element is not a device.
+pub fn device(simulation: &Simulation, element: usize) -> &Device {
+    let node: &dyn Any = simulation.topology().node(element).as_element();
+    node.downcast_ref().expect("ends of flows are devices")
+}
+
+/// The same, to change it.
+///
+/// # Panics
+/// If the element is not a device.
+pub fn device_mut(simulation: &mut Simulation, element: usize) -> &mut Device {
+    let node: &mut dyn Any = simulation.topology_mut().node_mut(element).element();
+    node.downcast_mut().expect("ends of flows are devices")
 }

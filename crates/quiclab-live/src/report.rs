@@ -3,8 +3,9 @@
 use crate::check::{self, LinkCheck, Passages};
 use crate::columns;
 use crate::cpu::CpuTime;
+use crate::device::device;
+use crate::error::LiveError;
 use crate::job::{Clock, Job};
-use crate::run::{LiveError, device};
 use crate::timing::{Lateness, LatenessSummary, MachineClock};
 use quiclab_core::{Role, Topology};
 use quiclab_scenario::Scenario;

@@ -5,13 +5,14 @@
 //! timer delays one packet, never the rate of a link.
 
 use crate::cpu::CpuTime;
-use crate::device::Device;
+use crate::device::{device, device_mut};
+use crate::error::LiveError;
 use crate::hosts::Machines;
 use crate::isolation::stop_requests;
-use crate::job::{Clock, Job, JobError};
+use crate::job::{Clock, Job};
 use crate::links::Links;
-use crate::netem::{NetemError, Outside};
-use crate::process::{Process, ProcessError, exit_code};
+use crate::netem::Outside;
+use crate::process::{Process, exit_code};
 use crate::report::{Captures, Report};
 use crate::setup::{self, Client};
 use crate::timing::{self, MachineClock};
@@ -19,76 +20,14 @@ use crate::waits::{PROGRAM, STOP, Waits};
 use quiclab_core::{Duration, Time};
 use quiclab_scenario::{Document, Scenario, Until};
 use quiclab_sim::{
-    BuildError, BuildOptions, Built, Conclusion, EndedBy, Ends, RunError, Series, Simulation,
-    SimulationError, Step, build, conclude,
+    BuildOptions, Built, Conclusion, EndedBy, Ends, Series, Simulation, Step, build, conclude,
 };
-use quiclab_trace::capture::CaptureError;
-use rustix::io::Errno;
-use std::any::Any;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
-use thiserror::Error;
 
 /// Network time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(250);
-
-/// Why a run has no result.
-#[derive(Debug, Error)]
-pub enum LiveError {
-    /// The job is wrong.
-    #[error(transparent)]
-    Job(#[from] JobError),
-    /// Its scenario is.
-    #[error("the job's scenario: {0}")]
-    Scenario(String),
-    /// A host cannot be had.
-    #[error("the host of `{end}` cannot be set up: {reason}")]
-    Host {
-        /// The end of a flow.
-        end: String,
-        /// Why.
-        reason: io::Error,
-    },
-    /// A program does not start.
-    #[error("{end}: {reason}")]
-    Program {
-        /// The end of a flow.
-        end: String,
-        /// Why.
-        reason: ProcessError,
-    },
-    /// A flow of the job is not in its scenario.
-    #[error("the job's flows.{0}: the scenario has no such flow")]
-    Flow(String),
-    /// Somebody asked to stop before there was anything to report.
-    #[error("stopped before the run had begun")]
-    Stopped,
-    /// Links cannot be the kernel's.
-    #[error(transparent)]
-    Netem(#[from] NetemError),
-    /// The network cannot be built.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The elements broke down.
-    #[error(transparent)]
-    Elements(#[from] SimulationError),
-    /// A capture is incomplete.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// The result cannot be made.
-    #[error(transparent)]
-    Result(#[from] RunError),
-    /// The machine refuses something.
-    #[error("the machine: {0}")]
-    Machine(#[from] io::Error),
-}
-
-impl From<Errno> for LiveError {
-    fn from(error: Errno) -> Self {
-        Self::Machine(error.into())
-    }
-}
 
 /// Runs the job in `directory` and writes its result there; tells `progress` how far it is. Gives the exit code of
 /// a program that has the terminal.
@@ -365,15 +304,4 @@ impl Driver<'_> {
 fn payload_bytes(simulation: &Simulation, element: usize) -> u64 {
     let endpoint = simulation.topology().node(element).as_endpoint().expect("ends of flows are endpoints");
     endpoint.progress().delivered_bytes
-}
-
-/// The device of an end.
-pub(crate) fn device(simulation: &Simulation, element: usize) -> &Device {
-    let node: &dyn Any = simulation.topology().node(element).as_element();
-    node.downcast_ref().expect("ends of flows are devices")
-}
-
-fn device_mut(simulation: &mut Simulation, element: usize) -> &mut Device {
-    let node: &mut dyn Any = simulation.topology_mut().node_mut(element).element();
-    node.downcast_mut().expect("ends of flows are devices")
 }

@@ -1,9 +1,10 @@
 //! Runs, with the interpreter released.
 
 use crate::endpoint::FirstError;
+use crate::error::ScenarioError;
 use crate::output::RunOutput;
 use crate::record::Recorder;
-use crate::scenario::{ScenarioError, parse};
+use crate::scenario::parse;
 use crate::stacks::AllStacks;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;

@@ -1,60 +1,19 @@
 //! A run: from a resolved scenario and a seed to a result.
 
-use crate::build::{BuildError, BuildOptions, Built, Ends, build, tunnel};
-use crate::event_loop::{Simulation, SimulationError, Step};
+use crate::build::{BuildOptions, Built, Ends, build, tunnel};
+use crate::drive::{RunProgress, drive};
+use crate::error::RunError;
+use crate::event_loop::Simulation;
 use crate::packet_log::{PacketLog, Record};
-use crate::recall;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
+use crate::warm_start;
 use quiclab_core::tunnel::SojournRecord;
-use quiclab_core::{
-    ByteCount, Duration, Endpoint, Metrics, PacketObserver, Progress, RequestTimes, Tap, TapRecords, Time,
-    Topology,
-};
+use quiclab_core::{Endpoint, Metrics, PacketObserver, RequestTimes, Tap, TapRecords, Time, Topology};
 use quiclab_scenario::{Scenario, Until};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
-use thiserror::Error;
-
-/// Events between two reports of progress.
-const PROGRESS_EVENTS: u64 = 1 << 12;
-
-/// Why there is no result.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// The scenario cannot be built: the request was wrong.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The simulation broke down.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-    /// An element miscounts: a defect of the element.
-    #[error("counters of `{element}` do not balance: {packets} packets and {bytes} bytes too many came in")]
-    Unbalanced {
-        /// Name of the element.
-        element: String,
-        /// Packets in minus out.
-        packets: i128,
-        /// Bytes in minus out.
-        bytes: i128,
-    },
-    /// The caller gave the run up.
-    #[error("interrupted")]
-    Interrupted,
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RunProgress {
-    /// Virtual time.
-    pub now: Time,
-    /// Bytes that all flows have delivered to their applications.
-    pub delivered_bytes: u64,
-    /// Part of the run that is done, from 0 to 1: of what is to be delivered where that is known, of
-    /// the duration otherwise.
-    pub fraction: f64,
-}
 
 /// How to run.
 #[derive(Clone)]
@@ -90,14 +49,14 @@ pub struct RunOutput {
     pub(crate) checkpoints: Vec<u128>,
 }
 
-/// Runs `scenario` (resolved and valid) with `seed`. If an end is to start with what it has learned in a run before,
-/// there is one first, of which nothing else is kept; `progress` stands at 0 meanwhile.
+/// Runs `scenario` (resolved and valid) with `seed`. If an endpoint has a warm start, a warm-up run comes first
+/// (`warm_start.rs`); `progress` reports 0 during it.
 ///
 /// # Errors
 /// When the scenario cannot be built, the simulation breaks down or the caller interrupts it.
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
     let Built { mut topology, ends } = build(scenario, seed, &options.build)?;
-    recall::recall_run_before(&mut topology, scenario, seed, options)?;
+    warm_start::prepare(&mut topology, scenario, seed, &options.build, options.progress)?;
     let observers = (options.packet_observers)(&topology);
     let mut simulation = Simulation::new(topology, observers);
     if let Some(window) = &options.compared {
@@ -182,103 +141,6 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
     let taps = take_taps(simulation.topology_mut());
     let sojourns = take_sojourns(simulation.topology_mut());
     Ok(RunOutput { result, series, packets, taps, sojourns, requests, element_names, checkpoints })
-}
-
-/// Steps until the scenario's end; samples series on the way.
-pub(crate) fn drive(
-    simulation: &mut Simulation,
-    scenario: &Scenario,
-    receivers: &[usize],
-    series: &mut Series,
-    progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
-) -> Result<EndedBy, RunError> {
-    let limit = Time::ZERO + scenario.duration;
-    let mut goal = Goal::new(scenario.until, simulation.topology(), receivers);
-    let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
-    loop {
-        if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
-            // nothing changes after the last event: one more sample shows that, unless time goes on
-            let last = match (simulation.next_event(), scenario.until) {
-                (Some(next), _) => next.min(limit + Duration::from_nanos(1)),
-                (None, Until::DurationOver) => limit + Duration::from_nanos(1),
-                (None, _) => *sample + Duration::from_nanos(1),
-            };
-            while *sample < last {
-                series.sample(*sample, simulation.topology_mut());
-                *sample += interval;
-            }
-        }
-        match simulation.step(limit)? {
-            Step::Nothing if simulation.next_event().is_some() => return Ok(EndedBy::DurationOver),
-            Step::Nothing if scenario.until == Until::DurationOver => return Ok(EndedBy::DurationOver),
-            Step::Nothing => return Ok(EndedBy::Idle),
-            Step::Handled(element) => {
-                if let Some(ended_by) = goal.reached(simulation.topology(), element) {
-                    return Ok(ended_by);
-                }
-            }
-        }
-        if simulation.events().is_multiple_of(PROGRESS_EVENTS)
-            && progress(goal.progress(simulation.now(), scenario)).is_break()
-        {
-            return Err(RunError::Interrupted);
-        }
-    }
-}
-
-/// Watches the receivers for the end of the run; only the one that had an event is asked.
-struct Goal {
-    until: Until,
-    /// By element: index into `seen` for receivers.
-    receiver: Vec<Option<usize>>,
-    seen: Vec<Progress>,
-    /// Receivers that are neither finished nor failed.
-    running: usize,
-    delivered_bytes: u64,
-}
-
-impl Goal {
-    fn new(until: Until, topology: &Topology, receivers: &[usize]) -> Self {
-        let mut receiver = vec![None; topology.len()];
-        for (index, &element) in receivers.iter().enumerate() {
-            receiver[element] = Some(index);
-        }
-        let seen = vec![Progress::default(); receivers.len()];
-        Self { until, receiver, seen, running: receivers.len(), delivered_bytes: 0 }
-    }
-
-    fn progress(&self, now: Time, scenario: &Scenario) -> RunProgress {
-        let sizes = || scenario.flows.values().map(|flow| flow.workload.size()).sum::<Option<ByteCount>>();
-        let wanted = match self.until {
-            Until::WorkloadsDone => sizes(),
-            Until::Delivered(size) => Some(size),
-            Until::DurationOver => None,
-        };
-        let fraction = match wanted {
-            Some(wanted) => self.delivered_bytes as f64 / wanted.bytes() as f64,
-            None => now.as_ms_f64() / scenario.duration.as_ms_f64(),
-        };
-        RunProgress { now, delivered_bytes: self.delivered_bytes, fraction }
-    }
-
-    #[inline]
-    fn reached(&mut self, topology: &Topology, element: usize) -> Option<EndedBy> {
-        let seen = &mut self.seen[self.receiver[element]?];
-        let progress = topology.node(element).as_endpoint().expect("receivers are endpoints").progress();
-        let over = |progress: &Progress| progress.finished.is_some() || progress.failed;
-        if over(&progress) && !over(seen) {
-            self.running -= 1;
-        }
-        self.delivered_bytes += progress.delivered_bytes - seen.delivered_bytes;
-        *seen = progress;
-        match self.until {
-            Until::WorkloadsDone => (self.running == 0).then_some(EndedBy::WorkloadsDone),
-            Until::Delivered(wanted) => {
-                (self.delivered_bytes >= wanted.bytes()).then_some(EndedBy::Delivered)
-            }
-            Until::DurationOver => None,
-        }
-    }
 }
 
 fn take_taps(topology: &mut Topology) -> Vec<(String, TapRecords)> {

@@ -74,7 +74,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         | Payload::Datagram { .. }
         | Payload::Rtp(_)
         | Payload::MediaFeedback(_)
-        | Payload::Report(_) => (packet.tuple.protocol(), None, None),
+        | Payload::DeliveryStatus(_) => (packet.tuple.protocol(), None, None),
     };
     let udp = protocol == Protocol::Udp;
     let (source, destination) = (packet.tuple.source(), packet.tuple.destination());

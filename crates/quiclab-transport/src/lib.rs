@@ -30,6 +30,7 @@ mod profile;
 pub mod quic;
 mod range_set;
 pub mod recovery;
+mod socket;
 pub mod tcp;
 mod tls_messages;
 mod workload;

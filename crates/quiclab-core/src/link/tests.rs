@@ -5,7 +5,7 @@ mod hold;
 mod properties;
 
 use super::*;
-use crate::element::Count;
+use crate::counters::Count;
 use crate::link::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
 use crate::units::Probability;
 

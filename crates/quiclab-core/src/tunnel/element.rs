@@ -2,7 +2,8 @@
 //! paths, in order.
 
 use super::{Carrier, Emitted, SojournRecord, Tunnel};
-use crate::element::{Counters, Element, Metrics, Outputs, Port};
+use crate::counters::Counters;
+use crate::element::{Element, Metrics, Outputs, Port};
 use crate::endpoint::{Endpoint, Progress, Role};
 use crate::packet::{Direction, FlowId, Packet};
 use crate::time::Time;

@@ -5,7 +5,7 @@
 //! browser, server   what is asked for and answered, in any protocol
 //! h3         HTTP/3 on the streams of QUIC (RFC 9114)
 //! gquic      HTTP on Google QUIC: headers on one stream, bodies on their own
-//! h2         HTTP/2 on a byte stream (RFC 9113): h2_client, h2_server, h2_frames what both share
+//! h2         HTTP/2 on a byte stream (RFC 9113)
 //! origins    the connections to several servers as one endpoint
 //! ```
 //!
@@ -15,9 +15,6 @@
 mod browser;
 mod gquic;
 mod h2;
-mod h2_client;
-mod h2_frames;
-mod h2_server;
 mod h3;
 mod origins;
 mod page;

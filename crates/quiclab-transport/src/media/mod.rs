@@ -38,13 +38,8 @@ mod tests;
 mod trend;
 mod window;
 
-use crate::datagram::positive;
-use crate::error::{Error, ensure, refused, within};
 use crate::options::Workload;
 use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
-
-/// RTP packets: with more media than header, and not fragmented.
-const PACKETS: std::ops::RangeInclusive<ByteCount> = ByteCount::from_bytes(100)..=ByteCount::from_bytes(1472);
 
 /// What a media flow is configured to.
 #[derive(Clone, Copy, Debug)]
@@ -98,36 +93,7 @@ impl Parameters {
     }
 }
 
-/// Checks the values of a media workload; others pass.
-///
-/// # Errors
-/// If one is not allowed.
-pub(crate) fn check(workload: &Workload) -> Result<(), Error> {
-    let &Workload::Media {
-        start_rate,
-        min_rate,
-        max_rate,
-        frame_rate,
-        packet_size,
-        target_delay,
-        ramp_up_speed,
-        duration,
-        ecn: _,
-    } = workload
-    else {
-        return Ok(());
-    };
-    let nothing = DataRate::from_bits_per_second(0);
-    ensure(min_rate > nothing, || refused("workload.min_rate", min_rate, "a rate above 0"))?;
-    within("workload.start_rate", Some(start_rate), min_rate..=max_rate)?;
-    within("workload.frame_rate", Some(frame_rate), 1..=1000)?;
-    within("workload.packet_size", Some(packet_size), PACKETS)?;
-    ensure(ramp_up_speed > nothing, || refused("workload.ramp_up_speed", ramp_up_speed, "a rate above 0"))?;
-    positive("workload.target_delay", target_delay)?;
-    positive("workload.duration", duration)
-}
-
-/// One end of a media flow, which [`check`] has passed.
+/// One end of a media flow whose workload has been checked.
 ///
 /// # Panics
 /// If the workload is another.

@@ -5,8 +5,8 @@
 
 use super::source::RTP_HEADER;
 use super::{Parameters, seconds};
-use crate::datagram::{Arrivals, Delays, LINGER, Socket};
-use crate::workload::Samples;
+use crate::socket::Socket;
+use crate::workload::{Arrivals, Delays, LINGER, Samples};
 use quiclab_core::{
     ByteCount, Counters, Duration, Element, Endpoint, EndpointIdentity, MediaArrival, MediaFeedback, Metrics,
     Outputs, Packet, Payload, Port, Progress, RtpPacket, Time,

@@ -7,7 +7,7 @@ use super::rate::{RateControl, View};
 use super::source::Source;
 use super::window::{Acknowledged, Window};
 use super::{Parameters, seconds};
-use crate::datagram::Socket;
+use crate::socket::Socket;
 use crate::workload::Samples;
 use quiclab_core::{
     ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, MediaFeedback, Metrics, Outputs,

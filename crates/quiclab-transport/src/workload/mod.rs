@@ -4,24 +4,32 @@
 //! request, a response. The transport tells it what happened and does what it answers. Semantics are
 //! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
 
-mod config;
+mod arrivals;
+mod check;
 mod download;
 mod on_datagrams;
 mod on_streams;
+mod probes;
+mod reception;
 mod request_response;
 mod samples;
+mod schedule;
 mod streams;
-
-pub use config::{MOST_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use arrivals::Arrivals;
+pub(crate) use check::check_datagrams;
+pub(crate) use probes::Probes;
+pub(crate) use reception::{Delays, LINGER, Reception};
 pub(crate) use samples::Samples;
+pub(crate) use schedule::Schedule;
 pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
-use crate::datagram::{self, Probes, Schedule};
-use crate::error::{Error, ensure, refused};
-use quiclab_core::{ByteCount, Duration, Http2Frame, Metrics, Progress, RequestTimes, Role, Time};
+use crate::error::{Error, refused};
+use crate::options::{PingProtocol, Workload};
+use check::check_messages;
+use quiclab_core::{Http2Frame, Metrics, Progress, RequestTimes, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,24 +123,16 @@ impl Outcome {
 /// # Errors
 /// If the workload needs datagrams or HTTP ([`crate::http`]), or a value is not allowed.
 pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
+    check_messages(workload)?;
     match *workload {
-        Workload::Download { size, duration, request } => {
-            check_download(size, duration)?;
-            positive("workload.request", request)?;
-            Ok(match role {
-                Role::Client => Box::new(download::Client::new(size, duration, request, start)),
-                Role::Server => Box::new(download::Server::new(size, duration, request, start)),
-            })
-        }
-        Workload::RequestResponse { count, request, response, pause } => {
-            ensure(count > 0, || refused("workload.count", count, "1 or more"))?;
-            positive("workload.request", request)?;
-            positive("workload.response", response)?;
-            Ok(match role {
-                Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
-                Role::Server => Box::new(request_response::Server::new(count, request, response)),
-            })
-        }
+        Workload::Download { size, duration, request } => Ok(match role {
+            Role::Client => Box::new(download::Client::new(size, duration, request, start)),
+            Role::Server => Box::new(download::Server::new(size, duration, request, start)),
+        }),
+        Workload::RequestResponse { count, request, response, pause } => Ok(match role {
+            Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
+            Role::Server => Box::new(request_response::Server::new(count, request, response)),
+        }),
         Workload::Datagrams { .. }
         | Workload::Ping { .. }
         | Workload::Page { .. }
@@ -151,7 +151,7 @@ pub(crate) fn build_on_streams(
     workload: &Workload,
     start: Time,
 ) -> Result<Box<dyn StreamApplication>, Error> {
-    datagram::check(workload)?;
+    check_datagrams(workload)?;
     Ok(match *workload {
         Workload::Download { .. } | Workload::RequestResponse { .. } => {
             Box::new(on_streams::OnStreams::new(role, build(role, workload, start)?))
@@ -175,19 +175,4 @@ pub(crate) fn build_on_streams(
             return Err(refused("workload.kind", workload.kind(), allowed));
         }
     })
-}
-
-fn positive(field: &'static str, size: ByteCount) -> Result<(), Error> {
-    ensure(size > ByteCount::ZERO, || refused(field, size, "1 B or more"))
-}
-
-fn check_download(size: Option<ByteCount>, duration: Option<Duration>) -> Result<(), Error> {
-    const ONE_OF_BOTH: &str = "exactly one of `size` or `duration`";
-    match (size, duration) {
-        (None, None) => Err(refused("workload", "a download with neither", ONE_OF_BOTH)),
-        (Some(_), Some(_)) => Err(refused("workload", "a download with both", ONE_OF_BOTH)),
-        (Some(size), None) => positive("workload.size", size),
-        (None, Some(Duration::ZERO)) => Err(refused("workload.duration", Duration::ZERO, "1 ns or more")),
-        (None, Some(_)) => Ok(()),
-    }
 }

@@ -9,8 +9,7 @@
 //! The client is connected half a round trip before the server, so its schedule ends as much earlier; what
 //! is on its way then arrives within the time that a receiver waits in any case.
 
-use super::{Outcome, StreamApplication, StreamId, Streams};
-use crate::datagram::{Probes, Reception, Schedule};
+use super::{Outcome, Probes, Reception, Schedule, StreamApplication, StreamId, Streams};
 use quiclab_core::{ByteCount, Metrics, Time};
 
 /// The server of `datagrams`: sends.

@@ -18,13 +18,19 @@
 //! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
 //! | GOAWAY before closing | some | none: the client closes the connection |
 
+mod client;
+mod frames;
+mod server;
+#[cfg(test)]
+mod tests;
+
 use super::PageEnds;
-use super::h2_client::Client;
-use super::h2_server::Server;
 use crate::error::{Error, refused, within};
 use crate::options::Http2Options;
 use crate::workload::Application;
+use client::Client;
 use quiclab_core::{ByteCount, Role};
+use server::Server;
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
@@ -122,52 +128,4 @@ pub(super) fn stream_of(request: usize) -> u32 {
 /// The request of a stream.
 pub(super) const fn request_of(stream: u32) -> usize {
     (stream / 2) as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::page::testing::page;
-    use super::*;
-    use crate::options::{ObjectKind, Priorities};
-
-    #[test]
-    fn options_are_checked_and_replace_defaults() {
-        let options = |change: fn(&mut Http2Options)| {
-            let mut options = Http2Options::default();
-            change(&mut options);
-            options
-        };
-        for (change, expected) in [
-            (
-                (|options| options.stream_window = Some(ByteCount::ZERO)) as fn(&mut Http2Options),
-                "http2.stream_window: `0 B` is not allowed; allowed is 1 B to 2147483647 B",
-            ),
-            (
-                |options| options.connection_window = Some(ByteCount::from_bytes(65_534)),
-                "http2.connection_window: `65534 B` is not allowed; allowed is 65535 B to 2147483647 B",
-            ),
-            (
-                |options| options.max_streams = Some(0),
-                "http2.max_streams: `0` is not allowed; allowed is 1 to 4294967295",
-            ),
-            (
-                |options| options.frame_size = Some(ByteCount::from_bytes(16_385)),
-                "http2.frame_size: `16385 B` is not allowed; allowed is 1 B to 16 KiB",
-            ),
-        ] {
-            assert_eq!(check(Some(&options(change))).expect_err("refused").to_string(), expected);
-        }
-        let given = options(|options| options.max_streams = Some(7));
-        let values = Values::new(Role::Server, Some(&given));
-        assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
-        let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
-        let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
-        let random = quiclab_core::RandomStream::new(1, "page");
-        let ends = PageEnds::new(&workload, random).expect("a good page");
-        let error = build(Role::Client, &ends, 0, Some(&given)).err().expect("refused").to_string();
-        let expected =
-            "http2.frame_size: `1 kB` is not allowed; allowed is nothing: a client of pages sends no DATA";
-        assert_eq!(error, expected);
-        assert!(build(Role::Server, &ends, 0, Some(&given)).is_ok());
-    }
 }

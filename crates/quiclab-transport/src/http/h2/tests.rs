@@ -1,13 +1,13 @@
 //! Both ends of HTTP/2 without a network between them: what is written, in which order, and what windows
 //! and limits hold back.
 
-use super::super::browser::Browser;
-use super::super::h2_client::Client;
-use super::super::page::Page;
-use super::super::page::testing::page;
 use super::*;
-use crate::options::{Http2Options, ObjectKind, Priorities};
-use quiclab_core::{ByteCount, Duration, Role};
+use crate::http::browser::Browser;
+use crate::http::page::{Page, testing::page};
+use crate::http::server::WebServer;
+use crate::options::{ObjectKind, Priorities};
+use crate::workload::Command;
+use quiclab_core::{Duration, Http2Frame, Time};
 
 fn ms(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
@@ -232,4 +232,45 @@ fn an_end_before_the_page_is_loaded_is_a_failure() {
     assert_eq!(client.outcome().failure.as_deref(), Some(failure));
     let failure = "closed by the client before its last request";
     assert_eq!(server.outcome().failure.as_deref(), Some(failure));
+}
+
+#[test]
+fn options_are_checked_and_replace_defaults() {
+    let options = |change: fn(&mut Http2Options)| {
+        let mut options = Http2Options::default();
+        change(&mut options);
+        options
+    };
+    for (change, expected) in [
+        (
+            (|options| options.stream_window = Some(ByteCount::ZERO)) as fn(&mut Http2Options),
+            "http2.stream_window: `0 B` is not allowed; allowed is 1 B to 2147483647 B",
+        ),
+        (
+            |options| options.connection_window = Some(ByteCount::from_bytes(65_534)),
+            "http2.connection_window: `65534 B` is not allowed; allowed is 65535 B to 2147483647 B",
+        ),
+        (
+            |options| options.max_streams = Some(0),
+            "http2.max_streams: `0` is not allowed; allowed is 1 to 4294967295",
+        ),
+        (
+            |options| options.frame_size = Some(ByteCount::from_bytes(16_385)),
+            "http2.frame_size: `16385 B` is not allowed; allowed is 1 B to 16 KiB",
+        ),
+    ] {
+        assert_eq!(check(Some(&options(change))).expect_err("refused").to_string(), expected);
+    }
+    let given = options(|options| options.max_streams = Some(7));
+    let values = Values::new(Role::Server, Some(&given));
+    assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
+    let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
+    let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
+    let random = quiclab_core::RandomStream::new(1, "page");
+    let ends = PageEnds::new(&workload, random).expect("a good page");
+    let error = build(Role::Client, &ends, 0, Some(&given)).err().expect("refused").to_string();
+    let expected =
+        "http2.frame_size: `1 kB` is not allowed; allowed is nothing: a client of pages sends no DATA";
+    assert_eq!(error, expected);
+    assert!(build(Role::Server, &ends, 0, Some(&given)).is_ok());
 }

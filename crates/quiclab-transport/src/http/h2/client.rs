@@ -3,9 +3,9 @@
 //! It begins with preface, SETTINGS and WINDOW_UPDATE for the connection, and asks at once, without waiting for
 //! the server's SETTINGS: up to 100 streams until these say otherwise (`kInitialMaxConcurrentStreams`).
 
-use super::browser::Browser;
-use super::h2::{INITIAL_WINDOW, Values, stream_of};
-use super::h2_frames::{Read, Reader, ReceiveWindow, Writer};
+use super::frames::{Read, Reader, ReceiveWindow, Writer};
+use super::{INITIAL_WINDOW, Values, request_of, stream_of};
+use crate::http::browser::Browser;
 use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Http2Frame, Metrics, RequestTimes, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -87,7 +87,7 @@ impl Client {
         } else if let Some(increment) = self.streams.get_mut(&stream).and_then(|window| window.read(bytes)) {
             self.control.push_back(Http2Frame::WindowUpdate { stream, increment });
         }
-        self.browser.receive(now, super::h2::request_of(stream), bytes)
+        self.browser.receive(now, request_of(stream), bytes)
     }
 }
 
