@@ -12,8 +12,8 @@ use std::any::Any;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port(pub u16);
 
-/// A state machine that packets pass: see the module documentation. `Any` lets the driver ask an element
-/// what only its kind knows, such as the records of a tap.
+/// A state machine that packets pass: see the module documentation. `Any` is for
+/// [`Topology::get_mut`](crate::Topology::get_mut).
 pub trait Element: Send + Any {
     /// `packet` arrives at input `port`.
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs);
@@ -34,6 +34,11 @@ pub trait Element: Send + Any {
 
     /// Values at this moment for time series, such as the queue length.
     fn sample(&mut self, _now: Time, _out: &mut Metrics) {}
+
+    /// The element that this one contains, such as the process on a host.
+    fn inside(&mut self) -> Option<&mut dyn Element> {
+        None
+    }
 }
 
 /// Why an element discards a packet.
@@ -89,10 +94,8 @@ pub struct Outputs {
     pub packets: Vec<(Port, Packet)>,
     /// Discarded packets, kept only if [`Outputs::record_drops`] is set.
     pub drops: Vec<(DropReason, Packet)>,
-    /// Whether somebody looks at `drops`.
+    /// Whether `drops` are read.
     pub record_drops: bool,
-    /// Objects of pages that the application of an endpoint has received: its host says what they cost.
-    pub objects: u64,
 }
 
 impl Outputs {

@@ -15,6 +15,7 @@ pub mod link;
 mod media;
 mod operation;
 mod packet;
+mod page;
 mod quantity;
 pub mod queue;
 pub mod quic;
@@ -29,14 +30,14 @@ mod time;
 mod topology;
 pub mod tunnel;
 mod units;
+mod warm_start;
 
 pub use bearer::{BearerError, BearerReceiver, BearerSender, MAX_LINKS};
 pub use counters::{Count, Counters};
 pub use delivery_status::DeliveryStatus;
 pub use element::{DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
-    DestinationMetrics, Endpoint, EndpointIdentity, PacketObserver, Progress, RequestTimes, Role,
-    TransportEvent, TransportObserver,
+    Endpoint, EndpointIdentity, PacketObserver, Progress, Role, TransportEvent, TransportObserver,
 };
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
@@ -44,6 +45,7 @@ pub use link::{Link, LinkError, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
 pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
+pub use page::{PageClient, RequestTimes};
 pub use quantity::QuantityError;
 pub use quic::PacketSpace;
 pub use random::RandomStream;
@@ -57,3 +59,4 @@ pub use tap::{Tap, TapConfig, TapRecord, TapRecords};
 pub use time::{Duration, Time};
 pub use topology::{Node, Target, Topology, WireError};
 pub use units::{ByteCount, DataRate, Probability};
+pub use warm_start::{DestinationMetrics, WarmStart};

@@ -8,7 +8,6 @@ use quiclab_core::{
     Packet, Payload, Port, Progress, Role, Time,
 };
 use quiclab_sim::Simulation;
-use std::any::Any;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -191,16 +190,6 @@ impl Endpoint for Device {
 ///
 /// # Panics
 /// If the element is not a device.
-pub fn device(simulation: &Simulation, element: usize) -> &Device {
-    let node: &dyn Any = simulation.topology().node(element).as_element();
-    node.downcast_ref().expect("ends of flows are devices")
-}
-
-/// The same, to change it.
-///
-/// # Panics
-/// If the element is not a device.
-pub fn device_mut(simulation: &mut Simulation, element: usize) -> &mut Device {
-    let node: &mut dyn Any = simulation.topology_mut().node_mut(element).element();
-    node.downcast_mut().expect("ends of flows are devices")
+pub fn device(simulation: &mut Simulation, element: usize) -> &mut Device {
+    simulation.topology_mut().get_mut(element).expect("ends of flows are devices")
 }

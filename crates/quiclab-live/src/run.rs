@@ -5,7 +5,7 @@
 //! timer delays one packet, never the rate of a link.
 
 use crate::cpu::CpuTime;
-use crate::device::{device, device_mut};
+use crate::device::device;
 use crate::error::LiveError;
 use crate::hosts::Machines;
 use crate::isolation::stop_requests;
@@ -63,7 +63,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     }
     let waits = Waits::new(&requests)?;
     for element in [&ends.senders, &ends.receivers].into_iter().flatten() {
-        waits.add(device(&simulation, *element), *element as u64)?;
+        waits.add(&*device(&mut simulation, *element), *element as u64)?;
     }
     for &element in links.outside() {
         waits.add(Outside::link(simulation.topology_mut(), element), element as u64)?;
@@ -95,7 +95,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let Driver { mut simulation, series, .. } = driver;
     captures.finish()?;
     let lost = overflowed + links.lost(&mut simulation);
-    let mut report = Report::new(&simulation, lost, clock);
+    let mut report = Report::new(&mut simulation, lost, clock);
     report.warnings.splice(0..0, warnings);
     report.programs = programs;
     links.settle(&mut simulation)?;
@@ -174,7 +174,7 @@ impl Driver<'_> {
                     STOP => return Ok(EndedBy::Interrupted),
                     PROGRAM => self.note_ended_programs(now),
                     element => {
-                        self.simulation.rouse(element as usize, now)?;
+                        self.simulation.force_wake(element as usize, now)?;
                         self.step(now)?;
                     }
                 }
@@ -201,7 +201,7 @@ impl Driver<'_> {
                 .map_err(|reason| LiveError::Program { end: receiver, reason })?;
             self.waits.add(process.pidfd(), PROGRAM)?;
             client.process = Some(process);
-            device_mut(&mut self.simulation, client.element).started(now);
+            device(&mut self.simulation, client.element).started(now);
         }
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Driver<'_> {
                 self.waits.remove(process.pidfd());
                 // whatever a command of the user gives back is the user's
                 let failure = if process.has_terminal() { None } else { process.failure(status) };
-                device_mut(&mut self.simulation, client.element).ended(now, failure);
+                device(&mut self.simulation, client.element).ended(now, failure);
             }
         }
         let numbers: BTreeMap<_, _> = self.scenario.flows.keys().zip(0..).collect();
@@ -225,14 +225,14 @@ impl Driver<'_> {
             let failed = server.failure(status).filter(|_| !server.noted());
             if let (Some(failure), Some(&number)) = (failed, numbers.get(flow)) {
                 let number: usize = number;
-                device_mut(&mut self.simulation, self.ends.senders[number]).ended(now, Some(failure.clone()));
+                device(&mut self.simulation, self.ends.senders[number]).ended(now, Some(failure.clone()));
                 for client in self.clients.iter_mut().filter(|client| client.flow == *flow && !client.over) {
                     client.over = true;
                     // nobody asks for its end any more, and an end that is not asked for would wake the loop for ever
                     if let Some(process) = &client.process {
                         self.waits.remove(process.pidfd());
                     }
-                    device_mut(&mut self.simulation, client.element).ended(now, Some(failure.clone()));
+                    device(&mut self.simulation, client.element).ended(now, Some(failure.clone()));
                 }
             }
         }
@@ -285,7 +285,7 @@ impl Driver<'_> {
             .links
             .keys()
             .filter_map(|name| {
-                let counters = topology.node(topology.index(name)?).as_element().counters();
+                let counters = topology.node(topology.index(name)?).counters();
                 Some((name, counters.sent.bytes))
             })
             .collect();
@@ -302,6 +302,6 @@ impl Driver<'_> {
 }
 
 fn payload_bytes(simulation: &Simulation, element: usize) -> u64 {
-    let endpoint = simulation.topology().node(element).as_endpoint().expect("ends of flows are endpoints");
+    let endpoint = simulation.topology().node(element).endpoint().expect("ends of flows are endpoints");
     endpoint.progress().delivered_bytes
 }

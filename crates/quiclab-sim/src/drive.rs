@@ -103,7 +103,7 @@ impl Goal {
     #[inline]
     fn reached(&mut self, topology: &Topology, element: usize) -> Option<EndedBy> {
         let seen = &mut self.seen[self.receiver[element]?];
-        let progress = topology.node(element).as_endpoint().expect("receivers are endpoints").progress();
+        let progress = topology.node(element).endpoint().expect("receivers are endpoints").progress();
         let over = |progress: &Progress| progress.finished.is_some() || progress.failed;
         if over(&progress) && !over(seen) {
             self.running -= 1;

@@ -1,6 +1,6 @@
 //! A run: from a resolved scenario and a seed to a result.
 
-use crate::build::{BuildOptions, Built, Ends, build, tunnel};
+use crate::build::{BuildOptions, Built, Ends, build};
 use crate::drive::{RunProgress, drive};
 use crate::error::RunError;
 use crate::event_loop::Simulation;
@@ -8,10 +8,9 @@ use crate::packet_log::{PacketLog, Record};
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use crate::warm_start;
-use quiclab_core::tunnel::SojournRecord;
-use quiclab_core::{Endpoint, Metrics, PacketObserver, RequestTimes, Tap, TapRecords, Time, Topology};
+use quiclab_core::tunnel::{SojournRecord, TunnelEnd};
+use quiclab_core::{Element, Metrics, PacketObserver, RequestTimes, Tap, TapRecords, Time, Topology};
 use quiclab_scenario::{Scenario, Until};
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
@@ -112,7 +111,7 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
     let elements = (0..simulation.topology().len())
         .map(|index| {
             let metrics = statistics(simulation.topology_mut(), index, end);
-            let counters = simulation.topology().node(index).as_element().counters();
+            let counters = simulation.topology().node(index).counters();
             let result = ElementResult::new(counters, metrics);
             (simulation.topology().name(index).to_owned(), result)
         })
@@ -138,41 +137,32 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
         .map(|mut log| (std::mem::take(&mut log.records), log.into_checkpoints()))
         .unwrap_or_default();
     let requests = requests(simulation.topology(), scenario, &ends);
-    let taps = take_taps(simulation.topology_mut());
-    let sojourns = take_sojourns(simulation.topology_mut());
+    let taps = records(simulation.topology_mut(), Tap::take_records);
+    let mut sojourns = records(simulation.topology_mut(), TunnelEnd::take_sojourns);
+    sojourns.retain(|(_, records)| !records.is_empty());
     Ok(RunOutput { result, series, packets, taps, sojourns, requests, element_names, checkpoints })
 }
 
-fn take_taps(topology: &mut Topology) -> Vec<(String, TapRecords)> {
-    (0..topology.len())
-        .filter_map(|index| {
-            let name = topology.name(index).to_owned();
-            let element: &mut dyn Any = topology.node_mut(index).element();
-            element.downcast_mut::<Tap>().map(|tap| (name, tap.take_records()))
-        })
-        .collect()
-}
-
-fn take_sojourns(topology: &mut Topology) -> Vec<(String, Vec<SojournRecord>)> {
-    let ends = (0..topology.len()).filter_map(|index| {
-        let records = tunnel::take_sojourns(topology.node_mut(index))?;
+/// What `take` finds in each element that is a `T`, by name.
+fn records<T: Element, R>(topology: &mut Topology, take: fn(&mut T) -> R) -> Vec<(String, R)> {
+    let elements = 0..topology.len();
+    let of = |index| {
+        let records = take(topology.get_mut(index)?);
         Some((topology.name(index).to_owned(), records))
-    });
-    ends.filter(|(_, records)| !records.is_empty()).collect()
+    };
+    elements.filter_map(of).collect()
 }
 
 /// What happened to the requests of each page, if the scenario asks for it.
 fn requests(topology: &Topology, scenario: &Scenario, ends: &Ends) -> Vec<(u32, Vec<RequestTimes>)> {
-    if !scenario.record.requests {
-        return Vec::new();
-    }
-    let of = |receiver: &usize| topology.node(*receiver).as_endpoint().map(Endpoint::requests);
-    (0..).zip(ends.receivers.iter().filter_map(of)).filter(|(_, requests)| !requests.is_empty()).collect()
+    let pages = (0..).zip(&ends.receivers).filter(|_| scenario.record.requests);
+    let client = |receiver: &usize| topology.node(*receiver).endpoint()?.page_client();
+    pages.filter_map(|(flow, receiver)| Some((flow, client(receiver)?.requests()))).collect()
 }
 
 fn check_balance(topology: &Topology) -> Result<(), RunError> {
     for index in 0..topology.len() {
-        let (packets, bytes) = topology.node(index).as_element().counters().balance();
+        let (packets, bytes) = topology.node(index).counters().balance();
         if (packets, bytes) != (0, 0) {
             return Err(RunError::Unbalanced { element: topology.name(index).to_owned(), packets, bytes });
         }
@@ -182,12 +172,12 @@ fn check_balance(topology: &Topology) -> Result<(), RunError> {
 
 fn statistics(topology: &mut Topology, element: usize, now: Time) -> Metrics {
     let mut metrics = Metrics::default();
-    topology.node_mut(element).element().statistics(now, &mut metrics);
+    topology.node_mut(element).statistics(now, &mut metrics);
     metrics
 }
 
 fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Time) -> FlowResult {
-    let endpoint = topology.node(receiver).as_endpoint().expect("receivers are endpoints");
+    let endpoint = topology.node(receiver).endpoint().expect("receivers are endpoints");
     let progress = endpoint.progress();
     let failure = progress.failed.then(|| failure(topology, sender, receiver));
     let started = progress.started.filter(|started| *started <= end);
@@ -210,7 +200,7 @@ fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Tim
 /// Why a flow failed: what the receiver says, and what the sender says where that differs. The cause may be
 /// at either end, and the other one knows no more than that the connection is gone.
 fn failure(topology: &Topology, sender: usize, receiver: usize) -> String {
-    let of = |element: usize| topology.node(element).as_endpoint().and_then(|endpoint| endpoint.failure());
+    let of = |element: usize| topology.node(element).endpoint().and_then(|endpoint| endpoint.failure());
     match (of(receiver), of(sender)) {
         (None, None) => "its connection broke".to_owned(),
         (Some(only), None) | (None, Some(only)) => only.to_owned(),

@@ -11,7 +11,7 @@ use crate::error::RunError;
 use crate::event_loop::Simulation;
 use crate::result::EndedBy;
 use crate::series::Series;
-use quiclab_core::{DestinationMetrics, RandomStream, Time, Topology};
+use quiclab_core::{DestinationMetrics, Endpoint, RandomStream, Time, Topology};
 use quiclab_scenario::{Record, Scenario, Until};
 use std::ops::ControlFlow;
 
@@ -31,18 +31,18 @@ pub(crate) fn prepare(
         return Ok(());
     }
     for (element, metrics) in warm_up(scenario, seed, options, progress)? {
-        let endpoint = topology.node_mut(element).endpoint().expect("both runs have the same elements");
-        endpoint.recall(metrics);
+        let endpoint = topology.node_mut(element).endpoint_mut().and_then(Endpoint::warm_start);
+        endpoint.expect("both runs have the same elements").load_metrics(metrics);
     }
     Ok(())
 }
 
 /// Endpoints whose kernels keep metrics, and those metrics if all connections are closed now.
-fn metrics(topology: &Topology) -> Vec<(usize, DestinationMetrics)> {
+fn metrics(topology: &mut Topology) -> Vec<(usize, DestinationMetrics)> {
     (0..topology.len())
         .filter_map(|element| {
-            let endpoint = topology.node(element).as_endpoint()?;
-            Some((element, endpoint.destination_metrics()?))
+            let endpoint = topology.node_mut(element).endpoint_mut()?.warm_start()?;
+            Some((element, endpoint.saved_metrics()))
         })
         .collect()
 }
@@ -67,5 +67,5 @@ fn warm_up(
         scenario.until = Until::DurationOver;
         go_on(&scenario)?;
     }
-    Ok(metrics(simulation.topology()))
+    Ok(metrics(simulation.topology_mut()))
 }

@@ -17,7 +17,7 @@
 use super::browser::Browser;
 use super::server::WebServer;
 use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
-use quiclab_core::{Http2Frame, Metrics, RequestTimes, Time};
+use quiclab_core::{Http2Frame, Metrics, PageClient, RequestTimes, Time};
 use std::collections::BTreeMap;
 
 const HEADERS_STREAM: StreamId = StreamId(0);
@@ -172,12 +172,18 @@ impl StreamApplication for Client {
         self.browser.statistics(out);
     }
 
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        Some(self)
+    }
+}
+
+impl PageClient for Client {
     fn requests(&self) -> Vec<RequestTimes> {
         self.browser.requests()
     }
 
-    fn take_objects(&mut self) -> u64 {
-        self.browser.take_objects()
+    fn objects_read(&self) -> u64 {
+        self.browser.complete()
     }
 }
 

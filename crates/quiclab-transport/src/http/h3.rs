@@ -20,7 +20,7 @@
 use super::browser::Browser;
 use super::server::WebServer;
 use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
-use quiclab_core::{Metrics, RequestTimes, Time};
+use quiclab_core::{Metrics, PageClient, RequestTimes, Time};
 
 /// Type of a stream, SETTINGS' type and length, then QPACK_MAX_TABLE_CAPACITY 65536, MAX_FIELD_SECTION_SIZE
 /// 262144 (identifier 1, value 4) and QPACK_BLOCKED_STREAMS 100 (1, 2).
@@ -171,12 +171,18 @@ impl StreamApplication for Client {
         self.browser.statistics(out);
     }
 
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        Some(self)
+    }
+}
+
+impl PageClient for Client {
     fn requests(&self) -> Vec<RequestTimes> {
         self.browser.requests()
     }
 
-    fn take_objects(&mut self) -> u64 {
-        self.browser.take_objects()
+    fn objects_read(&self) -> u64 {
+        self.browser.complete()
     }
 }
 

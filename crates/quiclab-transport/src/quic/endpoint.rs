@@ -13,8 +13,8 @@ use crate::workload::StreamApplication;
 use quiclab_core::quic::QuicDatagram;
 use quiclab_core::{
     ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics,
-    Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, RequestTimes, Role,
-    Time, TransportEvent, TransportObserver,
+    Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, Role, Time,
+    TransportEvent, TransportObserver,
 };
 
 /// IP headers in bytes (RFC 791, RFC 8200).
@@ -90,7 +90,6 @@ impl QuicEndpoint {
         while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
             self.send(now, path, datagram, length, out);
         }
-        out.objects += self.application.take_objects();
         self.observe(now);
         let application = self.application.deadline().filter(|_| !self.told_over);
         let mut timer = self.connection.next_timer(now);
@@ -243,7 +242,7 @@ impl Endpoint for QuicEndpoint {
         self.application.outcome().failure.as_deref()
     }
 
-    fn requests(&self) -> Vec<RequestTimes> {
-        self.application.requests()
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        self.application.page_client()
     }
 }

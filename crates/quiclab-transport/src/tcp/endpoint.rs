@@ -17,9 +17,9 @@ use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
     ByteCount, Counters, DataRate, DestinationMetrics, Direction, Duration, Ecn, Element, Endpoint,
-    EndpointIdentity, FiveTuple, FlowId, Http2Frame, Metrics, Outputs, Packet, Payload, Port, Progress,
-    Protocol, RandomStream, Record, RecoveryState, RequestTimes, Role, Segment, SegmentOptions, Time,
-    TransportEvent, TransportObserver,
+    EndpointIdentity, FiveTuple, FlowId, Http2Frame, Metrics, Outputs, Packet, PageClient, Payload, Port,
+    Progress, Protocol, RandomStream, Record, RecoveryState, Role, Segment, SegmentOptions, Time,
+    TransportEvent, TransportObserver, WarmStart,
 };
 
 /// IP headers in bytes (RFC 791, RFC 8200).
@@ -354,18 +354,24 @@ impl Endpoint for TcpEndpoint {
         self.application.outcome().failure.as_deref()
     }
 
-    fn requests(&self) -> Vec<RequestTimes> {
-        self.application.requests()
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        self.application.page_client()
     }
 
-    fn destination_metrics(&self) -> Option<DestinationMetrics> {
-        self.kept.map(|kept| kept.after(self.connection.ended().as_ref()))
+    fn warm_start(&mut self) -> Option<&mut dyn WarmStart> {
+        self.kept.is_some().then_some(self as _)
+    }
+}
+
+impl WarmStart for TcpEndpoint {
+    fn saved_metrics(&mut self) -> DestinationMetrics {
+        self.kept.map(|kept| kept.after(self.connection.ended().as_ref())).unwrap_or_default()
     }
 
-    fn recall(&mut self, metrics: DestinationMetrics) {
+    fn load_metrics(&mut self, metrics: DestinationMetrics) {
         if let Some(kept) = &mut self.kept {
             kept.metrics = metrics;
-            self.connection.recall(metrics);
+            self.connection.load_metrics(metrics);
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 use crate::error::{Error, refused};
 use crate::options::{PingProtocol, Workload};
 use check::check_messages;
-use quiclab_core::{Http2Frame, Metrics, Progress, RequestTimes, Role, Time};
+use quiclab_core::{Http2Frame, Metrics, PageClient, Progress, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +89,9 @@ pub(crate) trait Application: Send {
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
-    /// What happened to the requests of a page.
-    fn requests(&self) -> Vec<RequestTimes> {
-        Vec::new()
+    /// The application as the client of a web page, if it is one.
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        None
     }
 }
 

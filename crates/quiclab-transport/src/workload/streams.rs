@@ -1,7 +1,7 @@
 //! What an application does with the streams of QUIC.
 
 use super::Outcome;
-use quiclab_core::{Metrics, RequestTimes, Time};
+use quiclab_core::{Metrics, PageClient, Time};
 
 /// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
 /// one way only.
@@ -101,16 +101,12 @@ pub(crate) trait StreamApplication: Send {
     }
     /// The deadline is due.
     fn wake(&mut self, _now: Time, _streams: &mut dyn Streams) {}
-    /// Objects of a page that have become complete since the last call.
-    fn take_objects(&mut self) -> u64 {
-        0
-    }
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
-    /// What happened to the requests of a page.
-    fn requests(&self) -> Vec<RequestTimes> {
-        Vec::new()
+    /// The application as the client of a web page, if it is one.
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        None
     }
 }

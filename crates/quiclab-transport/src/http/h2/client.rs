@@ -7,7 +7,7 @@ use super::frames::{Read, Reader, ReceiveWindow, Writer};
 use super::{INITIAL_WINDOW, Values, request_of, stream_of};
 use crate::http::browser::Browser;
 use crate::workload::{Application, Command, Outcome};
-use quiclab_core::{Http2Frame, Metrics, RequestTimes, Time};
+use quiclab_core::{Http2Frame, Metrics, PageClient, RequestTimes, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Streams at a time before the server has said how many.
@@ -184,6 +184,12 @@ impl Application for Client {
         self.browser.statistics(out);
     }
 
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        Some(self)
+    }
+}
+
+impl PageClient for Client {
     fn requests(&self) -> Vec<RequestTimes> {
         self.browser.requests()
     }
