@@ -1,7 +1,8 @@
 //! Endpoints: a transport together with its workload, at the end of a flow.
 
 use crate::element::Element;
-use crate::packet::{FiveTuple, FlowId, Packet};
+use crate::ip::FiveTuple;
+use crate::packet::{Direction, FlowId, Packet};
 use crate::page::PageClient;
 use crate::quic::PacketSpace;
 use crate::recovery::RecoveryState;
@@ -49,6 +50,17 @@ pub enum Role {
     Client,
     /// Accepts the connection and answers: the flow's sender.
     Server,
+}
+
+impl Role {
+    /// Which way the packets travel that it sends.
+    #[must_use]
+    pub const fn direction(self) -> Direction {
+        match self {
+            Self::Client => Direction::Up,
+            Self::Server => Direction::Down,
+        }
+    }
 }
 
 /// Identity that every endpoint needs, whatever its stack.

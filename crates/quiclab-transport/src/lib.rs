@@ -30,7 +30,6 @@ mod profile;
 pub mod quic;
 mod range_set;
 pub mod recovery;
-mod socket;
 pub mod tcp;
 mod tls_messages;
 mod workload;

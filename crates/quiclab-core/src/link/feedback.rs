@@ -20,13 +20,14 @@
 
 use crate::counters::{Count, Counters};
 use crate::delivery_status::DeliveryStatus;
+use crate::ip::{IPV4_HEADER, UDP_HEADER};
 use crate::packet::{Direction, FlowId, Packet, Payload};
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use std::collections::VecDeque;
 
 /// Length of a report: IPv4, UDP, GTP-U with its options (TS 29.281) and a container of 28 B.
-pub(super) const REPORT_SIZE: ByteCount = ByteCount::from_bytes(20 + 8 + 12 + 28);
+pub(super) const REPORT_SIZE: ByteCount = ByteCount::from_bytes((IPV4_HEADER + UDP_HEADER + 12 + 28) as u64);
 
 /// The reports of a link.
 #[derive(Debug)]

@@ -43,7 +43,8 @@ pub use trace::{Trace, TraceError};
 
 use crate::counters::Counters;
 use crate::element::{DropReason, Element, Metrics, Outputs, Port};
-use crate::packet::{Ecn, Packet};
+use crate::ip::Ecn;
+use crate::packet::Packet;
 use crate::queue::{Backlog, Discipline, FlowKey};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};

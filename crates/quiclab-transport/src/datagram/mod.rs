@@ -10,10 +10,9 @@ mod stream;
 use crate::LAB_UDP;
 use crate::error::{Error, refused};
 use crate::media;
-use crate::options::{EndpointConfig, PingProtocol, Workload};
-use crate::socket::Socket;
+use crate::options::{EndpointConfig, Workload};
 use crate::workload::{Schedule, check_datagrams};
-use quiclab_core::{Endpoint, EndpointIdentity, Role, Time};
+use quiclab_core::{Endpoint, EndpointIdentity, Nic, Role, Time};
 
 /// lab-udp has no options.
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
@@ -65,13 +64,10 @@ pub(crate) fn build(
             })
         }
         Workload::Ping { size, count, interval, protocol } => {
-            let socket = match protocol {
-                PingProtocol::Udp => Socket::new(identity),
-                PingProtocol::Icmp => Socket::of_icmp(identity),
-            };
+            let nic = Nic::new(identity, ping::tuple(identity, protocol));
             Ok(match identity.role {
-                Role::Client => Box::new(ping::Prober::new(socket, size, count, interval, start)),
-                Role::Server => Box::new(ping::Echo::new(socket, count)),
+                Role::Client => Box::new(ping::Prober::new(nic, size, count, interval, start)),
+                Role::Server => Box::new(ping::Echo::new(nic, count)),
             })
         }
         Workload::Media { .. } => Ok(media::build(identity, workload, start)),

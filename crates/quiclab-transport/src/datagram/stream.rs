@@ -1,14 +1,14 @@
 //! Both ends of datagrams on a schedule (`workload/schedule.rs`, `workload/reception.rs`).
 
-use crate::socket::Socket;
 use crate::workload::{Reception, Schedule};
 use quiclab_core::{
-    Counters, Element, Endpoint, EndpointIdentity, Metrics, Outputs, Packet, Payload, Port, Progress, Time,
+    Counters, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet, Payload, Port,
+    Progress, Time,
 };
 
 /// The end that sends.
 pub(super) struct Source {
-    socket: Socket,
+    nic: Nic,
     schedule: Schedule,
     /// Number of the next datagram.
     next: u64,
@@ -17,20 +17,20 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn new(identity: &EndpointIdentity, schedule: Schedule) -> Self {
-        Self { socket: Socket::new(identity), schedule, next: 0, progress: Progress::default() }
+        Self { nic: Nic::new(identity, identity.tuple), schedule, next: 0, progress: Progress::default() }
     }
 }
 
 impl Element for Source {
     fn receive(&mut self, _now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
-        self.socket.receive(&packet);
+        self.nic.receive(&packet);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
         self.progress.started.get_or_insert(now);
         while self.schedule.time(self.next).is_some_and(|time| time <= now) {
             let payload = Payload::Datagram { number: self.next, sent: now, echo: false };
-            self.socket.send(now, self.schedule.size, payload, out);
+            self.nic.send(now, Port(0), self.schedule.size, Ecn::NotEct, payload, out);
             self.next += 1;
         }
         if self.next >= self.schedule.total {
@@ -44,15 +44,15 @@ impl Element for Source {
     }
 
     fn counters(&self) -> Counters {
-        self.socket.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
-        self.socket.report(out);
+        self.nic.report(out);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
-        self.socket.report(out);
+        self.nic.report(out);
     }
 }
 
@@ -64,7 +64,7 @@ impl Endpoint for Source {
 
 /// The end that receives.
 pub(super) struct Sink {
-    socket: Socket,
+    nic: Nic,
     /// When the flow starts; `None` once it has.
     start: Option<Time>,
     reception: Reception,
@@ -72,11 +72,15 @@ pub(super) struct Sink {
 
 impl Sink {
     pub(super) fn new(identity: &EndpointIdentity, schedule: Schedule, start: Time) -> Self {
-        Self { socket: Socket::new(identity), start: Some(start), reception: Reception::new(schedule) }
+        Self {
+            nic: Nic::new(identity, identity.tuple),
+            start: Some(start),
+            reception: Reception::new(schedule),
+        }
     }
 
     fn report(&self, out: &mut Metrics) {
-        self.socket.report(out);
+        self.nic.report(out);
         out.count("lost_packets", self.reception.lost());
         out.count("reordered_packets", self.reception.arrivals.reordered);
         out.count("duplicate_packets", self.reception.arrivals.duplicates);
@@ -86,7 +90,7 @@ impl Sink {
 
 impl Element for Sink {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
-        let size = self.socket.receive(&packet);
+        let size = self.nic.receive(&packet);
         let Payload::Datagram { number, sent, echo: false } = packet.payload else { return };
         self.reception.arrive(now, number, sent, size);
     }
@@ -106,7 +110,7 @@ impl Element for Sink {
     }
 
     fn counters(&self) -> Counters {
-        self.socket.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {

@@ -2,12 +2,13 @@
 
 use crate::error::{Error, ensure, refused, within};
 use crate::options::Workload;
+use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER};
 use quiclab_core::{ByteCount, DataRate, Duration};
 use std::ops::RangeInclusive;
 
 /// Payloads that fit into an IPv4 packet with its header and that of UDP.
 const DATAGRAMS: RangeInclusive<ByteCount> =
-    ByteCount::from_bytes(1)..=ByteCount::from_bytes(65_535 - 20 - 8);
+    ByteCount::from_bytes(1)..=ByteCount::from_bytes((65_535 - IPV4_HEADER - UDP_HEADER) as u64);
 /// RTP packets: with more media than header, and not fragmented.
 const RTP_PACKETS: RangeInclusive<ByteCount> = ByteCount::from_bytes(100)..=ByteCount::from_bytes(1472);
 

@@ -47,7 +47,7 @@ pub(crate) enum Command {
 /// One side of a workload on a byte stream.
 pub(crate) trait Application: Send {
     /// The client asks for a connection.
-    fn start(&mut self, now: Time);
+    fn start(&mut self, _now: Time) {}
     /// The connection, and what is above it, is ready for messages.
     fn connected(&mut self, now: Time) -> Command;
     /// How many bytes are missing of the message that is being received or comes next; 0: none comes,

@@ -68,16 +68,24 @@ pub(crate) trait Streams {
 /// One side of a workload on the streams of QUIC.
 pub(crate) trait StreamApplication: Send {
     /// The client asks for a connection.
-    fn start(&mut self, now: Time);
+    fn start(&mut self, _now: Time) {}
     /// Streams may be opened: the handshake is complete, or a client sends 0-RTT.
     fn connected(&mut self, now: Time, streams: &mut dyn Streams);
     /// `bytes` more of `stream` have been read in order; `end`: and nothing more comes. A stream that the
     /// peer opened appears here for the first time.
-    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, end: bool, streams: &mut dyn Streams);
+    fn received(
+        &mut self,
+        _now: Time,
+        _stream: StreamId,
+        _bytes: u64,
+        _end: bool,
+        _streams: &mut dyn Streams,
+    ) {
+    }
     /// The peer has reset `stream`.
-    fn reset_by_peer(&mut self, now: Time, stream: StreamId, streams: &mut dyn Streams);
+    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
     /// Everything written to `stream`, its end included, is acknowledged.
-    fn acknowledged(&mut self, now: Time, stream: StreamId);
+    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
     /// More streams may be opened than before.
     fn available(&mut self, _now: Time, _streams: &mut dyn Streams) {}
     /// An unreliable datagram has arrived.
