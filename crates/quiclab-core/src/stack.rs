@@ -2,8 +2,8 @@
 //!
 //! quiclab-transport and quiclab-stacks each have a list of [`StackInfo`]; quiclab-sim merges them.
 
+use crate::ip::Protocol;
 use crate::operation::OperationInfo;
-use crate::packet::Protocol;
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

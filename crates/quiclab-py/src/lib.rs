@@ -4,6 +4,7 @@
 
 mod acks;
 mod endpoint;
+mod error;
 mod function;
 mod inspect;
 mod output;
@@ -19,7 +20,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("ScenarioError", module.py().get_type::<scenario::ScenarioError>())?;
+    module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_class::<output::RunOutput>()?;
     module.add_function(wrap_pyfunction!(scenario::version, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;

@@ -1,6 +1,6 @@
 //! Stacks of the kernel lane: programs, described by their adapters.
 
-use crate::scenario::ScenarioError;
+use crate::error::ScenarioError;
 use pyo3::prelude::*;
 use quiclab_core::problem::values;
 use quiclab_core::{FieldPath, Problem, ProblemKind, StackAbilities, StackProtocol};

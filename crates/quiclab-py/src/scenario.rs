@@ -1,21 +1,15 @@
 //! Scenarios: text in, resolved JSON out.
 
+use crate::error::ScenarioError;
 use crate::function;
 use crate::programs::Programs;
 use crate::stacks::{AIOQUIC, validate};
 use pyo3::exceptions::PyValueError;
-use pyo3::{create_exception, prelude::*};
+use pyo3::prelude::*;
 use quiclab_config::{ConfigError, Document};
 use quiclab_core::{FieldPath, Problem, ProblemKind};
 use quiclab_scenario::{Flow, Scenario};
 use std::path::Path;
-
-create_exception!(
-    _quiclab,
-    ScenarioError,
-    PyValueError,
-    "A scenario is wrong; one sentence says where and why."
-);
 
 /// Version of the engine.
 #[pyfunction]

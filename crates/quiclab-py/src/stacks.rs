@@ -154,6 +154,6 @@ impl AllStacks {
         arguments.set_item("server_name", quiclab_stacks::SERVER_NAME)?;
         arguments.set_item("alpn", quiclab_stacks::APPLICATION_PROTOCOL)?;
         let object = py.import(AIOQUIC_MODULE)?.getattr("AioquicEndpoint")?.call((), Some(&arguments))?;
-        Ok(Box::new(PyEndpoint::new(object.unbind(), identity, self.error.clone())?))
+        Ok(Box::new(PyEndpoint::new(object.unbind(), &identity, self.error.clone())?))
     }
 }

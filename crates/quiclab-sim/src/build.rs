@@ -1,6 +1,6 @@
 //! From a resolved scenario to a topology.
 
-pub(crate) mod tunnel;
+mod tunnel;
 
 use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};

@@ -1,5 +1,6 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
+use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{
@@ -152,7 +153,7 @@ fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Prob
 }
 
 /// IPv4 and UDP header in bytes.
-const HEADERS: u64 = 28;
+const HEADERS: u64 = (IPV4_HEADER + UDP_HEADER) as u64;
 
 /// Congestion control of a path of noq; CUBIC for what it does not have, which validation refuses.
 fn path_control(control: Option<CongestionControl>, window: Option<ByteCount>) -> PathControl {

@@ -4,25 +4,16 @@
 //! A datagram's payload says its number and when it was sent ([`quiclab_core::Payload::Datagram`]), as
 //! those of iperf and ping do; the rest is padding.
 
-mod arrivals;
 mod ping;
-mod port;
 mod stream;
-
-pub(crate) use arrivals::Arrivals;
-pub(crate) use ping::Probes;
-pub(crate) use port::Socket;
-pub(crate) use stream::{Delays, Reception, Schedule};
 
 use crate::LAB_UDP;
 use crate::error::Error;
 use crate::media;
-use crate::options::{EndpointConfig, PingProtocol, Workload};
-use quiclab_core::{Duration, Endpoint, EndpointIdentity, Problem, Role, Time};
+use crate::options::{EndpointConfig, Workload};
+use crate::workload::Schedule;
+use quiclab_core::{Endpoint, EndpointIdentity, Nic, Problem, Role, Time};
 
-/// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for
-/// lost; longer than any queue that is of interest.
-pub(crate) const LINGER: Duration = Duration::from_secs(3);
 /// lab-udp has no options.
 pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
     let given = [
@@ -72,13 +63,10 @@ pub(crate) fn build(
             })
         }
         Workload::Ping { size, count, interval, protocol } => {
-            let socket = match protocol {
-                PingProtocol::Udp => Socket::new(identity),
-                PingProtocol::Icmp => Socket::of_icmp(identity),
-            };
+            let nic = Nic::new(identity, ping::tuple(identity, protocol));
             Ok(match identity.role {
-                Role::Client => Box::new(ping::Prober::new(socket, size, count, interval, start)),
-                Role::Server => Box::new(ping::Echo::new(socket, count)),
+                Role::Client => Box::new(ping::Prober::new(nic, size, count, interval, start)),
+                Role::Server => Box::new(ping::Echo::new(nic, count)),
             })
         }
         Workload::Media { .. } => Ok(media::build(identity, workload, start)),

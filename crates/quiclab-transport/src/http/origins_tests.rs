@@ -103,6 +103,10 @@ impl Net {
         panic!("it does not come to an end");
     }
 
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.ends[CLIENT].page_client().expect("the client of a page").requests()
+    }
+
     fn metric(&mut self, name: &str) -> Option<f64> {
         let mut out = Metrics::default();
         self.ends[CLIENT].statistics(ms(0), &mut out);
@@ -118,7 +122,7 @@ fn times(request: &RequestTimes) -> [Option<u64>; 6] {
 }
 
 fn all(net: &Net) -> Vec<[Option<u64>; 6]> {
-    net.ends[CLIENT].requests().iter().map(times).collect()
+    net.requests().iter().map(times).collect()
 }
 
 const BY_HAND: [[u64; 6]; 4] =
@@ -194,7 +198,7 @@ fn each_request_gets_what_it_asks_for() {
     let gquic = EndpointConfig { profile: Some("chromium-gquic37".to_owned()), ..config("lab-quic") };
     for config in [config("lab-tcp"), config("lab-quic"), gquic] {
         let net = Net::new(&config, &workload).run();
-        let requests = net.ends[CLIENT].requests();
+        let requests = net.requests();
         let wait = |number: usize| {
             let RequestTimes { asked, first_byte, .. } = requests[number];
             first_byte.expect("answered").since(asked.expect("asked"))

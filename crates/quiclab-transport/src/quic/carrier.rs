@@ -12,6 +12,7 @@ use super::options;
 use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::EndpointConfig;
+use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::tunnel::{Cargo, Carrier};
@@ -22,7 +23,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// IPv4 and UDP header in bytes.
-const HEADERS: u64 = 28;
+const HEADERS: u64 = (IPV4_HEADER + UDP_HEADER) as u64;
 
 /// What a carrier is made of.
 #[derive(Clone, Debug)]

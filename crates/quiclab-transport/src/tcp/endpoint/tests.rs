@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::options::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVersion, Workload};
-use quiclab_core::{Flags, SegmentOptions};
+use quiclab_core::{Flags, FlowId, SegmentOptions};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
