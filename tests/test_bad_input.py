@@ -98,7 +98,7 @@ SCENARIOS = [
         'sender = { congestion_control = "newreno" }',
         'sender = { stack = "lab-quic" }',
         17,
-        'flows.f.sender.stack = "lab-quic": datagrams of `lab-quic` are values, not bytes',
+        'flows.f.sender.stack = "lab-quic": no other stack understands packets of `lab-quic`',
         "`lab-quic` at both ends or at none",
     ),
     (

@@ -13,7 +13,7 @@
 
 use super::config::{Config, UNLIMITED};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
-use crate::LAB_QUIC;
+use super::stack::LAB_QUIC;
 use crate::error::{Error, ensure, refused, within};
 use crate::names::name;
 use crate::options::{

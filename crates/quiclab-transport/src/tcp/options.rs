@@ -1,10 +1,11 @@
 //! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
 
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
+use super::stack::LAB_TCP;
 use crate::error::{Error, ensure, refused, within};
+use crate::http;
 use crate::names::name;
 use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, Tls};
-use crate::{LAB_TCP, http};
 use quiclab_core::{ByteCount, DataRate, Duration};
 
 /// RFC 879 and Linux' `TCP_MIN_MSS` below; above, jumbo frames less headers. Links have no MTU, so nothing

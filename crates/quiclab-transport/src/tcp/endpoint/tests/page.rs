@@ -156,7 +156,7 @@ fn options_of_http2_need_a_page() {
         paths: 1,
     };
     let build = |workload: &Workload| {
-        crate::build(identity(Role::Server), &config, workload, ms(0), 1, None, Default::default())
+        build(STACKS, EndpointRequest::new(identity(Role::Server), &config, workload, ms(0), 1))
     };
     assert_eq!(
         build(&download(1)).err().expect("refused").to_string(),
