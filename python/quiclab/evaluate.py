@@ -18,9 +18,9 @@ from quiclab.criteria import Assessment, Criterion
 from quiclab.errors import QuiclabError
 from quiclab.fidelity import Fidelity, assess
 from quiclab.libraries import pl
-from quiclab.native import engine as native_engine
 from quiclab.registry import find, root
 from quiclab.scenario import Scenario, load
+from quiclab.stacks.registry import catalogue
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.store import write_atomically
 from quiclab.study import BASE, Point, Study
@@ -36,7 +36,7 @@ def results_directory(study: Study, out: Path) -> Path:
 
 def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Divide engines of a study into those that can run here and those that cannot."""
-    present = {str(stack["name"]) for stack in json.loads(native_engine().stacks())}
+    present = {str(stack["name"]) for stack in catalogue()}
 
     def runs(name: str) -> bool:
         engine = study.engine(name)

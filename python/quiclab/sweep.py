@@ -32,6 +32,7 @@ from quiclab.progress import SweepProgress
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.series import by_flow
+from quiclab.stacks.registry import register, registered
 from quiclab.store import Row, Store
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from quiclab.kernel.lane import Lane
     from quiclab.result import Keep
+    from quiclab.stacks.protocol import PythonStack
 
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
@@ -92,7 +94,7 @@ class Job:
         builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
         lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir)), *self.series]
         if self.keep is not None:
-            lines.append(f"{self.keep.__module__}.{self.keep.__qualname__} {source_of(self.keep)}")
+            lines.append(f"{self.keep.__module__}.{self.keep.__qualname__} {source_of(self.keep, 'keep')}")
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
@@ -320,7 +322,9 @@ class _Flusher:
 def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
     """Start worker processes; whatever ends the sweep early ends them, too, instead of waiting for their runs."""
     others = set(active_children())
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker)
+    pool = ProcessPoolExecutor(
+        count, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(registered(),)
+    )
     try:
         yield pool
     except BaseException:
@@ -386,8 +390,10 @@ class _Abandoned(Exception):  # noqa: N818 - a wish of the user
     """Ctrl-C was pressed twice: the runs under way are not waited for."""
 
 
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent, and die with it: a killed parent must not leave workers behind."""
+def _start_worker(stacks: Sequence[PythonStack]) -> None:
+    """Take over stacks; leave Ctrl-C to the parent, and die with it: a killed parent must not leave workers behind."""
+    for stack in stacks:
+        register(stack)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

@@ -1,6 +1,7 @@
 //! Stacks of the kernel lane: programs, described by their adapters.
 
 use crate::scenario::ScenarioError;
+use crate::stacks::is_native;
 use pyo3::prelude::*;
 use quiclab_core::StackProblem;
 use quiclab_core::{StackAbilities, StackProtocol};
@@ -49,15 +50,13 @@ impl Programs {
             workloads: Workload::KINDS.iter().copied().filter(|kind| runs(kind)).collect(),
             operations: &[],
             multipath: false,
+            proprietary: false,
         })
     }
 
     fn unknown(&self, name: &str) -> StackProblem {
         let names: Vec<_> = self.0.iter().map(|program| format!("`{}`", program.name)).collect();
-        let hint = match quiclab_sim::stacks().iter().find(|stack| stack.name == name) {
-            Some(_) => format!("; `{name}` runs in the lane sim"),
-            None => String::new(),
-        };
+        let hint = if is_native(name) { format!("; `{name}` runs in the lane sim") } else { String::new() };
         let allowed = format!("a program of the kernel lane: {}{hint}", names.join(", "));
         StackProblem { field: "stack".into(), value: format!("\"{name}\""), allowed }
     }
