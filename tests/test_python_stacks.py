@@ -150,6 +150,13 @@ def test_workers_of_a_sweep_have_registered_stacks(toy: PythonStack, tmp_path: P
     assert json.loads(tables[0]["result"][0])["versions"]["toy"] == toy.version
 
 
+def test_a_stack_that_workers_cannot_import_is_refused(toy: PythonStack, tmp_path: Path) -> None:
+    register(replace(toy, name="local", validate=lambda _: None))
+    jobs = [Job({}, load(TOY).resolved_json(), 1, "")]
+    with pytest.raises(RequestError, match="a registered stack cannot be given to worker processes, because"):
+        execute(jobs, tmp_path / "out", stream=io.StringIO())
+
+
 def test_the_identity_of_a_run_covers_the_code_of_its_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.py").write_text("def endpoint(setup): ...\n")
     package = tmp_path / "package"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -24,7 +25,7 @@ from multiprocessing import active_children, connection, get_context, parent_pro
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from quiclab.errors import QuiclabError
+from quiclab.errors import QuiclabError, RequestError
 from quiclab.inputs import fingerprint, source_of
 from quiclab.libraries import pl
 from quiclab.native import build_id
@@ -321,10 +322,14 @@ class _Flusher:
 @contextmanager
 def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
     """Start worker processes; whatever ends the sweep early ends them, too, instead of waiting for their runs."""
-    others = set(active_children())
-    pool = ProcessPoolExecutor(
-        count, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(registered(),)
-    )
+    others, stacks = set(active_children()), registered()
+    try:
+        pickle.dumps(stacks)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise RequestError(
+            f"a registered stack cannot be given to worker processes, because they cannot import it: {error}"
+        ) from error
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(stacks,))
     try:
         yield pool
     except BaseException:
