@@ -213,30 +213,28 @@ class PythonStack:
             self.validate(options)
 
     def describe(self) -> dict[str, Any]:
-        """Return its entry in the catalogue, as native stacks have it."""
+        """Return its entry in the catalogue, with the keys that native stacks have."""
         return {
-            "name": self.name,
-            "version": self.version,
             "description": self.description,
-            "protocol": self.protocol,
-            "workloads": list(self.workloads),
             "multipath": False,
-            "options": [_entry(option) for option in self.options],
+            "name": self.name,
+            "options": _entries(self.options),
             "profiles": [
                 {
-                    "name": profile.name,
                     "description": profile.description,
-                    "options": [_entry(option) for option in profile.options],
+                    "name": profile.name,
+                    "options": _entries(profile.options),
                 }
                 for profile in self.profiles
             ],
+            "protocol": self.protocol,
+            "version": self.version,
+            "workloads": list(self.workloads),
         }
 
 
-def _entry(option: StackOption) -> dict[str, str | None]:
-    return {
-        "option": option.name,
-        "meaning": option.meaning,
-        "default": option.default,
-        "source": option.source,
-    }
+def _entries(options: tuple[StackOption, ...]) -> list[dict[str, str | None]]:
+    return [
+        {"default": option.default, "meaning": option.meaning, "option": option.name, "source": option.source}
+        for option in options
+    ]

@@ -160,4 +160,4 @@ def _load(name: str) -> PythonStack:
 
 
 def _packages(name: str) -> str:
-    return ", ".join("?" if point.dist is None else point.dist.name for point in _declared()[name])
+    return ", ".join(sorted("?" if point.dist is None else point.dist.name for point in _declared()[name]))
