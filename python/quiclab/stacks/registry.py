@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError, RequestError
@@ -17,6 +16,7 @@ from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonEndpoint, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
 
 #: Entry points of this group are stacks.
 GROUP: Final = "quiclab.stacks"
@@ -130,6 +130,8 @@ def _available() -> list[PythonStack]:
 @cache
 def _declared() -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of installed packages by name, sorted."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - it takes a while, and most runs need none
+
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         found[point.name] = (*found.get(point.name, ()), point)
