@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from quiclab.native import engine
 from quiclab.report import show
+from quiclab.stacks import catalogue
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -251,7 +252,7 @@ def main() -> int:
     """Print the pages, or write them."""
     pages = {
         PAGE: page(PAGE.read_text(encoding="utf-8"), json.loads(engine().schema())),
-        STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), json.loads(engine().stacks())),
+        STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), catalogue()),
         PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(engine().plugins())),
     }
     for path, text in pages.items():

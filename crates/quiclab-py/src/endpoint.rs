@@ -1,4 +1,4 @@
-//! An endpoint written in Python, such as aioquic, behind the Endpoint trait.
+//! An endpoint written in Python behind the Endpoint trait.
 //!
 //! The Python object has the methods of `quiclab.stacks.PythonEndpoint`: `receive`, `wake`,
 //! `outputs`, `next_wake`, `progress`, `statistics`, `sample`. An exception in it fails the flow

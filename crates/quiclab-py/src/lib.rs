@@ -27,7 +27,7 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
-    module.add_function(wrap_pyfunction!(stacks::stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks::native_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(function::plugins, module)?)?;
     module.add_function(wrap_pyfunction!(qlog::export_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect_qlog, module)?)?;

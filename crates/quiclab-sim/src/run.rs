@@ -11,6 +11,7 @@ use crate::warm_start;
 use quiclab_core::tunnel::{SojournRecord, TunnelEnd};
 use quiclab_core::{Element, Metrics, PacketObserver, RequestTimes, Tap, TapRecords, Time, Topology};
 use quiclab_scenario::{Scenario, Until};
+use quiclab_transport::NativeStack;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
@@ -215,7 +216,8 @@ fn versions(scenario: &Scenario) -> BTreeMap<String, String> {
         .values()
         .flat_map(|flow| [&flow.sender, &flow.receiver].map(|end| flow.inherited(end)));
     let used = ends.filter_map(|end| end.stack).collect::<Vec<_>>();
-    let stacks = crate::stacks().into_iter().filter(|stack| used.iter().any(|name| name == stack.name));
+    let native = crate::stacks().into_iter().map(NativeStack::info);
+    let stacks = native.filter(|stack| used.iter().any(|name| name == stack.name));
     std::iter::once(("quiclab".to_owned(), env!("CARGO_PKG_VERSION").to_owned()))
         .chain(stacks.map(|stack| (stack.name.to_owned(), stack.version.to_owned())))
         .collect()

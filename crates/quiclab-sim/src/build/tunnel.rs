@@ -1,10 +1,10 @@
 //! The ends of tunnels, each on its host.
 
 use super::{BuildError, BuildOptions};
-use crate::stacks::CarrierRequest;
 use quiclab_core::tunnel::{Depots, Tunnel, TunnelConfig, TunnelEnd};
 use quiclab_core::{EndpointIdentity, FiveTuple, Host, Node, RandomStream, Role, Topology};
 use quiclab_scenario::{Scenario, Tunnel as TunnelScenario};
+use quiclab_transport::CarrierRequest;
 
 /// Most records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a minute at 200 Mbit/s
 /// does.
@@ -26,7 +26,15 @@ pub(super) fn build(
                 Role::Client => "client",
             };
             let element = Scenario::tunnel_end(name, role);
-            let request = CarrierRequest { tunnel, role, name: &element, seed };
+            let request = CarrierRequest {
+                role,
+                kind: tunnel.carrier,
+                paths: tunnel.paths.len(),
+                windows: &tunnel.windows,
+                config: &tunnel.end(role),
+                seed,
+                name: &element,
+            };
             let carrier = options
                 .stacks
                 .carrier(&request)

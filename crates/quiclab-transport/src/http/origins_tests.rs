@@ -11,11 +11,12 @@
 //! | 3 | 0 | 20 | max(90, 67) = 90 | 90 | 112 |
 
 use super::*;
-use crate::operations::Operations;
 use crate::options::{
     EarlyData, EndpointConfig, ObjectKind, PageResource, Priorities, QuicOptions, QuicVersion, Tls,
     TlsVersion,
 };
+use crate::stack::build;
+use crate::{EndpointRequest, STACKS};
 use quiclab_core::{ByteCount, Duration, FlowId, Protocol};
 use std::collections::BTreeMap;
 
@@ -69,7 +70,7 @@ impl Net {
         let tuple = FiveTuple::new(protocol, address("10.1.0.0:443"), address("10.2.0.0:50000"));
         let end = |role, name: &str, tuple| {
             let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(0), role, tuple, paths: 1 };
-            crate::build(identity, config, workload, Time::ZERO, 1, None, Operations::default())
+            build(STACKS, EndpointRequest::new(identity, config, workload, Time::ZERO, 1))
                 .expect("a good endpoint")
         };
         let ends = [end(Role::Client, "f.receiver", tuple.reverse()), end(Role::Server, "f.sender", tuple)];
