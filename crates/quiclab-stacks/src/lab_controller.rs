@@ -16,8 +16,8 @@
 use crate::options::Options;
 use crate::time::Clock;
 use quiclab_core::{Duration, RandomStream, Time};
-use quiclab_transport::congestion::build::{Flavour, Settings, build};
 use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, RecoveryPhase};
+use quiclab_transport::congestion::{Flavour, Settings, build};
 use quiclab_transport::recovery::delivery_rate::{DeliveryRate, SentState};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};

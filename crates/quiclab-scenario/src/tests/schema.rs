@@ -116,7 +116,7 @@ fn the_schema_accepts_every_kind_of_pacing_and_workload() {
 
 #[test]
 fn names_are_those_that_serde_reads() {
-    for control in CongestionControl::ALL {
+    for &control in CongestionControl::ALL {
         assert_eq!(json!(control), json!(control.name()));
     }
     for exit in SlowStartExit::ALL {

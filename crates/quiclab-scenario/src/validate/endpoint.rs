@@ -5,15 +5,15 @@
 use super::super::Scenario;
 use super::{Check, about, ensure, path_scheduler, quoted, undefined};
 use quiclab_core::{FieldPath, Problem};
-use quiclab_transport::options::{
-    Acknowledgement, EndpointConfig, Pacing, QuicOptions, SlowStartExit, TcpOptions,
-};
+use quiclab_transport::options::{Acknowledgement, EndpointConfig, QuicOptions, TcpOptions, check_control};
 
 pub(super) fn check(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario) -> Check {
     if let Some(host) = end.host.as_ref().filter(|host| !scenario.hosts.contains_key(*host)) {
         return Err(undefined(path.child("host"), "host", host, scenario.hosts.keys()));
     }
-    check_control(path, end)?;
+    if let Some(control) = end.congestion_control {
+        check_control(control, end).map_err(|problem| problem.below(path))?;
+    }
     if let Some(tcp) = &end.tcp {
         check_tcp(&path.child("tcp"), tcp)?;
     }
@@ -28,26 +28,6 @@ pub(super) fn check(path: &FieldPath, end: &EndpointConfig, scenario: &Scenario)
             "the session is not resumed",
             "`resumption = true` with it",
         )
-    })
-}
-
-fn check_control(path: &FieldPath, end: &EndpointConfig) -> Check {
-    let Some(control) = end.congestion_control.filter(|control| !control.is_window_based()) else {
-        return Ok(());
-    };
-    let name = control.name();
-    if let Some(connections) = end.emulated_connections.filter(|connections| *connections != 1) {
-        return Err(Problem::conflict(path.child("emulated_connections"), connections, "1")
-            .because(format!("congestion control `{name}` stands for one connection")));
-    }
-    if let Some(exit) = end.slow_start_exit.filter(|exit| *exit != SlowStartExit::None) {
-        return Err(Problem::conflict(path.child("slow_start_exit"), quoted(exit.name()), "\"none\"")
-            .because(format!("congestion control `{name}` has no slow start")));
-    }
-    // draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.1: the pacing rate is BBR's primary control
-    ensure(end.pacing != Some(Pacing::None) || !control.is_bbr(), || {
-        Problem::conflict(path.child("pacing").child("kind"), "\"none\"", "another kind of pacing")
-            .because(format!("congestion control `{name}` controls its rate by pacing"))
     })
 }
 

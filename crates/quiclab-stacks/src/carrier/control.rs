@@ -3,8 +3,8 @@
 use super::config::PathControl;
 use crate::lab_controller::LabController;
 use quiclab_core::{RandomStream, Time};
-use quiclab_transport::congestion::build::{Flavour, Settings, build};
 use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, PathView, Phase};
+use quiclab_transport::congestion::{Flavour, Settings, build};
 use quiclab_transport::options::{CongestionControl, SlowStartExit};
 use std::sync::{Arc, Mutex};
 

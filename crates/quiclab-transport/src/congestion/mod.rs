@@ -1,229 +1,60 @@
-//! Congestion control: how much may be in flight, and how fast it may leave.
+//! Congestion control: the bytes that may be in flight, and the rate at which packets leave.
 //!
-//! A controller is told what was sent, delivered and lost, and answers with a window and, if it has
-//! one, a pacing rate. It neither detects losses nor keeps time. What ends slow start early is a part
-//! of its own ([`slow_start`]), which NewReno and CUBIC ask.
+//! A controller is informed of packets sent, delivered and lost, and provides a window and, if it has one, a pacing
+//! rate. It neither detects losses nor keeps time. The early end of slow start is a part of its own ([`slow_start`]),
+//! which NewReno and CUBIC consult.
 //!
 //! Sizes are in bytes; a controller that counts in packets (CUBIC, HyStart) divides by `mss`.
 //! *Positions* are numbers that grow with every packet sent: packet numbers in QUIC, bytes of the
-//! stream in TCP. A round trip is over when what was sent after its start is acknowledged.
+//! stream in TCP. A round trip is over when data sent after its start are acknowledged.
+//!
+//! A congestion control is one file: its algorithm, which implements [`Controller`], and its tests. It is registered at
+//! the end of this file.
 
 pub mod bbr;
-pub mod build;
-mod config;
+mod controller;
 pub mod coupled;
 pub mod cubic;
+mod exit;
 pub mod fixed;
 pub mod hystart_aioquic;
 pub mod hystart_chromium;
 pub mod hystart_linux;
 pub mod hystart_plus_plus;
 pub mod newreno;
+mod registry;
+mod settings;
 pub mod slow_start;
 mod window;
 
-pub use config::{CongestionControl, SlowStartExit};
+pub use controller::{Ack, CongestionEvent, Controller, PathView, Phase, RecoveryPhase};
+pub use exit::SlowStartExit;
+pub use registry::Family;
+pub use settings::Settings;
+pub use window::{Flavour, WindowSettings};
 
-use crate::recovery::delivery_rate::RateSample;
-use quiclab_core::{DataRate, Duration, Time};
+use coupled::{Coupled, Coupling};
+use quiclab_core::RandomStream;
 
-/// What recovery a sender is in; Linux calls it the congestion-avoidance state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RecoveryPhase {
-    /// None. (Linux: Open, Disorder, CWR.)
-    #[default]
-    Open,
-    /// Packets were lost and are being sent again.
-    Recovery,
-    /// A retransmission timeout went off (TCP only).
-    Loss,
-}
-
-/// What a controller does at this moment; `phase` of the time series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
-    /// Exponential growth.
-    #[default]
-    SlowStart,
-    /// Slow start that HyStart++ has slowed down (RFC 9406 section 4.2).
-    ConservativeSlowStart,
-    /// Slow growth.
-    CongestionAvoidance,
-    /// BBR: search for the bandwidth.
-    Startup,
-    /// BBR: emptying the queue that startup made.
-    Drain,
-    /// BBR: probing for bandwidth.
-    ProbeBandwidth,
-    /// BBR: probing for the smallest RTT.
-    ProbeRtt,
-    /// The window does not change.
-    Fixed,
-}
-
-impl Phase {
-    /// Number in time series: 0 slow start, 1 conservative slow start, 2 congestion avoidance,
-    /// 3 startup, 4 drain, 5 probing bandwidth, 6 probing RTT, 7 fixed.
-    #[must_use]
-    pub const fn number(self) -> u64 {
-        self as u64
-    }
-}
-
-/// An acknowledgement that delivered something, after losses were marked.
-#[derive(Clone, Debug, Default)]
-pub struct Ack {
-    /// When it arrived.
-    pub now: Time,
-    /// Bytes newly delivered: acknowledged, selectively or not, for the first time.
-    pub acked_bytes: u64,
-    /// Packets newly delivered.
-    pub acked_packets: u32,
-    /// Bytes declared lost by this acknowledgement.
-    pub lost_bytes: u64,
-    /// RTT of the latest packet newly acknowledged; `None` if only retransmitted ones were (Karn).
-    pub rtt: Option<Duration>,
-    /// Smoothed RTT; `None` before the first sample.
-    pub srtt: Option<Duration>,
-    /// Smallest RTT; `None` before the first sample.
-    pub min_rtt: Option<Duration>,
-    /// Bytes in flight before the acknowledgement.
-    pub prior_in_flight: u64,
-    /// Bytes in flight after it.
-    pub in_flight: u64,
-    /// Position up to which (exclusive) the largest newly acknowledged packet reaches; in TCP, the
-    /// cumulative acknowledgement.
-    pub acked_position: u64,
-    /// Position of the next new packet.
-    pub next_position: u64,
-    /// Recovery after the acknowledgement.
-    pub phase: RecoveryPhase,
-    /// Whether the window was used: a window that is not must not grow (RFC 9002 section 7.8).
-    pub cwnd_limited: bool,
-    /// Whether the sender lets the window grow: not during recovery (unless the controller asks for
-    /// [`Controller::owns_recovery`]).
-    pub may_grow: bool,
-    /// Delivery rate; `None` where the sender does not estimate it.
-    pub rate: Option<RateSample>,
-}
-
-/// Losses, or marks, that start a recovery period.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CongestionEvent {
-    /// When they were noticed.
-    pub now: Time,
-    /// Bytes in flight, the lost ones no longer counted.
-    pub in_flight: u64,
-    /// Position of the next new packet: recovery ends when it is acknowledged.
-    pub next_position: u64,
-    /// ECN marks, not losses.
-    pub ecn: bool,
-}
-
-/// A path of a connection with several, as its siblings' controllers see it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathView {
-    /// Congestion window in bytes.
-    pub window: u64,
-    /// Smoothed RTT; `None` before the first sample.
-    pub srtt: Option<Duration>,
-    /// [`Controller::losses_apart`].
-    pub losses_apart: u64,
-}
-
-/// A congestion control.
-///
-/// The sender calls [`on_congestion`](Self::on_congestion) once per recovery period ("one window cut
-/// per round trip") and [`on_timeout`](Self::on_timeout) when a retransmission timeout (TCP) or
-/// persistent congestion (QUIC) is established.
-pub trait Controller: Send {
-    /// A packet of `bytes` leaves; `in_flight` are the bytes in flight before it.
-    fn on_sent(&mut self, _now: Time, _bytes: u64, _in_flight: u64) {}
-
-    /// All paths of the connection, of which this one is `own`; before [`Controller::on_ack`] and
-    /// [`Controller::on_congestion`] of a connection with several.
-    fn on_paths(&mut self, _paths: &[PathView], _own: usize) {}
-
-    /// Before the first packet: the threshold in bytes that an earlier connection has found. For a control without
-    /// a threshold it means nothing.
-    fn start_with_threshold(&mut self, _ssthresh: u64) {}
-
-    /// Something was delivered.
-    fn on_ack(&mut self, ack: &Ack);
-
-    /// A recovery period starts: the window and the threshold are cut.
-    fn on_congestion(&mut self, event: &CongestionEvent);
-
-    /// A recovery period is over.
-    fn on_recovery_end(&mut self, _now: Time) {}
-
-    /// All outstanding packets are taken for lost. TCP: the window becomes what is in flight and one
-    /// segment (RFC 5681 section 3.1); `cut` says whether the threshold must be reduced, too (it must not
-    /// within one episode of timeouts). QUIC: persistent congestion (RFC 9002 section 7.6), `cut` is true.
-    fn on_timeout(&mut self, event: &CongestionEvent, cut: bool);
-
-    /// The last reduction was spurious: window and threshold become at least what they were before.
-    fn on_spurious(&mut self, now: Time);
-
-    /// Nothing was sent for at least an RTO: the window falls to the restart window (RFC 5681 section
-    /// 4.1), halved for each RTO of `idle`.
-    fn on_idle(&mut self, _now: Time, _idle: Duration, _rto: Duration) {}
-
-    /// The sender could not use its window for a whole RTO (RFC 2861); `used` bytes were in flight at
-    /// most.
-    fn on_application_limited(&mut self, _now: Time, _used: u64) {}
-
-    /// Window in bytes.
-    fn window(&self) -> u64;
-
-    /// Threshold between slow start and congestion avoidance in bytes; `None`: unlimited, or none.
-    fn ssthresh(&self) -> Option<u64>;
-
-    /// Rate to pace at; `None`: the pacer derives it from the window.
-    fn pacing_rate(&self) -> Option<DataRate> {
-        None
-    }
-
-    /// Bytes worth sending in one release of the pacer, at [`Controller::pacing_rate`]; `None`: the pacer
-    /// decides.
-    fn send_quantum(&self) -> Option<u64> {
-        None
-    }
-
-    /// Bytes delivered between the last two losses or since the last, whichever is more: how good the path is
-    /// for a control that couples several. 0 where it does not matter.
-    fn losses_apart(&self) -> u64 {
-        0
-    }
-
-    /// Whether the controller sets the window during recovery, too; otherwise the sender reduces it
-    /// step by step (PRR) and does not call `on_ack` with `may_grow`.
-    fn owns_recovery(&self) -> bool {
-        false
-    }
-
-    /// What it does at this moment.
-    fn phase(&self) -> Phase;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Phase;
-    use quiclab_core::RecoveryState;
-
-    #[test]
-    fn numbers_of_phases_are_those_of_the_schema() {
-        for (phase, name) in [
-            (Phase::SlowStart, "slow_start"),
-            (Phase::ConservativeSlowStart, "conservative_slow_start"),
-            (Phase::CongestionAvoidance, "congestion_avoidance"),
-            (Phase::Startup, "startup"),
-            (Phase::Drain, "drain"),
-            (Phase::ProbeBandwidth, "probe_bw"),
-            (Phase::ProbeRtt, "probe_rtt"),
-            (Phase::Fixed, "fixed"),
-        ] {
-            assert_eq!(RecoveryState::PHASES[phase.number() as usize], name);
-        }
-    }
+registry::controls! {
+    /// NewReno (RFC 9002 section 7, RFC 6582); Linux calls it reno.
+    Newreno = "newreno", Family::Window => |s, _| {
+        newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_keeps)
+    };
+    /// CUBIC (RFC 9438).
+    Cubic = "cubic", Family::Window => |s, _| cubic::Cubic::new(&s.window(), s.policy());
+    /// BBR version 1 as in Linux 5.15 and later.
+    BbrLinux = "bbr-linux", Family::Rate => |s, random| bbr::BbrLinux::new(s.mss, s.initial_window, random);
+    /// BBR version 1 as in Chromium's QUIC.
+    BbrChromium = "bbr-chromium", Family::Rate => |s, random| bbr::BbrChromium::new(s.mss, s.initial_window, random);
+    /// BBR version 1 as in picoquic.
+    BbrPicoquic = "bbr-picoquic", Family::Rate => |s, random| bbr::BbrPicoquic::new(s.mss, s.initial_window, random);
+    /// A window that stays what `initial_window` says.
+    Fixed = "fixed", Family::Plain => |s, _| fixed::Fixed::new(s.initial_window);
+    /// Coupled over several paths: linked increases (RFC 6356).
+    Lia = "lia", Family::Coupled => |s, _| Coupled::new(Coupling::Lia, &s.window(), s.policy());
+    /// Coupled over several paths: opportunistic linked increases.
+    Olia = "olia", Family::Coupled => |s, _| Coupled::new(Coupling::Olia, &s.window(), s.policy());
+    /// Coupled over several paths: balanced linked adaptation.
+    Balia = "balia", Family::Coupled => |s, _| Coupled::new(Coupling::Balia, &s.window(), s.policy());
 }

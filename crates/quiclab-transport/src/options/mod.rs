@@ -1,6 +1,7 @@
 //! Options of endpoints: the types that scenarios, the VPN and Python share. Each option is defined here once, or
 //! with the mechanism that it configures.
 
+mod control;
 mod endpoint;
 mod quic;
 mod tcp;
@@ -11,6 +12,8 @@ pub use crate::acknowledgement::Acknowledgement;
 pub use crate::congestion::{CongestionControl, SlowStartExit};
 pub use crate::pacing::Pacing;
 pub use crate::recovery::rtt::RttVariation;
+pub(crate) use control::Control;
+pub use control::check as check_control;
 pub use endpoint::{AckFrequency, Controller, EndpointConfig, Http2Options};
 pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};
 pub use tcp::{RateReduction, TcpLossDetection, TcpMetrics, TcpOptions};

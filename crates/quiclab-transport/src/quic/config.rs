@@ -1,6 +1,6 @@
 //! Everything about one end of a QUIC connection that can be chosen, complete.
 
-use crate::congestion::build::Flavour;
+use crate::congestion::Flavour;
 use crate::options::{
     AckFrequency, Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation,
     SlowStartExit, StreamScheduler, Tls,

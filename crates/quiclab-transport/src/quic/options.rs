@@ -15,9 +15,7 @@ use super::config::{Config, UNLIMITED};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
 use super::stack::LAB_QUIC;
 use crate::error::{Error, conflict, ensure};
-use crate::options::{
-    EndpointConfig, Pacing, QuicOptions, QuicVersion, SlowStartExit, Tls, TlsVersion, name,
-};
+use crate::options::{Control, EndpointConfig, Pacing, QuicOptions, QuicVersion, Tls, TlsVersion, name};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Problem, ProblemKind};
 
@@ -159,41 +157,14 @@ fn check_receive_windows(
     Ok(())
 }
 
-/// Congestion control and pacing, and which of them go together.
 fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Error> {
-    if let Some(control) = options.congestion_control {
-        config.congestion_control = control;
-        if !control.is_window_based() {
-            (config.slow_start_exit, config.emulated_connections) = (SlowStartExit::None, 1);
-        }
-        if control.is_bbr() && config.pacing == Pacing::None {
-            config.pacing = BBR_PACING;
-        }
-    }
-    let control = config.congestion_control;
-    let named = format!("congestion control `{}`", control.name());
-    if let Some(connections) = options.emulated_connections {
-        ensure(control.is_window_based() || connections == 1, || {
-            conflict("emulated_connections", connections, "1")
-                .because(format!("{named} stands for one connection"))
-        })?;
-        config.emulated_connections = connections;
-    }
-    if let Some(exit) = options.slow_start_exit {
-        ensure(control.is_window_based() || exit == SlowStartExit::None, || {
-            let problem = conflict("slow_start_exit", quoted(&name(&exit)), "\"none\"");
-            problem.because(format!("{named} has no slow start"))
-        })?;
-        config.slow_start_exit = exit;
-    }
-    if let Some(pacing) = options.pacing {
-        ensure(!control.is_bbr() || pacing != Pacing::None, || {
-            conflict("pacing.kind", "\"none\"", "another kind of pacing")
-                .because(format!("{named} controls its rate by pacing"))
-        })?;
-        config.pacing = pacing;
-    }
-    Ok(())
+    let control = Control {
+        congestion_control: &mut config.congestion_control,
+        emulated_connections: &mut config.emulated_connections,
+        slow_start_exit: &mut config.slow_start_exit,
+        pacing: &mut config.pacing,
+    };
+    control.take(options, BBR_PACING)
 }
 
 /// The congestion window at the start and at most, with the datagrams in effect.

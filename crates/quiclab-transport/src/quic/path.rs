@@ -5,8 +5,8 @@
 use super::Config;
 use super::config::WindowCheck;
 use super::space::Space;
-use crate::congestion::build::{Settings, build};
 use crate::congestion::{Ack, CongestionEvent, Controller, PathView, RecoveryPhase};
+use crate::congestion::{Settings, build};
 use crate::operations::{Operation, Operations};
 use crate::options::Pacing;
 use crate::pacing::{self, Pacer, PacingInput};

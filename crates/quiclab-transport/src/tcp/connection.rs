@@ -19,7 +19,7 @@ use super::handshake::{Agreed, Expiry, Offer, Retransmission, syn_window};
 use super::metrics::Ended;
 use super::receiver::Receiver;
 use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
-use crate::congestion::build::{Flavour, Settings};
+use crate::congestion::{Flavour, Settings};
 use crate::options::{CongestionControl, Pacing};
 use crate::{congestion, pacing};
 use quiclab_core::{
@@ -309,7 +309,7 @@ impl Connection {
             flavour: Flavour::LinuxTcp,
         };
         let random = self.random.take().expect("a connection opens once");
-        let controller = congestion::build::build(&settings, random);
+        let controller = congestion::build(&settings, random);
         // TCP itself makes chunks even where the network card does not split them (`sk_setup_caps`)
         let pacer = match config.gso_segments {
             1 => pacing::build(&config.pacing),

@@ -2,8 +2,9 @@
 
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
 use super::stack::LAB_TCP;
+use crate::congestion::Family;
 use crate::error::{Error, conflict, ensure};
-use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, name};
+use crate::options::{CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions};
 use quiclab_core::{ByteCount, Problem};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
@@ -84,46 +85,23 @@ fn check_tcp(options: Option<&TcpOptions>, values: &mut Values) -> Result<(), Er
 
 /// Congestion control and pacing, and which of them go together.
 fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Error> {
-    use CongestionControl::{Balia, BbrChromium, BbrLinux, BbrPicoquic, Cubic, Fixed, Lia, Newreno, Olia};
     let config = &mut values.config;
     if let Some(control) = options.congestion_control {
-        config.congestion_control = control;
-        // a module of its own in Linux: only CUBIC has HyStart, only BBR asks for pacing
-        match control {
-            Cubic => {}
-            Newreno | Fixed => config.slow_start_exit = SlowStartExit::None,
-            BbrLinux | BbrChromium | BbrPicoquic => {
-                config.slow_start_exit = SlowStartExit::None;
-                config.pacing = Pacing::Linux { max_rate: None };
-            }
-            Lia | Olia | Balia => {
-                let expected = "a congestion control for one path";
-                return Err(conflict("congestion_control", quoted(control.name()), expected));
-            }
+        ensure(control.family() != Family::Coupled, || {
+            conflict("congestion_control", quoted(control.name()), "a congestion control for one path")
+        })?;
+        // a module of its own in Linux: only CUBIC has HyStart
+        if control != CongestionControl::Cubic {
+            config.slow_start_exit = SlowStartExit::None;
         }
     }
-    let control = config.congestion_control;
-    if let Some(connections) = options.emulated_connections {
-        ensure(control.is_window_based() || connections == 1, || {
-            conflict("emulated_connections", connections, "1")
-                .because(format!("congestion control `{}` stands for one connection", control.name()))
-        })?;
-        config.emulated_connections = connections;
-    }
-    if let Some(exit) = options.slow_start_exit {
-        ensure(control.is_window_based() || exit == SlowStartExit::None, || {
-            conflict("slow_start_exit", quoted(&name(&exit)), "\"none\"")
-                .because(format!("congestion control `{}` has no slow start", control.name()))
-        })?;
-        config.slow_start_exit = exit;
-    }
-    if let Some(pacing) = options.pacing {
-        ensure(!control.is_bbr() || pacing != Pacing::None, || {
-            conflict("pacing.kind", "\"none\"", "another kind of pacing")
-                .because(format!("congestion control `{}` controls its rate by pacing", control.name()))
-        })?;
-        config.pacing = pacing;
-    }
+    let control = Control {
+        congestion_control: &mut config.congestion_control,
+        emulated_connections: &mut config.emulated_connections,
+        slow_start_exit: &mut config.slow_start_exit,
+        pacing: &mut config.pacing,
+    };
+    control.take(options, Pacing::Linux { max_rate: None })?;
     if let Some(window) = options.initial_window {
         let packet = ByteCount::from_bytes(config.payload(config.mss.bytes(), config.timestamps));
         ensure((packet..=MAX_WINDOW).contains(&window), || {

@@ -55,7 +55,7 @@ fn sizes<const N: usize>(sizes: [u64; N]) -> [ByteCount; N] {
 fn end(random: &mut RandomStream, version: QuicVersion, tiny: bool) -> EndpointConfig {
     use CongestionControl::{Cubic, Newreno};
     let profiles: Vec<_> = quiclab_transport::quic::profiles().collect();
-    let control = maybe(random, &CongestionControl::ALL);
+    let control = maybe(random, CongestionControl::ALL);
     let windowed = control.is_some_and(|control| matches!(control, Newreno | Cubic));
     let datagram = pick(random, &[1200, 1200, 1252, 1472, 1472, 4_000, 20_000, 65_507]);
     let windows = if tiny { sizes([1, 7, 100, 3_000]) } else { sizes([1_500, 5_000, 60_000, 1 << 20]) };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::options::SlowStartExit;
 use crate::options::{
     Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Http2Options, QuicVersion,
     StreamScheduler, TcpOptions,

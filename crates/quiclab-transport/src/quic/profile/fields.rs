@@ -1,7 +1,7 @@
 //! What a profile has a value for: the fields of [`Config`], how they are called and how they are printed.
 
 use super::super::config::{AckPing, Config, Fixed, InitialWindow, UNLIMITED, WindowCheck};
-use crate::congestion::build::Flavour;
+use crate::congestion::Flavour;
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler, Tls, TlsVersion, name,

@@ -22,7 +22,7 @@ mod quinn;
 mod rfc9002;
 
 use super::config::{AckPing, Config, WindowCheck};
-use crate::congestion::build::Flavour;
+use crate::congestion::Flavour;
 use crate::options::{Tls, TlsVersion};
 use crate::profile::OptionRow;
 use crate::tls_messages::NEW_SESSION_TICKET;

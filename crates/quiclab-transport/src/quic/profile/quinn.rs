@@ -6,7 +6,7 @@
 
 use super::super::config::{AckPing, InitialWindow, UNLIMITED, WindowCheck};
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, value};
-use crate::congestion::build::Flavour;
+use crate::congestion::Flavour;
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,

@@ -1,21 +1,11 @@
-//! Controllers by their names in scenarios.
+//! Parameters of a controller.
 
-use super::Controller;
-use super::bbr;
-use super::coupled::{Coupled, Coupling};
-use super::cubic::Cubic;
-use super::fixed::Fixed;
-use super::hystart_aioquic::RttRise;
-use super::hystart_chromium::HystartChromium;
-use super::hystart_linux::{AckTrain, HystartLinux};
-use super::hystart_plus_plus::HystartPlusPlus;
-use super::newreno::NewReno;
-use super::slow_start::{Never, SlowStartPolicy};
-pub use super::window::{Flavour, WindowSettings};
-use crate::options::{CongestionControl, SlowStartExit};
-use quiclab_core::RandomStream;
+use super::CongestionControl;
+use super::exit::SlowStartExit;
+use super::slow_start::SlowStartPolicy;
+use super::window::{Flavour, WindowSettings};
 
-/// What a controller is made from.
+/// Parameters of a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Which one.
@@ -36,45 +26,24 @@ pub struct Settings {
     pub flavour: Flavour,
 }
 
-/// A controller; `random` is for those that draw.
-///
-/// # Panics
-/// If `mss` is 0.
-#[must_use]
-pub fn build(settings: &Settings, random: RandomStream) -> Box<dyn Controller> {
-    let Settings { control, initial_window, mss, emulated_connections, flavour, .. } = *settings;
-    let window = WindowSettings { flavour, initial_window, mss, emulated_connections };
-    match control {
-        CongestionControl::Newreno => {
-            Box::new(NewReno::new(&window, policy(settings)).keeping(settings.newreno_keeps))
-        }
-        CongestionControl::Cubic => Box::new(Cubic::new(&window, policy(settings))),
-        CongestionControl::Fixed => Box::new(Fixed::new(initial_window)),
-        CongestionControl::Lia => Box::new(Coupled::new(Coupling::Lia, &window, policy(settings))),
-        CongestionControl::Olia => Box::new(Coupled::new(Coupling::Olia, &window, policy(settings))),
-        CongestionControl::Balia => Box::new(Coupled::new(Coupling::Balia, &window, policy(settings))),
-        CongestionControl::BbrLinux => Box::new(bbr::BbrLinux::new(mss, initial_window, random)),
-        CongestionControl::BbrChromium => Box::new(bbr::BbrChromium::new(mss, initial_window, random)),
-        CongestionControl::BbrPicoquic => Box::new(bbr::BbrPicoquic::new(mss, initial_window, random)),
+impl Settings {
+    /// What the window-based controls share.
+    pub(super) fn window(&self) -> WindowSettings {
+        let Self { flavour, initial_window, mss, emulated_connections, .. } = *self;
+        WindowSettings { flavour, initial_window, mss, emulated_connections }
     }
-}
 
-/// What ends slow start.
-fn policy(settings: &Settings) -> Box<dyn SlowStartPolicy> {
-    let paced = settings.paced;
-    match settings.slow_start_exit {
-        SlowStartExit::None => Box::new(Never),
-        SlowStartExit::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
-        SlowStartExit::HystartChromium => Box::new(HystartChromium::default()),
-        SlowStartExit::Aioquic => Box::new(RttRise::default()),
-        SlowStartExit::HystartPlusPlus => Box::new(HystartPlusPlus::new(paced)),
+    /// The policy that ends slow start early.
+    pub(super) fn policy(&self) -> Box<dyn SlowStartPolicy> {
+        self.slow_start_exit.policy(self.paced)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CongestionEvent, Phase};
+    use super::super::{CongestionEvent, Controller, Phase, build};
     use super::*;
+    use quiclab_core::RandomStream;
 
     fn made(control: CongestionControl, flavour: Flavour, emulated_connections: u32) -> Box<dyn Controller> {
         let settings = Settings {

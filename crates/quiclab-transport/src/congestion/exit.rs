@@ -1,0 +1,54 @@
+//! The ends of slow start before a loss, by their names in scenarios.
+
+use super::hystart_aioquic::RttRise;
+use super::hystart_chromium::HystartChromium;
+use super::hystart_linux::{AckTrain, HystartLinux};
+use super::hystart_plus_plus::HystartPlusPlus;
+use super::slow_start::{Never, SlowStartPolicy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What ends slow start before a loss does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlowStartExit {
+    /// Nothing.
+    None,
+    /// HyStart as in Linux: ACK train and delay.
+    HystartLinux,
+    /// HyStart as in Chromium: delay only, from a window of 16 packets on.
+    HystartChromium,
+    /// HyStart++ (RFC 9406).
+    HystartPlusPlus,
+    /// aioquic's: five RTT samples a quarter above the smallest.
+    Aioquic,
+}
+
+impl SlowStartExit {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::None, Self::HystartLinux, Self::HystartChromium, Self::HystartPlusPlus, Self::Aioquic];
+
+    /// Name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::HystartLinux => "hystart-linux",
+            Self::HystartChromium => "hystart-chromium",
+            Self::HystartPlusPlus => "hystart-plus-plus",
+            Self::Aioquic => "aioquic",
+        }
+    }
+
+    /// Its policy; `paced` says whether the sender paces, which HyStart of Linux and HyStart++ consider.
+    pub(super) fn policy(self, paced: bool) -> Box<dyn SlowStartPolicy> {
+        match self {
+            Self::None => Box::new(Never),
+            Self::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
+            Self::HystartChromium => Box::new(HystartChromium::default()),
+            Self::Aioquic => Box::new(RttRise::default()),
+            Self::HystartPlusPlus => Box::new(HystartPlusPlus::new(paced)),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Congestion control, slow start and pacing of an endpoint, which go together.
+
+use super::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, name};
+use crate::congestion::Family;
+use crate::error::{Error, conflict, ensure};
+
+/// Where a configuration holds them.
+pub(crate) struct Control<'a> {
+    pub(crate) congestion_control: &'a mut CongestionControl,
+    pub(crate) emulated_connections: &'a mut u32,
+    pub(crate) slow_start_exit: &'a mut SlowStartExit,
+    pub(crate) pacing: &'a mut Pacing,
+}
+
+impl Control<'_> {
+    /// Puts those of `options` in the place of those of a profile. A congestion control that controls a rate has
+    /// `rate_pacing` where neither of both has a pacer.
+    ///
+    /// # Errors
+    /// If an option does not go with the congestion control.
+    pub(crate) fn take(self, options: &EndpointConfig, rate_pacing: Pacing) -> Result<(), Error> {
+        let Self { congestion_control, emulated_connections, slow_start_exit, pacing } = self;
+        if let Some(control) = options.congestion_control {
+            *congestion_control = control;
+            if control.family() != Family::Window {
+                (*slow_start_exit, *emulated_connections) = (SlowStartExit::None, 1);
+            }
+            if control.family() == Family::Rate && *pacing == Pacing::None {
+                *pacing = rate_pacing;
+            }
+        }
+        check(*congestion_control, options)?;
+        *emulated_connections = options.emulated_connections.unwrap_or(*emulated_connections);
+        *slow_start_exit = options.slow_start_exit.unwrap_or(*slow_start_exit);
+        *pacing = options.pacing.unwrap_or(*pacing);
+        Ok(())
+    }
+}
+
+/// Checks that the options of an endpoint go with its congestion control.
+///
+/// # Errors
+/// If one does not.
+pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(), Error> {
+    let named = format!("congestion control `{}`", control.name());
+    let window = control.family() == Family::Window;
+    if let Some(connections) = options.emulated_connections {
+        ensure(window || connections == 1, || {
+            conflict("emulated_connections", connections, "1")
+                .because(format!("{named} stands for one connection"))
+        })?;
+    }
+    if let Some(exit) = options.slow_start_exit {
+        ensure(window || exit == SlowStartExit::None, || {
+            conflict("slow_start_exit", format!("{:?}", name(&exit)), "\"none\"")
+                .because(format!("{named} has no slow start"))
+        })?;
+    }
+    ensure(control.family() != Family::Rate || options.pacing != Some(Pacing::None), || {
+        conflict("pacing.kind", "\"none\"", "another kind of pacing")
+            .because(format!("{named} controls its rate by pacing"))
+    })
+}
