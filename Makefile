@@ -68,6 +68,10 @@ test: setup ## everything that is fast, and everything users rely on (under six 
 test-all: test ## the same, then the second tier: whole studies and the documents that run them (under 25 minutes)
 	$(PYTEST) -m slow
 
+.PHONY: reference
+reference: setup ## write what is generated from the options: the reference pages
+	$(RUN)/python tools/scenario_reference.py --write >/dev/null
+
 .PHONY: teardown
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count what is left
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown

@@ -78,10 +78,11 @@ def page(text: str, schema: Schema) -> str:
     Raises
     ------
     KeyError
-        If a block names a type that the schema does not have.
+        If a block names a type that the schema does not have, or a stack that is not native.
     """
     types: dict[str, Schema] = {ROOT: schema, **schema["$defs"]}
-    return BLOCK.sub(lambda found: f"<!-- fields: {found[1]} -->\n{block(found[1], types)}<!-- end -->", text)
+    text = BLOCK.sub(lambda found: f"<!-- fields: {found[1]} -->\n{block(found[1], types)}<!-- end -->", text)
+    return stacks_page(text, json.loads(engine().native_stacks()))
 
 
 def stacks_page(text: str, stacks: list[Schema]) -> str:

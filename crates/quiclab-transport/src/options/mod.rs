@@ -4,6 +4,7 @@
 mod control;
 mod endpoint;
 mod quic;
+mod table;
 mod tcp;
 mod tls;
 mod workload;
@@ -15,6 +16,7 @@ pub use crate::recovery::rtt::RttVariation;
 pub(crate) use control::Control;
 pub use control::check as check_control;
 pub use endpoint::{AckFrequency, Controller, EndpointConfig, Http2Options};
+pub(crate) use quic::QuicValues;
 pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};
 pub use tcp::{RateReduction, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};

@@ -1,6 +1,8 @@
 //! Options of QUIC: the parts of lab-quic that a scenario can exchange.
 
+use super::table::quic_options;
 use super::{Acknowledgement, RttVariation};
+use crate::profile::{Field, describe};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
@@ -9,91 +11,70 @@ use serde::{Deserialize, Serialize};
 /// RFC 9000 section 16: the largest integer on the wire, 2^62 - 1.
 const MAX_OFFSET: &str = "4611686018427387903 B";
 
-/// Options of QUIC; what is left out has the value of the profile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct QuicOptions {
+quic_options! {
     /// Wire format and handshake.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<QuicVersion>,
+    version: QuicVersion = QuicVersion::V1, "RFC 9000";
     /// Length of the connection IDs that this end chooses: its peer sends them in every packet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_most("20 B"))]
-    pub connection_id: Option<ByteCount>,
+    connection_id: ByteCount =
+        ByteCount::from_bytes(8), "assumed: RFC 9000 section 5.1 leaves it to the end; 8 B as most stacks";
     /// Length of packet numbers; without it, the shortest that the peer can expand.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", "4 B"))]
-    pub packet_number: Option<ByteCount>,
+    packet_number: ByteCount, or "shortest that can be expanded" =
+        None, "RFC 9000 section 17.1: the shortest is enough";
     /// When this end acknowledges what has arrived.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub acknowledgement: Option<Acknowledgement>,
+    acknowledgement: Acknowledgement =
+        Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
+        "RFC 9000 sections 13.2.1 and 13.2.2";
     /// Most ranges of packet numbers that this end keeps to acknowledge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
-    pub ack_ranges: Option<u32>,
+    ack_ranges: u32 = 256, "assumed: RFC 9000 section 13.2.3 asks for a limit and names none";
     /// Longest delay of an acknowledgement that this end announces (RFC 9000 section 18.2).
     /// At least the delay of `acknowledgement`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_most("16.383 s"))]
-    pub max_ack_delay: Option<Duration>,
+    max_ack_delay: Duration = Duration::from_millis(25), "RFC 9000 section 18.2: the default";
     /// The packet threshold grows with the reordering that was mistaken for loss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub adaptive_packet_threshold: Option<bool>,
+    adaptive_packet_threshold: bool = false, "RFC 9002 section 6.1 leaves it to the implementation";
     /// The time threshold widens when it was too narrow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub adaptive_time_threshold: Option<bool>,
+    adaptive_time_threshold: bool = false, "RFC 9002 section 6.1 leaves it to the implementation";
     /// What the RTT variation is the mean of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rtt_variation: Option<RttVariation>,
+    rtt_variation: RttVariation = RttVariation::Rfc9002, "RFC 9002 section 5.3";
     /// The window collapses when everything sent over a long time is lost (RFC 9002 section 7.6).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub persistent_congestion: Option<bool>,
+    persistent_congestion: bool = true, "RFC 9002 section 7.6";
     /// Packets sent when a probe timeout expires: 1 or 2 (RFC 9002 section 6.2.4).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between(1, 2).unit("packets"))]
-    pub probe_packets: Option<u32>,
+    probe_packets: u32 = 2, "RFC 9002 section 6.2.4: one, or two to be robust";
     /// A window that is not used does not grow (RFC 9002 section 7.8).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window_validation: Option<bool>,
+    window_validation: bool = true, "RFC 9002 section 7.8";
     /// Largest congestion window; without it, there is none. At least `initial_window`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
-    pub max_window: Option<ByteCount>,
+    max_window: ByteCount, or "none" = None, "RFC 9002 has none";
     /// Packets are paced before the first RTT sample, too, as if the RTT were `initial_rtt`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pacing_before_rtt: Option<bool>,
+    pacing_before_rtt: bool = true, "RFC 9002 section 7.7 with the initial RTT of section 6.2.2";
     /// Bidirectional streams that the peer may have open at one time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between(1, 1_u64 << 60))]
-    pub max_streams: Option<u64>,
+    max_streams: u64 = 100, "RFC 9114 section 6.1: at least 100 requests at a time";
     /// How the receive windows of streams and connection grow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flow_control: Option<FlowControl>,
+    flow_control: FlowControl = FlowControl::Fixed, "assumed: RFC 9000 section 4 leaves it to the receiver";
     /// Largest receive window of a stream that growth reaches. At least `stream_receive_window`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
-    pub max_stream_receive_window: Option<ByteCount>,
+    max_stream_receive_window: ByteCount = ByteCount::from_bytes(16 << 20), "assumed: does not grow";
     /// Largest receive window of the connection that growth reaches. At least `connection_receive_window`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
-    pub max_connection_receive_window: Option<ByteCount>,
+    max_connection_receive_window: ByteCount = ByteCount::from_bytes(24 << 20), "assumed: does not grow";
     /// Which stream sends next.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stream_scheduler: Option<StreamScheduler>,
+    stream_scheduler: StreamScheduler =
+        StreamScheduler::RoundRobin, "assumed: RFC 9000 section 2.3 leaves it to the application";
     /// Bytes that a server may send for each byte received before the client's address is validated
     /// (RFC 9000 section 8.1: 3); 0: no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub amplification_factor: Option<u32>,
+    amplification_factor: u32 = 3, "RFC 9000 section 8.1";
     /// DATAGRAM frames wait for the congestion window (RFC 9221 section 5.4).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub datagram_congestion_control: Option<bool>,
+    datagram_congestion_control: bool = true, "RFC 9221 section 5.4";
     /// The connection ends when nothing was received for so long (RFC 9000 section 10.1).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "1440 min"))]
-    pub idle_timeout: Option<Duration>,
+    idle_timeout: Duration = Duration::from_secs(30), "RFC 9308 section 3.2: 30 s without need for another";
     /// Which path the next packet takes, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path_scheduler: Option<PathSchedulerKind>,
+    path_scheduler: PathSchedulerKind = PathSchedulerKind::LOWEST_RTT, "assumed: RFC 9000 has one path at a time";
 }
 
 /// Wire format and handshake of QUIC.

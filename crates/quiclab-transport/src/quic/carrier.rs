@@ -47,7 +47,7 @@ impl LabCarrier {
     /// When lab-quic does not take an option.
     pub fn new(request: &CarrierRequest<'_>) -> Result<Self, Error> {
         let mut resolved = options::resolve(request.config)?;
-        resolved.idle_timeout = Duration::from_secs(1 << 20);
+        resolved.quic.idle_timeout = Duration::from_secs(1 << 20);
         let connections = match request.kind {
             CarrierKind::Connections => request.paths,
             CarrierKind::Multipath => 1,

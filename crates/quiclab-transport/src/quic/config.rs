@@ -1,11 +1,7 @@
 //! Everything about one end of a QUIC connection that can be chosen, complete.
 
 use crate::congestion::Flavour;
-use crate::options::{
-    AckFrequency, Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation,
-    SlowStartExit, StreamScheduler, Tls,
-};
-use quiclab_core::scheduler::PathSchedulerKind;
+use crate::options::{AckFrequency, CongestionControl, Pacing, QuicValues, SlowStartExit, Tls};
 use quiclab_core::{ByteCount, Duration, Role};
 
 /// A complete configuration: a profile with the overrides of a scenario. The fields are those of
@@ -26,34 +22,7 @@ pub struct Config {
     pub(crate) time_threshold: f64,
     pub(crate) initial_rtt: Duration,
     pub(crate) ack_frequency: Option<AckFrequency>,
-    pub(crate) version: QuicVersion,
-    /// 0 to 20 bytes. That of a client is [`Fixed::client_connection_id`].
-    pub(crate) connection_id: ByteCount,
-    /// In bytes; `None`: the shortest that the peer can expand.
-    pub(crate) packet_number: Option<ByteCount>,
-    pub(crate) acknowledgement: Acknowledgement,
-    pub(crate) ack_ranges: u32,
-    pub(crate) max_ack_delay: Duration,
-    pub(crate) adaptive_packet_threshold: bool,
-    pub(crate) adaptive_time_threshold: bool,
-    pub(crate) rtt_variation: RttVariation,
-    pub(crate) persistent_congestion: bool,
-    pub(crate) probe_packets: u32,
-    pub(crate) window_validation: bool,
-    /// `None`: no limit.
-    pub(crate) max_window: Option<ByteCount>,
-    /// Packets are paced before the first RTT sample, with `initial_rtt` in its place.
-    pub(crate) pacing_before_rtt: bool,
-    pub(crate) max_streams: u64,
-    pub(crate) flow_control: FlowControl,
-    pub(crate) max_stream_receive_window: ByteCount,
-    pub(crate) max_connection_receive_window: ByteCount,
-    pub(crate) stream_scheduler: StreamScheduler,
-    /// 0: no limit.
-    pub(crate) amplification_factor: u32,
-    pub(crate) datagram_congestion_control: bool,
-    pub(crate) idle_timeout: Duration,
-    pub(crate) path_scheduler: PathSchedulerKind,
+    pub(crate) quic: QuicValues,
     /// Resumption, certificate and early data; the version is always 1.3.
     pub(crate) tls: Tls,
     /// What no option changes.
@@ -65,7 +34,7 @@ impl Config {
     pub(crate) fn connection_id(&self, role: Role) -> ByteCount {
         match role {
             Role::Client => self.fixed.client_connection_id,
-            Role::Server => self.connection_id,
+            Role::Server => self.quic.connection_id,
         }
     }
 
@@ -74,9 +43,6 @@ impl Config {
         self.fixed.window_packet.unwrap_or(self.datagram_size)
     }
 }
-
-/// Largest integer on the wire (RFC 9000 section 16), which stands for "no limit" in windows.
-pub(crate) const UNLIMITED: ByteCount = ByteCount::from_bytes((1 << 62) - 1);
 
 /// How a stack states its initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,29 +168,7 @@ pub(crate) fn test_config() -> Config {
         time_threshold: 1.125,
         initial_rtt: Duration::from_millis(333),
         ack_frequency: None,
-        version: QuicVersion::V1,
-        connection_id: ByteCount::from_bytes(8),
-        packet_number: None,
-        acknowledgement: Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
-        ack_ranges: 256,
-        max_ack_delay: Duration::from_millis(25),
-        adaptive_packet_threshold: false,
-        adaptive_time_threshold: false,
-        rtt_variation: RttVariation::Rfc9002,
-        persistent_congestion: true,
-        probe_packets: 2,
-        window_validation: true,
-        max_window: None,
-        pacing_before_rtt: false,
-        max_streams: 100,
-        flow_control: FlowControl::Fixed,
-        max_stream_receive_window: kib(16 * 1024),
-        max_connection_receive_window: kib(24 * 1024),
-        stream_scheduler: StreamScheduler::RoundRobin,
-        amplification_factor: 3,
-        datagram_congestion_control: true,
-        idle_timeout: Duration::from_secs(30),
-        path_scheduler: PathSchedulerKind::LOWEST_RTT,
+        quic: QuicValues { pacing_before_rtt: false, ..QuicValues::DEFAULTS },
         tls: Tls {
             version: TlsVersion::Tls13,
             resumption: false,

@@ -11,11 +11,12 @@
 //! | a receive window above the largest | the largest |
 //! | `quic.acknowledgement` with a longer delay | `quic.max_ack_delay` |
 
-use super::config::{Config, UNLIMITED};
+use super::config::Config;
 use super::profile::{self, DEFAULT_PROFILE, profiles};
 use super::stack::LAB_QUIC;
 use crate::error::{Error, conflict, ensure};
 use crate::options::{Control, EndpointConfig, Pacing, QuicOptions, QuicVersion, Tls, TlsVersion, name};
+use crate::profile::UNLIMITED;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Problem, ProblemKind};
 
@@ -75,49 +76,36 @@ fn take_transport(options: &EndpointConfig, config: &mut Config) {
 }
 
 fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
-    macro_rules! take {
-        ($($field:ident),+) => { $( if let Some(value) = options.$field { config.$field = value; } )+ };
-    }
-    take!(version, ack_ranges, adaptive_packet_threshold, adaptive_time_threshold, rtt_variation);
-    take!(persistent_congestion, probe_packets, window_validation, pacing_before_rtt, max_streams);
-    take!(stream_scheduler, amplification_factor, datagram_congestion_control, idle_timeout);
-    if let Some(scheduler) = &options.path_scheduler {
-        ensure(*scheduler != PathSchedulerKind::Redundant, || {
-            let expected = "a scheduler that chooses one path";
-            conflict("quic.path_scheduler", quoted(scheduler.name()), expected)
-                .because("a connection sends each packet once")
-        })?;
-        config.path_scheduler = scheduler.clone();
-    }
-    config.packet_number = options.packet_number.or(config.packet_number);
-    let gquic = config.version == QuicVersion::Gquic37;
-    ensure(!gquic || config.packet_number != Some(ByteCount::from_bytes(3)), || {
+    config.quic.take(options);
+    let scheduler = &config.quic.path_scheduler;
+    ensure(*scheduler != PathSchedulerKind::Redundant, || {
+        let expected = "a scheduler that chooses one path";
+        conflict("quic.path_scheduler", quoted(scheduler.name()), expected)
+            .because("a connection sends each packet once")
+    })?;
+    let gquic = config.quic.version == QuicVersion::Gquic37;
+    ensure(!gquic || config.quic.packet_number != Some(ByteCount::from_bytes(3)), || {
         conflict("quic.packet_number", "\"3 B\"", "\"1 B\", \"2 B\" or \"4 B\"").because(GQUIC)
     })?;
     ensure(!gquic || config.ack_frequency.is_none(), || {
         Problem::unsupported("ack_frequency", "Google QUIC 37 (`quic.version`)", "")
     })?;
     if let Some(length) = options.connection_id {
-        (config.connection_id, config.fixed.client_connection_id) = (length, length);
+        (config.quic.connection_id, config.fixed.client_connection_id) = (length, length);
     }
     Ok(())
 }
 
 fn check_acknowledgement(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
-    if let Some(policy) = options.acknowledgement {
-        config.acknowledgement = policy;
-        config.max_ack_delay = config.max_ack_delay.max(policy.delay());
+    // RFC 9000 section 13.2.1: acknowledged "within its advertised max_ack_delay"
+    let (least, delay) = (config.quic.acknowledgement.delay(), &mut config.quic.max_ack_delay);
+    if options.max_ack_delay.is_none() {
+        *delay = (*delay).max(least);
     }
-    if let Some(delay) = options.max_ack_delay {
-        // RFC 9000 section 13.2.1: acknowledged "within its advertised max_ack_delay"
-        let least = config.acknowledgement.delay();
-        ensure(delay >= least, || {
-            let expected = format!("at least the delay of `quic.acknowledgement`, \"{least}\"");
-            conflict("quic.max_ack_delay", quoted(&delay.to_string()), expected)
-        })?;
-        config.max_ack_delay = delay;
-    }
-    Ok(())
+    ensure(*delay >= least, || {
+        let expected = format!("at least the delay of `quic.acknowledgement`, \"{least}\"");
+        conflict("quic.max_ack_delay", quoted(&delay.to_string()), expected)
+    })
 }
 
 /// Receive windows at the start and at most.
@@ -126,9 +114,6 @@ fn check_receive_windows(
     quic: &QuicOptions,
     config: &mut Config,
 ) -> Result<(), Error> {
-    if let Some(growth) = quic.flow_control {
-        config.flow_control = growth;
-    }
     for (field, window, largest_field, largest, start, most) in [
         (
             "stream_receive_window",
@@ -136,7 +121,7 @@ fn check_receive_windows(
             "quic.max_stream_receive_window",
             quic.max_stream_receive_window,
             &mut config.stream_receive_window,
-            &mut config.max_stream_receive_window,
+            &mut config.quic.max_stream_receive_window,
         ),
         (
             "connection_receive_window",
@@ -144,7 +129,7 @@ fn check_receive_windows(
             "quic.max_connection_receive_window",
             quic.max_connection_receive_window,
             &mut config.connection_receive_window,
-            &mut config.max_connection_receive_window,
+            &mut config.quic.max_connection_receive_window,
         ),
     ] {
         *start = window.unwrap_or(*start);
@@ -182,8 +167,8 @@ fn check_windows(options: &EndpointConfig, quic: &QuicOptions, config: &mut Conf
     config.initial_window =
         options.initial_window.unwrap_or_else(|| config.fixed.initial_window.bytes(datagram).max(datagram));
     let initial = config.initial_window;
-    config.max_window = quic.max_window.or_else(|| config.max_window.map(|most| most.max(initial)));
-    match config.max_window {
+    config.quic.max_window = quic.max_window.or_else(|| config.quic.max_window.map(|most| most.max(initial)));
+    match config.quic.max_window {
         Some(most) if most < initial => {
             let expected = format!("at least `initial_window`, \"{initial}\"");
             Err(conflict("quic.max_window", quoted(&most.to_string()), expected))

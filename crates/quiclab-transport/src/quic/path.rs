@@ -96,7 +96,7 @@ impl Path {
         Self {
             space: Space::of_application(config),
             rtt: RttEstimator::new(config.initial_rtt)
-                .with_variation(config.rtt_variation)
+                .with_variation(config.quic.rtt_variation)
                 .with_timeout(config.fixed.timeout_variations, config.fixed.initial_timeout),
             pto: Pto::default(),
             rate: DeliveryRate::default(),
@@ -113,8 +113,8 @@ impl Path {
             left_up_to: 0,
             datagram: config.datagram_size.bytes(),
             window_check: config.fixed.window_check,
-            max_window: config.max_window.map_or(u64::MAX, quiclab_core::ByteCount::bytes),
-            paces_early: config.pacing_before_rtt,
+            max_window: config.quic.max_window.map_or(u64::MAX, quiclab_core::ByteCount::bytes),
+            paces_early: config.quic.pacing_before_rtt,
             lost_packets: 0,
             spurious_losses: 0,
             congestion_events: 0,

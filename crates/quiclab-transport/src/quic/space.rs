@@ -25,21 +25,21 @@ impl Space {
     /// The space of Initial or Handshake packets: every packet is acknowledged at once (RFC 9000 section
     /// 13.2.1).
     pub(super) fn of_handshake(config: &Config) -> Self {
-        Self::new(config, Received::new(Box::new(Every::packet()), config.ack_ranges))
+        Self::new(config, Received::new(Box::new(Every::packet()), config.quic.ack_ranges))
     }
 
     /// The space of a path for application data.
     pub(super) fn of_application(config: &Config) -> Self {
-        let policy = acknowledgement::build(&config.acknowledgement);
-        Self::new(config, Received::new(policy, config.ack_ranges))
+        let policy = acknowledgement::build(&config.quic.acknowledgement);
+        Self::new(config, Received::new(policy, config.quic.ack_ranges))
     }
 
     fn new(config: &Config, received: Received) -> Self {
         let thresholds = Thresholds {
             packets: u64::from(config.packet_threshold),
-            adaptive_packets: config.adaptive_packet_threshold,
+            adaptive_packets: config.quic.adaptive_packet_threshold,
             time: config.time_threshold,
-            adaptive_time: config.adaptive_time_threshold,
+            adaptive_time: config.quic.adaptive_time_threshold,
         };
         Self {
             sent: LossDetection::new(thresholds),
@@ -71,7 +71,7 @@ impl Space {
     /// twice as many numbers as are in flight (RFC 9000 section 17.1), or as configured.
     pub(super) fn number_length(&self, config: &Config) -> u8 {
         use crate::options::QuicVersion::V1;
-        if let Some(length) = config.packet_number {
+        if let Some(length) = config.quic.packet_number {
             return length.bytes() as u8;
         }
         let unacked = match self.sent.largest_acked() {
@@ -82,7 +82,7 @@ impl Space {
             0..0x80 => 1,
             0x80..0x8000 => 2,
             // gQUIC has no number of 3 bytes
-            0x8000..0x80_0000 if config.version == V1 => 3,
+            0x8000..0x80_0000 if config.quic.version == V1 => 3,
             _ => 4,
         }
     }
@@ -92,7 +92,7 @@ impl Space {
 pub(super) fn format(config: &Config, role: Role, peer_id: u8, number_length: u8) -> PacketFormat {
     use crate::options::QuicVersion;
     use quiclab_core::quic::Wire;
-    let (wire, source_id) = match config.version {
+    let (wire, source_id) = match config.quic.version {
         QuicVersion::V1 => (Wire::V1, config.connection_id(role).bytes() as u8),
         QuicVersion::Gquic37 => (Wire::Gquic37, 0),
     };

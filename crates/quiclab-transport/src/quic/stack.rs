@@ -41,14 +41,14 @@ impl NativeStack for LabQuic {
 
     /// Google QUIC has no further paths.
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
-        let multipath = options::resolve(config)?.version == QuicVersion::V1;
+        let multipath = options::resolve(config)?.quic.version == QuicVersion::V1;
         Ok(StackAbilities { multipath, ..INFO.abilities() })
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {
         let EndpointRequest { identity, config, workload, start, seed, observer, operations } = request;
         let config = options::resolve(config)?;
-        if config.version == QuicVersion::Gquic37 {
+        if config.quic.version == QuicVersion::Gquic37 {
             check_gquic(&identity, workload)?;
         }
         let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
@@ -58,7 +58,9 @@ impl NativeStack for LabQuic {
             return build_page(&identity, (config, workload), (start, seed, page()), observer, operations);
         }
         let application = match workload {
-            Workload::Page { .. } => http::build_streams(identity.role, workload, config.version, page())?,
+            Workload::Page { .. } => {
+                http::build_streams(identity.role, workload, config.quic.version, page())?
+            }
             _ => workload::build_on_streams(identity.role, workload, start)?,
         };
         let random = |path: usize| random_of(seed, &identity, path);
@@ -86,7 +88,7 @@ fn build_page(
     // an observer knows one connection: that of the HTML
     let mut observer = observer;
     http::build_origins(identity, workload, random, |identity, page, origin| {
-        let application = page.on_streams(identity.role, origin, config.version);
+        let application = page.on_streams(identity.role, origin, config.quic.version);
         let random = |path: usize| random_of(seed, identity, path);
         let operations = Operations::default();
         let parts =

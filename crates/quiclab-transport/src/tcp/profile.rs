@@ -39,7 +39,7 @@ pub fn rows(name: &str) -> Option<Vec<OptionRow>> {
     let release = PROFILES.iter().find(|profile| profile.0 == name)?.1;
     let row = |field: &Field| OptionRow {
         field: field.name,
-        meaning: field.meaning,
+        meaning: field.meaning.to_owned(),
         value: (field.print)(&values),
         source: field.at(release).source,
     };
@@ -469,10 +469,10 @@ mod tests {
             one.into_iter()
                 .zip(two)
                 .filter(|(one, two)| one.value != two.value)
-                .map(|(one, two)| (one.field.unwrap_or(one.meaning), one.value, two.value))
+                .map(|(one, two)| (one.field.map_or(one.meaning, str::to_owned), one.value, two.value))
                 .collect()
         };
-        let change = |field, one: &str, two: &str| (field, one.to_owned(), two.to_owned());
+        let change = |field: &str, one: &str, two: &str| (field.to_owned(), one.to_owned(), two.to_owned());
         let expected = [
             change("tcp.loss_detection", "duplicate_acks_and_rack", "rack"),
             change("tcp.compressed_acks", "0", "44"),

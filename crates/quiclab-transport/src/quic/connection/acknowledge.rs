@@ -132,7 +132,7 @@ impl Connection {
         if self.operations.has(Operation::PacketThreshold) {
             self.ask_packet_threshold(now, id);
         }
-        let validate = self.config.window_validation;
+        let validate = self.config.quic.window_validation;
         if self.config.fixed.growth_before_losses {
             let path = &mut self.paths[path_index];
             path.on_delivered(now, &delivered, prior_in_flight, 0, sample, validate);
@@ -231,7 +231,7 @@ impl Connection {
         let level = self.crypto_level(id);
         let path_index = id.path();
         let max_ack_delay = self.peer_max_ack_delay();
-        let persistent_allowed = self.config.persistent_congestion;
+        let persistent_allowed = self.config.quic.persistent_congestion;
         let Self { paths, handshake_spaces, streams, crypto, lost_numbers, .. } = self;
         let path = &mut paths[path_index];
         let (conservative, first_sample) = (path.rtt.conservative(), path.rtt.first_sample());

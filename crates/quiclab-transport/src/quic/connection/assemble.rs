@@ -46,13 +46,13 @@ impl Frames {
 impl Connection {
     /// The level of the CRYPTO frames of a space; gQUIC has all of them in its only one.
     pub(super) fn crypto_level(&self, id: SpaceId) -> Level {
-        if self.config.version == QuicVersion::Gquic37 { Level::Initial } else { id.level() }
+        if self.config.quic.version == QuicVersion::Gquic37 { Level::Initial } else { id.level() }
     }
 
     /// What kind of packet a space sends now; `None`: there are no keys. In gQUIC the handshake has packets of
     /// its own, that the peer can read before it has the keys for data.
     fn packet_space(&self, id: SpaceId) -> Option<PacketSpace> {
-        let gquic = self.config.version == QuicVersion::Gquic37;
+        let gquic = self.config.quic.version == QuicVersion::Gquic37;
         let candidates: &[PacketSpace] = match id {
             SpaceId::Initial => &[PacketSpace::Initial],
             SpaceId::Handshake => &[PacketSpace::Handshake],
@@ -185,7 +185,7 @@ impl Connection {
         let Frames { frames, content, reliable, .. } = frames;
         let path = id.path() as u8;
         datagram.packets.push(QuicPacket { space: packet_space, path, number, format, frames });
-        let in_flight = eliciting && (reliable || self.config.datagram_congestion_control);
+        let in_flight = eliciting && (reliable || self.config.quic.datagram_congestion_control);
         let length = datagram.packets.last().map_or(0, QuicPacket::length);
         Some(Assembled { id, content, length, in_flight })
     }
@@ -201,7 +201,7 @@ impl Connection {
     ) -> bool {
         let ride = !self.config.fixed.acks_only_when_due;
         // RFC 9000 section 12.4; in gQUIC all packets have them
-        let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.version == QuicVersion::V1;
+        let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.quic.version == QuicVersion::V1;
         // one that is due goes first, alone if need be; one that only rides along must not push a datagram out
         let reserved = if must { 0 } else { self.reserved_for_datagram(id) };
         let Some(space) = self.space(id) else { return false };
@@ -331,7 +331,7 @@ impl Connection {
 
     /// Whether a DATAGRAM frame leaves whatever the window says.
     fn datagram_is_free(&mut self, now: Time, number: usize, length: u16) -> bool {
-        let native = !self.config.datagram_congestion_control;
+        let native = !self.config.quic.datagram_congestion_control;
         if !self.operations.has(Operation::DatagramMayLeave) {
             return native;
         }

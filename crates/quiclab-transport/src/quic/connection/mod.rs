@@ -179,7 +179,7 @@ impl Connection {
         operations: Operations,
         observer: Option<Box<dyn TransportObserver>>,
     ) -> Self {
-        let single = config.version == QuicVersion::Gquic37;
+        let single = config.quic.version == QuicVersion::Gquic37;
         let remembered = if single {
             Some(gquic_minimum())
         } else {
@@ -232,7 +232,7 @@ impl Connection {
             lost_numbers: Vec::new(),
             loss_timer: None,
             pacing_due: None,
-            scheduler: scheduler::build(&config.path_scheduler),
+            scheduler: scheduler::build(&config.quic.path_scheduler),
             last_path: 0,
             heard_path: 0,
             handshake_complete_at: None,
@@ -405,12 +405,12 @@ fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParamete
         max_stream_data_bidi_local: window,
         max_stream_data_bidi_remote: window,
         max_stream_data_uni: window,
-        max_streams_bidi: config.max_streams,
-        max_streams_uni: config.max_streams,
-        max_ack_delay: config.max_ack_delay,
-        idle_timeout: Some(config.idle_timeout),
+        max_streams_bidi: config.quic.max_streams,
+        max_streams_uni: config.quic.max_streams,
+        max_ack_delay: config.quic.max_ack_delay,
+        idle_timeout: Some(config.quic.idle_timeout),
         max_datagram_frame_size: 65_535,
-        min_ack_delay: matches!(config.acknowledgement, Acknowledgement::AsAsked { .. })
+        min_ack_delay: matches!(config.quic.acknowledgement, Acknowledgement::AsAsked { .. })
             .then_some(Duration::from_millis(1)),
         connection_id_length: config.connection_id(role).bytes() as u8,
         paths: paths as u8,

@@ -73,7 +73,7 @@ impl Connection {
         }
         let eliciting = packet.is_ack_eliciting();
         for frame in &packet.frames {
-            if self.config.version == QuicVersion::V1 && !is_permitted(frame, packet.space) {
+            if self.config.quic.version == QuicVersion::V1 && !is_permitted(frame, packet.space) {
                 self.violate(format_args!("a frame is not allowed in {:?} packets: {frame:?}", packet.space));
                 return;
             }
@@ -110,7 +110,7 @@ impl Connection {
                 ("unacknowledged", f64::from(unacknowledged)),
                 ("out_of_order", f64::from(u8::from(out_of_order))),
                 ("srtt_ms", ms_or_0(rtt.smoothed())),
-                ("max_ack_delay_ms", config.max_ack_delay.as_ms_f64()),
+                ("max_ack_delay_ms", config.quic.max_ack_delay.as_ms_f64()),
             ]
         };
         let wanted = operations.run(Operation::AckDelay, inputs, || native);
@@ -120,7 +120,7 @@ impl Connection {
     /// The packet number space of a packet; gQUIC has only one.
     fn space_of(&self, packet: &QuicPacket) -> SpaceId {
         match packet.space {
-            _ if self.config.version == QuicVersion::Gquic37 => SpaceId::Path(0),
+            _ if self.config.quic.version == QuicVersion::Gquic37 => SpaceId::Path(0),
             PacketSpace::Initial => SpaceId::Initial,
             PacketSpace::Handshake => SpaceId::Handshake,
             PacketSpace::ZeroRtt | PacketSpace::OneRtt => SpaceId::Path(usize::from(packet.path)),
@@ -203,7 +203,7 @@ impl Connection {
             return;
         }
         if let Some(peer) = self.handshake.take_peer_parameters() {
-            let v1 = self.config.version == QuicVersion::V1;
+            let v1 = self.config.quic.version == QuicVersion::V1;
             if v1 && self.role == Role::Server && self.handshake.early_data() == EarlyState::Accepted {
                 // a client remembers of its server what it would offer itself: the two ends are built apart
                 self.streams.keep_remembered(&peer);
@@ -221,10 +221,10 @@ impl Connection {
         }
         if self.handshake_complete_at.is_none() && self.handshake.is_complete() {
             self.handshake_complete_at = Some(now);
-            if self.config.version == QuicVersion::V1 {
+            if self.config.quic.version == QuicVersion::V1 {
                 self.new_connection_ids = self.config.fixed.new_connection_ids;
             }
-            match (self.config.version, self.role) {
+            match (self.config.quic.version, self.role) {
                 // no HANDSHAKE_DONE: the SHLO confirms
                 (QuicVersion::Gquic37, _) => self.confirm(),
                 (QuicVersion::V1, Role::Server) => {
@@ -276,7 +276,7 @@ impl Connection {
     /// sends it again (RFC 9001 section 4.6.2).
     fn forget_early_data(&mut self) {
         self.streams.on_early_data_rejected();
-        if self.config.version == QuicVersion::Gquic37 {
+        if self.config.quic.version == QuicVersion::Gquic37 {
             // the rejection has no limits, and the next hello has data with it again
             self.streams.remember(&gquic_minimum());
         }

@@ -82,7 +82,7 @@ impl Connection {
     /// Bytes that a datagram may have.
     fn amplification_room(&self) -> usize {
         let full = self.config.datagram_size.bytes();
-        let factor = u64::from(self.config.amplification_factor);
+        let factor = u64::from(self.config.quic.amplification_factor);
         if self.validated || factor == 0 {
             return full as usize;
         }
@@ -254,7 +254,7 @@ impl Connection {
     fn pad(&self, datagram: &mut QuicDatagram, assembled: &mut [Assembled], room: usize) {
         let first = &mut datagram.packets[0];
         // gQUIC has padding in its first message instead
-        if first.space != PacketSpace::Initial || self.config.version != QuicVersion::V1 {
+        if first.space != PacketSpace::Initial || self.config.quic.version != QuicVersion::V1 {
             return;
         }
         let Fixed { pads_server, pads_to_full, .. } = self.config.fixed;
@@ -336,7 +336,7 @@ impl Connection {
         let number = self.space(id)?.take_number();
         let frames = smallvec![QuicFrame::ConnectionClose { application, error_code }];
         let mut packet = QuicPacket { space: packet_space, path: path as u8, number, format, frames };
-        let v1 = self.config.version == QuicVersion::V1;
+        let v1 = self.config.quic.version == QuicVersion::V1;
         if v1 && packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
             let length = (SMALLEST_INITIAL - packet.length()) as u16;
             packet.frames.push(QuicFrame::Padding { length });

@@ -47,7 +47,7 @@ impl Connection {
 
     /// When the connection has been idle for too long.
     fn idle_deadline(&self) -> Option<Time> {
-        let own = Some(self.config.idle_timeout);
+        let own = Some(self.config.quic.idle_timeout);
         let timeout = match (own, self.peer.idle_timeout) {
             (Some(own), Some(peer)) => Some(own.min(peer)),
             (own, peer) => own.or(peer),
@@ -93,7 +93,7 @@ impl Connection {
                 .and_then(|space| space.sent.last_ack_eliciting_ever());
             SpaceInFlight { last_ack_eliciting: in_flight(space).last_ack_eliciting.or(waiting) }
         };
-        let single = self.config.version == crate::options::QuicVersion::Gquic37;
+        let single = self.config.quic.version == crate::options::QuicVersion::Gquic37;
         let input = PtoInput {
             spaces: [
                 of_handshake(SpaceId::Initial),
@@ -181,7 +181,7 @@ impl Connection {
 
     /// A probe timeout has expired (RFC 9002 section 6.2.4): something ack-eliciting is sent, data if possible.
     fn probe(&mut self, now: Time, id: SpaceId) {
-        let packets = self.config.probe_packets;
+        let packets = self.config.quic.probe_packets;
         let level = self.crypto_level(id);
         let path = &mut self.paths[id.path()];
         path.timeouts += 1;

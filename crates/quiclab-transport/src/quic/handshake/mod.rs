@@ -116,7 +116,7 @@ impl Handshake {
         let own = TransportParameters { message_end: 0, ..parameters };
         let mut streams =
             Streams { own: [own.clone(), own.clone(), own], arrived: [0; 3], peer: [const { None }; 3] };
-        let script = match config.version {
+        let script = match config.quic.version {
             QuicVersion::V1 => Script::Tls(tls::Tls::new(config, role, &mut streams)),
             QuicVersion::Gquic37 => Script::Gquic(gquic::Gquic::new(config, role, &mut streams)),
         };

@@ -14,7 +14,7 @@ const ALL_EARLY: [Option<EarlyData>; 3] = [None, Some(EarlyData::Accepted), Some
 
 fn config(version: QuicVersion, resumption: bool, early_data: Option<EarlyData>) -> Config {
     let mut config = test_config();
-    config.version = version;
+    config.quic.version = version;
     config.datagram_size = ByteCount::from_bytes(1350);
     config.tls.resumption = resumption;
     config.tls.early_data = early_data;
@@ -169,7 +169,7 @@ fn ends_of_different_profiles_understand_each_other() {
         let mut server = client.clone();
         server.fixed.client_hello = ByteCount::from_bytes(1500);
         server.datagram_size = ByteCount::from_bytes(1200);
-        server.connection_id = ByteCount::from_bytes(0);
+        server.quic.connection_id = ByteCount::from_bytes(0);
         assert_eq!(exchange(&client, &server), exchange(&client, &client), "{version:?}");
         assert_eq!(exchange(&server, &client).answered, 4, "{version:?}");
     }

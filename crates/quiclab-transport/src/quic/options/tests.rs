@@ -1,8 +1,8 @@
 use super::*;
 use crate::options::SlowStartExit;
 use crate::options::{
-    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Http2Options, QuicVersion,
-    StreamScheduler, TcpOptions,
+    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Http2Options, QuicValues,
+    QuicVersion, StreamScheduler, TcpOptions,
 };
 use crate::quic::config::InitialWindow;
 use quiclab_core::Duration;
@@ -125,14 +125,17 @@ fn overrides_replace_fields_one_by_one() {
     let mut expected = Config {
         packet_threshold: 5,
         tls: tls(TlsVersion::Tls13, true, Some(EarlyData::Rejected)).unwrap(),
-        version: QuicVersion::Gquic37,
-        connection_id: ByteCount::ZERO,
-        packet_number: bytes(4),
-        max_streams: 200,
-        flow_control: FlowControl::DoubleWhenHalfUsed,
-        stream_scheduler: StreamScheduler::Fifo,
-        persistent_congestion: false,
-        max_window: bytes(50_000),
+        quic: QuicValues {
+            version: QuicVersion::Gquic37,
+            connection_id: ByteCount::ZERO,
+            packet_number: bytes(4),
+            max_streams: 200,
+            flow_control: FlowControl::DoubleWhenHalfUsed,
+            stream_scheduler: StreamScheduler::Fifo,
+            persistent_congestion: false,
+            max_window: bytes(50_000),
+            ..default.quic
+        },
         ..default
     };
     expected.fixed.client_connection_id = ByteCount::ZERO;
@@ -177,12 +180,12 @@ fn windows_follow_datagrams_and_each_other() {
     assert_eq!(InitialWindow::Rfc9002.bytes(ByteCount::from_bytes(9000)), ByteCount::from_bytes(18_000));
     // 2000 x 1460 B is Chromium's largest window; a larger first one raises it
     let raised = with("chromium-quic1", &|config| config.initial_window = bytes(4_000_000));
-    assert_eq!(raised.max_window, bytes(4_000_000));
+    assert_eq!(raised.quic.max_window, bytes(4_000_000));
     let credit = with("quic-go", &|config| config.stream_receive_window = bytes(10 << 20));
-    assert_eq!(credit.max_stream_receive_window, ByteCount::from_bytes(10 << 20));
+    assert_eq!(credit.quic.max_stream_receive_window, ByteCount::from_bytes(10 << 20));
     let slow = with("rfc9002", &|config| {
         let acknowledgement = Some(Acknowledgement::Timer { delay: ms(40) });
         config.quic = Some(QuicOptions { acknowledgement, ..QuicOptions::default() });
     });
-    assert_eq!(slow.max_ack_delay, ms(40));
+    assert_eq!(slow.quic.max_ack_delay, ms(40));
 }

@@ -10,12 +10,13 @@
 //! An acknowledgement is due 1 ms after the first packet and never earlier: neither packets nor gaps count.
 //! Packets with acknowledgements are not paced. The pacer's bucket starts empty.
 
-use super::super::config::{AckPing, InitialWindow, UNLIMITED, WindowCheck};
+use super::super::config::{AckPing, InitialWindow, WindowCheck};
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
 };
+use crate::profile::UNLIMITED;
 use quiclab_core::Duration;
 use quiclab_core::scheduler::PathSchedulerKind;
 
@@ -25,11 +26,11 @@ pub(super) const AIOQUIC: Profile = Profile {
     description: "aioquic 0.9.25, in Python: NewReno, pacing at cwnd / srtt, acknowledgements by a timer of 1 ms",
     base: None,
     values: &[
-        value!(version = QuicVersion::V1, "quic/configuration.py supported_versions, 0.9.25"),
+        value!(quic.version = QuicVersion::V1, "quic/configuration.py supported_versions, 0.9.25"),
         value!(datagram_size = bytes(1200), "quic/configuration.py SMALLEST_MAX_DATAGRAM_SIZE, 0.9.25"),
-        value!(connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25"),
+        value!(quic.connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25"),
         value!(fixed.client_connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25"),
-        value!(packet_number = Some(bytes(2)), "quic/packet_builder.py PACKET_NUMBER_SEND_SIZE, 0.9.25"),
+        value!(quic.packet_number = Some(bytes(2)), "quic/packet_builder.py PACKET_NUMBER_SEND_SIZE, 0.9.25"),
         value!(
             congestion_control = CongestionControl::Newreno,
             "quic/configuration.py congestion_control_algorithm `reno`, 0.9.25"
@@ -40,9 +41,9 @@ pub(super) const AIOQUIC: Profile = Profile {
             fixed.initial_window = InitialWindow::Packets(10),
             "quic/congestion/base.py K_INITIAL_WINDOW, 0.9.25"
         ),
-        value!(max_window = None, "quic/congestion/reno.py has none, 0.9.25"),
+        value!(quic.max_window = None, "quic/congestion/reno.py has none, 0.9.25"),
         value!(
-            window_validation = false,
+            quic.window_validation = false,
             "quic/congestion/reno.py on_packet_acked does not look at it, 0.9.25"
         ),
         value!(fixed.window_packet = None, "quic/congestion/reno.py max_datagram_size, 0.9.25"),
@@ -52,68 +53,68 @@ pub(super) const AIOQUIC: Profile = Profile {
             "quic/recovery.py QuicPacketPacer.update_rate, 0.9.25"
         ),
         value!(
-            pacing_before_rtt = false,
+            quic.pacing_before_rtt = false,
             "quic/recovery.py QuicPacketPacer: packet_time is None before a sample, 0.9.25"
         ),
         value!(packet_threshold = 3, "quic/recovery.py K_PACKET_THRESHOLD, 0.9.25"),
         value!(time_threshold = 9.0 / 8.0, "quic/recovery.py K_TIME_THRESHOLD, 0.9.25"),
-        value!(adaptive_packet_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
-        value!(adaptive_time_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
+        value!(quic.adaptive_packet_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
+        value!(quic.adaptive_time_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
         value!(initial_rtt = Duration::from_millis(100), "quic/configuration.py initial_rtt, 0.9.25"),
         value!(
-            rtt_variation = RttVariation::FromMinimum,
+            quic.rtt_variation = RttVariation::FromMinimum,
             "quic/recovery.py on_ack_received: |rtt_min - rtt_latest|, 0.9.25"
         ),
         value!(fixed.initial_timeout = 2, "quic/recovery.py get_probe_timeout: 2 * rtt_initial, 0.9.25"),
         value!(fixed.timeout_variations = 4, "quic/recovery.py get_probe_timeout, 0.9.25"),
-        value!(probe_packets = 1, "quic/connection.py _probe_pending: one datagram, 0.9.25"),
+        value!(quic.probe_packets = 1, "quic/connection.py _probe_pending: one datagram, 0.9.25"),
         value!(
             fixed.probes_carry_data = false,
             "quic/connection.py _write_application: a PING; only CRYPTO is sent again, 0.9.25"
         ),
-        value!(persistent_congestion = false, "quic/congestion/reno.py on_packets_lost: TODO, 0.9.25"),
+        value!(quic.persistent_congestion = false, "quic/congestion/reno.py on_packets_lost: TODO, 0.9.25"),
         value!(
-            acknowledgement = Acknowledgement::Timer { delay: Duration::from_millis(1) },
+            quic.acknowledgement = Acknowledgement::Timer { delay: Duration::from_millis(1) },
             "quic/connection.py _ack_delay = K_GRANULARITY, 0.9.25"
         ),
         value!(
-            max_ack_delay = Duration::from_millis(25),
+            quic.max_ack_delay = Duration::from_millis(25),
             "quic/connection.py _serialize_transport_parameters, 0.9.25"
         ),
-        value!(ack_ranges = u32::MAX, "quic/rangeset.py has no limit, 0.9.25"),
+        value!(quic.ack_ranges = u32::MAX, "quic/rangeset.py has no limit, 0.9.25"),
         value!(ack_frequency = None, "not in aioquic"),
         value!(
-            flow_control = FlowControl::DoubleWhenHalfUsed,
+            quic.flow_control = FlowControl::DoubleWhenHalfUsed,
             "quic/connection.py _write_connection_limits, _write_stream_limits, 0.9.25"
         ),
         value!(stream_receive_window = kib(1024), "quic/configuration.py max_stream_data, 0.9.25"),
         value!(connection_receive_window = kib(1024), "quic/configuration.py max_data, 0.9.25"),
         value!(
-            max_stream_receive_window = UNLIMITED,
+            quic.max_stream_receive_window = UNLIMITED,
             "quic/connection.py _write_stream_limits has none, 0.9.25"
         ),
         value!(
-            max_connection_receive_window = UNLIMITED,
+            quic.max_connection_receive_window = UNLIMITED,
             "quic/connection.py _write_connection_limits has none, 0.9.25"
         ),
         value!(send_window = UNLIMITED, "quic/stream.py QuicStreamSender buffers everything, 0.9.25"),
-        value!(max_streams = 128, "quic/connection.py _local_max_streams_bidi, 0.9.25"),
+        value!(quic.max_streams = 128, "quic/connection.py _local_max_streams_bidi, 0.9.25"),
         value!(
-            stream_scheduler = StreamScheduler::Fifo,
+            quic.stream_scheduler = StreamScheduler::Fifo,
             "quic/connection.py _write_application: streams in order, each as much as fits, 0.9.25"
         ),
         value!(
-            datagram_congestion_control = true,
+            quic.datagram_congestion_control = true,
             "quic/connection.py _write_application: max_flight_bytes, 0.9.25"
         ),
-        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
+        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(355),
             "measured with 0.9.25: CRYPTO bytes of the first Initial packet"
         ),
         value!(fixed.tickets = bytes(0), "quic/connection.py: none without a session_ticket_handler, 0.9.25"),
-        value!(amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25"),
+        value!(quic.amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25"),
         value!(
             fixed.window_check = WindowCheck::Filled,
             "quic/packet_builder.py start_packet: datagram_flight_bytes, 0.9.25"
@@ -141,7 +142,7 @@ pub(super) const AIOQUIC: Profile = Profile {
         ),
         value!(fixed.pads_server = false, "quic/packet_builder.py _end_packet: clients only, 0.9.25"),
         value!(fixed.pads_to_full = true, "quic/packet_builder.py _end_packet: the flight's room, 0.9.25"),
-        value!(idle_timeout = Duration::from_secs(60), "quic/configuration.py idle_timeout, 0.9.25"),
+        value!(quic.idle_timeout = Duration::from_secs(60), "quic/configuration.py idle_timeout, 0.9.25"),
     ],
 };
 

@@ -19,12 +19,13 @@
 //! changed since, a later one; it was not possible to read the copy of C43017f itself. That of proto-quic is from
 //! 2016 to 2017.
 
-use super::super::config::{InitialWindow, UNLIMITED};
+use super::super::config::InitialWindow;
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
 };
+use crate::profile::UNLIMITED;
 use quiclab_core::Duration;
 use quiclab_core::scheduler::PathSchedulerKind;
 
@@ -34,18 +35,18 @@ pub(super) const QUIC1: Profile = Profile {
     description: "IETF QUIC of Chromium 111 (google/quiche C43017f, 2023) with its sample server: CUBIC for two connections",
     base: None,
     values: &[
-        value!(version = QuicVersion::V1, "net/quic/quic_context.h DefaultSupportedQuicVersions"),
+        value!(quic.version = QuicVersion::V1, "net/quic/quic_context.h DefaultSupportedQuicVersions"),
         value!(
             datagram_size = bytes(1250),
             "quic_constants.h kDefaultMaxPacketSize; quic_context.h max_packet_length"
         ),
-        value!(connection_id = bytes(8), "quic_constants.h kQuicDefaultConnectionIdLength"),
+        value!(quic.connection_id = bytes(8), "quic_constants.h kQuicDefaultConnectionIdLength"),
         value!(
             fixed.client_connection_id = bytes(0),
             "quic_connection.cc: clients choose none (assumed; not read)"
         ),
         value!(
-            packet_number = None,
+            quic.packet_number = None,
             "quic_packet_creator.cc UpdatePacketNumberLength: by packets in flight (assumed: 3 B, which it leaves out, make no difference)"
         ),
         value!(
@@ -65,10 +66,10 @@ pub(super) const QUIC1: Profile = Profile {
             "quic_constants.h kInitialCongestionWindow x kDefaultTCPMSS"
         ),
         value!(
-            max_window = Some(bytes(2000 * 1460)),
+            quic.max_window = Some(bytes(2000 * 1460)),
             "quic_protocol_flags_list.h quic_max_congestion_window x kDefaultTCPMSS"
         ),
-        value!(window_validation = true, "tcp_cubic_sender_bytes.cc IsCwndLimited"),
+        value!(quic.window_validation = true, "tcp_cubic_sender_bytes.cc IsCwndLimited"),
         value!(
             fixed.window_packet = Some(bytes(1460)),
             "quic_constants.h kDefaultTCPMSS, used for all of the window"
@@ -86,32 +87,32 @@ pub(super) const QUIC1: Profile = Profile {
             },
             "tcp_cubic_sender_bytes.cc PacingRate; pacing_sender.cc kInitialUnpacedBurst; quic_lumpy_pacing_size 2"
         ),
-        value!(pacing_before_rtt = true, "tcp_cubic_sender_bytes.cc PacingRate: SmoothedOrInitialRtt"),
+        value!(quic.pacing_before_rtt = true, "tcp_cubic_sender_bytes.cc PacingRate: SmoothedOrInitialRtt"),
         value!(packet_threshold = 3, "quic_constants.h kDefaultPacketReorderingThreshold"),
         value!(
             time_threshold = 1.25,
             "quic_constants.h kDefaultLossDelayShift 2; general_loss_algorithm.h reordering_shift_"
         ),
         value!(
-            adaptive_packet_threshold = true,
+            quic.adaptive_packet_threshold = true,
             "general_loss_algorithm.h use_adaptive_reordering_threshold_"
         ),
-        value!(adaptive_time_threshold = false, "general_loss_algorithm.h use_adaptive_time_threshold_"),
+        value!(quic.adaptive_time_threshold = false, "general_loss_algorithm.h use_adaptive_time_threshold_"),
         value!(initial_rtt = Duration::from_millis(100), "quic_constants.h kInitialRttMs"),
         value!(
-            rtt_variation = RttVariation::Rfc9002,
+            quic.rtt_variation = RttVariation::Rfc9002,
             "congestion_control/rtt_stats.cc UpdateRtt (assumed the same: not read)"
         ),
         value!(fixed.initial_timeout = 3, "quic_sent_packet_manager.cc kPtoMultiplierWithoutRttSamples"),
         value!(fixed.timeout_variations = 2, "quic_constants.h kPtoRttvarMultiplier; GetProbeTimeoutDelay"),
-        value!(probe_packets = 1, "quic_sent_packet_manager.cc pending_timer_transmission_count_ = 1"),
+        value!(quic.probe_packets = 1, "quic_sent_packet_manager.cc pending_timer_transmission_count_ = 1"),
         value!(fixed.probes_carry_data = true, "quic_sent_packet_manager.cc MaybeSendProbePacket"),
         value!(
-            persistent_congestion = false,
+            quic.persistent_congestion = false,
             "tcp_cubic_sender_bytes.cc: OnRetransmissionTimeout is not called in IETF QUIC (assumed)"
         ),
         value!(
-            acknowledgement = Acknowledgement::RttFraction {
+            quic.acknowledgement = Acknowledgement::RttFraction {
                 fraction: 0.25,
                 packets: 10,
                 delay: Duration::from_millis(25),
@@ -119,11 +120,11 @@ pub(super) const QUIC1: Profile = Profile {
             },
             "quic_received_packet_manager.cc MaybeEnableAckDecimation, GetMaxAckDelay"
         ),
-        value!(max_ack_delay = Duration::from_millis(25), "quic_constants.h kDefaultDelayedAckTimeMs"),
-        value!(ack_ranges = 255, "quic_connection.cc set_max_ack_ranges(255)"),
+        value!(quic.max_ack_delay = Duration::from_millis(25), "quic_constants.h kDefaultDelayedAckTimeMs"),
+        value!(quic.ack_ranges = 255, "quic_connection.cc set_max_ack_ranges(255)"),
         value!(ack_frequency = None, "quic_can_send_ack_frequency is off"),
         value!(
-            flow_control = FlowControl::DoubleWithinTwoRtts,
+            quic.flow_control = FlowControl::DoubleWithinTwoRtts,
             "quic_flow_controller.cc MaybeIncreaseMaxWindowSize"
         ),
         value!(
@@ -134,30 +135,33 @@ pub(super) const QUIC1: Profile = Profile {
             connection_receive_window = kib(15 * 1024),
             "net/quic/quic_context.cc kQuicSessionMaxRecvWindowSize"
         ),
-        value!(max_stream_receive_window = kib(16 * 1024), "quic_constants.h kStreamReceiveWindowLimit"),
-        value!(max_connection_receive_window = kib(24 * 1024), "quic_constants.h kSessionReceiveWindowLimit"),
+        value!(quic.max_stream_receive_window = kib(16 * 1024), "quic_constants.h kStreamReceiveWindowLimit"),
+        value!(
+            quic.max_connection_receive_window = kib(24 * 1024),
+            "quic_constants.h kSessionReceiveWindowLimit"
+        ),
         value!(send_window = UNLIMITED, "quic_stream.cc buffers what flow control allows (assumed)"),
-        value!(max_streams = 100, "quic_constants.h kDefaultMaxStreamsPerConnection"),
+        value!(quic.max_streams = 100, "quic_constants.h kDefaultMaxStreamsPerConnection"),
         value!(
             fixed.streams_when_half_left = true,
             "quic_stream_id_manager.cc MaybeSendMaxStreamsFrame; quic_max_streams_window_divisor 2"
         ),
         value!(
-            stream_scheduler = StreamScheduler::PriorityInBatches,
+            quic.stream_scheduler = StreamScheduler::PriorityInBatches,
             "quic_write_blocked_list.h kBatchWriteSize; quic_priority_respect_incremental and quic_disable_batch_write are off"
         ),
-        value!(datagram_congestion_control = true, "quic_datagram_queue.cc (assumed: not read)"),
-        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
+        value!(quic.datagram_congestion_control = true, "quic_datagram_queue.cc (assumed: not read)"),
+        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(350),
             "assumed: any that fits into the first datagram gives the same packets"
         ),
         value!(
-            amplification_factor = 3,
+            quic.amplification_factor = 3,
             "quic_protocol_flags_list.h quic_anti_amplification_factor (assumed: the factor of RFC 9000)"
         ),
-        value!(idle_timeout = Duration::from_secs(30), "net/quic/quic_context.h kIdleConnectionTimeout"),
+        value!(quic.idle_timeout = Duration::from_secs(30), "net/quic/quic_context.h kIdleConnectionTimeout"),
     ],
 };
 
@@ -167,9 +171,12 @@ pub(super) const GQUIC37: Profile = Profile {
     description: "Google QUIC 37 of Chromium 60 (proto-quic 60.0.3108, 2017) with its sample server: CUBIC for two connections",
     base: Some(&QUIC1),
     values: &[
-        value!(version = QuicVersion::Gquic37, "the version of the study; proto-quic 60.0.3108"),
+        value!(quic.version = QuicVersion::Gquic37, "the version of the study; proto-quic 60.0.3108"),
         value!(datagram_size = bytes(1350), "quic_constants.h kDefaultMaxPacketSize, proto-quic"),
-        value!(connection_id = bytes(8), "quic_framer.cc: 64 bits, the client's choice for both directions"),
+        value!(
+            quic.connection_id = bytes(8),
+            "quic_framer.cc: 64 bits, the client's choice for both directions"
+        ),
         value!(
             fixed.client_connection_id = bytes(8),
             "quic_framer.cc: 64 bits in both directions (assumed: browsers may ask the server to leave them out)"
@@ -191,7 +198,7 @@ pub(super) const GQUIC37: Profile = Profile {
             "quic_constants.h kInitialCongestionWindow x kDefaultTCPMSS, proto-quic"
         ),
         value!(
-            max_window = Some(bytes(2000 * 1460)),
+            quic.max_window = Some(bytes(2000 * 1460)),
             "quic_flags_list.h quic_max_congestion_window (assumed: 2000 as the thesis says of gQUIC 37)"
         ),
         value!(fixed.window_packet = Some(bytes(1460)), "quic_constants.h kDefaultTCPMSS, proto-quic"),
@@ -208,7 +215,7 @@ pub(super) const GQUIC37: Profile = Profile {
             "pacing_sender.cc kInitialUnpacedBurst, proto-quic: no lumps yet"
         ),
         value!(
-            adaptive_packet_threshold = false,
+            quic.adaptive_packet_threshold = false,
             "general_loss_algorithm.h kNumberOfNacksBeforeRetransmission, kNack, proto-quic"
         ),
         value!(
@@ -231,29 +238,29 @@ pub(super) const GQUIC37: Profile = Profile {
             fixed.timeout_variations = 4,
             "quic_sent_packet_manager.cc GetRetransmissionDelay: srtt + 4 x mean deviation"
         ),
-        value!(probe_packets = 1, "quic_sent_packet_manager.cc: one packet for a tail loss probe"),
+        value!(quic.probe_packets = 1, "quic_sent_packet_manager.cc: one packet for a tail loss probe"),
         value!(
-            acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
+            quic.acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
             "quic_connection.cc TCP_ACKING, kDefaultRetransmittablePacketsBeforeAck, kMaxDelayedAckTimeMs, proto-quic"
         ),
         value!(
-            max_ack_delay = Duration::from_millis(25),
+            quic.max_ack_delay = Duration::from_millis(25),
             "quic_constants.h kMaxDelayedAckTimeMs; gQUIC does not announce it"
         ),
-        value!(ack_ranges = 255, "quic_connection.cc set_max_ack_ranges(255), proto-quic"),
+        value!(quic.ack_ranges = 255, "quic_connection.cc set_max_ack_ranges(255), proto-quic"),
         value!(stream_receive_window = kib(6 * 1024), "quic_stream_factory.cc kQuicStreamMaxRecvWindowSize"),
         value!(
             connection_receive_window = kib(15 * 1024),
             "quic_stream_factory.cc kQuicSessionMaxRecvWindowSize"
         ),
-        value!(max_streams = 100, "quic_constants.h kDefaultMaxStreamsPerConnection, proto-quic"),
+        value!(quic.max_streams = 100, "quic_constants.h kDefaultMaxStreamsPerConnection, proto-quic"),
         value!(fixed.client_hello = bytes(350), "assumed: an inchoate CHLO is padded to 1024 B"),
         value!(
-            amplification_factor = 0,
+            quic.amplification_factor = 0,
             "gQUIC has no such limit (assumed: it rejects with certificates only what fits)"
         ),
         value!(
-            idle_timeout = Duration::from_secs(30),
+            quic.idle_timeout = Duration::from_secs(30),
             "quic_constants.h kDefaultIdleTimeoutSecs, proto-quic"
         ),
     ],

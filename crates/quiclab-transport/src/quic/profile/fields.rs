@@ -1,12 +1,9 @@
 //! What a profile has a value for: the fields of [`Config`], how they are called and how they are printed.
 
-use super::super::config::{AckPing, Config, Fixed, InitialWindow, UNLIMITED, WindowCheck};
+use super::super::config::{AckPing, Config, Fixed, InitialWindow, WindowCheck};
 use crate::congestion::Flavour;
-use crate::options::{
-    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
-    StreamScheduler, Tls, TlsVersion, name,
-};
-use quiclab_core::scheduler::PathSchedulerKind;
+use crate::options::{CongestionControl, Pacing, QuicValues, SlowStartExit, Tls, TlsVersion, name};
+use crate::profile::{UNLIMITED, describe};
 use quiclab_core::{ByteCount, Duration};
 
 /// A field of the configuration.
@@ -30,16 +27,9 @@ macro_rules! field {
 }
 
 pub(super) const FIELDS: &[Field] = &[
-    field!("quic.version", version, "wire format and handshake", |c| name(&c.version)),
     field!("datagram_size", datagram_size, "UDP payload of a full datagram", |c| c.datagram_size.to_string()),
-    field!("quic.connection_id", connection_id, "length of a connection ID that a server chooses", |c| {
-        c.connection_id.to_string()
-    }),
     field!(fixed.client_connection_id, "length of a connection ID that a client chooses", |c| {
         c.fixed.client_connection_id.to_string()
-    }),
-    field!("quic.packet_number", packet_number, "length of packet numbers", |c| {
-        c.packet_number.map_or("shortest that can be expanded".to_owned(), |length| length.to_string())
     }),
     field!("congestion_control", congestion_control, "congestion control", |c| name(&c.congestion_control)),
     field!(
@@ -59,75 +49,32 @@ pub(super) const FIELDS: &[Field] = &[
             InitialWindow::Rfc9002 => format!("{bytes}; 10 datagrams, 14720 B or 2 datagrams at most"),
         }
     }),
-    field!("quic.max_window", max_window, "largest congestion window", |c| {
-        c.max_window.map_or("none".to_owned(), |window| window.to_string())
-    }),
-    field!("quic.window_validation", window_validation, "a window that is not used does not grow", |c| {
-        on(c.window_validation)
-    }),
     field!(fixed.window_packet, "what the congestion control takes a full packet for", |c| {
         c.fixed.window_packet.map_or("the size of a datagram".to_owned(), |size| size.to_string())
     }),
     field!(fixed.newreno_keeps, "part of the window that newreno, one connection, keeps at a loss", |c| {
         c.fixed.newreno_keeps.to_string()
     }),
-    field!("pacing", pacing, "how packets are spaced", |c| pacing(&c.pacing)),
-    field!(
-        "quic.pacing_before_rtt",
-        pacing_before_rtt,
-        "packets are paced before the first RTT sample",
-        |c| on(c.pacing_before_rtt)
-    ),
+    field!("pacing", pacing, "how packets are spaced", |c| describe(&c.pacing)),
     field!("packet_threshold", packet_threshold, "reordering before a packet is lost, in packets", |c| {
         count(c.packet_threshold)
     }),
     field!("time_threshold", time_threshold, "reordering before a packet is lost, in RTTs", |c| {
         c.time_threshold.to_string()
     }),
-    field!(
-        "quic.adaptive_packet_threshold",
-        adaptive_packet_threshold,
-        "the packet threshold grows with reordering",
-        |c| on(c.adaptive_packet_threshold)
-    ),
-    field!(
-        "quic.adaptive_time_threshold",
-        adaptive_time_threshold,
-        "the time threshold grows with reordering",
-        |c| on(c.adaptive_time_threshold)
-    ),
     field!("initial_rtt", initial_rtt, "RTT before the first sample", |c| c.initial_rtt.to_string()),
-    field!("quic.rtt_variation", rtt_variation, "what the RTT variation is the mean of", |c| {
-        name(&c.rtt_variation)
-    }),
     field!(fixed.initial_timeout, "first probe timeout before a sample, in initial RTTs", |c| {
         c.fixed.initial_timeout.to_string()
     }),
     field!(fixed.timeout_variations, "RTT variations in a probe timeout", |c| {
         c.fixed.timeout_variations.to_string()
     }),
-    field!("quic.probe_packets", probe_packets, "packets sent when a probe timeout expires", |c| {
-        c.probe_packets.to_string()
-    }),
     field!(fixed.probes_carry_data, "probes carry data again", |c| on(c.fixed.probes_carry_data)),
-    field!("quic.persistent_congestion", persistent_congestion, "persistent congestion", |c| {
-        on(c.persistent_congestion)
-    }),
-    field!("quic.acknowledgement", acknowledgement, "when packets are acknowledged", |c| {
-        acknowledgement(&c.acknowledgement)
-    }),
-    field!("quic.max_ack_delay", max_ack_delay, "longest delay of an acknowledgement announced", |c| {
-        c.max_ack_delay.to_string()
-    }),
-    field!("quic.ack_ranges", ack_ranges, "most ranges of packet numbers kept to acknowledge", |c| {
-        count(c.ack_ranges)
-    }),
     field!("ack_frequency", ack_frequency, "what is asked of the peer's acknowledgements", |c| {
         c.ack_frequency.map_or("nothing asked".to_owned(), |asked| {
             format!("every {} packets", u64::from(asked.ack_eliciting_threshold) + 1)
         })
     }),
-    field!("quic.flow_control", flow_control, "how receive windows grow", |c| name(&c.flow_control)),
     field!("stream_receive_window", stream_receive_window, "receive window of a stream at the start", |c| {
         window(c.stream_receive_window)
     }),
@@ -137,48 +84,12 @@ pub(super) const FIELDS: &[Field] = &[
         "receive window of the connection at the start",
         |c| window(c.connection_receive_window)
     ),
-    field!(
-        "quic.max_stream_receive_window",
-        max_stream_receive_window,
-        "largest receive window of a stream",
-        |c| window(c.max_stream_receive_window)
-    ),
-    field!(
-        "quic.max_connection_receive_window",
-        max_connection_receive_window,
-        "largest receive window of the connection",
-        |c| window(c.max_connection_receive_window)
-    ),
     field!("send_window", send_window, "stream data sent and not acknowledged, at most", |c| {
         window(c.send_window)
     }),
-    field!("quic.max_streams", max_streams, "bidirectional streams that the peer may have open", |c| {
-        c.max_streams.to_string()
-    }),
-    field!("quic.stream_scheduler", stream_scheduler, "which stream sends next", |c| {
-        name(&c.stream_scheduler)
-    }),
-    field!(
-        "quic.datagram_congestion_control",
-        datagram_congestion_control,
-        "DATAGRAM frames wait for the congestion window",
-        |c| on(c.datagram_congestion_control)
-    ),
-    field!("quic.path_scheduler", path_scheduler, "which path the next packet takes", |c| {
-        c.path_scheduler.name().to_owned()
-    }),
-    field!("tls", tls, "TLS or QUIC Crypto", |c| tls(&c.tls)),
+    field!("tls", tls, "TLS or QUIC Crypto", |c| describe(&c.tls)),
     field!(fixed.client_hello, "length of the ClientHello", |c| c.fixed.client_hello.to_string()),
     field!(fixed.tickets, "length of the session tickets", |c| c.fixed.tickets.to_string()),
-    field!(
-        "quic.amplification_factor",
-        amplification_factor,
-        "bytes sent for each byte of an address not validated",
-        |c| match c.amplification_factor {
-            0 => "no limit".to_owned(),
-            factor => factor.to_string(),
-        }
-    ),
     field!(fixed.window_check, "what the window must have room for", |c| {
         match c.fixed.window_check {
             WindowCheck::Fits => "a full datagram",
@@ -235,9 +146,6 @@ pub(super) const FIELDS: &[Field] = &[
     field!(fixed.pads_to_full, "Initial packets of clients are padded to a full datagram", |c| {
         on(c.fixed.pads_to_full)
     }),
-    field!("quic.idle_timeout", idle_timeout, "the connection ends without packets", |c| {
-        c.idle_timeout.to_string()
-    }),
 ];
 
 fn on(value: bool) -> String {
@@ -250,64 +158,6 @@ fn count(value: u32) -> String {
 
 fn window(value: ByteCount) -> String {
     if value == UNLIMITED { "no limit".to_owned() } else { value.to_string() }
-}
-
-fn pacing(pacing: &Pacing) -> String {
-    match *pacing {
-        Pacing::LeakyBucket {
-            factor,
-            slow_start_factor,
-            burst_packets,
-            burst_share,
-            burst_time,
-            idle_burst_packets,
-            whole_bursts,
-        } => {
-            let mut text = format!("leaky_bucket, {factor} x cwnd / srtt");
-            let more = [
-                slow_start_factor.map(|factor| format!("{factor} in slow start")),
-                Some(format!("bursts of {burst_packets} packets")),
-                burst_share.map(|share| format!("of {share} of the window at most")),
-                burst_time.map(|time| format!("of {time} at least")),
-                idle_burst_packets.map(|packets| format!("of {packets} packets after a pause")),
-                whole_bursts.then(|| "the timer waits for a whole one".to_owned()),
-            ];
-            for part in more.into_iter().flatten() {
-                text.push_str(", ");
-                text.push_str(&part);
-            }
-            text
-        }
-        Pacing::Quantum { factor, burst_packets, quantum } => format!(
-            "quantum, {factor} x cwnd / srtt, bursts of {burst_packets} packets, waits of {quantum} at least"
-        ),
-        Pacing::Even { factor } => format!("even, {factor} x cwnd / srtt"),
-        Pacing::TimeBucket { factor, burst_packets, burst_share } => format!(
-            "time_bucket, {factor} x cwnd / srtt, bursts of {burst_packets} packets, of {burst_share} of the window at \
-             most"
-        ),
-        Pacing::None | Pacing::Linux { .. } | Pacing::Fq { .. } => name(pacing),
-    }
-}
-
-fn acknowledgement(policy: &Acknowledgement) -> String {
-    match *policy {
-        Acknowledgement::Every { packets, delay } => {
-            format!("every {packets} packets, at once if reordered, after {delay} at most")
-        }
-        Acknowledgement::Timer { delay } => format!("timer, {delay} after the first packet"),
-        Acknowledgement::RttFraction { fraction, packets, delay, from_packet } => format!(
-            "rtt_fraction, every {packets} packets, after {fraction} RTT or {delay} at most, from packet \
-             {from_packet} on"
-        ),
-        Acknowledgement::AsAsked { delay } => format!("as_asked, after {delay} at most before"),
-    }
-}
-
-fn tls(tls: &Tls) -> String {
-    let resumption = if tls.resumption { "resumed" } else { "no resumption" };
-    let early = tls.early_data.map_or("no 0-RTT".to_owned(), |early| format!("0-RTT {}", name(&early)));
-    format!("{}, {resumption}, {early}, certificates of {}", name(&tls.version), tls.certificate)
 }
 
 /// Before everything: each field is set by [`FIELDS`].
@@ -325,29 +175,7 @@ pub(super) const EMPTY: Config = Config {
     time_threshold: 0.0,
     initial_rtt: Duration::ZERO,
     ack_frequency: None,
-    version: QuicVersion::V1,
-    connection_id: ByteCount::ZERO,
-    packet_number: None,
-    acknowledgement: Acknowledgement::Timer { delay: Duration::ZERO },
-    ack_ranges: 0,
-    max_ack_delay: Duration::ZERO,
-    adaptive_packet_threshold: false,
-    adaptive_time_threshold: false,
-    rtt_variation: RttVariation::Rfc9002,
-    persistent_congestion: false,
-    probe_packets: 0,
-    window_validation: false,
-    max_window: None,
-    pacing_before_rtt: false,
-    max_streams: 0,
-    flow_control: FlowControl::Fixed,
-    max_stream_receive_window: ByteCount::ZERO,
-    max_connection_receive_window: ByteCount::ZERO,
-    stream_scheduler: StreamScheduler::Fifo,
-    amplification_factor: 0,
-    datagram_congestion_control: false,
-    idle_timeout: Duration::ZERO,
-    path_scheduler: PathSchedulerKind::RoundRobin,
+    quic: QuicValues::DEFAULTS,
     tls: Tls {
         version: TlsVersion::Tls13,
         resumption: false,

@@ -1,8 +1,8 @@
 //! Profiles: the values of published QUIC stacks, each with its source. One file for each stack.
 //!
-//! [`FIELDS`] says once what a value is; a profile says what it is worth and where that was read. The
-//! configuration of a profile and the rows of its documentation both come from these two. A release that
-//! differs in a few values names the profile that it is based on.
+//! [`FIELDS`] and the list of options (`options/quic.rs`) define values; a profile has their amounts and the source of
+//! each. The configuration of a profile and the rows of its documentation both come from these. An option of QUIC that a
+//! profile does not list has its default. A release that differs in a few values names the profile that it is based on.
 //!
 //! A source names file, function or constant and version. "Assumed" says that a value could not be read, and
 //! why it is what it is. Three things are the same everywhere, for a comparison of stacks and not of set-ups:
@@ -23,8 +23,8 @@ mod rfc9002;
 
 use super::config::{AckPing, Config, WindowCheck};
 use crate::congestion::Flavour;
-use crate::options::{Tls, TlsVersion};
-use crate::profile::OptionRow;
+use crate::options::{QuicValues, Tls, TlsVersion};
+use crate::profile::{self, OptionRow};
 use crate::tls_messages::NEW_SESSION_TICKET;
 use fields::{EMPTY, FIELDS, Field};
 use quiclab_core::ByteCount;
@@ -68,20 +68,29 @@ struct Value {
 impl Profile {
     /// The value of `field`, of this profile or of what it is based on.
     fn value(&self, field: &Field) -> &Value {
-        let own = self.values.iter().find(|value| value.key == field.key);
-        own.unwrap_or_else(|| match self.base {
-            Some(base) => base.value(field),
-            None => COMMON
-                .iter()
-                .find(|value| value.key == field.key)
-                .unwrap_or_else(|| panic!("profile `{}` has no `{}`", self.name, field.key)),
-        })
+        let common = || COMMON.iter().find(|value| value.key == field.key);
+        let value = self.own(field.key).or_else(common);
+        value.unwrap_or_else(|| panic!("profile `{}` has no `{}`", self.name, field.key))
+    }
+
+    /// The value of an option of QUIC; `None`: its default.
+    fn quic_value(&self, option: &profile::Field<QuicValues>) -> Option<&Value> {
+        self.own(&format!("quic.{}", option.name))
+    }
+
+    /// The value that it lists itself, or that its base does.
+    fn own(&self, key: &str) -> Option<&Value> {
+        let own = self.values.iter().find(|value| value.key == key);
+        own.or_else(|| self.base?.own(key))
     }
 
     fn config(&self) -> Config {
         let mut config = EMPTY;
         for field in FIELDS {
             (self.value(field).set)(&mut config);
+        }
+        for value in QuicValues::FIELDS.iter().filter_map(|option| self.quic_value(option)) {
+            (value.set)(&mut config);
         }
         config.initial_window = config.fixed.initial_window.bytes(config.datagram_size);
         config
@@ -90,6 +99,13 @@ impl Profile {
 
 /// `value!(field = value, "source")`, with `fixed.field` for what no option changes.
 macro_rules! value {
+    (quic.$field:ident = $value:expr, $source:expr) => {
+        Value {
+            key: concat!("quic.", stringify!($field)),
+            set: |config| config.quic.$field = $value,
+            source: $source,
+        }
+    };
     ($($field:ident).+ = $value:expr, $source:expr) => {
         Value {
             key: stringify!($($field).+),
@@ -155,11 +171,17 @@ pub fn rows(name: &str) -> Option<Vec<OptionRow>> {
     let config = profile.config();
     let row = |field: &Field| OptionRow {
         field: field.option,
-        meaning: field.meaning,
+        meaning: field.meaning.to_owned(),
         value: (field.print)(&config),
         source: profile.value(field).source,
     };
-    Some(FIELDS.iter().map(row).collect())
+    let quic_row = |option: &profile::Field<QuicValues>| OptionRow {
+        field: Some(String::leak(format!("quic.{}", option.name))),
+        meaning: option.phrase(),
+        value: (option.print)(&config.quic),
+        source: profile.quic_value(option).map_or(option.source, |value| value.source),
+    };
+    Some(FIELDS.iter().map(row).chain(QuicValues::FIELDS.iter().map(quic_row)).collect())
 }
 
 /// The configuration of the profile `name`; `None` if there is no such profile.

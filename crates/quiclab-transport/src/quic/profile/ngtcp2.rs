@@ -11,12 +11,13 @@
 //!
 //! 2020 has no pacer: packets leave as the window allows, which the study finds in its captures, too.
 
-use super::super::config::{InitialWindow, UNLIMITED};
+use super::super::config::InitialWindow;
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
 };
+use crate::profile::UNLIMITED;
 use quiclab_core::Duration;
 use quiclab_core::scheduler::PathSchedulerKind;
 
@@ -26,17 +27,17 @@ pub(super) const NGTCP2_2022: Profile = Profile {
     description: "ngtcp2 of 2022 with its example programs, in C: CUBIC, pacing at 1.25 cwnd / srtt after bursts of 64 KiB",
     base: None,
     values: &[
-        value!(version = QuicVersion::V1, "lib/includes/ngtcp2/ngtcp2.h NGTCP2_PROTO_VER_V1, 2022"),
+        value!(quic.version = QuicVersion::V1, "lib/includes/ngtcp2/ngtcp2.h NGTCP2_PROTO_VER_V1, 2022"),
         value!(
             datagram_size = bytes(1452),
             "lib/includes/ngtcp2/ngtcp2.h NGTCP2_MAX_PMTUD_UDP_PAYLOAD_SIZE: what its path MTU discovery finds"
         ),
-        value!(connection_id = bytes(18), "examples/server.cc NGTCP2_SV_SCIDLEN (assumed: not read)"),
+        value!(quic.connection_id = bytes(18), "examples/server.cc NGTCP2_SV_SCIDLEN (assumed: not read)"),
         value!(
             fixed.client_connection_id = bytes(17),
             "examples/client.cc, scid.datalen = 17 (assumed: not read)"
         ),
-        value!(packet_number = None, "lib/ngtcp2_conn.c pktns_select_pkt_numlen (assumed: not read)"),
+        value!(quic.packet_number = None, "lib/ngtcp2_conn.c pktns_select_pkt_numlen (assumed: not read)"),
         value!(
             congestion_control = CongestionControl::Cubic,
             "examples/client.cc, server.cc cc_algo NGTCP2_CC_ALGO_CUBIC, 2022"
@@ -50,9 +51,9 @@ pub(super) const NGTCP2_2022: Profile = Profile {
             fixed.initial_window = InitialWindow::Bytes(12_000),
             "lib/ngtcp2_cc.c ngtcp2_cc_compute_initcwnd of the first datagrams, 1200 B"
         ),
-        value!(max_window = None, "lib/ngtcp2_cc.c has none"),
+        value!(quic.max_window = None, "lib/ngtcp2_cc.c has none"),
         value!(
-            window_validation = true,
+            quic.window_validation = true,
             "lib/ngtcp2_cc.c is_app_limited (assumed for slow start and after it)"
         ),
         value!(fixed.window_packet = None, "lib/ngtcp2_cc.c max_udp_payload_size"),
@@ -70,44 +71,44 @@ pub(super) const NGTCP2_2022: Profile = Profile {
             "lib/ngtcp2_conn.c ngtcp2_conn_update_pkt_tx_time; send_quantum 64 KiB, 45 datagrams"
         ),
         value!(
-            pacing_before_rtt = false,
+            quic.pacing_before_rtt = false,
             "lib/ngtcp2_conn.c ngtcp2_conn_update_pkt_tx_time: an RTT of 1 ms before a sample"
         ),
         value!(packet_threshold = 3, "lib/ngtcp2_rtb.h (assumed: NGTCP2_PKT_THRESHOLD of RFC 9002)"),
         value!(time_threshold = 9.0 / 8.0, "lib/ngtcp2_rtb.c (assumed: 9/8 of RFC 9002)"),
-        value!(adaptive_packet_threshold = false, "lib/ngtcp2_rtb.c (assumed: not read)"),
-        value!(adaptive_time_threshold = false, "lib/ngtcp2_rtb.c (assumed: not read)"),
+        value!(quic.adaptive_packet_threshold = false, "lib/ngtcp2_rtb.c (assumed: not read)"),
+        value!(quic.adaptive_time_threshold = false, "lib/ngtcp2_rtb.c (assumed: not read)"),
         value!(
             initial_rtt = Duration::from_millis(333),
             "lib/includes/ngtcp2/ngtcp2.h NGTCP2_DEFAULT_INITIAL_RTT"
         ),
         value!(
-            rtt_variation = RttVariation::Rfc9002,
+            quic.rtt_variation = RttVariation::Rfc9002,
             "lib/ngtcp2_conn.c ngtcp2_conn_update_rtt (assumed: not read)"
         ),
         value!(fixed.initial_timeout = 3, "lib/ngtcp2_conn.c conn_reset_conn_stat: rttvar = initial RTT / 2"),
         value!(fixed.timeout_variations = 4, "lib/ngtcp2_conn.c compute_pto (assumed: not read)"),
         value!(
-            probe_packets = 2,
+            quic.probe_packets = 2,
             "lib/ngtcp2_conn.c ngtcp2_conn_on_loss_detection_timer: probe_pkt_left = 2 (assumed: not read)"
         ),
         value!(fixed.probes_carry_data = true, "lib/ngtcp2_rtb.h ngtcp2_rtb_reclaim_on_pto"),
-        value!(persistent_congestion = true, "lib/ngtcp2_cc.h NGTCP2_PERSISTENT_CONGESTION_THRESHOLD 3"),
+        value!(quic.persistent_congestion = true, "lib/ngtcp2_cc.h NGTCP2_PERSISTENT_CONGESTION_THRESHOLD 3"),
         value!(
-            acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
+            quic.acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
             "examples/client.cc ack_thresh = 2; NGTCP2_DEFAULT_MAX_ACK_DELAY"
         ),
         value!(
-            max_ack_delay = Duration::from_millis(25),
+            quic.max_ack_delay = Duration::from_millis(25),
             "lib/includes/ngtcp2/ngtcp2.h NGTCP2_DEFAULT_MAX_ACK_DELAY"
         ),
         value!(
-            ack_ranges = 1024,
+            quic.ack_ranges = 1024,
             "lib/ngtcp2_acktr.h NGTCP2_ACKTR_MAX_ENT; a frame holds 32 (assumed: NGTCP2_MAX_ACK_BLKS)"
         ),
         value!(ack_frequency = None, "not in ngtcp2"),
         value!(
-            flow_control = FlowControl::DoubleWithinTwoRtts,
+            quic.flow_control = FlowControl::DoubleWithinTwoRtts,
             "lib/ngtcp2_conn.c conn_should_send_max_data, max_window (assumed: doubles when used within two RTTs)"
         ),
         value!(
@@ -116,28 +117,31 @@ pub(super) const NGTCP2_2022: Profile = Profile {
         ),
         value!(connection_receive_window = kib(15 * 1024), "examples/client.cc max_data 15 MiB, 2022"),
         value!(
-            max_stream_receive_window = kib(16 * 1024),
+            quic.max_stream_receive_window = kib(16 * 1024),
             "examples/client.cc max_stream_window 16 MiB, 2022"
         ),
-        value!(max_connection_receive_window = kib(24 * 1024), "examples/client.cc max_window 24 MiB, 2022"),
-        value!(send_window = UNLIMITED, "examples/server.cc maps the file"),
-        value!(max_streams = 100, "examples/server.cc max_streams_bidi"),
         value!(
-            stream_scheduler = StreamScheduler::Priority,
+            quic.max_connection_receive_window = kib(24 * 1024),
+            "examples/client.cc max_window 24 MiB, 2022"
+        ),
+        value!(send_window = UNLIMITED, "examples/server.cc maps the file"),
+        value!(quic.max_streams = 100, "examples/server.cc max_streams_bidi"),
+        value!(
+            quic.stream_scheduler = StreamScheduler::Priority,
             "nghttp3 0.5 and later: RFC 9218 (assumed: not read)"
         ),
-        value!(datagram_congestion_control = true, "lib/ngtcp2_conn.c (assumed: not read)"),
-        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
+        value!(quic.datagram_congestion_control = true, "lib/ngtcp2_conn.c (assumed: not read)"),
+        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(300),
             "assumed: any that fits into the first datagram gives the same packets"
         ),
         value!(
-            amplification_factor = 3,
+            quic.amplification_factor = 3,
             "lib/ngtcp2_conn.c conn_server_hs_tx_left (assumed: the factor of RFC 9000)"
         ),
-        value!(idle_timeout = Duration::from_secs(30), "examples/client.cc, server.cc timeout"),
+        value!(quic.idle_timeout = Duration::from_secs(30), "examples/client.cc, server.cc timeout"),
     ],
 };
 
@@ -165,7 +169,7 @@ pub(super) const NGTCP2_2020: Profile = Profile {
         ),
         value!(pacing = Pacing::None, "lib/ngtcp2_conn.c: none for CUBIC before 2021; the study, table 5.1"),
         value!(
-            flow_control = FlowControl::Fixed,
+            quic.flow_control = FlowControl::Fixed,
             "examples/client.cc extends the windows by what was read; no max_window yet, 2020"
         ),
         value!(
@@ -173,10 +177,10 @@ pub(super) const NGTCP2_2020: Profile = Profile {
             "examples/client.cc max_stream_data_bidi_local 256 KiB, 2020"
         ),
         value!(connection_receive_window = kib(1024), "examples/client.cc max_data 1 MiB, 2020"),
-        value!(max_stream_receive_window = kib(256), "examples/client.cc: does not grow, 2020"),
-        value!(max_connection_receive_window = kib(1024), "examples/client.cc: does not grow, 2020"),
+        value!(quic.max_stream_receive_window = kib(256), "examples/client.cc: does not grow, 2020"),
+        value!(quic.max_connection_receive_window = kib(1024), "examples/client.cc: does not grow, 2020"),
         value!(
-            stream_scheduler = StreamScheduler::RoundRobin,
+            quic.stream_scheduler = StreamScheduler::RoundRobin,
             "nghttp3 of 2020: equal weights in turn (assumed: not read)"
         ),
     ],

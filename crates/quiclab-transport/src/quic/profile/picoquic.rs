@@ -13,12 +13,13 @@
 //!
 //! The study runs it with BBR and with CUBIC: set `congestion_control`.
 
-use super::super::config::{InitialWindow, UNLIMITED};
+use super::super::config::InitialWindow;
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
 };
+use crate::profile::UNLIMITED;
 use quiclab_core::Duration;
 use quiclab_core::scheduler::PathSchedulerKind;
 
@@ -29,7 +30,7 @@ pub(super) const PICOQUIC: Profile = Profile {
     base: None,
     values: &[
         value!(
-            version = QuicVersion::V1,
+            quic.version = QuicVersion::V1,
             "picoquic_internal.h PICOQUIC_INTEROP_VERSION_LATEST (draft 29), bf84867; the study says draft 27"
         ),
         value!(
@@ -37,7 +38,7 @@ pub(super) const PICOQUIC: Profile = Profile {
             "picoquic_internal.h PICOQUIC_PRACTICAL_MAX_MTU, bf84867: what its path MTU discovery finds (from 1252 B)"
         ),
         value!(
-            connection_id = bytes(8),
+            quic.connection_id = bytes(8),
             "picoquic_internal.h PICOQUIC_ENFORCED_INITIAL_CID_LENGTH, bf84867 (assumed for later ones)"
         ),
         value!(
@@ -45,7 +46,7 @@ pub(super) const PICOQUIC: Profile = Profile {
             "picoquic_internal.h PICOQUIC_ENFORCED_INITIAL_CID_LENGTH, bf84867 (assumed for later ones)"
         ),
         value!(
-            packet_number = Some(bytes(4)),
+            quic.packet_number = Some(bytes(4)),
             "packet.c picoquic_create_packet_header: 4 B (assumed: not read at this commit)"
         ),
         value!(
@@ -61,9 +62,9 @@ pub(super) const PICOQUIC: Profile = Profile {
             fixed.initial_window = InitialWindow::Bytes(10 * 1536),
             "picoquic_internal.h PICOQUIC_CWIN_INITIAL, bf84867"
         ),
-        value!(max_window = None, "newreno.c, cubic.c have none"),
+        value!(quic.max_window = None, "newreno.c, cubic.c have none"),
         value!(
-            window_validation = true,
+            quic.window_validation = true,
             "sender.c: a sender that is limited by the application tells it (assumed)"
         ),
         value!(fixed.window_packet = None, "newreno.c: send_mtu (assumed)"),
@@ -83,17 +84,20 @@ pub(super) const PICOQUIC: Profile = Profile {
             },
             "sender.c picoquic_update_pacing_data: cwin / 4, 2 to 16 packets; 1.25 in slow start"
         ),
-        value!(pacing_before_rtt = false, "sender.c picoquic_update_pacing_data is called with RTT samples"),
+        value!(
+            quic.pacing_before_rtt = false,
+            "sender.c picoquic_update_pacing_data is called with RTT samples"
+        ),
         value!(
             packet_threshold = u32::MAX,
             "sender.c picoquic_retransmit_needed_by_packet: RACK, no count alone"
         ),
         value!(time_threshold = 1.25, "sender.c picoquic_retransmit_needed_by_packet: srtt >> 2 after"),
-        value!(adaptive_packet_threshold = false, "sender.c picoquic_retransmit_needed_by_packet"),
-        value!(adaptive_time_threshold = false, "sender.c picoquic_retransmit_needed_by_packet"),
+        value!(quic.adaptive_packet_threshold = false, "sender.c picoquic_retransmit_needed_by_packet"),
+        value!(quic.adaptive_time_threshold = false, "sender.c picoquic_retransmit_needed_by_packet"),
         value!(initial_rtt = Duration::from_millis(250), "picoquic_internal.h PICOQUIC_INITIAL_RTT, bf84867"),
         value!(
-            rtt_variation = RttVariation::Rfc9002,
+            quic.rtt_variation = RttVariation::Rfc9002,
             "frames.c picoquic_update_path_rtt (assumed: not read at this commit)"
         ),
         value!(
@@ -104,11 +108,11 @@ pub(super) const PICOQUIC: Profile = Profile {
             fixed.timeout_variations = 4,
             "frames.c picoquic_update_path_rtt (assumed); 50 ms at least, not modelled"
         ),
-        value!(probe_packets = 1, "sender.c picoquic_retransmit_needed: one packet at a time"),
+        value!(quic.probe_packets = 1, "sender.c picoquic_retransmit_needed: one packet at a time"),
         value!(fixed.probes_carry_data = true, "sender.c picoquic_copy_before_retransmit"),
-        value!(persistent_congestion = false, "newreno.c: a timeout halves the window (assumed)"),
+        value!(quic.persistent_congestion = false, "newreno.c: a timeout halves the window (assumed)"),
         value!(
-            acknowledgement = Acknowledgement::RttFraction {
+            quic.acknowledgement = Acknowledgement::RttFraction {
                 fraction: 0.25,
                 packets: 2,
                 delay: Duration::from_millis(10),
@@ -117,16 +121,16 @@ pub(super) const PICOQUIC: Profile = Profile {
             "frames.c picoquic_compute_ack_gap, picoquic_compute_ack_delay_max; PICOQUIC_ACK_DELAY_MAX, bf84867"
         ),
         value!(
-            max_ack_delay = Duration::from_millis(10),
+            quic.max_ack_delay = Duration::from_millis(10),
             "quicctx.c picoquic_init_transport_parameters: PICOQUIC_ACK_DELAY_MAX"
         ),
-        value!(ack_ranges = u32::MAX, "sacks.c has no limit (assumed)"),
+        value!(quic.ack_ranges = u32::MAX, "sacks.c has no limit (assumed)"),
         value!(
             ack_frequency = None,
             "frames.c: asked only of a peer that announces min_ack_delay; not modelled by default"
         ),
         value!(
-            flow_control = FlowControl::DoubleWhenHalfUsed,
+            quic.flow_control = FlowControl::DoubleWhenHalfUsed,
             "frames.c picoquic_format_required_max_stream_data_frames (assumed: twice what has arrived)"
         ),
         value!(
@@ -137,24 +141,24 @@ pub(super) const PICOQUIC: Profile = Profile {
             connection_receive_window = kib(1024),
             "quicctx.c picoquic_init_transport_parameters: 0x100000"
         ),
-        value!(max_stream_receive_window = UNLIMITED, "frames.c has none (assumed)"),
-        value!(max_connection_receive_window = UNLIMITED, "frames.c has none (assumed)"),
+        value!(quic.max_stream_receive_window = UNLIMITED, "frames.c has none (assumed)"),
+        value!(quic.max_connection_receive_window = UNLIMITED, "frames.c has none (assumed)"),
         value!(send_window = UNLIMITED, "sender.c asks the application for data when they can leave"),
-        value!(max_streams = 512, "quicctx.c picoquic_init_transport_parameters: 2048 / 4"),
+        value!(quic.max_streams = 512, "quicctx.c picoquic_init_transport_parameters: 2048 / 4"),
         value!(
-            stream_scheduler = StreamScheduler::RoundRobin,
+            quic.stream_scheduler = StreamScheduler::RoundRobin,
             "sender.c picoquic_find_ready_stream (assumed: not read at this commit)"
         ),
-        value!(datagram_congestion_control = true, "sender.c (assumed)"),
-        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
+        value!(quic.datagram_congestion_control = true, "sender.c (assumed)"),
+        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(280),
             "assumed: any that fits into the first datagram gives the same packets"
         ),
-        value!(amplification_factor = 3, "packet.c (assumed: the factor of RFC 9000)"),
+        value!(quic.amplification_factor = 3, "packet.c (assumed: the factor of RFC 9000)"),
         value!(
-            idle_timeout = Duration::from_secs(30),
+            quic.idle_timeout = Duration::from_secs(30),
             "quicctx.c picoquic_init_transport_parameters: PICOQUIC_MICROSEC_HANDSHAKE_MAX, bf84867"
         ),
     ],

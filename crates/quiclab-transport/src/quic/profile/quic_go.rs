@@ -10,12 +10,13 @@
 //! The study says "CUBIC"; the code runs it with `reno` set (`newSentPacketHandler`: "use Reno"), with CUBIC's factor
 //! of 0.7: set `congestion_control` for the other reading. The first packet is acknowledged at once; not modelled.
 
-use super::super::config::{InitialWindow, UNLIMITED};
+use super::super::config::InitialWindow;
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
 };
+use crate::profile::UNLIMITED;
 use quiclab_core::Duration;
 use quiclab_core::scheduler::PathSchedulerKind;
 
@@ -26,17 +27,20 @@ pub(super) const QUIC_GO: Profile = Profile {
     base: None,
     values: &[
         value!(
-            version = QuicVersion::V1,
+            quic.version = QuicVersion::V1,
             "internal/protocol/version.go VersionMilestone0_18 (draft 29), v0.18.0: the format of version 1"
         ),
         value!(datagram_size = bytes(1252), "internal/protocol/params.go MaxPacketSizeIPv4, v0.18.0"),
-        value!(connection_id = bytes(4), "internal/protocol/params.go DefaultConnectionIDLength, v0.18.0"),
+        value!(
+            quic.connection_id = bytes(4),
+            "internal/protocol/params.go DefaultConnectionIDLength, v0.18.0"
+        ),
         value!(
             fixed.client_connection_id = bytes(0),
             "config.go populateClientConfig: none on a socket of its own, v0.18.0"
         ),
         value!(
-            packet_number = Some(bytes(2)),
+            quic.packet_number = Some(bytes(2)),
             "internal/protocol/packet_number.go GetPacketNumberLengthForHeader: 2 B up to 2^15 packets in flight, v0.18.0"
         ),
         value!(
@@ -53,10 +57,10 @@ pub(super) const QUIC_GO: Profile = Profile {
             "internal/congestion/cubic_sender.go initialCongestionWindow, v0.18.0"
         ),
         value!(
-            max_window = Some(bytes(10_000 * 1252)),
+            quic.max_window = Some(bytes(10_000 * 1252)),
             "internal/protocol/params.go MaxCongestionWindowPackets, v0.18.0"
         ),
-        value!(window_validation = true, "internal/congestion/cubic_sender.go isCwndLimited, v0.18.0"),
+        value!(quic.window_validation = true, "internal/congestion/cubic_sender.go isCwndLimited, v0.18.0"),
         value!(fixed.window_packet = None, "internal/congestion/cubic_sender.go maxDatagramSize, v0.18.0"),
         value!(fixed.newreno_keeps = 0.7, "internal/congestion/cubic_sender.go renoBeta, v0.18.0"),
         value!(
@@ -64,7 +68,7 @@ pub(super) const QUIC_GO: Profile = Profile {
             "internal/congestion/pacer.go maxBurstSize, TimeUntilSend; MinPacingDelay, v0.18.0"
         ),
         value!(
-            pacing_before_rtt = false,
+            quic.pacing_before_rtt = false,
             "internal/congestion/cubic_sender.go BandwidthEstimate: infinite before a sample, v0.18.0"
         ),
         value!(packet_threshold = 3, "internal/ackhandler/sent_packet_handler.go packetThreshold, v0.18.0"),
@@ -73,75 +77,81 @@ pub(super) const QUIC_GO: Profile = Profile {
             "internal/ackhandler/sent_packet_handler.go timeThreshold, v0.18.0"
         ),
         value!(
-            adaptive_packet_threshold = false,
+            quic.adaptive_packet_threshold = false,
             "internal/ackhandler/sent_packet_handler.go: constants, v0.18.0"
         ),
         value!(
-            adaptive_time_threshold = false,
+            quic.adaptive_time_threshold = false,
             "internal/ackhandler/sent_packet_handler.go: constants, v0.18.0"
         ),
         value!(
             initial_rtt = Duration::from_millis(100),
             "internal/utils/rtt_stats.go defaultInitialRTT, v0.18.0"
         ),
-        value!(rtt_variation = RttVariation::Rfc9002, "internal/utils/rtt_stats.go UpdateRTT, v0.18.0"),
+        value!(quic.rtt_variation = RttVariation::Rfc9002, "internal/utils/rtt_stats.go UpdateRTT, v0.18.0"),
         value!(fixed.initial_timeout = 2, "internal/utils/rtt_stats.go PTO: 2 * defaultInitialRTT, v0.18.0"),
         value!(fixed.timeout_variations = 4, "internal/utils/rtt_stats.go PTO, v0.18.0"),
-        value!(probe_packets = 2, "internal/ackhandler/sent_packet_handler.go numProbesToSend += 2, v0.18.0"),
+        value!(
+            quic.probe_packets = 2,
+            "internal/ackhandler/sent_packet_handler.go numProbesToSend += 2, v0.18.0"
+        ),
         value!(
             fixed.probes_carry_data = true,
             "internal/ackhandler/sent_packet_handler.go QueueProbePacket, v0.18.0"
         ),
         value!(
-            persistent_congestion = false,
+            quic.persistent_congestion = false,
             "internal/congestion/cubic_sender.go OnRetransmissionTimeout has no caller, v0.18.0"
         ),
         value!(
-            acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
+            quic.acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
             "internal/ackhandler/received_packet_tracker.go packetsBeforeAck, maybeQueueAck, v0.18.0"
         ),
         value!(
-            max_ack_delay = Duration::from_millis(26),
+            quic.max_ack_delay = Duration::from_millis(26),
             "internal/protocol/params.go MaxAckDelayInclGranularity, v0.18.0"
         ),
-        value!(ack_ranges = 500, "internal/protocol/params.go MaxNumAckRanges, v0.18.0"),
+        value!(quic.ack_ranges = 500, "internal/protocol/params.go MaxNumAckRanges, v0.18.0"),
         value!(ack_frequency = None, "not in quic-go"),
         value!(
-            flow_control = FlowControl::DoubleWithinTwoRtts,
+            quic.flow_control = FlowControl::DoubleWithinTwoRtts,
             "internal/flowcontrol/base_flow_controller.go maybeAdjustWindowSize, v0.18.0"
         ),
         value!(stream_receive_window = kib(512), "internal/protocol/params.go InitialMaxStreamData, v0.18.0"),
         value!(connection_receive_window = kib(768), "internal/protocol/params.go InitialMaxData, v0.18.0"),
         value!(
-            max_stream_receive_window = kib(6 * 1024),
+            quic.max_stream_receive_window = kib(6 * 1024),
             "internal/protocol/params.go DefaultMaxReceiveStreamFlowControlWindow, v0.18.0"
         ),
         value!(
-            max_connection_receive_window = kib(15 * 1024),
+            quic.max_connection_receive_window = kib(15 * 1024),
             "internal/protocol/params.go DefaultMaxReceiveConnectionFlowControlWindow, v0.18.0"
         ),
         value!(
             send_window = UNLIMITED,
             "send_stream.go: what the application has written (assumed not to limit)"
         ),
-        value!(max_streams = 100, "internal/protocol/params.go DefaultMaxIncomingStreams, v0.18.0"),
+        value!(quic.max_streams = 100, "internal/protocol/params.go DefaultMaxIncomingStreams, v0.18.0"),
         value!(
-            stream_scheduler = StreamScheduler::RoundRobin,
+            quic.stream_scheduler = StreamScheduler::RoundRobin,
             "framer.go AppendStreamFrames: streamQueue, v0.18.0"
         ),
-        value!(datagram_congestion_control = true, "no DATAGRAM frames in v0.18.0; RFC 9221 section 5.4"),
-        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
+        value!(
+            quic.datagram_congestion_control = true,
+            "no DATAGRAM frames in v0.18.0; RFC 9221 section 5.4"
+        ),
+        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(280),
             "assumed: any that fits into the first datagram gives the same packets"
         ),
         value!(
-            amplification_factor = 3,
+            quic.amplification_factor = 3,
             "internal/ackhandler/sent_packet_handler.go amplificationFactor, v0.18.0"
         ),
         value!(
-            idle_timeout = Duration::from_secs(30),
+            quic.idle_timeout = Duration::from_secs(30),
             "internal/protocol/params.go DefaultIdleTimeout, v0.18.0"
         ),
     ],

@@ -4,13 +4,14 @@
 //! declare a loss (reordering threshold 1: at once), and more than ten packets that ask for none; the latter is not
 //! modelled. The burst has 256 packets at most.
 
-use super::super::config::{AckPing, InitialWindow, UNLIMITED, WindowCheck};
+use super::super::config::{AckPing, InitialWindow, WindowCheck};
 use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, value};
 use crate::congestion::Flavour;
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
 };
+use crate::profile::UNLIMITED;
 use quiclab_core::Duration;
 use quiclab_core::scheduler::PathSchedulerKind;
 
@@ -20,11 +21,11 @@ pub(super) const QUINN: Profile = Profile {
     description: "quinn-proto 0.11.19, in Rust: CUBIC, pacing at 1.25 cwnd / srtt",
     base: None,
     values: &[
-        value!(version = QuicVersion::V1, "lib.rs DEFAULT_SUPPORTED_VERSIONS, 0.11.19"),
+        value!(quic.version = QuicVersion::V1, "lib.rs DEFAULT_SUPPORTED_VERSIONS, 0.11.19"),
         value!(datagram_size = bytes(1200), "lib.rs INITIAL_MTU, 0.11.19"),
-        value!(connection_id = bytes(8), "config/mod.rs, cid_generator.rs, 0.11.19"),
+        value!(quic.connection_id = bytes(8), "config/mod.rs, cid_generator.rs, 0.11.19"),
         value!(fixed.client_connection_id = bytes(8), "config/mod.rs, cid_generator.rs, 0.11.19"),
-        value!(packet_number = None, "packet.rs PacketNumber::new, 0.11.19"),
+        value!(quic.packet_number = None, "packet.rs PacketNumber::new, 0.11.19"),
         value!(
             congestion_control = CongestionControl::Cubic,
             "config/transport.rs TransportConfig::default, 0.11.19"
@@ -35,8 +36,8 @@ pub(super) const QUINN: Profile = Profile {
             fixed.initial_window = InitialWindow::Bytes(12_000),
             "congestion/cubic.rs CubicConfig::default: 14720 within 2 to 10 x 1200, 0.11.19"
         ),
-        value!(max_window = None, "congestion/cubic.rs has none, 0.11.19"),
-        value!(window_validation = true, "congestion/cubic.rs on_ack: app_limited, 0.11.19"),
+        value!(quic.max_window = None, "congestion/cubic.rs has none, 0.11.19"),
+        value!(quic.window_validation = true, "congestion/cubic.rs on_ack: app_limited, 0.11.19"),
         value!(fixed.window_packet = None, "congestion/cubic.rs current_mtu, 0.11.19"),
         value!(fixed.newreno_keeps = 0.5, "congestion/new_reno.rs loss_reduction_factor, 0.11.19"),
         value!(
@@ -51,50 +52,56 @@ pub(super) const QUINN: Profile = Profile {
             },
             "connection/pacing.rs MIN_BURST_SIZE, BURST_INTERVAL_NANOS, 0.11.19"
         ),
-        value!(pacing_before_rtt = true, "connection/pacing.rs Pacer::new with the initial RTT, 0.11.19"),
+        value!(
+            quic.pacing_before_rtt = true,
+            "connection/pacing.rs Pacer::new with the initial RTT, 0.11.19"
+        ),
         value!(packet_threshold = 3, "config/transport.rs TransportConfig::default, 0.11.19"),
         value!(time_threshold = 9.0 / 8.0, "config/transport.rs TransportConfig::default, 0.11.19"),
-        value!(adaptive_packet_threshold = false, "connection/mod.rs detect_lost_packets, 0.11.19"),
-        value!(adaptive_time_threshold = false, "connection/mod.rs detect_lost_packets, 0.11.19"),
+        value!(quic.adaptive_packet_threshold = false, "connection/mod.rs detect_lost_packets, 0.11.19"),
+        value!(quic.adaptive_time_threshold = false, "connection/mod.rs detect_lost_packets, 0.11.19"),
         value!(
             initial_rtt = Duration::from_millis(333),
             "config/transport.rs TransportConfig::default, 0.11.19"
         ),
-        value!(rtt_variation = RttVariation::Rfc9002, "connection/paths.rs RttEstimator::update, 0.11.19"),
+        value!(
+            quic.rtt_variation = RttVariation::Rfc9002,
+            "connection/paths.rs RttEstimator::update, 0.11.19"
+        ),
         value!(
             fixed.initial_timeout = 3,
             "connection/paths.rs RttEstimator::new: var = initial RTT / 2, 0.11.19"
         ),
         value!(fixed.timeout_variations = 4, "connection/paths.rs RttEstimator::pto_base, 0.11.19"),
-        value!(probe_packets = 2, "connection/mod.rs on_loss_detection_timeout, 0.11.19"),
+        value!(quic.probe_packets = 2, "connection/mod.rs on_loss_detection_timeout, 0.11.19"),
         value!(fixed.probes_carry_data = true, "connection/spaces.rs maybe_queue_probe, 0.11.19"),
         value!(
-            persistent_congestion = true,
+            quic.persistent_congestion = true,
             "config/transport.rs persistent_congestion_threshold 3, 0.11.19"
         ),
         value!(
-            acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
+            quic.acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
             "connection/spaces.rs PendingAcks::packet_received, 0.11.19"
         ),
-        value!(max_ack_delay = Duration::from_millis(25), "transport_parameters.rs, 0.11.19"),
-        value!(ack_ranges = 64, "connection/spaces.rs MAX_ACK_BLOCKS, 0.11.19"),
+        value!(quic.max_ack_delay = Duration::from_millis(25), "transport_parameters.rs, 0.11.19"),
+        value!(quic.ack_ranges = 64, "connection/spaces.rs MAX_ACK_BLOCKS, 0.11.19"),
         value!(ack_frequency = None, "config/transport.rs ack_frequency_config None, 0.11.19"),
-        value!(flow_control = FlowControl::Fixed, "connection/streams/recv.rs max_stream_data, 0.11.19"),
+        value!(quic.flow_control = FlowControl::Fixed, "connection/streams/recv.rs max_stream_data, 0.11.19"),
         value!(stream_receive_window = bytes(1_250_000), "config/transport.rs STREAM_RWND, 0.11.19"),
         value!(
             connection_receive_window = UNLIMITED,
             "config/transport.rs receive_window VarInt::MAX, 0.11.19"
         ),
-        value!(max_stream_receive_window = bytes(1_250_000), "does not grow"),
-        value!(max_connection_receive_window = UNLIMITED, "does not grow"),
+        value!(quic.max_stream_receive_window = bytes(1_250_000), "does not grow"),
+        value!(quic.max_connection_receive_window = UNLIMITED, "does not grow"),
         value!(send_window = bytes(10_000_000), "config/transport.rs 8 x STREAM_RWND, 0.11.19"),
-        value!(max_streams = 100, "config/transport.rs max_concurrent_bidi_streams, 0.11.19"),
+        value!(quic.max_streams = 100, "config/transport.rs max_concurrent_bidi_streams, 0.11.19"),
         value!(
-            stream_scheduler = StreamScheduler::RoundRobin,
+            quic.stream_scheduler = StreamScheduler::RoundRobin,
             "config/transport.rs send_fairness true, 0.11.19"
         ),
-        value!(datagram_congestion_control = true, "connection/mod.rs populate_packet, 0.11.19"),
-        value!(path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
+        value!(quic.datagram_congestion_control = true, "connection/mod.rs populate_packet, 0.11.19"),
+        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
         value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(281),
@@ -123,7 +130,7 @@ pub(super) const QUINN: Profile = Profile {
             fixed.new_connection_ids = 4,
             "connection/mod.rs issue_first_cids, LOC_CID_COUNT 8 (assumed: 5 with the peer's limit), 0.11.19"
         ),
-        value!(amplification_factor = 3, "connection/paths.rs anti_amplification_blocked, 0.11.19"),
-        value!(idle_timeout = Duration::from_secs(30), "config/transport.rs max_idle_timeout, 0.11.19"),
+        value!(quic.amplification_factor = 3, "connection/paths.rs anti_amplification_blocked, 0.11.19"),
+        value!(quic.idle_timeout = Duration::from_secs(30), "config/transport.rs max_idle_timeout, 0.11.19"),
     ],
 };

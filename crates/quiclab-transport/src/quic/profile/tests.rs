@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 fn every_field_of_a_profile_has_a_value_and_a_source() {
     for profile in PROFILES {
         let rows = rows(profile.name).unwrap();
-        // 37 fields that options change, and the others
-        assert_eq!(rows.len(), FIELDS.len());
-        assert_eq!(rows.iter().filter(|row| row.field.is_some()).count(), 37);
+        assert_eq!(rows.len(), FIELDS.len() + QuicValues::FIELDS.len());
+        let options = FIELDS.iter().filter(|field| field.option.is_some()).count();
+        assert_eq!(rows.iter().filter(|row| row.field.is_some()).count(), options + QuicValues::FIELDS.len());
         for row in rows {
             assert!(!row.source.is_empty() && !row.value.is_empty(), "{}: {row:?}", profile.name);
         }
@@ -22,10 +22,11 @@ fn every_field_of_a_profile_has_a_value_and_a_source() {
 
 #[test]
 fn a_profile_has_each_field_once_and_no_other() {
-    let keys: BTreeSet<_> = FIELDS.iter().map(|field| field.key).collect();
-    assert_eq!(keys.len(), FIELDS.len());
+    let of_quic = QuicValues::FIELDS.iter().map(|option| format!("quic.{}", option.name));
+    let keys: BTreeSet<_> = FIELDS.iter().map(|field| field.key.to_owned()).chain(of_quic).collect();
+    assert_eq!(keys.len(), FIELDS.len() + QuicValues::FIELDS.len());
     for profile in PROFILES {
-        let own: BTreeSet<_> = profile.values.iter().map(|value| value.key).collect();
+        let own: BTreeSet<_> = profile.values.iter().map(|value| value.key.to_owned()).collect();
         assert_eq!(own.len(), profile.values.len(), "{}", profile.name);
         assert!(own.is_subset(&keys), "{}: {:?}", profile.name, own.difference(&keys));
     }
@@ -38,13 +39,13 @@ fn profiles_are_within_what_options_take() {
         let config = find(name).unwrap();
         assert!(config.datagram_size >= bytes(1200), "{name}");
         assert!(config.initial_window >= config.datagram_size, "{name}");
-        assert!(config.max_window.is_none_or(|most| most >= config.initial_window), "{name}");
-        assert!(config.stream_receive_window <= config.max_stream_receive_window, "{name}");
-        assert!(config.connection_receive_window <= config.max_connection_receive_window, "{name}");
-        assert!(config.acknowledgement.delay() <= config.max_ack_delay, "{name}");
+        assert!(config.quic.max_window.is_none_or(|most| most >= config.initial_window), "{name}");
+        assert!(config.stream_receive_window <= config.quic.max_stream_receive_window, "{name}");
+        assert!(config.connection_receive_window <= config.quic.max_connection_receive_window, "{name}");
+        assert!(config.quic.acknowledgement.delay() <= config.quic.max_ack_delay, "{name}");
         assert!(config.packet_threshold >= 3 && config.time_threshold >= 1.0, "{name}");
-        assert!((1..=2).contains(&config.probe_packets) && config.max_streams >= 100, "{name}");
-        assert!(config.send_window > ByteCount::ZERO && config.ack_ranges > 0, "{name}");
+        assert!((1..=2).contains(&config.quic.probe_packets) && config.quic.max_streams >= 100, "{name}");
+        assert!(config.send_window > ByteCount::ZERO && config.quic.ack_ranges > 0, "{name}");
         assert!(config.fixed.client_hello.bytes() <= 1100, "{name}: one datagram");
     }
 }
@@ -62,14 +63,15 @@ fn values_that_results_depend_on() {
     assert_eq!(window("picoquic"), 15_360); // 10 x 1536
     assert_eq!(window("ngtcp2-2020"), 12_520); // 10 x 1252
     let aioquic = find("aioquic").unwrap();
-    assert_eq!(aioquic.rtt_variation, RttVariation::FromMinimum);
-    assert_eq!(aioquic.acknowledgement, Acknowledgement::Timer { delay: Duration::from_millis(1) });
+    assert_eq!(aioquic.quic.rtt_variation, RttVariation::FromMinimum);
+    assert_eq!(aioquic.quic.acknowledgement, Acknowledgement::Timer { delay: Duration::from_millis(1) });
     let chromium = find("chromium-quic1").unwrap();
     assert_eq!(chromium.congestion_control, CongestionControl::Cubic);
     assert_eq!(chromium.emulated_connections, 2);
-    assert_eq!(chromium.max_window, Some(bytes(2_920_000))); // 2000 x 1460
+    assert_eq!(chromium.quic.max_window, Some(bytes(2_920_000))); // 2000 x 1460
     assert!(
-        chromium.adaptive_packet_threshold && !find("chromium-gquic37").unwrap().adaptive_packet_threshold
+        chromium.quic.adaptive_packet_threshold
+            && !find("chromium-gquic37").unwrap().quic.adaptive_packet_threshold
     );
     assert_eq!(find("ngtcp2-2020").unwrap().pacing, Pacing::None);
 }

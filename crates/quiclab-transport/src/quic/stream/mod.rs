@@ -142,24 +142,24 @@ impl Streams {
     /// No streams; `remembered` are the peer's parameters from an earlier connection (0-RTT).
     pub(crate) fn new(config: &Config, role: Role, remembered: Option<&TransportParameters>) -> Self {
         let connection_receive_window = config.connection_receive_window.bytes();
-        let max_streams = [config.max_streams, UNIDIRECTIONAL_STREAMS];
-        let wire = match config.version {
+        let max_streams = [config.quic.max_streams, UNIDIRECTIONAL_STREAMS];
+        let wire = match config.quic.version {
             QuicVersion::V1 => Wire::V1,
             QuicVersion::Gquic37 => Wire::Gquic37,
         };
         let mut streams = Self {
             is_server: role == Role::Server,
             wire,
-            flow_control: config.flow_control,
+            flow_control: config.quic.flow_control,
             connection_receive_window,
             stream_receive_window: config.stream_receive_window.bytes(),
-            max_stream_receive_window: config.max_stream_receive_window.bytes(),
+            max_stream_receive_window: config.quic.max_stream_receive_window.bytes(),
             send_window: config.send_window.bytes(),
             probe_bytes: config.datagram_size.bytes().max(1),
             table: Table::default(),
             ages: 0,
-            ready: Scheduler::new(config.stream_scheduler),
-            resend: Scheduler::new(config.stream_scheduler),
+            ready: Scheduler::new(config.quic.stream_scheduler),
+            resend: Scheduler::new(config.quic.stream_scheduler),
             previous: None,
             control: BTreeSet::new(),
             fresh: 0,
@@ -167,9 +167,9 @@ impl Streams {
             credit: Credit::default(),
             unacked: 0,
             window: ReceiveWindow::new(
-                config.flow_control,
+                config.quic.flow_control,
                 connection_receive_window,
-                config.max_connection_receive_window.bytes(),
+                config.quic.max_connection_receive_window.bytes(),
             ),
             opening: [Opening::default(); 2],
             accepting: max_streams

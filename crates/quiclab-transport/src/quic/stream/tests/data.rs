@@ -132,7 +132,9 @@ fn an_oldest_datagram_is_sent_again_for_a_probe() {
 fn schedulers_order_streams() {
     use crate::options::StreamScheduler::{Fifo, Priority as ByPriority, RoundRobin};
     let open = |stream_scheduler| {
-        let mut streams = pair(&Config { stream_scheduler, ..config(1 << 20, 1 << 30, 100) }).0;
+        let mut config = config(1 << 20, 1 << 30, 100);
+        config.quic.stream_scheduler = stream_scheduler;
+        let mut streams = pair(&config).0;
         for index in 0..3 {
             let id = streams.open(true).unwrap();
             streams.write(id, 2500);

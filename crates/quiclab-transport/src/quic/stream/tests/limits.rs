@@ -137,8 +137,9 @@ fn nothing_is_sent_before_the_peer_is_known() {
 /// The window of the stream doubles to 1600: the connection's becomes 2400.
 #[test]
 fn a_window_that_grows_takes_the_connection_with_it() {
-    let rule = FlowControl::DoubleWithinTwoRtts;
-    let mut server = pair(&Config { flow_control: rule, ..config(800, 1000, 10) }).1;
+    let mut config = config(800, 1000, 10);
+    config.quic.flow_control = FlowControl::DoubleWithinTwoRtts;
+    let mut server = pair(&config).1;
     arrive(&mut server, &stream(0, 0, 401, false)).unwrap();
     let expected = [
         QuicFrame::MaxData { maximum: 401 + 2400 },
@@ -150,7 +151,8 @@ fn a_window_that_grows_takes_the_connection_with_it() {
 /// gQUIC 37 has no MAX_STREAMS, STREAMS_BLOCKED and STOP_SENDING.
 #[test]
 fn each_end_counts_streams_where_no_frame_tells() {
-    let gquic = Config { version: QuicVersion::Gquic37, ..config(1000, 10_000, 1) };
+    let mut gquic = config(1000, 10_000, 1);
+    gquic.quic.version = QuicVersion::Gquic37;
     let (mut client, mut server) = pair(&gquic);
     for index in 0..50 {
         let id = client.open(true).unwrap();

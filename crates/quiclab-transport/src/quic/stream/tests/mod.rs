@@ -9,6 +9,7 @@ mod random;
 mod rejected;
 
 use super::*;
+use crate::options::QuicValues;
 use crate::quic::config::test_config;
 use crate::quic::sent::SentFrame;
 use quiclab_core::quic::QuicFrame;
@@ -45,7 +46,7 @@ fn config(stream: u64, connection: u64, max_streams: u64) -> Config {
     Config {
         stream_receive_window: ByteCount::from_bytes(stream),
         connection_receive_window: ByteCount::from_bytes(connection),
-        max_streams,
+        quic: QuicValues { max_streams, ..test_config().quic },
         ..test_config()
     }
 }

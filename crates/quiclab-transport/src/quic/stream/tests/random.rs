@@ -21,14 +21,18 @@ fn any_config() -> impl Strategy<Value = Config> {
     (rules, schedulers, windows, 1u64..7).prop_map(
         |(flow_control, stream_scheduler, windows, max_streams)| {
             let (stream, connection, most_stream, most_connection, send) = windows;
+            let base = config(stream, connection, max_streams);
             Config {
-                flow_control,
-                stream_scheduler,
-                max_stream_receive_window: ByteCount::from_bytes(most_stream),
-                max_connection_receive_window: ByteCount::from_bytes(most_connection),
+                quic: QuicValues {
+                    flow_control,
+                    stream_scheduler,
+                    max_stream_receive_window: ByteCount::from_bytes(most_stream),
+                    max_connection_receive_window: ByteCount::from_bytes(most_connection),
+                    ..base.quic
+                },
                 send_window: ByteCount::from_bytes(send),
                 datagram_size: ByteCount::from_bytes(300),
-                ..config(stream, connection, max_streams)
+                ..base
             }
         },
     )
@@ -48,7 +52,7 @@ proptest! {
         seed in any::<u64>(),
         steps in 0usize..600,
     ) {
-        (client.version, server.version) = (version, version);
+        (client.quic.version, server.quic.version) = (version, version);
         let mut ends =
             [Streams::new(&client, Role::Client, None), Streams::new(&server, Role::Server, None)];
         let told = [parameters(&ends[1]), parameters(&ends[0])];
@@ -67,7 +71,7 @@ proptest! {
         (early_steps, steps) in (0usize..60, 0usize..300),
         parameters_first in any::<bool>(),
     ) {
-        (client.version, server.version) = (version, version);
+        (client.quic.version, server.quic.version) = (version, version);
         let remembered = parameters(&Streams::new(&earlier, Role::Server, None));
         let ends = [
             Streams::new(&client, Role::Client, Some(&remembered)),
