@@ -93,6 +93,7 @@ pub enum Until {
     /// Nothing: the run lasts as long as `duration` says.
     DurationOver,
     /// All flows together have delivered this much to their applications.
+    #[schemars(title = "Delivered")]
     Delivered(#[schemars(transform = limits::at_least("1 B"))] ByteCount),
 }
 
