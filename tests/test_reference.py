@@ -1,4 +1,4 @@
-"""The reference of the scenario file and its Python classes: they are those of the schema."""
+"""The reference of the scenario file: its tables are those of the schema."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import scenario_classes
 from conftest import tool
 from quiclab import load
 from quiclab.native import engine
@@ -46,11 +45,6 @@ def test_the_page_is_current() -> None:
     text = scenario_reference.PAGE.read_text(encoding="utf-8")
     made = scenario_reference.page(text, json.loads(engine().schema()))
     assert made == text, "run `python tools/scenario_reference.py --write`"
-
-
-def test_the_classes_are_current() -> None:
-    made = scenario_classes.module(json.loads(engine().schema()))
-    assert made == scenario_classes.PATH.read_text(encoding="utf-8"), "run `python tools/scenario_reference.py --write`"
 
 
 def test_the_page_of_the_stacks_is_current() -> None:
