@@ -1403,7 +1403,7 @@ class Codel:
         Most packets that wait; what would exceed it is dropped on arrival. Takes an integer of at least 1. Default:
         `1000`.
     target
-        Waiting time that is accepted for ever. Default: `"5 ms"`.
+        Waiting time that is accepted for ever. Below `interval`. Default: `"5 ms"`.
     interval
         How long every packet must have waited longer than `target` before the first drop. Takes a duration above "0 s".
         Default: `"100 ms"`.
@@ -1459,7 +1459,7 @@ class FqCodel:
     quantum
         Bytes a queue may send in its turn. Takes a size from "256 B" to "1 MiB". Default: `"1514 B"`.
     target
-        As for `codel`. Default: `"5 ms"`.
+        As for `codel`. Below `interval`. Default: `"5 ms"`.
     interval
         As for `codel`. Takes a duration above "0 s". Default: `"100 ms"`.
     ecn
