@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from quiclab.native import engine
+from quiclab.stacks import catalogue
 
 ROOT = Path(__file__).parent.parent
 
@@ -82,4 +81,4 @@ def quiclab_process(
 
 def has_stack(name: str) -> bool:
     """Whether this build has a stack; aioquic is an extra."""
-    return any(stack["name"] == name for stack in json.loads(engine().stacks()))
+    return any(stack["name"] == name for stack in catalogue())

@@ -10,6 +10,7 @@ import pytest
 from conftest import tool
 from quiclab import load
 from quiclab.native import engine
+from quiclab.stacks import catalogue
 
 scenario_reference = tool("scenario_reference")
 
@@ -50,7 +51,7 @@ def test_the_page_is_current() -> None:
 def test_the_page_of_the_stacks_is_current() -> None:
     pytest.importorskip("aioquic", reason="the page describes the extra aioquic")
     text = scenario_reference.STACKS_PAGE.read_text(encoding="utf-8")
-    stacks = json.loads(engine().stacks())
+    stacks = catalogue()
     assert set(scenario_reference.OPTIONS_BLOCK.findall(text)) == {stack["name"] for stack in stacks}
     assert scenario_reference.stacks_page(text, stacks) == text, "run `python tools/scenario_reference.py --write`"
 
@@ -77,7 +78,7 @@ def test_links_within_the_page_lead_somewhere() -> None:
 def test_profiles_are_taken(tmp_path: Path) -> None:
     file = tmp_path / "everything.toml"
     file.write_text(EVERYTHING)
-    for stack in json.loads(engine().stacks()):
+    for stack in catalogue():
         if "download" not in stack["workloads"]:
             continue
         for profile in stack["profiles"]:

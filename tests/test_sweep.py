@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +18,7 @@ import pytest
 from quiclab.errors import RequestError
 from quiclab.files import write_parquet
 from quiclab.scenario import load
-from quiclab.study.inputs import PYTHON_STACKS
+from quiclab.stacks import find
 from quiclab.study.store import Store
 from quiclab.study.sweep import Job, _Flusher, collect, execute
 
@@ -221,12 +222,16 @@ def test_the_identity_holds_version_and_adapter_of_a_python_stack(
     def identity(stack: str) -> str:
         return Job({}, json.dumps({"flows": {"f": {"sender": {"stack": stack}}}}), 1, "").identity
 
+    pytest.importorskip("aioquic", reason="the extra aioquic is not installed")
+    stack = find("aioquic")
+    assert stack is not None
     before = identity("aioquic"), identity("quinn")
-    monkeypatch.setattr("quiclab.study.inputs.version", lambda name: f"another {name}")
+    monkeypatch.setattr("quiclab.study.inputs.find", {"aioquic": replace(stack, version="another")}.get)
     other_version = identity("aioquic")
-    adapter = tmp_path / "aioquic.py"
-    adapter.write_text("")
-    monkeypatch.setitem(PYTHON_STACKS, "aioquic", adapter)
+    (tmp_path / "another_adapter.py").write_text("def endpoint(setup): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    adapter = importlib.import_module("another_adapter").endpoint
+    monkeypatch.setattr("quiclab.study.inputs.find", {"aioquic": replace(stack, endpoint=adapter)}.get)
     assert len({before[0], other_version, identity("aioquic")}) == 3
     assert identity("quinn") == before[1]
 

@@ -1,4 +1,7 @@
-"""Checks that imports point downwards only (ARCHITECTURE.md, section "Layers")."""
+"""Checks that imports point downwards only (ARCHITECTURE.md, section "Layers").
+
+Between crates their manifests are compared, within crates the modules (`layers/graph.py` has the rule).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+
+from layers import graph, rust
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Layer of each crate; a crate may depend on crates of lower layers only.
@@ -29,7 +34,7 @@ PURE = ("quiclab-core", "quiclab-config", "quiclab-transport", "quiclab-scenario
 
 def main() -> int:
     """Print each forbidden arrow; the exit code is 1 if there is one."""
-    wrong = [*wrong_crates(), *wrong_python()]
+    wrong = [*wrong_crates(), *wrong_modules(), *wrong_python()]
     for line in wrong:
         print(line, file=sys.stderr)
     print(f"layers: {'wrong' if wrong else 'imports point downwards only'}")
@@ -49,6 +54,14 @@ def wrong_crates() -> Iterator[str]:
                 yield f"{crate}: depends on {dependency}, which is not below it"
         if crate in PURE and not (manifest.parent / "clippy.toml").exists():
             yield f"{crate}: is pure, but has no clippy.toml that forbids clocks and threads"
+
+
+def wrong_modules() -> Iterator[str]:
+    """Cycles among the modules of each crate."""
+    for crate in sorted(path.parent for path in ROOT.glob("crates/*/src")):
+        for root in ("lib.rs", "main.rs"):
+            if (file := crate / "src" / root).exists():
+                yield from graph.cycles(crate.name, rust.references(file, ROOT))
 
 
 def wrong_python() -> Iterator[str]:

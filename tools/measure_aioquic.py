@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean, stdev
@@ -206,6 +206,7 @@ def measured(
     from aioquic.quic import logger as logging  # noqa: PLC0415 - of the installation that is measured
 
     import quiclab  # noqa: PLC0415
+    from quiclab.stacks import EndpointSetup, registry  # noqa: PLC0415
     from quiclab.stacks import aioquic as adapter  # noqa: PLC0415
 
     ends = Ends()
@@ -213,8 +214,8 @@ def measured(
     clock = SimpleNamespace(time=lambda: adapter.VIRTUAL_DATE.timestamp() + ends.now_ns / 1e9)
 
     class Endpoint(adapter.AioquicEndpoint):
-        def __init__(self, **arguments: Any) -> None:
-            super().__init__(**arguments)
+        def __init__(self, setup: EndpointSetup) -> None:
+            super().__init__(setup)
             if self._server:
                 self._configuration.quic_logger = logger
             ends.add(self)
@@ -238,7 +239,8 @@ def measured(
                 ends.first_byte_ns = now_ns
 
     stack = [(f"flows.{flow}.stack", "aioquic")]
-    replaced = ((adapter, "AioquicEndpoint", Endpoint), (logging, "time", clock))
+    found = {"aioquic": replace(adapter.STACK, endpoint=Endpoint)}.get
+    replaced = ((registry, "find", found), (logging, "time", clock))
     unmodified = [getattr(owner, name) for owner, name, _ in replaced]
     for owner, name, replacement in replaced:
         setattr(owner, name, replacement)

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import scenario_classes
 from quiclab.native import engine
 from quiclab.report import show
+from quiclab.stacks import catalogue
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -254,7 +255,7 @@ def main() -> int:
     schema = json.loads(engine().schema())
     pages = {
         PAGE: page(PAGE.read_text(encoding="utf-8"), schema),
-        STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), json.loads(engine().stacks())),
+        STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), catalogue()),
         PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(engine().plugins())),
         scenario_classes.PATH: scenario_classes.module(schema),
     }

@@ -67,10 +67,11 @@ class RunOutput:
 def version() -> str:
     """Version of the engine, such as `0.1.0`."""
 
-def stacks() -> str:
-    """JSON list of `{name, version, description, options: [{option, meaning, default, source}], operations}`.
+def native_stacks() -> str:
+    """JSON list of the native stacks.
 
-    `option` is null for a property that no option changes; `operations` are those of `plugins` that it has.
+    Each is `{name, version, description, options: [{option, meaning, default, source}], operations}`. `option` is null
+    for a property that no option changes; `operations` are those of `plugins` that it has.
     """
 
 def plugins() -> str:

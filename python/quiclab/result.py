@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -262,8 +261,11 @@ def run(
     except BaseException as error:  # a broken invariant of the engine arrives as PanicException, which is no Exception
         raise QuiclabError(f"the run failed: {str(error) or type(error).__name__}") from error
     data = json.loads(output.result)
-    if "aioquic" in {stack for flow in data["scenario"]["flows"].values() for stack in _stacks(flow)}:
-        data["versions"]["aioquic"] = version("aioquic")
+    stacks = {stack for flow in data["scenario"]["flows"].values() for stack in _stacks(flow) if stack is not None}
+    if others := stacks - set(data["versions"]):
+        from quiclab.stacks.registry import versions  # noqa: PLC0415 - for stacks written in Python only
+
+        data["versions"] |= versions(others)
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
     data["versions"]["build"] = build_id()

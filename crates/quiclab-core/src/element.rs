@@ -3,18 +3,17 @@
 //! An element is a pure state machine. It is told what arrives and what time it is, and answers
 //! with packets at its output ports and with the next instant at which it wants to be woken.
 
+use crate::counters::Counters;
 use crate::packet::Packet;
 use crate::time::Time;
-use crate::units::ByteCount;
 use std::any::Any;
-use std::ops::AddAssign;
 
 /// Number of an input or an output of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port(pub u16);
 
-/// A state machine that packets pass: see the module documentation. `Any` lets the driver ask an element
-/// what only its kind knows, such as the records of a tap.
+/// A state machine that packets pass: see the module documentation. `Any` is for
+/// [`Topology::get_mut`](crate::Topology::get_mut).
 pub trait Element: Send + Any {
     /// `packet` arrives at input `port`.
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs);
@@ -35,6 +34,11 @@ pub trait Element: Send + Any {
 
     /// Values at this moment for time series, such as the queue length.
     fn sample(&mut self, _now: Time, _out: &mut Metrics) {}
+
+    /// The element that this one contains, such as the process on a host.
+    fn inside(&mut self) -> Option<&mut dyn Element> {
+        None
+    }
 }
 
 /// Declares [`DropReason`]: a reason and its name in results a line.
@@ -83,10 +87,8 @@ pub struct Outputs {
     pub packets: Vec<(Port, Packet)>,
     /// Discarded packets, kept only if [`Outputs::record_drops`] is set.
     pub drops: Vec<(DropReason, Packet)>,
-    /// Whether somebody looks at `drops`.
+    /// Whether `drops` are read.
     pub record_drops: bool,
-    /// Objects of pages that the application of an endpoint has received: its host says what they cost.
-    pub objects: u64,
 }
 
 impl Outputs {
@@ -100,65 +102,6 @@ impl Outputs {
         if self.record_drops {
             self.drops.push((reason, packet));
         }
-    }
-}
-
-/// Packets and bytes (IP length).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Count {
-    /// Number of packets.
-    pub packets: u64,
-    /// Sum of their IP lengths in bytes.
-    pub bytes: u64,
-}
-
-impl Count {
-    /// Adds a packet of `size`.
-    pub fn add(&mut self, size: ByteCount) {
-        self.packets += 1;
-        self.bytes += size.bytes();
-    }
-    /// Takes a packet of `size` away again.
-    pub fn remove(&mut self, size: ByteCount) {
-        self.packets -= 1;
-        self.bytes -= size.bytes();
-    }
-}
-
-impl AddAssign for Count {
-    fn add_assign(&mut self, other: Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-    }
-}
-
-/// Where the packets of an element went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Counters {
-    /// Arrived at an input.
-    pub received: Count,
-    /// Made here: copies of a duplicating bearer, packets of an endpoint.
-    pub created: Count,
-    /// Left at an output.
-    pub sent: Count,
-    /// Discarded here.
-    pub dropped: Count,
-    /// Ended here: read by an endpoint.
-    pub consumed: Count,
-    /// Inside at this moment.
-    pub held: Count,
-}
-
-impl Counters {
-    /// Packets and bytes that entered or were made, minus those that left, were dropped, consumed
-    /// or are held: (0, 0) unless an element lies.
-    #[must_use]
-    pub fn balance(&self) -> (i128, i128) {
-        let difference = |of: fn(&Count) -> u64| {
-            let sum = |counts: &[Count]| counts.iter().map(|count| i128::from(of(count))).sum::<i128>();
-            sum(&[self.received, self.created]) - sum(&[self.sent, self.dropped, self.consumed, self.held])
-        };
-        (difference(|count| count.packets), difference(|count| count.bytes))
     }
 }
 

@@ -1,10 +1,13 @@
 //! Endpoints: a transport together with its workload, at the end of a flow.
 
 use crate::element::Element;
-use crate::packet::{FiveTuple, FlowId, Packet};
+use crate::ip::FiveTuple;
+use crate::packet::{Direction, FlowId, Packet};
+use crate::page::PageClient;
+use crate::quic::PacketSpace;
 use crate::recovery::RecoveryState;
-use crate::time::{Duration, Time};
-use crate::units::ByteCount;
+use crate::time::Time;
+use crate::warm_start::WarmStart;
 
 /// A transport with its workload. It has one input and one output, both port 0.
 pub trait Endpoint: Element {
@@ -16,54 +19,15 @@ pub trait Endpoint: Element {
         None
     }
 
-    /// What the kernel of this end keeps of the other if the connection is closed now; `None` if it is not to
-    /// keep anything.
-    fn destination_metrics(&self) -> Option<DestinationMetrics> {
+    /// The endpoint as the client of a web page, if it is one.
+    fn page_client(&self) -> Option<&dyn PageClient> {
         None
     }
 
-    /// When the requests of its page were sent and answered, in the order of the page; none for other workloads.
-    fn requests(&self) -> Vec<RequestTimes> {
-        Vec::new()
+    /// The endpoint as one that can have a warm start, if it is configured to.
+    fn warm_start(&mut self) -> Option<&mut dyn WarmStart> {
+        None
     }
-
-    /// Before the run: what the kernel has kept when the connection before was closed.
-    fn recall(&mut self, _metrics: DestinationMetrics) {}
-}
-
-/// What a kernel keeps of a destination when a connection to it has ended, for the next one (Linux: `struct
-/// tcp_metrics_block`). `None`: nothing is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DestinationMetrics {
-    /// Slow-start threshold in full segments.
-    pub ssthresh: Option<u32>,
-    /// Smoothed RTT.
-    pub rtt: Option<Duration>,
-    /// Reordering that is tolerated, in segments.
-    pub reordering: Option<u32>,
-}
-
-/// What happened to a request of a page, at the client. `None`: it has not happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestTimes {
-    /// Number of the resource: 0 is the HTML.
-    pub resource: u32,
-    /// Which server has it.
-    pub origin: u32,
-    /// Length of the body.
-    pub size: ByteCount,
-    /// When the client began to open the connection that carries it.
-    pub connecting: Option<Time>,
-    /// When that connection was ready for requests.
-    pub connected: Option<Time>,
-    /// When the browser wanted it.
-    pub wanted: Option<Time>,
-    /// When the request was given to the transport.
-    pub asked: Option<Time>,
-    /// When the first byte of the body was read.
-    pub first_byte: Option<Time>,
-    /// When the last byte was read.
-    pub complete: Option<Time>,
 }
 
 /// How far the workload of an endpoint is.
@@ -86,6 +50,17 @@ pub enum Role {
     Client,
     /// Accepts the connection and answers: the flow's sender.
     Server,
+}
+
+impl Role {
+    /// Which way the packets travel that it sends.
+    #[must_use]
+    pub const fn direction(self) -> Direction {
+        match self {
+            Self::Client => Direction::Up,
+            Self::Server => Direction::Down,
+        }
+    }
 }
 
 /// Identity that every endpoint needs, whatever its stack.
@@ -167,19 +142,6 @@ pub enum TransportEvent<'a> {
     Recovery(RecoveryState),
     /// A line of the NSS key log format.
     Secret(&'a str),
-}
-
-/// Packet number space of QUIC (RFC 9000 section 12.3), 0-RTT and 1-RTT told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PacketSpace {
-    /// Initial packets.
-    Initial,
-    /// Handshake packets.
-    Handshake,
-    /// 0-RTT packets of the application space.
-    ZeroRtt,
-    /// 1-RTT packets of the application space.
-    OneRtt,
 }
 
 /// Receives what a transport tells. Observers never influence a run.

@@ -29,12 +29,15 @@ mod receive_buffer;
 
 pub use config::{HostConfig, MemoryReturn};
 
-use crate::element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
-use crate::endpoint::{DestinationMetrics, Endpoint, Progress, RequestTimes};
+use crate::counters::{Count, Counters};
+use crate::element::{DropReason, Element, Metrics, Outputs, Port};
+use crate::endpoint::{Endpoint, Progress};
 use crate::link::DelayModel;
 use crate::packet::Packet;
+use crate::page::PageClient;
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
+use crate::warm_start::WarmStart;
 use receive_buffer::ReceiveBuffer;
 use std::collections::VecDeque;
 
@@ -54,6 +57,8 @@ pub struct Host {
     ports: VecDeque<Port>,
     /// CPU time that the application needs before it reads on.
     owed: Duration,
+    /// Objects of a page that were charged for.
+    objects: u64,
     /// Packets the endpoint has emitted and that have not left, oldest first.
     sending: VecDeque<(Port, Packet)>,
     /// The endpoint's deadline as last seen, and when it fires. Drawn for each new deadline.
@@ -108,6 +113,7 @@ impl Host {
             reading: Vec::new(),
             ports: VecDeque::new(),
             owed: Duration::ZERO,
+            objects: 0,
             sending: VecDeque::new(),
             deadline: None,
             fires: None,
@@ -121,17 +127,6 @@ impl Host {
         };
         host.note_deadline();
         host
-    }
-
-    /// The endpoint on this host.
-    #[must_use]
-    pub fn endpoint(&self) -> &dyn Endpoint {
-        self.endpoint.as_ref()
-    }
-
-    /// The endpoint on this host, to take something out of it.
-    pub fn endpoint_mut(&mut self) -> &mut dyn Endpoint {
-        self.endpoint.as_mut()
     }
 
     /// Starts one piece of work after the other until the CPU is busy or nothing is left to do. The
@@ -211,7 +206,13 @@ impl Host {
             self.sending.push_back((port, packet));
         }
         out.drops.append(&mut self.emitted.drops);
-        self.owed += self.config.page_object * std::mem::take(&mut self.emitted.objects);
+        if self.config.page_object > Duration::ZERO
+            && let Some(page) = self.endpoint.page_client()
+        {
+            let objects = page.objects_read();
+            self.owed += self.config.page_object * (objects - self.objects);
+            self.objects = objects;
+        }
         self.note_deadline();
     }
 
@@ -318,6 +319,10 @@ impl Element for Host {
         out.count("receive_buffer_bytes", self.receive_buffer.charged().bytes());
         self.endpoint.sample(now, out);
     }
+
+    fn inside(&mut self) -> Option<&mut dyn Element> {
+        Some(self.endpoint.as_mut())
+    }
 }
 
 impl Endpoint for Host {
@@ -325,16 +330,12 @@ impl Endpoint for Host {
         self.endpoint.failure()
     }
 
-    fn destination_metrics(&self) -> Option<DestinationMetrics> {
-        self.endpoint.destination_metrics()
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        self.endpoint.page_client()
     }
 
-    fn requests(&self) -> Vec<RequestTimes> {
-        self.endpoint.requests()
-    }
-
-    fn recall(&mut self, metrics: DestinationMetrics) {
-        self.endpoint.recall(metrics);
+    fn warm_start(&mut self) -> Option<&mut dyn WarmStart> {
+        self.endpoint.warm_start()
     }
 
     fn progress(&self) -> Progress {

@@ -4,6 +4,8 @@
 //! parsed from text that the caller has read).
 
 pub mod bearer;
+mod counters;
+mod delivery_status;
 mod element;
 mod endpoint;
 pub mod host;
@@ -12,8 +14,10 @@ pub mod ip;
 pub mod limits;
 pub mod link;
 mod media;
+mod nic;
 mod operation;
 mod packet;
+mod page;
 pub mod problem;
 mod quantity;
 pub mod queue;
@@ -29,21 +33,27 @@ mod time;
 mod topology;
 pub mod tunnel;
 mod units;
+mod warm_start;
 
 pub use bearer::{BearerReceiver, BearerSender, MAX_LINKS};
-pub use element::{Count, Counters, DropReason, Element, Metrics, Outputs, Port};
+pub use counters::{Count, Counters};
+pub use delivery_status::DeliveryStatus;
+pub use element::{DropReason, Element, Metrics, Outputs, Port};
 pub use endpoint::{
-    DestinationMetrics, Endpoint, EndpointIdentity, PacketObserver, PacketSpace, Progress, RequestTimes,
-    Role, TransportEvent, TransportObserver,
+    Endpoint, EndpointIdentity, PacketObserver, Progress, Role, TransportEvent, TransportObserver,
 };
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
-pub use link::{Link, LinkReport, Trace, TraceError, draw_delay};
+pub use ip::{Ecn, FiveTuple, Protocol};
+pub use link::{Link, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
+pub use nic::Nic;
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};
-pub use packet::{Direction, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol};
+pub use packet::{Direction, FlowId, Packet, Payload};
+pub use page::{PageClient, RequestTimes};
 pub use problem::{FieldPath, Problem, ProblemKind};
 pub use quantity::QuantityError;
+pub use quic::PacketSpace;
 pub use random::RandomStream;
 pub use recovery::RecoveryState;
 pub use segment::{Flags, SackBlocks, Segment, SegmentOptions};
@@ -53,3 +63,4 @@ pub use tap::{Tap, TapConfig, TapRecord, TapRecords};
 pub use time::{Duration, Time};
 pub use topology::{Node, Target, Topology, WireError};
 pub use units::{ByteCount, DataRate, Probability};
+pub use warm_start::{DestinationMetrics, WarmStart};

@@ -1,13 +1,13 @@
 //! What travels: a packet with its identity, its size on the wire and its payload.
 
-use crate::link::LinkReport;
+use crate::delivery_status::DeliveryStatus;
+use crate::ip::{self, Ecn, FiveTuple};
 use crate::media::{MediaFeedback, RtpPacket};
 use crate::quic::QuicDatagram;
 use crate::segment::Segment;
 use crate::time::Time;
 use crate::units::ByteCount;
 use bytes::BytesMut;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Number of a flow in the order of the scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,78 +31,6 @@ impl Direction {
             Self::Down => Self::Up,
             Self::Up => Self::Down,
         }
-    }
-}
-
-/// ECN field of the IP header (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECN-capable, code point 01.
-    Ect1,
-    /// ECN-capable, code point 10.
-    Ect0,
-    /// Congestion experienced.
-    Ce,
-}
-
-/// Transport protocol of a packet (IANA protocol numbers).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Protocol {
-    /// UDP, 17.
-    #[default]
-    Udp,
-    /// TCP, 6.
-    Tcp,
-    /// ICMP, 1, and ICMPv6, 58. It has no ports: that of the source is the identifier of an echo, that of the
-    /// destination holds type << 8 | code.
-    Icmp,
-}
-
-/// Source and destination of a packet, in 40 bytes (two `SocketAddr` take 64): packets are moved at
-/// every hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FiveTuple {
-    protocol: Protocol,
-    source: (IpAddr, u16),
-    destination: (IpAddr, u16),
-}
-
-impl FiveTuple {
-    /// The tuple of packets from `source` to `destination`.
-    #[must_use]
-    pub fn new(protocol: Protocol, source: SocketAddr, destination: SocketAddr) -> Self {
-        let short = |address: SocketAddr| (address.ip(), address.port());
-        Self { protocol, source: short(source), destination: short(destination) }
-    }
-    /// Transport protocol.
-    #[must_use]
-    pub const fn protocol(self) -> Protocol {
-        self.protocol
-    }
-    /// Address and port of the sender of this packet.
-    #[must_use]
-    pub fn source(self) -> SocketAddr {
-        self.source.into()
-    }
-    /// Address and port of the receiver of this packet.
-    #[must_use]
-    pub fn destination(self) -> SocketAddr {
-        self.destination.into()
-    }
-    /// The tuple of packets in the other direction.
-    #[must_use]
-    pub const fn reverse(self) -> Self {
-        Self { protocol: self.protocol, source: self.destination, destination: self.source }
-    }
-}
-
-impl Default for FiveTuple {
-    fn default() -> Self {
-        let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        Self { protocol: Protocol::Udp, source: nowhere, destination: nowhere }
     }
 }
 
@@ -134,7 +62,7 @@ pub enum Payload {
     /// What the receiver of media reports (RFC 8888).
     MediaFeedback(Box<MediaFeedback>),
     /// What a link reports to the bearer that sends over it.
-    Report(Box<LinkReport>),
+    DeliveryStatus(Box<DeliveryStatus>),
 }
 
 /// A packet in flight.
@@ -163,6 +91,13 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The packet that carries a UDP datagram with this payload; who sends it numbers it.
+    #[must_use]
+    pub fn of_datagram(now: Time, tuple: FiveTuple, ecn: Ecn, payload: BytesMut) -> Self {
+        let size = ip::headers(tuple) + ByteCount::from_bytes(payload.len() as u64);
+        Self { size, tuple, ecn, created: now, payload: Payload::Bytes(payload), ..Self::default() }
+    }
+
     /// Bytes of the packet with all headers added so far below IP.
     #[must_use]
     pub fn wire_size(&self) -> ByteCount {

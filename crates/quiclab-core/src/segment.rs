@@ -4,6 +4,7 @@
 //! bits); the SYN has position 0, so the first byte of data has 1 (RFC 9293 section 3.4).
 
 use crate::http2::Record;
+use crate::ip::TCP_HEADER;
 
 /// A TCP segment (RFC 9293 section 3.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,8 +130,6 @@ impl std::fmt::Debug for Flags {
     }
 }
 
-/// TCP header without options (RFC 9293 section 3.1).
-const HEADER: u64 = 20;
 /// Timestamps option with two NOPs in front (RFC 7323 appendix A).
 const TIMESTAMPS: u64 = 12;
 /// Two NOPs, kind and length in front of the blocks of a SACK option.
@@ -159,7 +158,7 @@ impl Segment {
                 4 + scale + rest
             }
         };
-        HEADER + options
+        TCP_HEADER as u64 + options
     }
 
     /// Sequence number after this segment: SYN and FIN count one each.

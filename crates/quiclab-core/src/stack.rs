@@ -1,9 +1,9 @@
 //! Stacks as data: their options, profiles and abilities.
 //!
-//! quiclab-transport and quiclab-stacks each have a list of [`StackInfo`]; quiclab-sim merges them.
+//! quiclab-transport and quiclab-stacks each have a list of stacks; quiclab-sim joins them.
 
+use crate::ip::Protocol;
 use crate::operation::OperationInfo;
-use crate::packet::Protocol;
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -30,6 +30,9 @@ pub struct StackInfo {
     pub operations: &'static [OperationInfo],
     /// Whether a connection can use several paths, with some profile or option.
     pub multipath: bool,
+    /// Whether no other stack understands its packets.
+    #[serde(skip)]
+    pub proprietary: bool,
 }
 
 /// An option of an endpoint in one stack, or a fixed property of the stack.
@@ -43,6 +46,25 @@ pub struct OptionInfo {
     pub default: &'static str,
     /// Where this value comes from.
     pub source: &'static str,
+}
+
+impl OptionInfo {
+    /// An option.
+    #[must_use]
+    pub const fn option(
+        name: &'static str,
+        meaning: &'static str,
+        default: &'static str,
+        source: &'static str,
+    ) -> Self {
+        Self { option: Some(name), meaning, default, source }
+    }
+
+    /// A property that no option changes.
+    #[must_use]
+    pub const fn fixed(meaning: &'static str, value: &'static str, source: &'static str) -> Self {
+        Self { option: None, meaning, default: value, source }
+    }
 }
 
 /// A named parameter set of a stack, which stands for a published one.
@@ -100,6 +122,8 @@ pub struct StackAbilities {
     pub operations: &'static [OperationInfo],
     /// Whether a connection can use several paths.
     pub multipath: bool,
+    /// Whether no other stack understands its packets.
+    pub proprietary: bool,
 }
 
 impl StackInfo {
@@ -111,6 +135,7 @@ impl StackInfo {
             workloads: Cow::Borrowed(self.workloads),
             operations: self.operations,
             multipath: self.multipath,
+            proprietary: self.proprietary,
         }
     }
 }

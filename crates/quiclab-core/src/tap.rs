@@ -1,6 +1,7 @@
 //! A tap: passes packets on at once and records what passes.
 
-use crate::element::{Counters, Element, Metrics, Outputs, Port};
+use crate::counters::Counters;
+use crate::element::{Element, Metrics, Outputs, Port};
 use crate::packet::{Direction, FlowId, Packet};
 use crate::time::Time;
 use crate::units::ByteCount;

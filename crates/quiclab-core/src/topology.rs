@@ -3,7 +3,9 @@
 use crate::element::{Element, Port};
 use crate::endpoint::Endpoint;
 use crate::packet::{Direction, FlowId, Packet};
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use thiserror::Error;
 
 /// An element of a topology; endpoints are told apart because runs end by their progress.
@@ -15,34 +17,39 @@ pub enum Node {
 }
 
 impl Node {
-    /// The node as an element.
-    pub fn element(&mut self) -> &mut dyn Element {
-        match self {
-            Self::Element(element) => element.as_mut(),
-            Self::Endpoint(endpoint) => endpoint.as_mut(),
-        }
-    }
-    /// The node as an element, shared.
+    /// The endpoint, if it is one.
     #[must_use]
-    pub fn as_element(&self) -> &dyn Element {
+    pub fn endpoint(&self) -> Option<&dyn Endpoint> {
         match self {
-            Self::Element(element) => element.as_ref(),
-            Self::Endpoint(endpoint) => endpoint.as_ref(),
+            Self::Element(_) => None,
+            Self::Endpoint(endpoint) => Some(endpoint.as_ref()),
         }
     }
     /// The endpoint, if it is one, to change it.
-    pub fn endpoint(&mut self) -> Option<&mut dyn Endpoint> {
+    pub fn endpoint_mut(&mut self) -> Option<&mut dyn Endpoint> {
         match self {
             Self::Element(_) => None,
             Self::Endpoint(endpoint) => Some(endpoint.as_mut()),
         }
     }
-    /// The endpoint, if it is one.
-    #[must_use]
-    pub fn as_endpoint(&self) -> Option<&dyn Endpoint> {
+}
+
+impl Deref for Node {
+    type Target = dyn Element;
+
+    fn deref(&self) -> &dyn Element {
         match self {
-            Self::Element(_) => None,
-            Self::Endpoint(endpoint) => Some(endpoint.as_ref()),
+            Self::Element(element) => element.as_ref(),
+            Self::Endpoint(endpoint) => endpoint.as_ref(),
+        }
+    }
+}
+
+impl DerefMut for Node {
+    fn deref_mut(&mut self) -> &mut dyn Element {
+        match self {
+            Self::Element(element) => element.as_mut(),
+            Self::Endpoint(endpoint) => endpoint.as_mut(),
         }
     }
 }
@@ -193,6 +200,15 @@ impl Topology {
     /// An element, to be driven.
     pub fn node_mut(&mut self, element: usize) -> &mut Node {
         &mut self.nodes[element]
+    }
+    /// An element as what it is, to ask for what only its type knows, such as the records of a tap. Elements that
+    /// contain another are searched; `None` if there is no `T`.
+    pub fn get_mut<T: Element>(&mut self, element: usize) -> Option<&mut T> {
+        let mut found: &mut dyn Element = &mut *self.nodes[element];
+        while !(&*found as &dyn Any).is::<T>() {
+            found = found.inside()?;
+        }
+        (found as &mut dyn Any).downcast_mut()
     }
 }
 

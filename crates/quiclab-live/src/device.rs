@@ -3,10 +3,12 @@
 use crate::ip;
 use crate::timing::{Lateness, MachineClock};
 use bytes::BytesMut;
+use quiclab_core::ip::mark_ce;
 use quiclab_core::{
     ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FlowId, Metrics, Outputs,
-    Packet, Payload, Port, Progress, Role, Time,
+    Packet, Payload, Port, Progress, Time,
 };
+use quiclab_sim::Simulation;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -43,15 +45,11 @@ impl Device {
     /// The end `identity` at a device that does not block.
     #[must_use]
     pub fn new(identity: &EndpointIdentity, tun: Arc<SyncDevice>, clock: MachineClock) -> Self {
-        let direction = match identity.role {
-            Role::Server => Direction::Down,
-            Role::Client => Direction::Up,
-        };
         Self {
             tun,
             clock,
             flow: identity.flow,
-            direction,
+            direction: identity.role.direction(),
             next_id: identity.first_packet_id(),
             counters: Counters::default(),
             progress: Progress::default(),
@@ -106,7 +104,7 @@ impl Element for Device {
             unreachable!("all endpoints of a live run are devices")
         };
         if packet.ecn == Ecn::Ce {
-            ip::mark(&mut bytes);
+            mark_ce(&mut bytes);
         }
         self.progress.delivered_bytes += ip::parse(&bytes).map_or(0, |header| header.payload_bytes as u64);
         if self.tun.send(&bytes).is_err() {
@@ -183,4 +181,12 @@ impl Endpoint for Device {
     fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
+}
+
+/// The device of an end.
+///
+/// # Panics
+/// If the element is not a device.
+pub fn device(simulation: &mut Simulation, element: usize) -> &mut Device {
+    simulation.topology_mut().get_mut(element).expect("ends of flows are devices")
 }

@@ -5,6 +5,7 @@ mod columns;
 mod command;
 mod cpu;
 mod device;
+mod error;
 mod guest;
 mod hosts;
 mod ip;
@@ -108,7 +109,7 @@ fn isolated(run: &Run) -> ExitCode {
     })
 }
 
-fn supervise(run: &Run, lifeline: u32) -> Result<Option<u8>, run::LiveError> {
+fn supervise(run: &Run, lifeline: u32) -> Result<Option<u8>, error::LiveError> {
     isolation::end_with_parent(lifeline)?;
     let mut progress: Box<dyn Write> = match run.progress_fd {
         Some(fd) => Box::new(OpenOptions::new().write(true).open(format!("/proc/self/fd/{fd}"))?),

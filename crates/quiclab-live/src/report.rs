@@ -3,8 +3,9 @@
 use crate::check::{self, LinkCheck, Passages};
 use crate::columns;
 use crate::cpu::CpuTime;
+use crate::device::Device;
+use crate::error::LiveError;
 use crate::job::{Clock, Job};
-use crate::run::{LiveError, device};
 use crate::timing::{Lateness, LatenessSummary, MachineClock};
 use quiclab_core::{Role, Topology};
 use quiclab_scenario::Scenario;
@@ -46,12 +47,12 @@ pub struct Report {
 impl Report {
     /// Looks at the devices of a run that has ended.
     #[must_use]
-    pub fn new(simulation: &Simulation, overflowed: u64, clock: MachineClock) -> Self {
+    pub fn new(simulation: &mut Simulation, overflowed: u64, clock: MachineClock) -> Self {
         let mut lateness = Lateness::default();
         let (mut lost, mut foreign) = (overflowed, 0);
-        let topology = simulation.topology();
-        for element in (0..topology.len()).filter(|&index| topology.node(index).as_endpoint().is_some()) {
-            let device = device(simulation, element);
+        let topology = simulation.topology_mut();
+        for element in 0..topology.len() {
+            let Some(device) = topology.get_mut::<Device>(element) else { continue };
             lateness.merge(device.lateness());
             lost += device.lost().0;
             foreign += device.lost().1;

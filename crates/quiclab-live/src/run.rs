@@ -5,13 +5,14 @@
 //! timer delays one packet, never the rate of a link.
 
 use crate::cpu::CpuTime;
-use crate::device::Device;
+use crate::device::device;
+use crate::error::LiveError;
 use crate::hosts::Machines;
 use crate::isolation::stop_requests;
-use crate::job::{Clock, Job, JobError};
+use crate::job::{Clock, Job};
 use crate::links::Links;
-use crate::netem::{NetemError, Outside};
-use crate::process::{Process, ProcessError, exit_code};
+use crate::netem::Outside;
+use crate::process::{Process, exit_code};
 use crate::report::{Captures, Report};
 use crate::setup::{self, Client};
 use crate::timing::{self, MachineClock};
@@ -20,76 +21,14 @@ use quiclab_config::Document;
 use quiclab_core::{Duration, Time};
 use quiclab_scenario::{Scenario, Until};
 use quiclab_sim::{
-    BuildError, BuildOptions, Built, Conclusion, EndedBy, Ends, RunError, Series, Simulation,
-    SimulationError, Step, build, conclude,
+    BuildOptions, Built, Conclusion, EndedBy, Ends, Series, Simulation, Step, build, conclude,
 };
-use quiclab_trace::capture::CaptureError;
-use rustix::io::Errno;
-use std::any::Any;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
-use thiserror::Error;
 
 /// Network time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(250);
-
-/// Why a run has no result.
-#[derive(Debug, Error)]
-pub enum LiveError {
-    /// The job is wrong.
-    #[error(transparent)]
-    Job(#[from] JobError),
-    /// Its scenario is.
-    #[error("the job's scenario: {0}")]
-    Scenario(String),
-    /// A host cannot be had.
-    #[error("the host of `{end}` cannot be set up: {reason}")]
-    Host {
-        /// The end of a flow.
-        end: String,
-        /// Why.
-        reason: io::Error,
-    },
-    /// A program does not start.
-    #[error("{end}: {reason}")]
-    Program {
-        /// The end of a flow.
-        end: String,
-        /// Why.
-        reason: ProcessError,
-    },
-    /// A flow of the job is not in its scenario.
-    #[error("the job's flows.{0}: the scenario has no such flow")]
-    Flow(String),
-    /// Somebody asked to stop before there was anything to report.
-    #[error("stopped before the run had begun")]
-    Stopped,
-    /// Links cannot be the kernel's.
-    #[error(transparent)]
-    Netem(#[from] NetemError),
-    /// The network cannot be built.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The elements broke down.
-    #[error(transparent)]
-    Elements(#[from] SimulationError),
-    /// A capture is incomplete.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// The result cannot be made.
-    #[error(transparent)]
-    Result(#[from] RunError),
-    /// The machine refuses something.
-    #[error("the machine: {0}")]
-    Machine(#[from] io::Error),
-}
-
-impl From<Errno> for LiveError {
-    fn from(error: Errno) -> Self {
-        Self::Machine(error.into())
-    }
-}
 
 /// Runs the job in `directory` and writes its result there; tells `progress` how far it is. Gives the exit code of
 /// a program that has the terminal.
@@ -125,7 +64,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     }
     let waits = Waits::new(&requests)?;
     for element in [&ends.senders, &ends.receivers].into_iter().flatten() {
-        waits.add(device(&simulation, *element), *element as u64)?;
+        waits.add(&*device(&mut simulation, *element), *element as u64)?;
     }
     for &element in links.outside() {
         waits.add(Outside::link(simulation.topology_mut(), element), element as u64)?;
@@ -157,7 +96,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let Driver { mut simulation, series, .. } = driver;
     captures.finish()?;
     let lost = overflowed + links.lost(&mut simulation);
-    let mut report = Report::new(&simulation, lost, clock);
+    let mut report = Report::new(&mut simulation, lost, clock);
     report.warnings.splice(0..0, warnings);
     report.programs = programs;
     links.settle(&mut simulation)?;
@@ -236,7 +175,7 @@ impl Driver<'_> {
                     STOP => return Ok(EndedBy::Interrupted),
                     PROGRAM => self.note_ended_programs(now),
                     element => {
-                        self.simulation.rouse(element as usize, now)?;
+                        self.simulation.force_wake(element as usize, now)?;
                         self.step(now)?;
                     }
                 }
@@ -263,7 +202,7 @@ impl Driver<'_> {
                 .map_err(|reason| LiveError::Program { end: receiver, reason })?;
             self.waits.add(process.pidfd(), PROGRAM)?;
             client.process = Some(process);
-            device_mut(&mut self.simulation, client.element).started(now);
+            device(&mut self.simulation, client.element).started(now);
         }
         Ok(())
     }
@@ -277,7 +216,7 @@ impl Driver<'_> {
                 self.waits.remove(process.pidfd());
                 // whatever a command of the user gives back is the user's
                 let failure = if process.has_terminal() { None } else { process.failure(status) };
-                device_mut(&mut self.simulation, client.element).ended(now, failure);
+                device(&mut self.simulation, client.element).ended(now, failure);
             }
         }
         let numbers: BTreeMap<_, _> = self.scenario.flows.keys().zip(0..).collect();
@@ -287,14 +226,14 @@ impl Driver<'_> {
             let failed = server.failure(status).filter(|_| !server.noted());
             if let (Some(failure), Some(&number)) = (failed, numbers.get(flow)) {
                 let number: usize = number;
-                device_mut(&mut self.simulation, self.ends.senders[number]).ended(now, Some(failure.clone()));
+                device(&mut self.simulation, self.ends.senders[number]).ended(now, Some(failure.clone()));
                 for client in self.clients.iter_mut().filter(|client| client.flow == *flow && !client.over) {
                     client.over = true;
                     // nobody asks for its end any more, and an end that is not asked for would wake the loop for ever
                     if let Some(process) = &client.process {
                         self.waits.remove(process.pidfd());
                     }
-                    device_mut(&mut self.simulation, client.element).ended(now, Some(failure.clone()));
+                    device(&mut self.simulation, client.element).ended(now, Some(failure.clone()));
                 }
             }
         }
@@ -347,7 +286,7 @@ impl Driver<'_> {
             .links
             .keys()
             .filter_map(|name| {
-                let counters = topology.node(topology.index(name)?).as_element().counters();
+                let counters = topology.node(topology.index(name)?).counters();
                 Some((name, counters.sent.bytes))
             })
             .collect();
@@ -364,17 +303,6 @@ impl Driver<'_> {
 }
 
 fn payload_bytes(simulation: &Simulation, element: usize) -> u64 {
-    let endpoint = simulation.topology().node(element).as_endpoint().expect("ends of flows are endpoints");
+    let endpoint = simulation.topology().node(element).endpoint().expect("ends of flows are endpoints");
     endpoint.progress().delivered_bytes
-}
-
-/// The device of an end.
-pub(crate) fn device(simulation: &Simulation, element: usize) -> &Device {
-    let node: &dyn Any = simulation.topology().node(element).as_element();
-    node.downcast_ref().expect("ends of flows are devices")
-}
-
-fn device_mut(simulation: &mut Simulation, element: usize) -> &mut Device {
-    let node: &mut dyn Any = simulation.topology_mut().node_mut(element).element();
-    node.downcast_mut().expect("ends of flows are devices")
 }

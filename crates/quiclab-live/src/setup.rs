@@ -1,9 +1,9 @@
 //! What a run needs before it begins: hosts, servers that are ready, clients that wait for their time.
 
+use crate::error::LiveError;
 use crate::hosts::{Machine, Place};
 use crate::job::Job;
 use crate::process::{Process, ProcessError};
-use crate::run::LiveError;
 use quiclab_core::{Role, Time};
 use quiclab_scenario::Scenario;
 use quiclab_sim::identity;

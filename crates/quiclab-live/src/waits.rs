@@ -1,6 +1,6 @@
 //! What the loop of a run waits for: devices, the next deadline, the ends of programs, a request to stop.
 
-use crate::run::LiveError;
+use crate::error::LiveError;
 use quiclab_core::Duration;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;

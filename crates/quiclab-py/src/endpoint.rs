@@ -1,4 +1,4 @@
-//! An endpoint written in Python, such as aioquic, behind the Endpoint trait.
+//! An endpoint written in Python behind the Endpoint trait.
 //!
 //! The Python object has the methods of `quiclab.stacks.PythonEndpoint`: `receive`, `wake`,
 //! `outputs`, `next_wake`, `progress`, `statistics`, `sample`. An exception in it fails the flow
@@ -9,37 +9,30 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use quiclab_core::{
-    ByteCount, Counters, Direction, Element, Endpoint, EndpointIdentity, Metrics, Outputs, Packet, Payload,
-    Port, Progress, Role, Time,
+    ByteCount, Counters, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet, Payload,
+    Port, Progress, Time,
 };
 use std::sync::{Arc, Mutex};
-
-/// IPv4 and UDP headers (RFC 791, RFC 768).
-const HEADERS: u64 = 28;
 
 /// The first exception of any Python endpoint of a run.
 pub(crate) type FirstError = Arc<Mutex<Option<PyErr>>>;
 
 pub(crate) struct PyEndpoint {
     object: Py<PyAny>,
-    identity: EndpointIdentity,
-    next_id: u64,
+    nic: Nic,
     next_wake: Option<Time>,
     progress: Progress,
-    counters: Counters,
     error: FirstError,
 }
 
 impl PyEndpoint {
     /// Wraps `object` and asks it for its first deadline.
-    pub(crate) fn new(object: Py<PyAny>, identity: EndpointIdentity, error: FirstError) -> PyResult<Self> {
+    pub(crate) fn new(object: Py<PyAny>, identity: &EndpointIdentity, error: FirstError) -> PyResult<Self> {
         let mut endpoint = Self {
             object,
-            next_id: identity.first_packet_id(),
-            identity,
+            nic: Nic::new(identity, identity.tuple),
             next_wake: None,
             progress: Progress::default(),
-            counters: Counters::default(),
             error,
         };
         Python::attach(|py| endpoint.refresh(py))?;
@@ -68,21 +61,9 @@ impl PyEndpoint {
     }
 
     fn send(&mut self, now: Time, datagram: &[u8], out: &mut Outputs) {
-        let size = ByteCount::from_bytes(datagram.len() as u64 + HEADERS);
-        self.counters.created.add(size);
-        self.counters.sent.add(size);
-        let packet = Packet {
-            id: self.next_id,
-            flow: self.identity.flow,
-            direction: if self.identity.role == Role::Server { Direction::Down } else { Direction::Up },
-            size,
-            tuple: self.identity.tuple,
-            created: now,
-            payload: Payload::Bytes(BytesMut::from(datagram)),
-            ..Packet::default()
-        };
-        self.next_id += 1;
-        out.send(Port(0), packet);
+        let size = ByteCount::from_bytes(datagram.len() as u64);
+        let payload = Payload::Bytes(BytesMut::from(datagram));
+        self.nic.send(now, Port(0), size, Ecn::NotEct, payload, out);
     }
 
     fn refresh(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -135,8 +116,7 @@ const METRICS: &[&str] = &[
 
 impl Element for PyEndpoint {
     fn receive(&mut self, now: Time, _: Port, packet: Packet, out: &mut Outputs) {
-        self.counters.received.add(packet.size);
-        self.counters.consumed.add(packet.size);
+        self.nic.receive(&packet);
         let Payload::Bytes(datagram) = packet.payload else { return };
         self.call(now, out, |object| {
             let datagram = PyBytes::new(object.py(), &datagram);
@@ -153,7 +133,7 @@ impl Element for PyEndpoint {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _: Time, out: &mut Metrics) {

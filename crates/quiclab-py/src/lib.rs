@@ -4,6 +4,7 @@
 
 mod acks;
 mod endpoint;
+mod error;
 mod function;
 mod inspect;
 mod output;
@@ -19,14 +20,14 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("ScenarioError", module.py().get_type::<scenario::ScenarioError>())?;
+    module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_class::<output::RunOutput>()?;
     module.add_function(wrap_pyfunction!(scenario::version, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
-    module.add_function(wrap_pyfunction!(stacks::stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks::native_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(function::plugins, module)?)?;
     module.add_function(wrap_pyfunction!(qlog::export_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect_qlog, module)?)?;

@@ -1,6 +1,7 @@
 //! Stacks of the kernel lane: programs, described by their adapters.
 
-use crate::scenario::ScenarioError;
+use crate::error::ScenarioError;
+use crate::stacks::is_native;
 use pyo3::prelude::*;
 use quiclab_core::problem::values;
 use quiclab_core::{FieldPath, Problem, ProblemKind, StackAbilities, StackProtocol};
@@ -49,12 +50,13 @@ impl Programs {
             workloads: Workload::KINDS.iter().copied().filter(|kind| runs(kind)).collect(),
             operations: &[],
             multipath: false,
+            proprietary: false,
         })
     }
 
     fn unknown(&self, name: &str) -> Problem {
         let problem = Problem::unknown("stack", name, self.0.iter().map(|program| &program.name));
-        let reason = match quiclab_sim::stacks().iter().any(|stack| stack.name == name) {
+        let reason = match is_native(name) {
             true => format!("`{name}` runs in the lane sim"),
             false => "no such program of the kernel lane".to_owned(),
         };

@@ -1,21 +1,15 @@
 //! Scenarios: text in, resolved JSON out.
 
+use crate::error::ScenarioError;
 use crate::function;
 use crate::programs::Programs;
-use crate::stacks::{AIOQUIC, validate};
+use crate::stacks::{is_native, validate};
 use pyo3::exceptions::PyValueError;
-use pyo3::{create_exception, prelude::*};
+use pyo3::prelude::*;
 use quiclab_config::{ConfigError, Document};
 use quiclab_core::{FieldPath, Problem, ProblemKind};
 use quiclab_scenario::{Flow, Scenario};
 use std::path::Path;
-
-create_exception!(
-    _quiclab,
-    ScenarioError,
-    PyValueError,
-    "A scenario is wrong; one sentence says where and why."
-);
 
 /// Version of the engine.
 #[pyfunction]
@@ -82,17 +76,17 @@ pub(crate) fn resolve(
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
 }
 
-/// aioquic is not observed: its qlog and its acknowledgements would be empty.
+/// Stacks written in Python are not observed: their qlog and their acknowledgements would be empty.
 fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
     let silent = |flow: &Flow| {
-        [&flow.sender, &flow.receiver]
-            .map(|end| flow.inherited(end).stack)
-            .contains(&Some(AIOQUIC.to_owned()))
+        let stacks = [&flow.sender, &flow.receiver].map(|end| flow.inherited(end).stack);
+        stacks.into_iter().flatten().find(|stack| !is_native(stack))
     };
-    let Some((name, _)) = scenario.flows.iter().find(|(_, flow)| silent(flow)) else { return Ok(()) };
+    let find = |(name, flow)| silent(flow).map(|stack| (name, stack));
+    let Some((name, stack)) = scenario.flows.iter().find_map(find) else { return Ok(()) };
     let refused = |field, problem| {
         Err(Problem::conflict(FieldPath::new(["record", field]), true, "false")
-            .because(format!("flow `{name}` runs on aioquic, which {problem} here")))
+            .because(format!("flow `{name}` runs on {stack}, which {problem} here")))
     };
     if scenario.record.qlog {
         return refused("qlog", "writes no qlog");

@@ -1,8 +1,8 @@
 //! From a resolved scenario to a topology.
 
-pub(crate) mod tunnel;
+mod tunnel;
 
-use crate::stacks::{EndpointRequest, FunctionProblem, Stacks};
+use crate::stacks::{FunctionProblem, Stacks, stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
@@ -10,6 +10,7 @@ use quiclab_core::{
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
+use quiclab_transport::{EndpointRequest, stack};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use thiserror::Error;
@@ -180,8 +181,8 @@ fn operations(
 
 /// Protocol above IP that a flow runs on; UDP where the stack is the caller's own.
 fn over_ip(flow: &Flow) -> Protocol {
-    let info = crate::stacks::find(&flow.inherited(&flow.sender));
-    info.map_or(Protocol::Udp, |info| info.protocol.over_ip())
+    let stack = stack::find(&stacks(), &flow.inherited(&flow.sender));
+    stack.map_or(Protocol::Udp, |stack| stack.info().protocol.over_ip())
 }
 
 /// Addresses of a flow: servers in 10.1.0.0/16 at port 443, clients in 10.2.0.0/16.

@@ -4,8 +4,9 @@
 //! checkpoints, the second keeps the records between the last equal checkpoint and the next only,
 //! so memory does not grow with the length of the run. Elements and flows are compared by name.
 
+use crate::error::RunError;
 use crate::packet_log::{CHECKPOINT, Event, Record};
-use crate::run::{RunError, RunOptions, RunOutput, run};
+use crate::run::{RunOptions, RunOutput, run};
 use quiclab_core::{Direction, DropReason};
 use quiclab_scenario::Scenario;
 use serde::Serialize;

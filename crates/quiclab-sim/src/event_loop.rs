@@ -159,7 +159,7 @@ impl Simulation {
                 let Arrival { target, packet, .. } = self.ready.pop_front().expect("front was there");
                 self.count(target.element)?;
                 self.note(Event::Arrival, target.element, target.port, &packet);
-                let element = self.topology.node_mut(target.element).element();
+                let element = self.topology.node_mut(target.element);
                 element.receive(self.now, target.port, packet, &mut self.outputs);
                 target.element
             }
@@ -173,7 +173,7 @@ impl Simulation {
                 }
                 self.count(element)?;
                 fired = true;
-                self.topology.node_mut(element).element().wake(self.now, &mut self.outputs);
+                self.topology.node_mut(element).wake(self.now, &mut self.outputs);
                 element
             }
             (Some(_), None) => unreachable!("an arrival without any deadline is taken by the first arm"),
@@ -191,7 +191,7 @@ impl Simulation {
     ///
     /// # Panics
     /// If an event before `now` has not been handled: time would turn back.
-    pub fn rouse(&mut self, element: usize, now: Time) -> Result<(), SimulationError> {
+    pub fn force_wake(&mut self, element: usize, now: Time) -> Result<(), SimulationError> {
         assert!(
             self.now <= now && self.next_event().is_none_or(|due| due >= now),
             "events before {now} come first"
@@ -201,7 +201,7 @@ impl Simulation {
             self.events_now = 0;
         }
         self.count(element)?;
-        self.topology.node_mut(element).element().wake(now, &mut self.outputs);
+        self.topology.node_mut(element).wake(now, &mut self.outputs);
         self.forward(element)?;
         self.rearm(element, false);
         Ok(())
@@ -252,7 +252,7 @@ impl Simulation {
     #[inline]
     fn rearm(&mut self, element: usize, fired: bool) {
         // a deadline in the past would turn time back: it is due now
-        let due = self.topology.node(element).as_element().next_wake().map(|time| time.max(self.now));
+        let due = self.topology.node(element).next_wake().map(|time| time.max(self.now));
         self.sequence += u64::from(self.deadlines.set(element, due, self.sequence, fired));
     }
 

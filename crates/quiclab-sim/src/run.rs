@@ -1,60 +1,19 @@
 //! A run: from a resolved scenario and a seed to a result.
 
-use crate::build::{BuildError, BuildOptions, Built, Ends, build, tunnel};
-use crate::event_loop::{Simulation, SimulationError, Step};
+use crate::build::{BuildOptions, Built, Ends, build};
+use crate::drive::{RunProgress, drive};
+use crate::error::RunError;
+use crate::event_loop::Simulation;
 use crate::packet_log::{PacketLog, Record};
-use crate::recall;
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
-use quiclab_core::tunnel::SojournRecord;
-use quiclab_core::{
-    ByteCount, Duration, Endpoint, Metrics, PacketObserver, Progress, RequestTimes, Tap, TapRecords, Time,
-    Topology,
-};
+use crate::warm_start;
+use quiclab_core::tunnel::{SojournRecord, TunnelEnd};
+use quiclab_core::{Element, Metrics, PacketObserver, RequestTimes, Tap, TapRecords, Time, Topology};
 use quiclab_scenario::{Scenario, Until};
-use std::any::Any;
+use quiclab_transport::NativeStack;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
-use thiserror::Error;
-
-/// Events between two reports of progress.
-const PROGRESS_EVENTS: u64 = 1 << 12;
-
-/// Why there is no result.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// The scenario cannot be built: the request was wrong.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The simulation broke down.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-    /// An element miscounts: a defect of the element.
-    #[error("counters of `{element}` do not balance: {packets} packets and {bytes} bytes too many came in")]
-    Unbalanced {
-        /// Name of the element.
-        element: String,
-        /// Packets in minus out.
-        packets: i128,
-        /// Bytes in minus out.
-        bytes: i128,
-    },
-    /// The caller gave the run up.
-    #[error("interrupted")]
-    Interrupted,
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RunProgress {
-    /// Virtual time.
-    pub now: Time,
-    /// Bytes that all flows have delivered to their applications.
-    pub delivered_bytes: u64,
-    /// Part of the run that is done, from 0 to 1: of what is to be delivered where that is known, of
-    /// the duration otherwise.
-    pub fraction: f64,
-}
 
 /// How to run.
 #[derive(Clone)]
@@ -90,14 +49,14 @@ pub struct RunOutput {
     pub(crate) checkpoints: Vec<u128>,
 }
 
-/// Runs `scenario` (resolved and valid) with `seed`. If an end is to start with what it has learned in a run before,
-/// there is one first, of which nothing else is kept; `progress` stands at 0 meanwhile.
+/// Runs `scenario` (resolved and valid) with `seed`. If an endpoint has a warm start, a warm-up run comes first
+/// (`warm_start.rs`); `progress` reports 0 during it.
 ///
 /// # Errors
 /// When the scenario cannot be built, the simulation breaks down or the caller interrupts it.
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
     let Built { mut topology, ends } = build(scenario, seed, &options.build)?;
-    recall::recall_run_before(&mut topology, scenario, seed, options)?;
+    warm_start::prepare(&mut topology, scenario, seed, &options.build, options.progress)?;
     let observers = (options.packet_observers)(&topology);
     let mut simulation = Simulation::new(topology, observers);
     if let Some(window) = &options.compared {
@@ -153,7 +112,7 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
     let elements = (0..simulation.topology().len())
         .map(|index| {
             let metrics = statistics(simulation.topology_mut(), index, end);
-            let counters = simulation.topology().node(index).as_element().counters();
+            let counters = simulation.topology().node(index).counters();
             let result = ElementResult::new(counters, metrics);
             (simulation.topology().name(index).to_owned(), result)
         })
@@ -179,138 +138,32 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
         .map(|mut log| (std::mem::take(&mut log.records), log.into_checkpoints()))
         .unwrap_or_default();
     let requests = requests(simulation.topology(), scenario, &ends);
-    let taps = take_taps(simulation.topology_mut());
-    let sojourns = take_sojourns(simulation.topology_mut());
+    let taps = records(simulation.topology_mut(), Tap::take_records);
+    let mut sojourns = records(simulation.topology_mut(), TunnelEnd::take_sojourns);
+    sojourns.retain(|(_, records)| !records.is_empty());
     Ok(RunOutput { result, series, packets, taps, sojourns, requests, element_names, checkpoints })
 }
 
-/// Steps until the scenario's end; samples series on the way.
-pub(crate) fn drive(
-    simulation: &mut Simulation,
-    scenario: &Scenario,
-    receivers: &[usize],
-    series: &mut Series,
-    progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
-) -> Result<EndedBy, RunError> {
-    let limit = Time::ZERO + scenario.duration;
-    let mut goal = Goal::new(scenario.until, simulation.topology(), receivers);
-    let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
-    loop {
-        if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
-            // nothing changes after the last event: one more sample shows that, unless time goes on
-            let last = match (simulation.next_event(), scenario.until) {
-                (Some(next), _) => next.min(limit + Duration::from_nanos(1)),
-                (None, Until::DurationOver) => limit + Duration::from_nanos(1),
-                (None, _) => *sample + Duration::from_nanos(1),
-            };
-            while *sample < last {
-                series.sample(*sample, simulation.topology_mut());
-                *sample += interval;
-            }
-        }
-        match simulation.step(limit)? {
-            Step::Nothing if simulation.next_event().is_some() => return Ok(EndedBy::DurationOver),
-            Step::Nothing if scenario.until == Until::DurationOver => return Ok(EndedBy::DurationOver),
-            Step::Nothing => return Ok(EndedBy::Idle),
-            Step::Handled(element) => {
-                if let Some(ended_by) = goal.reached(simulation.topology(), element) {
-                    return Ok(ended_by);
-                }
-            }
-        }
-        if simulation.events().is_multiple_of(PROGRESS_EVENTS)
-            && progress(goal.progress(simulation.now(), scenario)).is_break()
-        {
-            return Err(RunError::Interrupted);
-        }
-    }
-}
-
-/// Watches the receivers for the end of the run; only the one that had an event is asked.
-struct Goal {
-    until: Until,
-    /// By element: index into `seen` for receivers.
-    receiver: Vec<Option<usize>>,
-    seen: Vec<Progress>,
-    /// Receivers that are neither finished nor failed.
-    running: usize,
-    delivered_bytes: u64,
-}
-
-impl Goal {
-    fn new(until: Until, topology: &Topology, receivers: &[usize]) -> Self {
-        let mut receiver = vec![None; topology.len()];
-        for (index, &element) in receivers.iter().enumerate() {
-            receiver[element] = Some(index);
-        }
-        let seen = vec![Progress::default(); receivers.len()];
-        Self { until, receiver, seen, running: receivers.len(), delivered_bytes: 0 }
-    }
-
-    fn progress(&self, now: Time, scenario: &Scenario) -> RunProgress {
-        let sizes = || scenario.flows.values().map(|flow| flow.workload.size()).sum::<Option<ByteCount>>();
-        let wanted = match self.until {
-            Until::WorkloadsDone => sizes(),
-            Until::Delivered(size) => Some(size),
-            Until::DurationOver => None,
-        };
-        let fraction = match wanted {
-            Some(wanted) => self.delivered_bytes as f64 / wanted.bytes() as f64,
-            None => now.as_ms_f64() / scenario.duration.as_ms_f64(),
-        };
-        RunProgress { now, delivered_bytes: self.delivered_bytes, fraction }
-    }
-
-    #[inline]
-    fn reached(&mut self, topology: &Topology, element: usize) -> Option<EndedBy> {
-        let seen = &mut self.seen[self.receiver[element]?];
-        let progress = topology.node(element).as_endpoint().expect("receivers are endpoints").progress();
-        let over = |progress: &Progress| progress.finished.is_some() || progress.failed;
-        if over(&progress) && !over(seen) {
-            self.running -= 1;
-        }
-        self.delivered_bytes += progress.delivered_bytes - seen.delivered_bytes;
-        *seen = progress;
-        match self.until {
-            Until::WorkloadsDone => (self.running == 0).then_some(EndedBy::WorkloadsDone),
-            Until::Delivered(wanted) => {
-                (self.delivered_bytes >= wanted.bytes()).then_some(EndedBy::Delivered)
-            }
-            Until::DurationOver => None,
-        }
-    }
-}
-
-fn take_taps(topology: &mut Topology) -> Vec<(String, TapRecords)> {
-    (0..topology.len())
-        .filter_map(|index| {
-            let name = topology.name(index).to_owned();
-            let element: &mut dyn Any = topology.node_mut(index).element();
-            element.downcast_mut::<Tap>().map(|tap| (name, tap.take_records()))
-        })
-        .collect()
-}
-
-fn take_sojourns(topology: &mut Topology) -> Vec<(String, Vec<SojournRecord>)> {
-    let ends = (0..topology.len()).filter_map(|index| {
-        let records = tunnel::take_sojourns(topology.node_mut(index))?;
+/// What `take` finds in each element that is a `T`, by name.
+fn records<T: Element, R>(topology: &mut Topology, take: fn(&mut T) -> R) -> Vec<(String, R)> {
+    let elements = 0..topology.len();
+    let of = |index| {
+        let records = take(topology.get_mut(index)?);
         Some((topology.name(index).to_owned(), records))
-    });
-    ends.filter(|(_, records)| !records.is_empty()).collect()
+    };
+    elements.filter_map(of).collect()
 }
 
 /// What happened to the requests of each page, if the scenario asks for it.
 fn requests(topology: &Topology, scenario: &Scenario, ends: &Ends) -> Vec<(u32, Vec<RequestTimes>)> {
-    if !scenario.record.requests {
-        return Vec::new();
-    }
-    let of = |receiver: &usize| topology.node(*receiver).as_endpoint().map(Endpoint::requests);
-    (0..).zip(ends.receivers.iter().filter_map(of)).filter(|(_, requests)| !requests.is_empty()).collect()
+    let pages = (0..).zip(&ends.receivers).filter(|_| scenario.record.requests);
+    let client = |receiver: &usize| topology.node(*receiver).endpoint()?.page_client();
+    pages.filter_map(|(flow, receiver)| Some((flow, client(receiver)?.requests()))).collect()
 }
 
 fn check_balance(topology: &Topology) -> Result<(), RunError> {
     for index in 0..topology.len() {
-        let (packets, bytes) = topology.node(index).as_element().counters().balance();
+        let (packets, bytes) = topology.node(index).counters().balance();
         if (packets, bytes) != (0, 0) {
             return Err(RunError::Unbalanced { element: topology.name(index).to_owned(), packets, bytes });
         }
@@ -320,12 +173,12 @@ fn check_balance(topology: &Topology) -> Result<(), RunError> {
 
 fn statistics(topology: &mut Topology, element: usize, now: Time) -> Metrics {
     let mut metrics = Metrics::default();
-    topology.node_mut(element).element().statistics(now, &mut metrics);
+    topology.node_mut(element).statistics(now, &mut metrics);
     metrics
 }
 
 fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Time) -> FlowResult {
-    let endpoint = topology.node(receiver).as_endpoint().expect("receivers are endpoints");
+    let endpoint = topology.node(receiver).endpoint().expect("receivers are endpoints");
     let progress = endpoint.progress();
     let failure = progress.failed.then(|| failure(topology, sender, receiver));
     let started = progress.started.filter(|started| *started <= end);
@@ -348,7 +201,7 @@ fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Tim
 /// Why a flow failed: what the receiver says, and what the sender says where that differs. The cause may be
 /// at either end, and the other one knows no more than that the connection is gone.
 fn failure(topology: &Topology, sender: usize, receiver: usize) -> String {
-    let of = |element: usize| topology.node(element).as_endpoint().and_then(|endpoint| endpoint.failure());
+    let of = |element: usize| topology.node(element).endpoint().and_then(|endpoint| endpoint.failure());
     match (of(receiver), of(sender)) {
         (None, None) => "its connection broke".to_owned(),
         (Some(only), None) | (None, Some(only)) => only.to_owned(),
@@ -363,7 +216,8 @@ fn versions(scenario: &Scenario) -> BTreeMap<String, String> {
         .values()
         .flat_map(|flow| [&flow.sender, &flow.receiver].map(|end| flow.inherited(end)));
     let used = ends.filter_map(|end| end.stack).collect::<Vec<_>>();
-    let stacks = crate::stacks().into_iter().filter(|stack| used.iter().any(|name| name == stack.name));
+    let native = crate::stacks().into_iter().map(NativeStack::info);
+    let stacks = native.filter(|stack| used.iter().any(|name| name == stack.name));
     std::iter::once(("quiclab".to_owned(), env!("CARGO_PKG_VERSION").to_owned()))
         .chain(stacks.map(|stack| (stack.name.to_owned(), stack.version.to_owned())))
         .collect()

@@ -23,7 +23,7 @@ impl Series {
         let mut metrics = Metrics::default();
         for element in 0..topology.len() {
             metrics.0.clear();
-            topology.node_mut(element).element().sample(now, &mut metrics);
+            topology.node_mut(element).sample(now, &mut metrics);
             for &(name, value) in &metrics.0 {
                 let known = self.metric_names.iter().position(|known| *known == name);
                 let metric = known.unwrap_or_else(|| {

@@ -1,47 +1,12 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
 use quiclab_core::tunnel::Carrier;
-use quiclab_core::tunnel::CarrierKind;
-use quiclab_core::{
-    ByteCount, Duration, Endpoint, EndpointIdentity, Problem, Role, StackAbilities, StackInfo, Time,
-    TransportObserver,
-};
-use quiclab_scenario::{Computation, Tunnel};
-use quiclab_stacks::carrier::{self, CarrierSetup, NoqCarrier, PathConfig, PathControl};
-use quiclab_transport::operations::{OperationFunction, Operations};
-use quiclab_transport::options::{CongestionControl, EndpointConfig, Workload};
-use quiclab_transport::quic::{CarrierConfig, LabCarrier};
+use quiclab_core::{Endpoint, Problem, StackAbilities};
+use quiclab_scenario::Computation;
+use quiclab_transport::operations::OperationFunction;
+use quiclab_transport::options::EndpointConfig;
+use quiclab_transport::{CarrierRequest, EndpointRequest, NativeStack, stack};
 use std::path::Path;
-
-/// An endpoint that a run needs.
-pub struct EndpointRequest<'a> {
-    /// Name, flow, side and addresses.
-    pub identity: EndpointIdentity,
-    /// Stack and options, resolved.
-    pub config: &'a EndpointConfig,
-    /// What is transferred.
-    pub workload: &'a Workload,
-    /// When the client starts.
-    pub start: Time,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Who is told what the transport does.
-    pub observer: Option<Box<dyn TransportObserver>>,
-    /// Computations that plugins exchange.
-    pub operations: Operations,
-}
-
-/// The carrier that an end of a tunnel needs.
-pub struct CarrierRequest<'a> {
-    /// The tunnel.
-    pub tunnel: &'a Tunnel,
-    /// Which end.
-    pub role: Role,
-    /// Name of the end: `<tunnel>.server` or `<tunnel>.client`.
-    pub name: &'a str,
-    /// Seed of the run.
-    pub seed: u64,
-}
 
 /// A function that a plugin names cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +33,7 @@ pub trait Stacks {
     /// When the stack does not know an option or its value, or carries no tunnel: those that come with quiclab
     /// do it in every program.
     fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
-        native_carrier(request)
+        stack::find(&stacks(), request.config)?.carrier(request)
     }
 
     /// The functions that the plugins of one endpoint name, in the same order, with a state of their own:
@@ -95,8 +60,8 @@ pub trait Stacks {
 
 /// All native stacks: those of quiclab-transport, then those of quiclab-stacks.
 #[must_use]
-pub fn stacks() -> Vec<&'static StackInfo> {
-    quiclab_transport::stacks().iter().chain(quiclab_stacks::stacks()).collect()
+pub fn stacks() -> Vec<&'static dyn NativeStack> {
+    [quiclab_transport::STACKS, quiclab_stacks::STACKS].concat()
 }
 
 /// Checks the stack, the profile and the options of an endpoint; returns what its stack can do.
@@ -104,69 +69,7 @@ pub fn stacks() -> Vec<&'static StackInfo> {
 /// # Errors
 /// If the stack is unknown or does not take a value; the message says what is allowed.
 pub fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
-    let info = find(config)?;
-    let mut abilities = info.abilities();
-    if is_transport(info) {
-        quiclab_transport::validate(config)?;
-        abilities.multipath = quiclab_transport::has_multipath(config)?;
-    } else {
-        quiclab_stacks::validate(config)?;
-    }
-    Ok(abilities)
-}
-
-/// The native stack that an endpoint names.
-pub(crate) fn find(config: &EndpointConfig) -> Result<&'static StackInfo, Problem> {
-    let name = config.stack.as_deref().unwrap_or_default();
-    stacks()
-        .into_iter()
-        .find(|info| info.name == name)
-        .ok_or_else(|| Problem::unknown("stack", name, stacks().iter().map(|info| info.name)))
-}
-
-fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
-    let CarrierRequest { tunnel, role, name, seed } = *request;
-    let options = &tunnel.end(role);
-    if is_transport(find(options)?) {
-        let (kind, paths, windows) = (tunnel.carrier, tunnel.paths.len(), &tunnel.windows);
-        let config = CarrierConfig { role, kind, paths, windows, options, seed, name };
-        return Ok(Box::new(LabCarrier::new(&config)?));
-    }
-    let path = |index: usize| PathConfig {
-        control: path_control(options.congestion_control, tunnel.windows.get(index).copied()),
-        mtu: (options.datagram_size.unwrap_or_default().bytes() + HEADERS) as u16,
-    };
-    Ok(Box::new(NoqCarrier::new(CarrierSetup {
-        role,
-        kind: match tunnel.carrier {
-            CarrierKind::Connections => carrier::CarrierKind::PerPath,
-            CarrierKind::Multipath => carrier::CarrierKind::Multipath,
-        },
-        paths: (0..tunnel.paths.len()).map(path).collect(),
-        start: Time::ZERO,
-        idle_timeout: Duration::from_secs(30),
-        keep_alive: Duration::from_secs(1),
-        seed,
-        name: name.to_owned(),
-    })))
-}
-
-/// IPv4 and UDP header in bytes.
-const HEADERS: u64 = 28;
-
-/// Congestion control of a path of noq; CUBIC for what it does not have, which validation refuses.
-fn path_control(control: Option<CongestionControl>, window: Option<ByteCount>) -> PathControl {
-    match (control, window) {
-        (_, Some(window)) => PathControl::Static(window),
-        (Some(CongestionControl::Newreno), None) => PathControl::NewReno,
-        (Some(CongestionControl::BbrLinux), None) => PathControl::Bbr,
-        (Some(CongestionControl::Lia), None) => PathControl::Coupled,
-        _ => PathControl::Cubic,
-    }
-}
-
-fn is_transport(info: &StackInfo) -> bool {
-    quiclab_transport::stacks().iter().any(|own| own.name == info.name)
+    stack::validate(&stacks(), config)
 }
 
 /// Makes endpoints of the native stacks.
@@ -175,30 +78,24 @@ pub struct NativeStacks;
 
 impl Stacks for NativeStacks {
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem> {
-        let EndpointRequest { identity, config, workload, start, seed, observer, operations } = request;
-        let info = find(config)?;
-        if is_transport(info) {
-            quiclab_transport::build(identity, config, workload, start, seed, observer, operations)
-        } else {
-            operations.check(info)?;
-            quiclab_stacks::build(identity, config, workload, start, seed, observer)
-        }
+        stack::build(&stacks(), request)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclab_transport::options::Workload;
 
     #[test]
     fn names_are_unique_and_workloads_are_kinds() {
-        let mut names: Vec<_> = stacks().iter().map(|info| info.name).collect();
-        assert!(names.ends_with(&["quinn", "noq"]));
+        let mut names: Vec<_> = stacks().iter().map(|stack| stack.info().name).collect();
+        assert!(names.starts_with(&["lab-quic", "lab-tcp", "lab-udp"]));
         names.sort_unstable();
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count);
-        for info in stacks() {
+        for info in stacks().into_iter().map(NativeStack::info) {
             assert!(!info.workloads.is_empty(), "{}", info.name);
             for kind in info.workloads {
                 assert!(Workload::KINDS.contains(kind), "{kind}");
@@ -208,13 +105,13 @@ mod tests {
 
     #[test]
     fn every_stack_is_valid_by_itself_and_an_unknown_one_is_told_all() {
-        for info in stacks() {
+        for info in stacks().into_iter().map(NativeStack::info) {
             let config = EndpointConfig { stack: Some(info.name.to_owned()), ..EndpointConfig::default() };
             assert_eq!(validate(&config), Ok(info.abilities()));
         }
         let absent = EndpointConfig { stack: Some("moon".to_owned()), ..EndpointConfig::default() };
         let message = validate(&absent).unwrap_err().to_string();
-        for info in stacks() {
+        for info in stacks().into_iter().map(NativeStack::info) {
             assert!(message.contains(&format!("\"{}\"", info.name)), "{message}");
         }
     }

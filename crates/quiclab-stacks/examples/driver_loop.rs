@@ -8,7 +8,10 @@ use quiclab_core::{
     ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Outputs, Packet, Port,
     Protocol, Role, Time,
 };
+use quiclab_stacks::STACKS;
+use quiclab_transport::EndpointRequest;
 use quiclab_transport::options::{CongestionControl, EndpointConfig, Workload};
+use quiclab_transport::stack::build;
 use std::collections::VecDeque;
 
 const RATE: DataRate = DataRate::from_mbps(20);
@@ -59,8 +62,8 @@ fn main() {
     );
     let build = |name: &str, role, tuple| {
         let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(0), role, tuple, paths: 1 };
-        quiclab_stacks::build(identity, &config, &workload, Time::ZERO, 1, None)
-            .unwrap_or_else(|error| panic!("{error}"))
+        let request = EndpointRequest::new(identity, &config, &workload, Time::ZERO, 1);
+        build(STACKS, request).unwrap_or_else(|error| panic!("{error}"))
     };
     // [0] is the server, [1] the client; links[0] leads to the client
     let mut ends: [Box<dyn Endpoint>; 2] =

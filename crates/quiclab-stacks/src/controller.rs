@@ -8,7 +8,6 @@
 
 use crate::lab_controller::LabController;
 use quiclab_core::RecoveryState;
-use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -77,11 +76,11 @@ impl Gauge {
         }
     }
 
-    fn add_in_flight(&self, bytes: u64) {
+    pub(crate) fn add_in_flight(&self, bytes: u64) {
         self.in_flight.store(self.in_flight() + bytes, Relaxed);
     }
 
-    fn acknowledged(&self, in_flight: u64) {
+    pub(crate) fn acknowledged(&self, in_flight: u64) {
         self.in_flight.store(in_flight, Relaxed);
         self.sampled.store(true, Relaxed);
     }
@@ -91,7 +90,7 @@ impl Gauge {
     }
 
     /// `min` is meaningless before the first sample, and the stacks pass it before they update it.
-    fn min_rtt(&self, min: Duration) {
+    pub(crate) fn min_rtt(&self, min: Duration) {
         if self.sampled() {
             self.min_rtt.store(min.as_nanos() as u64, Relaxed);
         }
@@ -100,10 +99,10 @@ impl Gauge {
 
 /// A controller, or the factory of one, with its mirror.
 pub(crate) struct Mirrored<T> {
-    inner: T,
-    gauge: Arc<Gauge>,
+    pub(crate) inner: T,
+    pub(crate) gauge: Arc<Gauge>,
     /// Start of the last recovery period; `None` before the first.
-    recovery_start: Option<Instant>,
+    pub(crate) recovery_start: Option<Instant>,
 }
 
 impl<T> Mirrored<T> {
@@ -113,7 +112,7 @@ impl<T> Mirrored<T> {
 
     /// A packet sent at `sent` was lost or marked. One sent during a recovery period does not start
     /// another (RFC 9002 section 7.3.2), as in the controllers of both stacks.
-    fn congestion(&mut self, now: Instant, sent: Instant, lost_bytes: u64) {
+    pub(crate) fn congestion(&mut self, now: Instant, sent: Instant, lost_bytes: u64) {
         self.gauge.lost(lost_bytes);
         if self.recovery_start.is_none_or(|start| sent > start) {
             self.recovery_start = Some(now);
@@ -128,12 +127,15 @@ impl<T> std::fmt::Debug for Mirrored<T> {
     }
 }
 
-/// The traits of a stack, which are the same but for the methods in `$own`: noq has more, with more
+/// Implements the traits of a library, which are the same but for the methods in `$own`: noq has more, with more
 /// arguments.
 macro_rules! mirrored {
-    ($module:ident, $proto:ident, $($own:tt)*) => {
-        mod $module {
-            use super::*;
+    ($proto:ident, $($own:tt)*) => {
+        mod mirrored {
+            use crate::controller::Mirrored;
+            use std::any::Any;
+            use std::sync::Arc;
+            use std::time::Instant;
             use $proto::RttEstimator;
             use $proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 
@@ -184,60 +186,4 @@ macro_rules! mirrored {
         }
     };
 }
-
-mirrored! {
-    quinn, quinn_proto,
-
-    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
-        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
-    }
-    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
-        self.congestion(now, sent, lost_bytes);
-        self.inner.on_congestion_event(now, sent, persistent, lost_bytes);
-    }
-}
-
-mirrored! {
-    noq, noq_proto,
-
-    fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
-        self.gauge.add_in_flight(u64::from(bytes));
-        self.inner.on_packet_sent(now, bytes, number);
-    }
-    fn on_cwnd_limited(&mut self) {
-        self.inner.on_cwnd_limited();
-    }
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        bytes: u64,
-        number: u64,
-        app_limited: bool,
-        rtt: &RttEstimator,
-    ) {
-        self.gauge.min_rtt(rtt.min());
-        self.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
-    }
-    fn on_congestion_event(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        persistent: bool,
-        ecn: bool,
-        lost_bytes: u64,
-        largest_lost: u64,
-    ) {
-        self.congestion(now, sent, lost_bytes);
-        self.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
-    }
-    fn on_packet_lost(&mut self, bytes: u16, number: u64, now: Instant) {
-        self.inner.on_packet_lost(bytes, number, now);
-    }
-    fn on_spurious_congestion_event(&mut self) {
-        self.inner.on_spurious_congestion_event();
-    }
-    fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: Duration) {
-        self.inner.on_ack_frequency_update(threshold, max_ack_delay);
-    }
-}
+pub(crate) use mirrored;

@@ -8,26 +8,23 @@
 //! The crypto traits of the two stacks differ in four details: how a connection ID is passed, what
 //! `self` is for a configuration, and the path number of Multipath QUIC. One macro holds the code.
 
-use crate::observation::SharedObservation;
-use quiclab_core::PacketSpace;
-
 macro_rules! observed_crypto {
     (
-        $(#[$doc:meta])* $module:ident, $proto:ident, connection ID $cid:ty, receiver $receiver:ty,
+        $proto:ident, connection ID $cid:ty, receiver $receiver:ty,
         path $($path:ident: $path_type:ty)?
     ) => {
-        $(#[$doc])*
-        pub(crate) mod $module {
-            use super::*;
+        mod observed {
+            use crate::observation::SharedObservation;
+            use bytes::BytesMut;
+            use quiclab_core::PacketSpace;
+            use std::any::Any;
+            use std::sync::Arc;
             use $proto::crypto::{
                 ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
                 ServerConfig, Session, UnsupportedVersion,
             };
             use $proto::transport_parameters::TransportParameters;
             use $proto::{ConnectError, ConnectionId, Side, TransportError};
-            use bytes::BytesMut;
-            use std::any::Any;
-            use std::sync::Arc;
 
             /// A client or server configuration and who observes its connections.
             pub(crate) struct Observed<T: ?Sized> {
@@ -184,12 +181,4 @@ macro_rules! observed_crypto {
         }
     };
 }
-
-observed_crypto!(
-    /// For quinn.
-    quinn, quinn_proto, connection ID &ConnectionId, receiver Arc<Self>, path
-);
-observed_crypto!(
-    /// For noq; connections of this crate use path 0 only.
-    noq, noq_proto, connection ID ConnectionId, receiver &Self, path path_id: noq_proto::PathId
-);
+pub(crate) use observed_crypto;

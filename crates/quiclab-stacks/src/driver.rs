@@ -14,14 +14,9 @@ use crate::time::Clock;
 use crate::workload::Download;
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{
-    ByteCount, Counters, Direction, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, FlowId,
-    Metrics, Outputs, Packet, Payload, Port, Progress, RandomStream, Role, Time,
+    ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet,
+    Payload, Port, Progress, RandomStream, Role, Time,
 };
-
-/// UDP and IP headers in bytes (RFC 768, RFC 791, RFC 8200).
-const UDP_HEADER: u64 = 8;
-const IPV4_HEADER: u64 = 20;
-const IPV6_HEADER: u64 = 40;
 
 /// What a deadline that is still due after it was handled is put off by: a stack that asks for the
 /// same instant once more does not stop network time.
@@ -40,18 +35,12 @@ pub(crate) struct QuicEndpoint<S: Stack> {
     /// What TLS draws from; `None` only while it is lent.
     tls_random: Option<RandomStream>,
     observation: Option<SharedObservation>,
-    flow: FlowId,
-    direction: Direction,
-    tuple: FiveTuple,
-    /// IP and UDP headers.
-    headers: ByteCount,
-    next_id: u64,
+    nic: Nic,
     /// The datagram being written.
     datagram: Vec<u8>,
     wake: Option<Time>,
     /// How often in a row the stack's deadline was due already, since it last sent or told anything.
     retries: u32,
-    counters: Counters,
 }
 
 impl<S: Stack> QuicEndpoint<S> {
@@ -64,7 +53,6 @@ impl<S: Stack> QuicEndpoint<S> {
         observation: Option<SharedObservation>,
     ) -> Self {
         let start = (identity.role == Role::Client).then_some(start);
-        let ip_header = if identity.tuple.source().is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
         Self {
             stack,
             download,
@@ -72,18 +60,10 @@ impl<S: Stack> QuicEndpoint<S> {
             start,
             tls_random: Some(tls_random),
             observation,
-            flow: identity.flow,
-            direction: match identity.role {
-                Role::Client => Direction::Up,
-                Role::Server => Direction::Down,
-            },
-            tuple: identity.tuple,
-            headers: ByteCount::from_bytes(ip_header + UDP_HEADER),
-            next_id: identity.first_packet_id(),
+            nic: Nic::new(identity, identity.tuple),
             datagram: Vec::new(),
             wake: start,
             retries: 0,
-            counters: Counters::default(),
         }
     }
 
@@ -113,7 +93,7 @@ impl<S: Stack> QuicEndpoint<S> {
                 self.download.handle(happened, now, instant, &mut self.stack);
                 event = self.call(Stack::poll);
             }
-            let sent = self.counters.sent.packets;
+            let sent = self.nic.counters().sent.packets;
             while let Some(ecn) = {
                 self.datagram.clear();
                 self.stack.transmit(instant, &mut self.datagram)
@@ -121,7 +101,7 @@ impl<S: Stack> QuicEndpoint<S> {
                 self.send(now, ecn, out);
             }
             // what was sent may have led to events; if nothing was, there are none
-            event = if self.counters.sent.packets > sent { self.call(Stack::poll) } else { None };
+            event = if self.nic.counters().sent.packets > sent { self.call(Stack::poll) } else { None };
             if event.is_none() {
                 break;
             }
@@ -157,23 +137,9 @@ impl<S: Stack> QuicEndpoint<S> {
 
     fn send(&mut self, now: Time, ecn: Ecn, out: &mut Outputs) {
         self.retries = 0;
-        let size = self.headers + ByteCount::from_bytes(self.datagram.len() as u64);
-        self.counters.created.add(size);
-        self.counters.sent.add(size);
-        let packet = Packet {
-            id: self.next_id,
-            flow: self.flow,
-            direction: self.direction,
-            size,
-            encapsulation: ByteCount::ZERO,
-            sequence: 0,
-            tuple: self.tuple,
-            ecn,
-            created: now,
-            payload: Payload::Bytes(take(&mut self.datagram)),
-        };
-        self.next_id += 1;
-        out.send(Port(0), packet);
+        let size = ByteCount::from_bytes(self.datagram.len() as u64);
+        let payload = Payload::Bytes(take(&mut self.datagram));
+        self.nic.send(now, Port(0), size, ecn, payload, out);
     }
 }
 
@@ -189,8 +155,7 @@ fn take(datagram: &mut Vec<u8>) -> BytesMut {
 
 impl<S: Stack> Element for QuicEndpoint<S> {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
-        self.counters.received.add(packet.size);
-        self.counters.consumed.add(packet.size);
+        self.nic.receive(&packet);
         let Payload::Bytes(payload) = packet.payload else {
             return; // background traffic that went astray
         };
@@ -227,7 +192,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {

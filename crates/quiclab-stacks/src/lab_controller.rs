@@ -19,7 +19,6 @@ use quiclab_core::{Duration, RandomStream, Time};
 use quiclab_transport::congestion::build::{Flavour, Settings, build};
 use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, RecoveryPhase};
 use quiclab_transport::recovery::delivery_rate::{DeliveryRate, SentState};
-use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -46,7 +45,7 @@ struct Batch {
 
 /// A controller and what it must be told from.
 pub(crate) struct Lab {
-    controller: Box<dyn Controller>,
+    pub(crate) controller: Box<dyn Controller>,
     clock: Clock,
     rate: DeliveryRate,
     sent: VecDeque<Sent>,
@@ -67,7 +66,7 @@ pub(crate) struct Lab {
     in_recovery: bool,
     /// Time of the last call.
     now: Time,
-    initial_window: u64,
+    pub(crate) initial_window: u64,
 }
 
 impl Lab {
@@ -106,7 +105,7 @@ impl Lab {
     }
 
     /// A packet of a batch is acknowledged. `srtt` means nothing before the first sample.
-    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
+    pub(crate) fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: std::time::Duration) {
         self.now = self.clock.deadline(now);
         let time = self.clock.deadline(sent);
         let found = self.find(time, bytes);
@@ -160,7 +159,7 @@ impl Lab {
     }
 
     /// A batch of acknowledgements is complete; `in_flight` bytes are left.
-    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
+    pub(crate) fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
         self.now = self.clock.deadline(now);
         let batch = std::mem::take(&mut self.batch);
         // what the stack has discarded with the keys of the handshake is never acknowledged
@@ -207,7 +206,7 @@ impl Lab {
     }
 
     /// Packets of `lost` bytes, the last of them sent at `sent`, are lost; none of them if there is a mark.
-    fn on_congestion(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
+    pub(crate) fn on_congestion(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
         (self.now, self.lost) = (self.clock.deadline(now), self.lost + lost);
         let sent = self.clock.deadline(sent);
         self.rate.on_lost(lost);
@@ -237,7 +236,7 @@ impl Lab {
         }
     }
 
-    fn on_spurious(&mut self) {
+    pub(crate) fn on_spurious(&mut self) {
         self.controller.on_spurious(self.now);
     }
 }
@@ -274,7 +273,7 @@ impl LabController {
         self.lab().controller.window()
     }
 
-    fn lab(&self) -> MutexGuard<'_, Lab> {
+    pub(crate) fn lab(&self) -> MutexGuard<'_, Lab> {
         self.0.lock().expect("no holder panics")
     }
 
@@ -301,10 +300,14 @@ impl std::fmt::Debug for LabController {
     }
 }
 
-/// The traits of a stack, which are the same but for the methods in `$own` and what `$metrics` adds.
+/// Implements the traits of a library, which are the same but for the methods in `$own` and what `$metrics` adds.
 macro_rules! lab_controller {
     ($proto:ident, |$lab:ident, $filled:ident| $metrics:block, $($own:tt)*) => {
         const _: () = {
+            use crate::lab_controller::LabController;
+            use std::any::Any;
+            use std::sync::Arc;
+            use std::time::Instant;
             use $proto::RttEstimator;
             use $proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 
@@ -344,50 +347,7 @@ macro_rules! lab_controller {
         };
     };
 }
-
-lab_controller! {
-    quinn_proto,
-    // no rate: the pacer would not follow it
-    |lab, metrics| {},
-
-    // `on_sent` does not tell what counts as in flight: `Gauge::sent` calls `LabController::sent`
-    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
-        self.lab().on_ack(now, sent, bytes, rtt.get());
-    }
-    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
-        self.lab().on_congestion(now, sent, persistent, lost_bytes);
-    }
-}
-
-lab_controller! {
-    noq_proto,
-    // bytes/s; the pacer follows both
-    |lab, metrics| {
-        metrics.pacing_rate = lab.controller.pacing_rate().map(|rate| rate.bits_per_second() / 8);
-        metrics.send_quantum = lab.controller.send_quantum();
-    },
-
-    fn on_packet_sent(&mut self, now: Instant, bytes: u16, _: u64) {
-        self.sent(now, u64::from(bytes));
-    }
-    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: u64, _: bool, rtt: &RttEstimator) {
-        self.lab().on_ack(now, sent, bytes, rtt.get());
-    }
-    fn on_congestion_event(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        persistent: bool,
-        _: bool,
-        lost_bytes: u64,
-        _: u64,
-    ) {
-        self.lab().on_congestion(now, sent, persistent, lost_bytes);
-    }
-    fn on_spurious_congestion_event(&mut self) {
-        self.lab().on_spurious();
-    }
-}
+pub(crate) use lab_controller;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The options of an endpoint, checked and in the units of the stacks.
 //!
 //! Both stacks take the same options with the same limits; an option left out keeps the default of
-//! the stack ([`crate::catalogue`]).
+//! the stack (`stack/family.rs`).
 
 use quiclab_core::{ByteCount, Duration, FiveTuple, Problem};
 use quiclab_transport::options::{

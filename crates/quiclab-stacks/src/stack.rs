@@ -1,6 +1,7 @@
 //! What the driver needs of a QUIC library, and the two libraries behind it.
 
 mod adapter;
+mod family;
 pub(crate) mod noq;
 pub(crate) mod quinn;
 

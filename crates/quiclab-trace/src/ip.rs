@@ -13,14 +13,11 @@
 //! | protection of modelled QUIC | none: headers and frames in plaintext, zeros as AEAD tags. Lengths are those on the wire; dissectors cannot decrypt it |
 
 use crate::tcp::{self, WindowScales};
+use quiclab_core::ip::checksum::{finish, sum};
+use quiclab_core::ip::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER, UDP_HEADER};
 use quiclab_core::quic::QuicDatagram;
-use quiclab_core::{Ecn, Packet, Payload, Protocol};
+use quiclab_core::{Packet, Payload, Protocol};
 use std::net::{IpAddr, Ipv6Addr};
-
-const IPV4_HEADER_BYTES: usize = 20;
-const IPV6_HEADER_BYTES: usize = 40;
-const UDP_HEADER_BYTES: usize = 8;
-const ICMP_HEADER_BYTES: usize = 8;
 
 /// What follows the UDP header.
 #[derive(Clone, Copy)]
@@ -74,19 +71,19 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         | Payload::Datagram { .. }
         | Payload::Rtp(_)
         | Payload::MediaFeedback(_)
-        | Payload::Report(_) => (packet.tuple.protocol(), None, None),
+        | Payload::DeliveryStatus(_) => (packet.tuple.protocol(), None, None),
     };
     let udp = protocol == Protocol::Udp;
     let (source, destination) = (packet.tuple.source(), packet.tuple.destination());
     let ipv4 = source.is_ipv4() && destination.is_ipv4();
-    let ip_header_bytes = if ipv4 { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
+    let ip_header_bytes = if ipv4 { IPV4_HEADER } else { IPV6_HEADER };
     let size = usize::try_from(packet.size.bytes()).unwrap_or(usize::MAX);
     // what the packet's length leaves for the header of a segment
     let available = segment.map(|segment| size.saturating_sub(ip_header_bytes + usize::from(segment.length)));
     let header_bytes = ip_header_bytes
         + match protocol {
-            Protocol::Udp => UDP_HEADER_BYTES,
-            Protocol::Icmp => ICMP_HEADER_BYTES,
+            Protocol::Udp => UDP_HEADER,
+            Protocol::Icmp => ICMP_HEADER,
             Protocol::Tcp => 0,
         }
         + segment.zip(available).map_or(0, |(segment, available)| tcp::header_bytes(segment, available));
@@ -100,17 +97,17 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
             let start = out.len();
             let [.., id_high, id_low] = packet.id.to_be_bytes();
             let [length_high, length_low] = length_field(total_bytes);
-            out.extend_from_slice(&[0x45, ecn_bits(packet.ecn), length_high, length_low, id_high, id_low]);
+            out.extend_from_slice(&[0x45, packet.ecn.codepoint(), length_high, length_low, id_high, id_low]);
             out.extend_from_slice(&[0x40, 0x00, 64, protocol_number(protocol, true), 0, 0]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
-            let checksum = !fold(sum(&out[start..]));
+            let checksum = finish(sum(&out[start..]));
             out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
         }
         (from, to) => {
             // Addresses of two families cannot meet in one packet: IPv4-mapped, for what it is worth.
             let (from, to) = (ipv6(from), ipv6(to));
-            let word = 0x6000_0000 | u32::from(ecn_bits(packet.ecn)) << 20 | packet.flow.0 & 0xf_ffff;
+            let word = 0x6000_0000 | u32::from(packet.ecn.codepoint()) << 20 | packet.flow.0 & 0xf_ffff;
             out.extend_from_slice(&word.to_be_bytes());
             out.extend_from_slice(&length_field(transport_bytes));
             out.extend_from_slice(&[protocol_number(protocol, false), 64]);
@@ -145,7 +142,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         let number = if let Payload::Datagram { number, .. } = packet.payload { number as u16 } else { 0 };
         out.extend_from_slice(&number.to_be_bytes());
         let checksum = if ipv4 {
-            !fold(sum(&out[start..]))
+            finish(sum(&out[start..]))
         } else {
             checksum(out, start, ipv4, protocol, transport_bytes)
         };
@@ -166,22 +163,12 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
 fn checksum(out: &[u8], start: usize, ipv4: bool, protocol: Protocol, transport_bytes: usize) -> u16 {
     let addresses = &out[start - if ipv4 { 8 } else { 32 }..start];
     let pseudo_header = sum(addresses) + u64::from(protocol_number(protocol, ipv4)) + transport_bytes as u64;
-    !fold(pseudo_header + sum(&out[start..]))
+    finish(pseudo_header + sum(&out[start..]))
 }
 
 /// A 16-bit length; 0 if it does not fit, as in captures of segments that the card will cut.
 fn length_field(bytes: usize) -> [u8; 2] {
     u16::try_from(bytes).unwrap_or(0).to_be_bytes()
-}
-
-/// RFC 3168 section 5.
-const fn ecn_bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect1 => 0b01,
-        Ecn::Ect0 => 0b10,
-        Ecn::Ce => 0b11,
-    }
 }
 
 const fn protocol_number(protocol: Protocol, ipv4: bool) -> u8 {
@@ -197,35 +184,5 @@ fn ipv6(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
-    }
-}
-
-/// Sum of the 16-bit words of `bytes`, an odd last byte padded with zero (RFC 1071).
-///
-/// Four bytes at a time: 2^32 is 1 modulo 2^16 - 1, so the upper words may be folded at the end.
-fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<4>();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    words.iter().chain([&last]).map(|word| u64::from(u32::from_be_bytes(*word))).sum()
-}
-
-/// The one's complement sum of 16 bits.
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sum_of_rfc_1071_section_3() {
-        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
-        assert_eq!(fold(sum(&bytes)), 0xddf2);
-        assert_eq!(fold(sum(&bytes[..7])), 0xddf2 - 0xf7, "an odd byte is the high half of a word");
     }
 }

@@ -13,10 +13,10 @@
 //! pacing         when the next packet may leave
 //! acknowledgement  when a receiver acknowledges
 //! operations     computations that a plugin can exchange
+//! stack          what a stack of this crate, or of another, implements
 //! ```
 
 pub mod acknowledgement;
-mod catalogue;
 pub mod congestion;
 mod datagram;
 mod error;
@@ -29,104 +29,14 @@ mod profile;
 pub mod quic;
 mod range_set;
 pub mod recovery;
+pub mod stack;
 pub mod tcp;
 mod tls_messages;
 mod workload;
 
-pub use catalogue::stacks;
 pub use error::Error;
-
-use operations::Operations;
 pub use profile::OptionRow;
+pub use stack::{CarrierRequest, EndpointRequest, NativeStack};
 
-use crate::options::{EndpointConfig, Workload};
-use quiclab_core::{Endpoint, EndpointIdentity, Problem, StackInfo, Time, TransportObserver};
-
-/// TCP, its parts exchangeable.
-pub const LAB_TCP: &str = "lab-tcp";
-/// QUIC, its parts exchangeable.
-pub const LAB_QUIC: &str = "lab-quic";
-/// UDP without any control.
-pub const LAB_UDP: &str = "lab-udp";
-
-enum Stack {
-    Quic,
-    Tcp,
-    Udp,
-}
-
-fn find(config: &EndpointConfig) -> Result<Stack, Error> {
-    match config.stack.as_deref() {
-        Some(LAB_QUIC) => Ok(Stack::Quic),
-        Some(LAB_TCP) => Ok(Stack::Tcp),
-        Some(LAB_UDP) => Ok(Stack::Udp),
-        name => Err(Problem::unknown("stack", name.unwrap_or_default(), [LAB_QUIC, LAB_TCP, LAB_UDP])),
-    }
-}
-
-/// Checks a configuration without building an endpoint.
-///
-/// # Errors
-/// If the stack is unknown or does not take a value; the message says what is allowed.
-pub fn validate(config: &EndpointConfig) -> Result<(), Error> {
-    match find(config)? {
-        Stack::Quic => quic::validate(config),
-        Stack::Tcp => tcp::validate(config),
-        Stack::Udp => datagram::validate(config),
-    }
-}
-
-/// Whether a connection of an endpoint can use several paths: QUIC of version 1 can.
-///
-/// # Errors
-/// As [`validate`].
-pub fn has_multipath(config: &EndpointConfig) -> Result<bool, Error> {
-    match find(config)? {
-        Stack::Quic => quic::has_multipath(config),
-        Stack::Tcp | Stack::Udp => Ok(false),
-    }
-}
-
-/// Builds one end of a flow on the stack that `config` names.
-///
-/// A client connects at `start`. All random numbers come from the stream named after the endpoint in
-/// the run with `seed`. An observer changes nothing. `operations` are what plugins exchange.
-///
-/// # Errors
-/// If the configuration, the workload or an exchanged operation cannot be run; the message says what is allowed.
-pub fn build(
-    identity: EndpointIdentity,
-    config: &EndpointConfig,
-    workload: &Workload,
-    start: Time,
-    seed: u64,
-    observer: Option<Box<dyn TransportObserver>>,
-    operations: Operations,
-) -> Result<Box<dyn Endpoint>, Error> {
-    let stack = find(config)?;
-    let named = |info: &&StackInfo| Some(info.name) == config.stack.as_deref();
-    operations.check(stacks().iter().find(named).expect("every stack is in the catalogue"))?;
-    match stack {
-        Stack::Quic => quic::build(&identity, config, workload, start, seed, observer, operations),
-        Stack::Tcp => tcp::build(&identity, config, workload, start, seed, observer),
-        Stack::Udp => datagram::build(&identity, config, workload, start),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use quiclab_core::ProblemKind;
-
-    #[test]
-    fn a_stack_of_another_crate_is_refused_with_the_names_of_these() {
-        let config = EndpointConfig { stack: Some("quinn".to_owned()), ..EndpointConfig::default() };
-        let problem = validate(&config).unwrap_err();
-        assert_eq!((problem.path.to_string(), problem.kind), ("stack".to_owned(), ProblemKind::UnknownName));
-        assert!(
-            [LAB_QUIC, LAB_TCP, LAB_UDP].iter().all(|stack| problem.expected.contains(stack)),
-            "{problem}"
-        );
-        assert_eq!(validate(&EndpointConfig::default()).unwrap_err().kind, ProblemKind::UnknownName);
-    }
-}
+/// The stacks of this crate.
+pub static STACKS: &[&dyn NativeStack] = &[&quic::LabQuic, &tcp::LabTcp, &datagram::LabUdp];

@@ -2,7 +2,7 @@
 
 use crate::tun::SMALL;
 use bytes::BytesMut;
-use quiclab_core::{ByteCount, Ecn, FiveTuple, Packet, Payload, Protocol, Time};
+use quiclab_core::{Ecn, FiveTuple, Packet, Payload, Protocol, Time};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::net::sockopt;
 use socket2::{Domain, Socket as RawSocket, Type};
@@ -150,7 +150,6 @@ impl Sockets {
                 let ip = meta.dst_ip.filter(|_| socket.told).unwrap_or(socket.local.ip());
                 let local = SocketAddr::new(ip, socket.local.port());
                 let tuple = FiveTuple::new(Protocol::Udp, meta.addr, local);
-                let headers = if local.is_ipv4() { 28 } else { 48 };
                 for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
                     self.counts.received_packets += 1;
                     self.counts.received_bytes += datagram.len() as u64;
@@ -163,14 +162,7 @@ impl Sockets {
                         self.block.extend_from_slice(datagram);
                         self.block.split()
                     };
-                    each(Packet {
-                        size: ByteCount::from_bytes(datagram.len() as u64 + headers),
-                        tuple,
-                        ecn: from_codepoint(meta.ecn),
-                        created: now,
-                        payload: Payload::Bytes(payload),
-                        ..Packet::default()
-                    });
+                    each(Packet::of_datagram(now, tuple, from_codepoint(meta.ecn), payload));
                 }
             }
             if count < BATCH_SIZE {

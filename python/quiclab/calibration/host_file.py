@@ -7,15 +7,15 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from quiclab.calibration.costs import COSTS, START, Costs, Estimate, fit
 from quiclab.calibration.measure import DELAY, ENDS, FLOW, QUEUE_PACKETS, End, Measurement
 from quiclab.calibration.strace import Direction, Trace
 from quiclab.calibration.timers import Slack, slack
 from quiclab.errors import QuiclabError
-from quiclab.native import engine
 from quiclab.quantity import byte_count
+from quiclab.stacks.registry import catalogue
 
 #: Sysctls of the socket buffers [B].
 BUFFER_LIMIT = Path("/proc/sys/net/core/rmem_max")
@@ -195,7 +195,7 @@ def _download(stack: str, measurement: Measurement, options: Mapping[str, str]) 
 
 def sim_stack(stack: str) -> tuple[str, str | None]:
     """Return the engine of the sim lane that stands for a program, and its profile if it needs one."""
-    engines: list[dict[str, Any]] = json.loads(engine().stacks())
+    engines = catalogue()
     if any(item["name"] == stack for item in engines):
         return stack, None
     profiles = {item["name"]: [profile["name"] for profile in item["profiles"]] for item in engines}

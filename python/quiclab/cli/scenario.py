@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from quiclab.errors import RequestError
 from quiclab.native import engine
 from quiclab.report import show
 from quiclab.scenario import load
+from quiclab.stacks.registry import catalogue, unavailable
 from quiclab.tree import to_json
 
 scenario_app = typer.Typer(no_args_is_help=True)
@@ -66,11 +66,12 @@ def scenario_schema() -> None:
 @stack_app.command("list")
 def stack_list(as_json: JsonOption = False) -> None:
     """List the engines."""
-    stacks = json.loads(engine().stacks())
     if as_json:
-        print(to_json({"schema": "quiclab.stacks/1", "stacks": stacks}))
+        print(to_json({"schema": "quiclab.stacks/1", "stacks": catalogue()}))
     else:
-        show.stacks(stacks)
+        show.stacks(catalogue())
+        for reason in unavailable().values():
+            print(reason)
 
 
 @stack_app.command("show")
@@ -78,9 +79,9 @@ def stack_show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an engine.")], as_json: JsonOption = False
 ) -> None:
     """Print the options of an engine with the source of each default."""
-    stacks = {stack["name"]: stack for stack in json.loads(engine().stacks())}
+    stacks = {stack["name"]: stack for stack in catalogue()}
     if name not in stacks:
-        raise RequestError(f"there is no stack `{name}`; there are {', '.join(stacks)}")
+        raise RequestError(unavailable().get(name, f"there is no stack `{name}`; there are {', '.join(stacks)}"))
     if as_json:
         print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
     else:

@@ -16,6 +16,7 @@ from quiclab.native import engine
 from quiclab.result import RUN_SCHEMA, RunResult
 from quiclab.result import run as run_scenario
 from quiclab.scenario import load
+from quiclab.stacks.registry import native_names
 
 if TYPE_CHECKING:
     from quiclab.scenario import Scenario
@@ -208,8 +209,8 @@ def recording(scenario: Scenario) -> Scenario:
     """Return a scenario that records all that a page shows; this changes nothing in the run."""
     record = scenario.resolved().to_dict().get("record") or {}
     flows = scenario.to_dict()["flows"].values()
-    # aioquic refuses qlog and acknowledgements, in the whole scenario
-    observed = "aioquic" not in {stack for flow in flows for stack in _stacks(flow)}
+    # stacks written in Python refuse qlog and acknowledgements, in the whole scenario
+    observed = native_names() >= {stack for flow in flows for stack in _stacks(flow) if stack is not None}
     interval = record.get("series_interval") or SAMPLING
     wanted = {"qlog": observed, "acks": observed, "packets": True, "series_interval": interval}
     return scenario.with_value("record", wanted)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from bisect import insort
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab.errors import RequestError
-from quiclab.native import engine
 from quiclab.result import RunResult, run
 from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario, Tls
+from quiclab.stacks.registry import catalogue
 from quiclab.stats import Summary, summarise
 
 if TYPE_CHECKING:
@@ -95,12 +94,12 @@ class Loads:
 def known_stacks() -> dict[str, Stack]:
     """Return all stacks and profiles by the names that `quiclab stack list` has."""
     found: dict[str, Stack] = {}
-    catalogue = json.loads(engine().stacks())
-    for entry in catalogue:
+    entries = catalogue()
+    for entry in entries:
         stack = entry["name"]
         found[stack] = Stack(stack, stack, None, entry["protocol"], tuple(entry["workloads"]))
     for engine_of in list(found.values()):
-        for profile in next(entry["profiles"] for entry in catalogue if entry["name"] == engine_of.name):
+        for profile in next(entry["profiles"] for entry in entries if entry["name"] == engine_of.name):
             name = profile if isinstance(profile, str) else profile["name"]
             for written in (name, f"{engine_of.name}/{name}"):  # an engine has the shorter right to a name
                 found.setdefault(written, replace(engine_of, name=written, profile=name))

@@ -1,30 +1,26 @@
-"""Endpoints written in Python, driven by the same event loop as the native stacks."""
+"""Stacks written in Python, which the event loop drives like the native ones.
 
-from __future__ import annotations
+A stack is a `PythonStack`. An installed package declares it as an entry point of the group `quiclab.stacks`:
 
-from typing import Protocol
+    [project.entry-points."quiclab.stacks"]
+    toy = "toy_stack:STACK"
 
+A script or a test registers one for its process and for the workers of its sweeps: `quiclab.stacks.register(STACK)`.
+`examples/python_stack/` has a complete package.
+"""
 
-class PythonEndpoint(Protocol):
-    """What the event loop calls; all times are integer nanoseconds of virtual time."""
+from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonEndpoint, PythonStack, StackOption, StackProfile
+from quiclab.stacks.registry import catalogue, find, register, unavailable
 
-    def receive(self, now_ns: int, datagram: bytes) -> None:
-        """Take a UDP payload that arrives at `now_ns`."""
-
-    def wake(self, now_ns: int) -> None:
-        """Handle the deadline that is due at `now_ns`."""
-
-    def outputs(self) -> list[bytes]:
-        """Return the UDP payloads to send now, and forget them."""
-
-    def next_wake(self) -> int | None:
-        """Return the next deadline, or None while only packets are awaited."""
-
-    def progress(self) -> tuple[int | None, int | None, int, bool]:
-        """Return start and finish (ns or None), bytes delivered, and whether it failed."""
-
-    def statistics(self) -> dict[str, float]:
-        """Return values over the whole run; names as those of the native stacks."""
-
-    def sample(self) -> dict[str, float]:
-        """Return values at this moment; names as those of the native stacks."""
+__all__ = [
+    "EndpointSetup",
+    "OptionError",
+    "PythonEndpoint",
+    "PythonStack",
+    "StackOption",
+    "StackProfile",
+    "catalogue",
+    "find",
+    "register",
+    "unavailable",
+]

@@ -8,11 +8,10 @@ are floats of seconds inside aioquic; deadlines are rounded up to a nanosecond.
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import os
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from random import Random
@@ -29,6 +28,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, x448, x25519
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
+from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonStack, StackOption
+
 #: aioquic may leave a timer in the past; virtual time then moves on by this much (ns).
 STEP_AFTER_STALE_TIMER_NS: Final = 50_000
 #: Most bytes handed to aioquic's send buffer ahead of what it has sent.
@@ -37,32 +38,6 @@ SEND_AHEAD_BYTES: Final = 4 << 20
 INITIAL_WINDOW_DATAGRAMS: Final = 10
 #: Date by which certificates are judged: virtual time has none of its own, the native stacks have the same.
 VIRTUAL_DATE: Final = datetime.datetime(2027, 1, 15, tzinfo=datetime.UTC)
-#: Options of an endpoint that aioquic has: meaning, default and its source.
-OPTIONS: Final = {
-    "congestion_control": (
-        "congestion control",
-        "newreno",
-        "QuicConfiguration.congestion_control_algorithm, aioquic 1.7.2",
-    ),
-    "datagram_size": ("largest UDP payload", "1200 B", "SMALLEST_MAX_DATAGRAM_SIZE, aioquic 1.7.2"),
-    "initial_window": (
-        "initial congestion window: ten datagrams, no other value",
-        "10 datagrams",
-        "K_INITIAL_WINDOW, aioquic 1.7.2",
-    ),
-    "stream_receive_window": (
-        "flow-control window of a stream, doubled on demand",
-        "1 MiB",
-        "QuicConfiguration.max_stream_data, aioquic 1.7.2",
-    ),
-    "connection_receive_window": (
-        "flow-control window of the connection, doubled on demand",
-        "1 MiB",
-        "QuicConfiguration.max_data, aioquic 1.7.2",
-    ),
-    "initial_rtt": ("RTT assumed before the first sample", "100 ms", "QuicConfiguration.initial_rtt, aioquic 1.7.2"),
-}
-
 #: Names of its congestion controls, in scenarios and in aioquic.
 _CONTROLS: Final = {"newreno": "reno", "cubic": "cubic"}
 #: Attribute of aioquic's configuration for each option, and how its value is written there.
@@ -80,37 +55,21 @@ _CHUNK: Final = bytes(1 << 20)
 _PEER: Final = ("10.0.0.1", 443)
 
 
-def describe() -> str:
-    """Return name, version, description and options of this stack as JSON, as the native stacks do."""
-    return json.dumps(
-        {
-            "name": "aioquic",
-            "version": version("aioquic"),
-            "description": "aioquic, the QUIC implementation in Python of the published study; in virtual time",
-            "protocol": "quic",
-            "workloads": ["download"],
-            "multipath": False,
-            "options": [
-                {"option": name, "meaning": meaning, "default": default, "source": source}
-                for name, (meaning, default, source) in OPTIONS.items()
-            ],
-            "profiles": [],
-        }
-    )
+def validate(options: Mapping[str, Any]) -> None:
+    """Check the values of options.
 
-
-def problem(options: dict[str, Any]) -> tuple[str, str, str] | None:
-    """Return field, value and what is allowed for the first option that aioquic does not have, or None."""
+    Raises
+    ------
+    OptionError
+        For the first one that aioquic does not take.
+    """
+    window = options.get("initial_window")
     initial_window = INITIAL_WINDOW_DATAGRAMS * int(options.get("datagram_size", SMALLEST_MAX_DATAGRAM_SIZE))
-    for name, value in options.items():
-        if name == "initial_window":
-            if value != initial_window:
-                return name, f"{value} B", f'"{initial_window} B", ten datagrams'
-        elif name == "congestion_control" and value not in _CONTROLS:
-            return name, f'"{value}"', " or ".join(f'"{control}"' for control in _CONTROLS)
-        elif name not in _ATTRIBUTES:
-            return name, str(value), f"no value: aioquic has only {', '.join(_ATTRIBUTES)}"
-    return None
+    if window is not None and window != initial_window:
+        raise OptionError("initial_window", f'"{window} B"', f'"{initial_window} B", ten datagrams')
+    control = options.get("congestion_control")
+    if control is not None and control not in _CONTROLS:
+        raise OptionError("congestion_control", f'"{control}"', " or ".join(f'"{name}"' for name in _CONTROLS))
 
 
 # bound before the classes are replaced
@@ -140,63 +99,29 @@ def _seeded_ec_key(curve: ec.EllipticCurve) -> ec.EllipticCurvePrivateKey:
 
 
 class AioquicEndpoint:
-    """One end of a download by aioquic, as `quiclab.stacks.PythonEndpoint`.
+    """One end of a download by aioquic, as `quiclab.stacks.PythonEndpoint`."""
 
-    Parameters
-    ----------
-    server
-        Whether this end accepts the connection and sends the data.
-    options
-        Values of `OPTIONS` in base units: bytes, nanoseconds, or a name.
-    size_bytes, duration_ns
-        How much the server sends, or until when after `start_ns`; exactly one is not None.
-    request_bytes
-        Length of the client's request.
-    start_ns
-        When the client starts.
-    seed
-        Seed of all random numbers of this end.
-    certificate, private_key
-        The server's certificate and key (DER).
-    server_name
-        The name in the certificate.
-    alpn
-        Application protocol of the handshake.
-    """
-
-    def __init__(
-        self,
-        *,
-        server: bool,
-        options: dict[str, Any],
-        size_bytes: int | None,
-        duration_ns: int | None,
-        request_bytes: int,
-        start_ns: int,
-        seed: int,
-        certificate: bytes,
-        private_key: bytes,
-        server_name: str,
-        alpn: bytes,
-    ) -> None:
-        self._random = Random(seed)  # noqa: S311  # a repeatable run is the purpose, secrets are not
+    def __init__(self, setup: EndpointSetup) -> None:
+        server, download = setup.server, setup.workload
+        duration_ns = download.get("duration")
+        self._random = Random(setup.seed)  # noqa: S311  # a repeatable run is the purpose, secrets are not
         self._server = server
-        self._left = size_bytes
-        self._send_until = None if duration_ns is None else start_ns + duration_ns
-        self._request_bytes = request_bytes
-        self._start_ns = start_ns
+        self._left: int | None = download.get("size")
+        self._send_until = None if duration_ns is None else setup.start_ns + duration_ns
+        self._request_bytes: int = download["request"]
+        self._start_ns = setup.start_ns
         self._out: list[bytes] = []
-        self._timer: int | None = None if server else start_ns
+        self._timer: int | None = None if server else setup.start_ns
         self._finished: int | None = None
         self._delivered = 0
         self._failed = False
         self._stream: int | None = None
         self._packets_sent = self._packets_received = 0
         self._lost_packets = self._congestion_events = 0
-        self._configuration = _configuration(server, options, server_name, alpn.decode())
+        self._configuration = _configuration(setup)
         if server:
-            self._configuration.certificate = x509.load_der_x509_certificate(certificate)
-            self._configuration.private_key = load_der_private_key(private_key, password=None)
+            self._configuration.certificate = x509.load_der_x509_certificate(setup.certificate)
+            self._configuration.private_key = load_der_private_key(setup.private_key, password=None)
         self._connection: QuicConnection | None = None
 
     def _counted(self, connection: QuicConnection) -> QuicConnection:
@@ -350,16 +275,59 @@ class AioquicEndpoint:
                 setattr(owner, name, original)
 
 
-def _configuration(server: bool, options: dict[str, Any], server_name: str, alpn: str) -> QuicConfiguration:
+def _configuration(setup: EndpointSetup) -> QuicConfiguration:
     configuration = QuicConfiguration(
-        is_client=not server,
-        alpn_protocols=[alpn],
-        server_name=server_name,
-        verify_mode=None if server else ssl.CERT_NONE,
+        is_client=not setup.server,
+        alpn_protocols=[setup.alpn.decode()],
+        server_name=setup.server_name,
+        verify_mode=None if setup.server else ssl.CERT_NONE,
     )
-    for option, value in options.items():
-        if option == "initial_window":  # what it is anyway: see `problem`
+    for option, value in setup.options.items():
+        if option == "initial_window":  # what it is anyway: see `validate`
             continue
         attribute, convert = _ATTRIBUTES[option]
         setattr(configuration, attribute, convert(value))
     return configuration
+
+
+STACK: Final = PythonStack(
+    name="aioquic",
+    version=version("aioquic"),
+    description="aioquic, the QUIC implementation in Python of the published study; in virtual time",
+    protocol="quic",
+    endpoint=AioquicEndpoint,
+    validate=validate,
+    options=(
+        StackOption(
+            "congestion_control",
+            "congestion control",
+            "newreno",
+            "QuicConfiguration.congestion_control_algorithm, aioquic 1.7.2",
+        ),
+        StackOption("datagram_size", "largest UDP payload", "1200 B", "SMALLEST_MAX_DATAGRAM_SIZE, aioquic 1.7.2"),
+        StackOption(
+            "initial_window",
+            "initial congestion window: ten datagrams, no other value",
+            "10 datagrams",
+            "K_INITIAL_WINDOW, aioquic 1.7.2",
+        ),
+        StackOption(
+            "stream_receive_window",
+            "flow-control window of a stream, doubled on demand",
+            "1 MiB",
+            "QuicConfiguration.max_stream_data, aioquic 1.7.2",
+        ),
+        StackOption(
+            "connection_receive_window",
+            "flow-control window of the connection, doubled on demand",
+            "1 MiB",
+            "QuicConfiguration.max_data, aioquic 1.7.2",
+        ),
+        StackOption(
+            "initial_rtt",
+            "RTT assumed before the first sample",
+            "100 ms",
+            "QuicConfiguration.initial_rtt, aioquic 1.7.2",
+        ),
+    ),
+)

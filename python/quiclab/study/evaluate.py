@@ -16,8 +16,8 @@ from quiclab import tree
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
 from quiclab.libraries import pl
-from quiclab.native import engine as native_engine
 from quiclab.scenario import Scenario, load
+from quiclab.stacks.registry import catalogue
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.study import BASE, Point, Study, sweep
 from quiclab.study.claims import Claim, Grid, Judgement, Key, Printed, Resamples, judge
@@ -36,7 +36,7 @@ def results_directory(study: Study, out: Path) -> Path:
 
 def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Divide engines of a study into those that can run here and those that cannot."""
-    present = {str(stack["name"]) for stack in json.loads(native_engine().stacks())}
+    present = {str(stack["name"]) for stack in catalogue()}
 
     def runs(name: str) -> bool:
         engine = study.engine(name)

@@ -6,18 +6,16 @@ Files that it names, functions of its plugins, stacks written in Python, and the
 from __future__ import annotations
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError
 from quiclab.files import hash_of, hash_of_folder
 from quiclab.plugins import function_names, source_files
+from quiclab.stacks.registry import UnavailableStackError, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-PYTHON_STACKS = {"aioquic": Path(__file__).parents[1] / "stacks" / "aioquic.py"}
 
 
 def files_of(scenario: Mapping[str, Any]) -> list[str]:
@@ -49,18 +47,29 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
     """
     lines = [f"file {name} {hash_of(base_dir / name)}" for name in files_of(scenario)]
     lines += [f"code {name} {hash_of(base_dir / name)}" for name in code_of(scenario, base_dir)]
-    stacks = {value for key, value in _items(scenario) if key == "stack"}
-    for name, adapter in PYTHON_STACKS.items():
-        if name in stacks:
-            lines.append(f"stack {name} {_version(name)} {hash_of(adapter)}")
+    for name in sorted({value for key, value in _items(scenario) if key == "stack" and isinstance(value, str)}):
+        try:
+            stack = find(name)
+        except UnavailableStackError:
+            lines.append(f"stack {name} absent")
+        else:
+            if stack is not None:
+                lines.append(f"stack {name} {stack.version} {source_of(stack.endpoint, f'stack `{name}`')}")
     return lines
 
 
-def source_of(function: Callable[..., object]) -> str:
+def source_of(function: Callable[..., object], use: str) -> str:
     """Return a hash of the code that a function of a module is made of.
 
     That of the folder of its package, because modules of a package import each other; of its file alone where it is in
     no package. What it takes from elsewhere does not count.
+
+    Parameters
+    ----------
+    function
+        The function, or a class.
+    use
+        What it is for, in the error.
 
     Raises
     ------
@@ -70,7 +79,7 @@ def source_of(function: Callable[..., object]) -> str:
     module = sys.modules[function.__module__]
     if module.__file__ is None:
         name = f"{function.__module__}.{function.__qualname__}"
-        raise RequestError(f"keep = `{name}`: allowed is a function of a module that is a file")
+        raise RequestError(f"{use} = `{name}`: expected a function of a module that is a file")
     file = Path(module.__file__)
     return hash_of_folder(file.parent) if module.__package__ else hash_of(file)
 
@@ -86,10 +95,3 @@ def _items(tree: object) -> Iterator[tuple[str, object]]:
     elif isinstance(tree, list):
         for value in tree:
             yield from _items(value)
-
-
-def _version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "absent"

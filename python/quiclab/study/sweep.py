@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -24,13 +25,14 @@ from multiprocessing import active_children, connection, get_context, parent_pro
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from quiclab.errors import QuiclabError
+from quiclab.errors import QuiclabError, RequestError
 from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.progress import CountProgress
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.series import by_flow
+from quiclab.stacks.registry import register, registered
 from quiclab.study.inputs import fingerprint, source_of
 from quiclab.study.store import Row, Store
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from quiclab.lane.run import Lane
     from quiclab.result import Keep
+    from quiclab.stacks.protocol import PythonStack
 
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
@@ -92,7 +95,7 @@ class Job:
         builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
         lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir)), *self.series]
         if self.keep is not None:
-            lines.append(f"{self.keep.__module__}.{self.keep.__qualname__} {source_of(self.keep)}")
+            lines.append(f"{self.keep.__module__}.{self.keep.__qualname__} {source_of(self.keep, 'keep')}")
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
@@ -319,8 +322,14 @@ class _Flusher:
 @contextmanager
 def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
     """Start worker processes; whatever ends the sweep early ends them, too, instead of waiting for their runs."""
-    others = set(active_children())
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker)
+    others, stacks = set(active_children()), registered()
+    try:
+        pickle.dumps(stacks)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise RequestError(
+            f"a registered stack cannot be given to worker processes, because they cannot import it: {error}"
+        ) from error
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(stacks,))
     try:
         yield pool
     except BaseException:
@@ -386,8 +395,10 @@ class _Abandoned(Exception):  # noqa: N818 - a wish of the user
     """Ctrl-C was pressed twice: the runs under way are not waited for."""
 
 
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent, and die with it: a killed parent must not leave workers behind."""
+def _start_worker(stacks: Sequence[PythonStack]) -> None:
+    """Take over stacks; leave Ctrl-C to the parent, and die with it: a killed parent must not leave workers behind."""
+    for stack in stacks:
+        register(stack)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

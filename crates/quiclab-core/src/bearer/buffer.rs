@@ -1,7 +1,7 @@
 //! What the receiving end of a bearer remembers: packets that wait for their turn, and numbers that
 //! were given up. Both are rings indexed by COUNT, so a packet costs no search and no allocation.
 
-use crate::element::Count;
+use crate::counters::Count;
 use crate::packet::Packet;
 use crate::time::Time;
 

@@ -11,8 +11,8 @@
 //!
 //! Both are quotients of sums in which what is `smoothing` old has lost a factor of about e, in integers.
 
-use crate::element::Count;
-use crate::link::LinkReport;
+use crate::counters::Count;
+use crate::delivery_status::DeliveryStatus;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 
@@ -26,7 +26,7 @@ pub(super) struct KnownLink {
     pub(super) sent: Count,
     pub(super) reports: u64,
     /// The newest report; before the first one, that nothing has happened.
-    pub(super) last: LinkReport,
+    pub(super) last: DeliveryStatus,
     /// Since when packets have been on the way without a break.
     busy_since: Time,
     rate: Quotient,
@@ -41,7 +41,7 @@ impl KnownLink {
         Self {
             sent: Count::default(),
             reports: 0,
-            last: LinkReport::default(),
+            last: DeliveryStatus::default(),
             busy_since: Time::ZERO,
             rate: Quotient::new(start),
             base_delay: Quotient::new((0, 0)),
@@ -58,7 +58,7 @@ impl KnownLink {
     }
 
     /// The link reports.
-    pub(super) fn hears(&mut self, report: &LinkReport) {
+    pub(super) fn hears(&mut self, report: &DeliveryStatus) {
         let before = std::mem::replace(&mut self.last, *report);
         self.reports += 1;
         let since = before.measured.max(self.busy_since).as_nanos();
@@ -154,13 +154,13 @@ mod tests {
     }
 
     /// 1000 packets of 1000 B sent at 0, of which `transmitted` have left and `delivered` arrived.
-    fn report(ms: u64, transmitted: u64, delivered: u64) -> LinkReport {
-        LinkReport {
+    fn report(ms: u64, transmitted: u64, delivered: u64) -> DeliveryStatus {
+        DeliveryStatus {
             measured: at(ms),
             transmitted: count(transmitted),
             delivered: count(delivered),
             buffered: ByteCount::from_bytes(1000 * (1000 - transmitted)),
-            ..LinkReport::default()
+            ..DeliveryStatus::default()
         }
     }
 
@@ -211,7 +211,12 @@ mod tests {
             link.sends(at(5 * step - 1), ByteCount::from_bytes(1000));
             let all = count(step);
             let measured = at(5 * step);
-            link.hears(&LinkReport { measured, transmitted: all, delivered: all, ..LinkReport::default() });
+            link.hears(&DeliveryStatus {
+                measured,
+                transmitted: all,
+                delivered: all,
+                ..DeliveryStatus::default()
+            });
             assert_eq!(link.rate(), DataRate::from_mbps(10));
         }
         // a burst of 20 within 5 ms: at least 19 packets of 1000 B in 5 ms, 30 Mbit/s
@@ -219,11 +224,11 @@ mod tests {
             link.sends(at(500), ByteCount::from_bytes(1000));
         }
         let all = count(119);
-        link.hears(&LinkReport {
+        link.hears(&DeliveryStatus {
             measured: at(505),
             transmitted: all,
             delivered: all,
-            ..LinkReport::default()
+            ..DeliveryStatus::default()
         });
         assert!(link.rate() > DataRate::from_mbps(10));
     }

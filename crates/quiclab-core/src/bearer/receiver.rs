@@ -30,7 +30,8 @@ use super::count::SequenceBits;
 use super::skew::Skew;
 use super::{MAX_LINKS, weights};
 use crate::bearer::{BearerConfig, ReorderingTimer};
-use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
+use crate::counters::Counters;
+use crate::element::{DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
 use crate::time::{Duration, Time};
 

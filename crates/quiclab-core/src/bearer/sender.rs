@@ -22,7 +22,8 @@ use super::known_link::KnownLink;
 use super::splitter::{Batches, FlowControl, LeastExpectedArrival, Proportional, Splitter};
 use super::{MAX_LINKS, weights};
 use crate::bearer::{BearerConfig, BearerMode};
-use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
+use crate::counters::Counters;
+use crate::element::{DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::{Packet, Payload};
 use crate::time::{Duration, Time};
 use crate::units::DataRate;
@@ -172,7 +173,7 @@ impl BearerSender {
     #[cold]
     fn hear(&mut self, now: Time, link: usize, packet: &Packet, out: &mut Outputs) {
         self.counters.consumed.add(packet.size);
-        let Payload::Report(report) = &packet.payload else {
+        let Payload::DeliveryStatus(report) = &packet.payload else {
             unreachable!("only links with feedback are wired to these inputs");
         };
         self.links[link].hears(report);

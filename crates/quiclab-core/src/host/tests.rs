@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::link::{Delay, Distribution};
+use crate::page::RequestTimes;
 use crate::units::ByteCount;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -18,7 +19,7 @@ struct Log {
 /// An endpoint that answers each datagram and each timer with `replies` packets.
 struct Probe {
     replies: u64,
-    /// Objects of a page that the first datagram makes it begin with.
+    /// Objects of a page that the first datagram completes.
     objects: u64,
     /// Deadlines to come, ascending; one is over with each wake that is not early.
     deadlines: VecDeque<Time>,
@@ -51,7 +52,6 @@ impl Element for Probe {
         self.counters.received.add(packet.size);
         self.counters.consumed.add(packet.size);
         self.log.lock().unwrap().handed.push((now, packet.id));
-        out.objects += std::mem::take(&mut self.objects);
         self.reply(now, out);
     }
     fn wake(&mut self, now: Time, out: &mut Outputs) {
@@ -78,6 +78,18 @@ impl Element for Probe {
 impl Endpoint for Probe {
     fn progress(&self) -> Progress {
         Progress { delivered_bytes: self.counters.consumed.bytes, ..Progress::default() }
+    }
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        Some(self)
+    }
+}
+
+impl PageClient for Probe {
+    fn requests(&self) -> Vec<RequestTimes> {
+        Vec::new()
+    }
+    fn objects_read(&self) -> u64 {
+        if self.counters.received.packets > 0 { self.objects } else { 0 }
     }
 }
 

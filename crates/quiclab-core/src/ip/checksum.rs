@@ -3,14 +3,19 @@
 use std::net::IpAddr;
 
 /// Sum of 16-bit words, not folded; an odd last byte counts as the upper half of a word (RFC 1071 section 1).
-pub(super) fn sum(bytes: &[u8]) -> u64 {
-    let words = bytes.chunks_exact(2);
-    let last = words.remainder().first().map_or(0, |&byte| u64::from(byte) << 8);
-    words.fold(last, |sum, word| sum + u64::from(u16::from_be_bytes([word[0], word[1]])))
+///
+/// Four bytes at a time: 2^16 is 1 modulo 2^16 - 1, so the upper halves may be folded at the end.
+#[must_use]
+pub fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    words.iter().chain([&last]).map(|word| u64::from(u32::from_be_bytes(*word))).sum()
 }
 
 /// The checksum of a sum: folded and complemented.
-pub(super) fn finish(mut sum: u64) -> u16 {
+#[must_use]
+pub fn finish(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -19,7 +24,8 @@ pub(super) fn finish(mut sum: u64) -> u16 {
 
 /// Sum of the pseudo-header of IPv6 (RFC 8200 section 8.1), or of IPv4 (RFC 9293 section 3.1): the two differ in widths
 /// only, not in what is added.
-pub(super) fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, length: usize) -> u64 {
+#[must_use]
+pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, length: usize) -> u64 {
     let address = |address: IpAddr| match address {
         IpAddr::V4(address) => sum(&address.octets()),
         IpAddr::V6(address) => sum(&address.octets()),

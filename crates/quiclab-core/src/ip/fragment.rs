@@ -5,9 +5,10 @@
 
 use super::checksum;
 use super::header::parse;
+use super::length::IPV4_HEADER;
 
 /// Data of the longest packet of IPv4 with the shortest header.
-const LONGEST_DATA: usize = 65_535 - 20;
+const LONGEST_DATA: usize = 65_535 - IPV4_HEADER;
 
 /// Divides `packet` into fragments of at most `mtu` bytes; `None` if it must not be divided (DF, IPv6), is no packet, has
 /// nothing to divide or ends beyond the 65 535 bytes that a whole packet can have, or `mtu` has no room for eight bytes of

@@ -1,12 +1,16 @@
 //! Headers of IPv4 (RFC 791) and IPv6 with its extension headers (RFC 8200 section 4).
 //!
+//! [`parse`] is for packets that must be whole; [`read`] is for those of which the end may be missing, such as captured
+//! ones, and for looks at packets that nothing depends on.
+//!
 //! | | here | Linux |
 //! | --- | --- | --- |
 //! | options of IPv4 | skipped, not read | read |
 //! | extension headers of IPv6 | up to 8, then "malformed" | no limit by default |
 //! | header checksum of IPv4 | not verified: packets come from a kernel, or from one through our encryption | verified |
 
-use crate::packet::Ecn;
+use super::length::{IPV4_HEADER, IPV6_HEADER};
+use super::tuple::Ecn;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
@@ -45,6 +49,8 @@ pub struct Fragment {
     pub more: bool,
     /// All fragments of a packet have the same.
     pub identification: u32,
+    /// As far as every fragment tells it, the protocol: in IPv6 what follows the fragment header.
+    pub protocol: u8,
 }
 
 /// Why bytes are not an IP packet.
@@ -77,6 +83,23 @@ impl IpHeader {
 /// # Errors
 /// When `packet` does not begin with a whole IP packet.
 pub fn parse(packet: &[u8]) -> Result<IpHeader, Malformed> {
+    let (header, fault) = read(packet)?;
+    if packet.len() < header.length {
+        return Err(Malformed::Short);
+    }
+    if header.length < header.payload {
+        return Err(Malformed::Length);
+    }
+    fault.map_or(Ok(header), Err)
+}
+
+/// Reads the header of a packet that may be cut short: its fields as they stand there, lengths not checked, so that the
+/// payload may begin behind its end. The second value says why the header or its extensions cannot be relied on; the
+/// protocol is then that of the first extension header that was not read.
+///
+/// # Errors
+/// When not even the fixed part of a header is there.
+pub fn read(packet: &[u8]) -> Result<(IpHeader, Option<Malformed>), Malformed> {
     match packet.first().ok_or(Malformed::Short)? >> 4 {
         4 => ipv4(packet),
         6 => ipv6(packet),
@@ -84,88 +107,74 @@ pub fn parse(packet: &[u8]) -> Result<IpHeader, Malformed> {
     }
 }
 
-fn ipv4(packet: &[u8]) -> Result<IpHeader, Malformed> {
-    let fixed: &[u8; 20] = packet.first_chunk().ok_or(Malformed::Short)?;
-    let payload = usize::from(fixed[0] & 15) * 4;
-    let length = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
-    if payload < 20 || length < payload {
-        return Err(Malformed::Length);
-    }
-    if packet.len() < length {
-        return Err(Malformed::Short);
-    }
+fn ipv4(packet: &[u8]) -> Result<(IpHeader, Option<Malformed>), Malformed> {
+    let fixed: &[u8; IPV4_HEADER] = packet.first_chunk().ok_or(Malformed::Short)?;
     let flags = u16::from_be_bytes([fixed[6], fixed[7]]);
     let (more, offset) = (flags & 0x2000 != 0, usize::from(flags & 0x1fff) * 8);
     let identification = u32::from(u16::from_be_bytes([fixed[4], fixed[5]]));
-    Ok(IpHeader {
+    let payload = usize::from(fixed[0] & 15) * 4;
+    let header = IpHeader {
         source: Ipv4Addr::new(fixed[12], fixed[13], fixed[14], fixed[15]).into(),
         destination: Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]).into(),
         protocol: fixed[9],
         payload,
-        length,
-        fragment: (more || offset > 0).then_some(Fragment { offset, more, identification }),
+        length: usize::from(u16::from_be_bytes([fixed[2], fixed[3]])),
+        fragment: (more || offset > 0).then_some(Fragment {
+            offset,
+            more,
+            identification,
+            protocol: fixed[9],
+        }),
         dont_fragment: flags & 0x4000 != 0,
-        ecn: ecn(fixed[1]),
-    })
+        ecn: Ecn::from_codepoint(fixed[1]),
+    };
+    Ok((header, (payload < IPV4_HEADER).then_some(Malformed::Length)))
 }
 
-fn ipv6(packet: &[u8]) -> Result<IpHeader, Malformed> {
-    let fixed: &[u8; 40] = packet.first_chunk().ok_or(Malformed::Short)?;
+fn ipv6(packet: &[u8]) -> Result<(IpHeader, Option<Malformed>), Malformed> {
+    let fixed: &[u8; IPV6_HEADER] = packet.first_chunk().ok_or(Malformed::Short)?;
     let address = |at: usize| -> IpAddr {
         let octets: [u8; 16] = fixed[at..at + 16].try_into().expect("sixteen octets");
         Ipv6Addr::from(octets).into()
     };
-    let length = 40 + usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
-    let packet = packet.get(..length).ok_or(Malformed::Short)?;
     let mut header = IpHeader {
         source: address(8),
         destination: address(24),
         protocol: fixed[6],
-        payload: 40,
-        length,
+        payload: IPV6_HEADER,
+        length: IPV6_HEADER + usize::from(u16::from_be_bytes([fixed[4], fixed[5]])),
         fragment: None,
         dont_fragment: true,
-        ecn: ecn(fixed[0] << 4 | fixed[1] >> 4),
+        ecn: Ecn::from_codepoint(fixed[0] << 4 | fixed[1] >> 4),
     };
     for _ in 0..MAX_EXTENSIONS {
-        let rest = &packet[header.payload..];
-        let bytes = |at: usize| rest.get(at).copied().ok_or(Malformed::Length);
-        let skipped = match header.protocol {
-            // hop-by-hop options, routing, destination options: in units of 8 bytes after the first (RFC 8200 section 4.3)
-            0 | 43 | 60 => usize::from(bytes(1)?) * 8 + 8,
+        let rest = packet.get(header.payload..).unwrap_or_default();
+        let skipped = match (header.protocol, rest) {
+            // hop-by-hop options, routing, destination options (RFC 8200), mobility (RFC 6275), HIP (RFC 7401), Shim6
+            // (RFC 5533): in units of 8 bytes after the first
+            (0 | 43 | 60 | 135 | 139 | 140, &[_, length, ..]) => usize::from(length) * 8 + 8,
             // authentication: in units of 4 bytes, less 2 (RFC 4302 section 2.2)
-            51 => usize::from(bytes(1)?) * 4 + 8,
-            44 => {
-                let &[_, _, a, b, c, d, e, f] = rest.first_chunk().ok_or(Malformed::Length)?;
+            (51, &[_, length, ..]) => usize::from(length) * 4 + 8,
+            (44, &[protocol, _, a, b, c, d, e, f, ..]) => {
                 let place = u16::from_be_bytes([a, b]);
                 let fragment = Fragment {
                     offset: usize::from(place & 0xfff8),
                     more: place & 1 != 0,
                     identification: u32::from_be_bytes([c, d, e, f]),
+                    protocol,
                 };
                 // an "atomic" fragment is whole (RFC 6946)
                 header.fragment = (fragment.more || fragment.offset > 0).then_some(fragment);
                 8
             }
-            _ => return Ok(header),
+            (0 | 43 | 44 | 51 | 60 | 135 | 139 | 140, _) => return Ok((header, Some(Malformed::Length))),
+            _ => return Ok((header, None)),
         };
         header.protocol = rest[0];
         header.payload += skipped;
-        if header.payload > length {
-            return Err(Malformed::Length);
-        }
         if !header.is_first() {
-            return Ok(header);
+            return Ok((header, None));
         }
     }
-    Err(Malformed::Extensions)
-}
-
-fn ecn(traffic_class: u8) -> Ecn {
-    match traffic_class & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    }
+    Ok((header, Some(Malformed::Extensions)))
 }

@@ -1,28 +1,37 @@
-//! Real IP packets as a router sees them: what their headers say, and the little that it may change.
+//! IP packets: lengths of headers, and real packets as a router sees them: what their headers say, and the little that
+//! it may change.
 //!
 //! Everything here is for bytes from outside: each function takes any bytes and neither panics nor reads past them.
 //!
 //! | file | after |
 //! | --- | --- |
+//! | `length.rs` | RFC 791, RFC 8200, RFC 768, RFC 9293 |
 //! | `header.rs` | RFC 791, RFC 8200 section 4 (extension headers) |
 //! | `too_big.rs` | RFC 1191 section 4, RFC 1812 section 4.3.2, RFC 4443 sections 2.4 and 3.2, RFC 8201 |
 //! | `fragment.rs` | RFC 791 section 3.2 |
 //! | `mss.rs` | RFC 9293 section 3.7.1, RFC 6691 |
 //! | `checksum.rs` | RFC 1071, RFC 1624 |
+//! | `mark.rs` | RFC 3168 |
 //! | `prefix.rs` | RFC 4632, RFC 4291 section 2.3 |
 
-mod checksum;
+pub mod checksum;
 mod fragment;
 mod header;
+mod length;
+mod mark;
 mod mss;
 mod prefix;
 mod too_big;
+mod tuple;
 
 #[cfg(test)]
 mod tests;
 
 pub use fragment::fragment;
-pub use header::{Fragment, IpHeader, Malformed, SMALLEST_IPV6_MTU, parse};
+pub use header::{Fragment, IpHeader, Malformed, SMALLEST_IPV6_MTU, parse, read};
+pub use length::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER, TCP_HEADER, UDP_HEADER, headers};
+pub use mark::mark_ce;
 pub use mss::clamp_mss;
 pub use prefix::{IpPrefix, PrefixError};
 pub use too_big::{ErrorBudget, too_big};
+pub use tuple::{Ecn, FiveTuple, Protocol};

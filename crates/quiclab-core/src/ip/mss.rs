@@ -5,10 +5,10 @@
 
 use super::checksum;
 use super::header::parse;
+use super::length::{IPV4_HEADER, IPV6_HEADER, TCP_HEADER};
 use std::net::IpAddr;
 
 const TCP: u8 = 6;
-const FIXED: usize = 20;
 const SYN: u8 = 2;
 
 /// Lowers the announced size in a SYN to what makes packets of at most `mtu` bytes; true if it changed the packet.
@@ -18,17 +18,17 @@ pub fn clamp_mss(packet: &mut [u8], mtu: u16) -> bool {
         return false;
     }
     let ip = match header.source {
-        IpAddr::V4(_) => 20,
-        IpAddr::V6(_) => 40,
+        IpAddr::V4(_) => IPV4_HEADER,
+        IpAddr::V6(_) => IPV6_HEADER,
     };
-    let Some(most) = mtu.checked_sub(ip + FIXED as u16) else { return false };
+    let Some(most) = mtu.checked_sub((ip + TCP_HEADER) as u16) else { return false };
     let Some(segment) = packet.get_mut(header.payload..header.length) else { return false };
-    if segment.len() < FIXED || segment[13] & SYN == 0 {
+    if segment.len() < TCP_HEADER || segment[13] & SYN == 0 {
         return false;
     }
     let end = usize::from(segment[12] >> 4) * 4;
-    let Some(at) = segment.get(FIXED..end).and_then(announcement) else { return false };
-    let at = FIXED + at;
+    let Some(at) = segment.get(TCP_HEADER..end).and_then(announcement) else { return false };
+    let at = TCP_HEADER + at;
     if u16::from_be_bytes([segment[at], segment[at + 1]]) <= most {
         return false;
     }

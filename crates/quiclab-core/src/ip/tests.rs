@@ -1,5 +1,4 @@
 use super::*;
-use crate::packet::Ecn;
 use crate::time::Time;
 use proptest::prelude::*;
 use std::net::IpAddr;
@@ -58,7 +57,10 @@ fn reads_ipv4() {
     assert_eq!((header.fragment, header.dont_fragment, header.ecn), (None, true, Ecn::Ect0));
     // offset 185 * 8 bytes, more fragments follow
     let header = parse(&ipv4(17, 0x2000 | 185, &[7; 12])).unwrap();
-    assert_eq!(header.fragment, Some(Fragment { offset: 1480, more: true, identification: 0x1234 }));
+    assert_eq!(
+        header.fragment,
+        Some(Fragment { offset: 1480, more: true, identification: 0x1234, protocol: 17 })
+    );
     assert!(!header.is_first() && !header.dont_fragment);
 }
 
@@ -76,7 +78,10 @@ fn reads_ipv6_behind_extension_headers() {
     assert_eq!((header.protocol, header.payload), (6, 40 + 8 + 16 + 24));
     // a fragment that is not the first: nothing behind its header is read
     let header = parse(&ipv6(44, &[0, 0, 0, 9, 1, 2, 3, 4, 0xff, 0xff])).unwrap();
-    assert_eq!(header.fragment, Some(Fragment { offset: 8, more: true, identification: 0x0102_0304 }));
+    assert_eq!(
+        header.fragment,
+        Some(Fragment { offset: 8, more: true, identification: 0x0102_0304, protocol: 0 })
+    );
     assert_eq!((header.protocol, header.payload), (0, 48));
     // an atomic fragment is a whole packet
     assert_eq!(parse(&ipv6(44, &[17, 0, 0, 0, 1, 2, 3, 4, 5])).unwrap().fragment, None);
@@ -283,4 +288,49 @@ proptest! {
         prop_assert_eq!(four.to_string().parse(), Ok(four));
         prop_assert!(six.contains(IpAddr::V6(bits.into())) && four.contains(IpAddr::V4((bits as u32).into())));
     }
+}
+
+#[test]
+fn a_mark_keeps_the_checksum_right() {
+    for mut packet in [ipv4(17, 0x4000, &[7; 12]), ipv6(17, &[7; 12])] {
+        mark_ce(&mut packet);
+        let header = parse(&packet).unwrap();
+        assert_eq!(header.ecn, Ecn::Ce);
+        if header.source.is_ipv4() {
+            assert_eq!(checksum::finish(checksum::sum(&packet[..IPV4_HEADER])), 0);
+        }
+    }
+}
+
+/// What is cut short has the fields that are there; `parse` takes whole packets only.
+#[test]
+fn reads_what_is_left_of_a_packet() {
+    // destination options of 16 bytes, then UDP
+    let mut data = vec![17, 1];
+    data.extend([0; 14]);
+    data.extend([7; 12]);
+    let packet = ipv6(60, &data);
+    for length in 0..packet.len() {
+        let (left, short) = (&packet[..length], Err(Malformed::Short));
+        assert_eq!(parse(left), short, "{length}");
+        match read(left) {
+            Err(error) => assert!(error == Malformed::Short && length < IPV6_HEADER, "{length}"),
+            Ok((header, fault)) if length < 42 => {
+                assert_eq!((header.protocol, header.payload), (60, 40));
+                assert_eq!(fault, Some(Malformed::Length));
+            }
+            Ok((header, fault)) => {
+                assert_eq!((header.protocol, header.payload, fault), (17, 56, None), "{length}");
+            }
+        }
+    }
+    assert_eq!(read(&packet).map(|(header, _)| header), parse(&packet));
+}
+
+#[test]
+fn sum_of_rfc_1071_section_3() {
+    let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+    assert_eq!(!checksum::finish(checksum::sum(&bytes)), 0xddf2);
+    let odd = !checksum::finish(checksum::sum(&bytes[..7]));
+    assert_eq!(odd, 0xddf2 - 0xf7, "an odd byte is the high half of a word");
 }

@@ -9,6 +9,7 @@
 
 use super::checksum;
 use super::header::{IpHeader, SMALLEST_IPV6_MTU, parse};
+use super::length::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER};
 use crate::time::{Duration, Time};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -62,8 +63,8 @@ fn is_error(header: &IpHeader, packet: &[u8]) -> bool {
 }
 
 fn icmp(router: Ipv4Addr, to: Ipv4Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
-    let quoted = &packet[..packet.len().min(LARGEST_ICMP - 28)];
-    let length = (28 + quoted.len()) as u16;
+    let quoted = &packet[..packet.len().min(LARGEST_ICMP - IPV4_HEADER - ICMP_HEADER)];
+    let length = (IPV4_HEADER + ICMP_HEADER + quoted.len()) as u16;
     let mut error = Vec::with_capacity(usize::from(length));
     // precedence "internetwork control" (RFC 1812 section 4.3.2.5)
     error.extend([0x45, 0xc0]);
@@ -77,15 +78,15 @@ fn icmp(router: Ipv4Addr, to: Ipv4Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
     error.extend([3, 4, 0, 0, 0, 0]);
     error.extend(mtu.to_be_bytes());
     error.extend(quoted);
-    let sum = checksum::finish(checksum::sum(&error[20..]));
+    let sum = checksum::finish(checksum::sum(&error[IPV4_HEADER..]));
     error[22..24].copy_from_slice(&sum.to_be_bytes());
     error
 }
 
 fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
-    let quoted = &packet[..packet.len().min(LARGEST_ICMPV6 - 48)];
-    let length = 8 + quoted.len();
-    let mut error = Vec::with_capacity(40 + length);
+    let quoted = &packet[..packet.len().min(LARGEST_ICMPV6 - IPV6_HEADER - ICMP_HEADER)];
+    let length = ICMP_HEADER + quoted.len();
+    let mut error = Vec::with_capacity(IPV6_HEADER + length);
     error.extend([0x60, 0, 0, 0]);
     error.extend((length as u16).to_be_bytes());
     error.extend([ICMPV6, 64]);
@@ -95,7 +96,7 @@ fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
     error.extend(u32::from(mtu).to_be_bytes());
     error.extend(quoted);
     let pseudo = checksum::pseudo_header(router.into(), to.into(), ICMPV6, length);
-    let sum = checksum::finish(pseudo + checksum::sum(&error[40..]));
+    let sum = checksum::finish(pseudo + checksum::sum(&error[IPV6_HEADER..]));
     error[42..44].copy_from_slice(&sum.to_be_bytes());
     error
 }

@@ -18,32 +18,16 @@
 //! last one until the next packet, so that an idle link is still. A link whose trace has ended holds what
 //! it will never send and falls silent, too.
 
-use crate::element::{Count, Counters};
+use crate::counters::{Count, Counters};
+use crate::delivery_status::DeliveryStatus;
+use crate::ip::{IPV4_HEADER, UDP_HEADER};
 use crate::packet::{Direction, FlowId, Packet, Payload};
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use std::collections::VecDeque;
 
 /// Length of a report: IPv4, UDP, GTP-U with its options (TS 29.281) and a container of 28 B.
-pub(super) const REPORT_SIZE: ByteCount = ByteCount::from_bytes(20 + 8 + 12 + 28);
-
-/// What a link reports. Counts are those of bearer packets since the start of the run; bytes include the
-/// PDCP header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkReport {
-    /// When this was so.
-    pub measured: Time,
-    /// Serialised.
-    pub transmitted: Count,
-    /// Arrived at the far end.
-    pub delivered: Count,
-    /// Dropped: by loss, for want of room, or because the trace has ended.
-    pub lost: Count,
-    /// Waiting and in service.
-    pub buffered: ByteCount,
-    /// How much may be buffered.
-    pub desired_buffer: ByteCount,
-}
+pub(super) const REPORT_SIZE: ByteCount = ByteCount::from_bytes((IPV4_HEADER + UDP_HEADER + 12 + 28) as u64);
 
 /// The reports of a link.
 #[derive(Debug)]
@@ -129,7 +113,7 @@ impl Feedback {
 
     /// Makes a report. `rate` is the present one; a link that is `stuck` will never send what it holds.
     pub(super) fn measure(&mut self, now: Time, rate: DataRate, stuck: bool, counters: &mut Counters) {
-        let report = LinkReport {
+        let report = DeliveryStatus {
             measured: now,
             transmitted: self.transmitted,
             delivered: self.delivered,
@@ -143,7 +127,7 @@ impl Feedback {
             direction: self.direction.reverse(),
             size: REPORT_SIZE,
             created: now,
-            payload: Payload::Report(Box::new(report)),
+            payload: Payload::DeliveryStatus(Box::new(report)),
             ..Packet::default()
         };
         self.next_id += 1;

@@ -19,6 +19,7 @@
 //! makes first. A driver that is late (in real time) loses no capacity: what was due is
 //! calculated with the times at which it was due.
 
+mod capacity;
 mod config;
 mod delay;
 mod feedback;
@@ -38,11 +39,12 @@ mod tests;
 pub use config::{
     Delay, Distribution, FeedbackConfig, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat,
 };
-pub use feedback::LinkReport;
 pub use trace::{Trace, TraceError};
 
-use crate::element::{Counters, DropReason, Element, Metrics, Outputs, Port};
-use crate::packet::{Ecn, Packet};
+use crate::counters::Counters;
+use crate::element::{DropReason, Element, Metrics, Outputs, Port};
+use crate::ip::Ecn;
+use crate::packet::Packet;
 use crate::queue::{Backlog, Discipline, FlowKey};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};

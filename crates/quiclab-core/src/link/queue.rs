@@ -4,7 +4,7 @@
 //! waits, as their Linux counterparts below a shaper do.
 
 use super::store::Slot;
-use crate::packet::Ecn;
+use crate::ip::Ecn;
 use crate::queue::{FlowKey, Item};
 use crate::units::ByteCount;
 

@@ -6,7 +6,7 @@ mod paced;
 mod properties;
 
 use super::*;
-use crate::element::Count;
+use crate::counters::Count;
 use crate::link::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
 use crate::queue::{DropTail, QueueConfig};
 use crate::units::{DataRate, Probability};

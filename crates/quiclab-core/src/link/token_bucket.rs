@@ -11,7 +11,7 @@
 //! | `limit` or `latency` | bytes that wait | the limits of the link's queue, which include the packet that waits for tokens |
 //! | `peakrate`, `mtu`, `mpu` | optional second bucket, rounding of sizes | none |
 
-use super::rate::{UNITS_PER_BYTE, nanos_for};
+use super::capacity::{UNITS_PER_BYTE, nanos_for};
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 

@@ -1,7 +1,8 @@
 //! What a link counts over a run.
 
 use super::feedback::Feedback;
-use crate::element::{Counters, DropReason, Metrics, Outputs};
+use crate::counters::Counters;
+use crate::element::{DropReason, Metrics, Outputs};
 use crate::packet::Packet;
 use crate::queue::{Backlog, QueueStatistics};
 use crate::time::{Duration, Time};

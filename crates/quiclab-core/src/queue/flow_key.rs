@@ -9,15 +9,14 @@
 //! | cut short or no IP | what can be read of the above, else one key for all |
 //!
 //! Linux (`__skb_flow_dissect`) leaves type, code and identifier of ICMP and the identification of fragments
-//! out, looks into tunnels, and takes IPv6's flow label. IPv6 extension headers are skipped, at most
-//! [`MOST_EXTENSIONS`] of them (RFC 8200 section 4.1 allows fewer); beyond, protocol and addresses count.
+//! out, looks into tunnels, and takes IPv6's flow label. Of IPv6 extension headers as many are skipped as `ip/header.rs`
+//! reads (RFC 8200 section 4.1 allows fewer); beyond, protocol and addresses count.
 
-use crate::packet::{FiveTuple, Packet, Payload, Protocol};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use crate::ip::{self, IPV4_HEADER, IpHeader};
+use crate::ip::{FiveTuple, Protocol};
+use crate::packet::{Packet, Payload};
+use std::net::{IpAddr, Ipv4Addr};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-/// Most extension headers of an IPv6 packet that are skipped.
-const MOST_EXTENSIONS: usize = 10;
 
 /// What packets of a flow have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,35 +84,17 @@ impl FlowKey {
     /// The key of an IP packet, its header included. Any bytes have one.
     #[must_use]
     pub fn of_ip(packet: &[u8]) -> Self {
-        match packet.first().map(|first| first >> 4) {
-            Some(4) => Self::of_ipv4(packet),
-            Some(6) => Self::of_ipv6(packet),
-            _ => None,
-        }
-        .unwrap_or_default()
-    }
-
-    /// RFC 791 section 3.1; `None`: not even the addresses are there.
-    fn of_ipv4(packet: &[u8]) -> Option<Self> {
-        let address = |at| Some(IpAddr::from(Ipv4Addr::from(array::<4>(packet, at)?)));
-        let (source, destination, protocol) = (address(12)?, address(16)?, packet[9]);
-        // flag "more fragments", and the offset
-        let fragment = word(packet, 6)? & 0x3fff != 0;
-        let part = if fragment {
-            Part::Fragment(u32::from(word(packet, 4)?))
-        } else {
-            let header = usize::from(packet[0] & 0xf) * 4;
-            packet.get(header.max(20)..).map_or(Part::None, |inner| part(protocol, inner))
+        let Ok((header, _)) = ip::read(packet) else { return Self::default() };
+        let IpHeader { source, destination, protocol, payload, fragment, .. } = header;
+        let (protocol, part) = match fragment {
+            Some(fragment) => (fragment.protocol, Part::Fragment(fragment.identification)),
+            // a header that claims to be shorter than any is as long as the shortest
+            None => {
+                let inner = packet.get(payload.max(IPV4_HEADER)..);
+                (protocol, inner.map_or(Part::None, |inner| part(protocol, inner)))
+            }
         };
-        Some(Self { source, destination, protocol, part })
-    }
-
-    /// RFC 8200 section 3; `None`: not even the addresses are there.
-    fn of_ipv6(packet: &[u8]) -> Option<Self> {
-        let address = |at| Some(IpAddr::from(Ipv6Addr::from(array::<16>(packet, at)?)));
-        let (source, destination) = (address(8)?, address(24)?);
-        let (protocol, part) = after_extensions(packet[6], &packet[40..]);
-        Some(Self { source, destination, protocol, part })
+        Self { source, destination, protocol, part }
     }
 
     /// A number with every bit depending on the seed and on all of the key: XXH3 in place of Linux' SipHash.
@@ -164,31 +145,6 @@ impl FlowKey {
     }
 }
 
-/// What follows the extension headers, which begin with one of kind `next`.
-fn after_extensions(mut next: u8, mut rest: &[u8]) -> (u8, Part) {
-    for _ in 0..MOST_EXTENSIONS {
-        let length = match (next, rest.get(1)) {
-            // hop-by-hop, routing, destination, mobility, HIP, shim6: in 8 bytes, the first not counted
-            (0 | 43 | 60 | 135 | 139 | 140, Some(length)) => (usize::from(*length) + 1) * 8,
-            // authentication (RFC 4302 section 2.2): in 4 bytes, minus 2
-            (51, Some(length)) => (usize::from(*length) + 2) * 4,
-            (44, _) => {
-                let Some(identification) = array::<4>(rest, 4) else { return (next, Part::None) };
-                // an atomic fragment (RFC 6946) is a whole datagram
-                if word(rest, 2).is_some_and(|offset| offset & 0xfff9 != 0) {
-                    return (rest[0], Part::Fragment(u32::from_be_bytes(identification)));
-                }
-                8
-            }
-            (0 | 43 | 60 | 135 | 139 | 140 | 51, None) => return (next, Part::None),
-            _ => return (next, part(next, rest)),
-        };
-        let Some(inner) = rest.get(length..) else { return (next, Part::None) };
-        (next, rest) = (rest[0], inner);
-    }
-    (next, Part::None)
-}
-
 /// What tells flows of `protocol` apart; `inner` begins with its header.
 fn part(protocol: u8, inner: &[u8]) -> Part {
     let part = match protocol {
@@ -209,12 +165,8 @@ fn part(protocol: u8, inner: &[u8]) -> Part {
     part.unwrap_or_default()
 }
 
-fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at + N)?.try_into().ok()
-}
-
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
-    array(bytes, at).map(u16::from_be_bytes)
+    bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The ACK frame (RFC 9000 section 19.3): its ranges are checked once and decoded lazily.
 
-use super::{Cursor, FrameFault};
+use super::Cursor;
+use super::error::FrameFault;
 use std::ops::RangeInclusive;
 
 /// An ACK frame whose ranges have been checked.

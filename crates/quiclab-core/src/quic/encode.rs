@@ -8,8 +8,7 @@ mod gquic;
 mod tests;
 mod v1;
 
-use super::model::{AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, Wire};
-use crate::endpoint::PacketSpace;
+use super::model::{AckFrame, PacketFormat, PacketSpace, QuicDatagram, QuicFrame, QuicPacket, Wire};
 
 /// Bytes of a variable-length integer (RFC 9000 section 16).
 ///

@@ -7,6 +7,7 @@
 mod ack;
 mod cursor;
 mod encode;
+mod error;
 mod frame;
 mod model;
 #[cfg(test)]
@@ -15,5 +16,8 @@ mod tests;
 pub use ack::{Ack, AckRanges, EcnCounts};
 pub use cursor::{Cursor, VARINT_MAX};
 pub use encode::varint_length;
-pub use frame::{Frame, FrameError, FrameFault, Frames};
-pub use model::{AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire};
+pub use error::{FrameError, FrameFault};
+pub use frame::{Frame, Frames};
+pub use model::{
+    AckFrame, PacketFormat, PacketSpace, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire,
+};

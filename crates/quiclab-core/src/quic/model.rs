@@ -3,7 +3,6 @@
 //! What lab-quic sends. Sizes on the wire are exact, because each packet can be written as bytes
 //! ([`encode`](super::encode)); connection IDs, tokens and data are then zeros.
 
-use crate::endpoint::PacketSpace;
 use crate::time::{Duration, Time};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
@@ -28,6 +27,19 @@ pub struct QuicPacket {
     pub format: PacketFormat,
     /// Its frames, in their order.
     pub frames: SmallVec<[QuicFrame; 2]>,
+}
+
+/// Packet number space of QUIC (RFC 9000 section 12.3), 0-RTT and 1-RTT told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PacketSpace {
+    /// Initial packets.
+    Initial,
+    /// Handshake packets.
+    Handshake,
+    /// 0-RTT packets of the application space.
+    ZeroRtt,
+    /// 1-RTT packets of the application space.
+    OneRtt,
 }
 
 /// What the size of a packet depends on beside its frames.

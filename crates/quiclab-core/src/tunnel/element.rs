@@ -2,7 +2,8 @@
 //! paths, in order.
 
 use super::{Carrier, Emitted, SojournRecord, Tunnel};
-use crate::element::{Counters, Element, Metrics, Outputs, Port};
+use crate::counters::Counters;
+use crate::element::{Element, Metrics, Outputs, Port};
 use crate::endpoint::{Endpoint, Progress, Role};
 use crate::packet::{Direction, FlowId, Packet};
 use crate::time::Time;
@@ -24,15 +25,11 @@ impl TunnelEnd {
     /// The end with `role` of the tunnel whose packets are those of `flow`, with ids from `first_id` on.
     #[must_use]
     pub fn new(tunnel: Tunnel, carrier: Box<dyn Carrier>, flow: FlowId, role: Role, first_id: u64) -> Self {
-        let direction = match role {
-            Role::Server => Direction::Down,
-            Role::Client => Direction::Up,
-        };
         Self {
             tunnel,
             carrier,
             flow,
-            direction,
+            direction: role.direction(),
             next_id: first_id,
             emitted: Emitted::default(),
             counters: Counters::default(),

@@ -1,7 +1,8 @@
 //! What waits in the queue of a tunnel.
 
 use crate::element::DropReason;
-use crate::packet::{Direction, Ecn, FlowId, Packet, Payload};
+use crate::ip::Ecn;
+use crate::packet::{Direction, FlowId, Packet, Payload};
 use crate::queue::{FlowKey, Item};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;

@@ -6,13 +6,13 @@
 //! packets it has the original's ECN field, and a source address for each flow.
 
 use quiclab_core::Ecn;
+use quiclab_core::ip::{IPV4_HEADER, checksum};
 use std::net::Ipv4Addr;
 
 /// Shortest marker: header and number.
 pub const SHORTEST_BYTES: usize = 24;
 /// Protocol 253, "use for experimentation and testing".
 const PROTOCOL: u8 = 253;
-const HEADER_BYTES: usize = 20;
 /// Addresses for tests of network devices (RFC 2544): no host of a run has them.
 const NETWORK: [u8; 2] = [198, 18];
 const TO: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
@@ -39,7 +39,7 @@ pub fn write(buffer: &mut [u8], number: u32, length: usize, look: Look) -> &[u8]
     // version and header length; total length; identification; don't fragment; hop limit; protocol; checksum
     packet[..12].copy_from_slice(&[
         0x45,
-        ecn_bits(look.ecn),
+        look.ecn.codepoint(),
         high,
         low,
         id_high,
@@ -54,31 +54,16 @@ pub fn write(buffer: &mut [u8], number: u32, length: usize, look: Look) -> &[u8]
     packet[12..14].copy_from_slice(&NETWORK);
     packet[14..16].copy_from_slice(&look.flow.to_be_bytes());
     packet[16..20].copy_from_slice(&TO.octets());
-    let sum: u32 = packet[..HEADER_BYTES]
-        .chunks_exact(2)
-        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
-        .sum();
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let checksum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    let checksum = checksum::finish(checksum::sum(&packet[..IPV4_HEADER]));
     packet[10..12].copy_from_slice(&checksum.to_be_bytes());
-    packet[HEADER_BYTES..SHORTEST_BYTES].copy_from_slice(&number.to_be_bytes());
+    packet[IPV4_HEADER..SHORTEST_BYTES].copy_from_slice(&number.to_be_bytes());
     packet
-}
-
-/// RFC 3168 section 5.
-const fn ecn_bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect1 => 0b01,
-        Ecn::Ect0 => 0b10,
-        Ecn::Ce => 0b11,
-    }
 }
 
 /// Whether a marker has been marked "congestion experienced".
 #[must_use]
 pub fn is_marked(packet: &[u8]) -> bool {
-    packet.get(1).is_some_and(|byte| byte & 0b11 == ecn_bits(Ecn::Ce))
+    packet.get(1).is_some_and(|byte| Ecn::from_codepoint(*byte) == Ecn::Ce)
 }
 
 /// Number of a marker; `None` for any other packet.
@@ -89,7 +74,7 @@ pub fn number(packet: &[u8]) -> Option<u32> {
         && packet[9] == PROTOCOL
         && packet[12..14] == NETWORK
         && packet[16..20] == TO.octets();
-    let number = ours.then(|| packet[HEADER_BYTES..SHORTEST_BYTES].try_into().expect("four bytes"))?;
+    let number = ours.then(|| packet[IPV4_HEADER..SHORTEST_BYTES].try_into().expect("four bytes"))?;
     Some(u32::from_be_bytes(number))
 }
 

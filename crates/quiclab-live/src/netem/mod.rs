@@ -75,8 +75,7 @@ pub fn replace_links(
 impl Outside {
     /// The link with this index as what it is.
     pub fn link(topology: &mut Topology, element: usize) -> &mut OutsideLink {
-        let node: &mut dyn std::any::Any = topology.node_mut(element).element();
-        node.downcast_mut().expect("links are outside")
+        topology.get_mut(element).expect("links are outside")
     }
 
     /// Counts what the kernel has dropped, once nothing more goes in.

@@ -44,8 +44,14 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, Problem> {
         return Err(Problem::unsupported("packet_threshold", "lab-tcp", "").got(threshold));
     }
     let operations = if stack == "noq" { &OPERATIONS[..] } else { &[] };
-    let abilities =
-        StackAbilities { protocol, workloads: workloads.into(), operations, multipath: stack == "lab-quic" };
+    let own = stack == "lab-quic";
+    let abilities = StackAbilities {
+        protocol,
+        workloads: workloads.into(),
+        operations,
+        multipath: own,
+        proprietary: own,
+    };
     match &end.profile {
         None => Ok(abilities),
         Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),

@@ -177,9 +177,6 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
     Ok(())
 }
 
-/// The stack whose packets only it understands.
-const MODEL: &str = "lab-quic";
-
 /// Asks the caller about both ends, with the stack they inherit: they must speak the same protocol and
 /// run the workload. Returns the protocol.
 pub(super) fn check_stacks(
@@ -229,15 +226,16 @@ pub(super) fn check_stacks(
         )
         .because(problem)
     })?;
-    let models = [sender, receiver].map(|(_, end)| flow.inherited(end).stack.as_deref() == Some(MODEL));
-    ensure(models[0] == models[1], || {
+    let names = [sender, receiver].map(|(_, end)| flow.inherited(end).stack.unwrap_or_default());
+    let proprietary = names.iter().zip(&abilities).find(|(_, abilities)| abilities.proprietary);
+    if let Some((proprietary, _)) = proprietary.filter(|_| names[0] != names[1]) {
         // the end that has a stack of its own differs from the flow
-        let odd = if receiver.1.stack.is_some() { receiver } else { sender };
-        let stack = flow.inherited(odd.1).stack.unwrap_or_default();
-        let expected = format!("`{MODEL}` at both ends or at neither");
-        Problem::conflict(path.child(odd.0).child("stack"), quoted(stack), expected)
-            .because(format!("datagrams of `{MODEL}` are values, not bytes"))
-    })?;
+        let (odd, stack) =
+            if receiver.1.stack.is_some() { (receiver, &names[1]) } else { (sender, &names[0]) };
+        let expected = format!("`{proprietary}` at both ends or at neither");
+        return Err(Problem::conflict(path.child(odd.0).child("stack"), quoted(stack), expected)
+            .because(format!("no other stack understands packets of `{proprietary}`")));
+    }
     ensure(sender.1.tls == receiver.1.tls, || {
         let value = if receiver.1.tls.is_some() { "different options" } else { "none" };
         Problem::conflict(

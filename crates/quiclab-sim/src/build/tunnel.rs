@@ -1,11 +1,10 @@
 //! The ends of tunnels, each on its host.
 
 use super::{BuildError, BuildOptions};
-use crate::stacks::CarrierRequest;
-use quiclab_core::tunnel::{Depots, SojournRecord, Tunnel, TunnelConfig, TunnelEnd};
+use quiclab_core::tunnel::{Depots, Tunnel, TunnelConfig, TunnelEnd};
 use quiclab_core::{EndpointIdentity, FiveTuple, Host, Node, RandomStream, Role, Topology};
 use quiclab_scenario::{Scenario, Tunnel as TunnelScenario};
-use std::any::Any;
+use quiclab_transport::CarrierRequest;
 
 /// Most records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a minute at 200 Mbit/s
 /// does.
@@ -27,7 +26,15 @@ pub(super) fn build(
                 Role::Client => "client",
             };
             let element = Scenario::tunnel_end(name, role);
-            let request = CarrierRequest { tunnel, role, name: &element, seed };
+            let request = CarrierRequest {
+                role,
+                kind: tunnel.carrier,
+                paths: tunnel.paths.len(),
+                windows: &tunnel.windows,
+                config: &tunnel.end(role),
+                seed,
+                name: &element,
+            };
             let carrier = options
                 .stacks
                 .carrier(&request)
@@ -60,14 +67,4 @@ fn config(tunnel: &TunnelScenario, sojourns: bool) -> TunnelConfig {
         batch: 1,
         keep_sojourns: if sojourns { MOST_SOJOURNS } else { 0 },
     }
-}
-
-/// Takes the records of sojourn times out of a node, if it is the end of a tunnel.
-pub(crate) fn take_sojourns(node: &mut Node) -> Option<Vec<SojournRecord>> {
-    let element: &mut dyn Any = node.element();
-    if element.is::<TunnelEnd>() {
-        return element.downcast_mut::<TunnelEnd>().map(TunnelEnd::take_sojourns);
-    }
-    let inside: &mut dyn Any = element.downcast_mut::<Host>()?.endpoint_mut();
-    inside.downcast_mut::<TunnelEnd>().map(TunnelEnd::take_sojourns)
 }

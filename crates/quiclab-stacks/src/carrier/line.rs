@@ -18,9 +18,8 @@ use crate::seeded;
 use crate::time::Clock;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{Connection, EcnCodepoint, PathId, PathStatus, StreamId, Transmit};
-use quiclab_core::{
-    ByteCount, Direction, Duration, Ecn, FiveTuple, FlowId, Packet, Payload, Protocol, RandomStream, Time,
-};
+use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, UDP_HEADER};
+use quiclab_core::{Duration, Ecn, FiveTuple, Packet, Protocol, RandomStream, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -111,31 +110,19 @@ pub(crate) struct Line {
     buffer: Vec<u8>,
 }
 
-const UDP_HEADER: u64 = 8;
 /// Most packets of QUIC's own in one pass.
 const MOST_PACKETS: usize = 1024;
 /// A path of several that is silent for that long, while another is not, is asked.
 const SILENCE: Duration = Duration::from_millis(150);
 
-/// Bytes of IP and UDP headers towards `remote` (RFC 768, RFC 791, RFC 8200).
+/// Bytes of IP and UDP headers towards `remote`.
 pub(crate) const fn headers(remote: &SocketAddr) -> u64 {
-    UDP_HEADER + if remote.is_ipv4() { 20 } else { 40 }
+    (UDP_HEADER + if remote.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER }) as u64
 }
 
 /// The packet that carries a UDP datagram.
 pub(crate) fn packet(now: Time, local: SocketAddr, remote: SocketAddr, ecn: Ecn, payload: &[u8]) -> Packet {
-    Packet {
-        id: 0, // given when it leaves
-        flow: FlowId::default(),
-        direction: Direction::default(),
-        size: ByteCount::from_bytes(payload.len() as u64 + headers(&remote)),
-        encapsulation: ByteCount::ZERO,
-        sequence: 0,
-        tuple: FiveTuple::new(Protocol::Udp, local, remote),
-        ecn,
-        created: now,
-        payload: Payload::Bytes(BytesMut::from(payload)),
-    }
+    Packet::of_datagram(now, FiveTuple::new(Protocol::Udp, local, remote), ecn, BytesMut::from(payload))
 }
 
 impl Line {

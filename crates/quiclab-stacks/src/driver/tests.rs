@@ -105,16 +105,9 @@ fn a_stack_that_is_stuck_fails_its_connection() {
         )
     );
     let packet = Packet {
-        id: 0,
-        flow: FlowId(0),
-        direction: Direction::Down,
         size: ByteCount::from_bytes(29),
-        encapsulation: ByteCount::ZERO,
-        sequence: 0,
-        tuple: endpoint.tuple.reverse(),
-        ecn: Ecn::NotEct,
-        created: last,
         payload: Payload::Bytes(BytesMut::zeroed(1)),
+        ..Packet::default()
     };
     endpoint.receive(last, Port(0), packet, &mut out);
     assert_eq!(endpoint.counters().consumed.packets, 1, "taken and ignored");

@@ -1,7 +1,7 @@
 //! What quinn and noq have in common: [`Stack`] in terms of an API that noq has kept from quinn.
 //!
 //! The types have the same names and are different types, hence a macro. It makes a module
-//! `adapter` within the module of the stack, and takes from there (`super`) what differs:
+//! `adapter` within the module of the stack, and takes from there (`super`) its `NAME`, its `INFO` and what differs:
 //!
 //! | function | what differs |
 //! | --- | --- |
@@ -14,13 +14,13 @@
 //! | `snapshot` | noq has recovery state and statistics by path |
 
 macro_rules! adapter {
-    ($(#[$doc:meta])* $name:ident, $module:ident, $proto:ident) => {
+    ($(#[$doc:meta])* $name:ident, $proto:ident) => {
         mod adapter {
+            use super::observed::Observed;
             use super::super::{
                 Event, ID_LENGTH, LARGEST_DATAGRAM, Parts, Read, SeededIds, Seeds, Snapshot, Stack,
             };
             use crate::controller::{Gauge, Mirrored};
-            use crate::crypto_observer::$module::Observed;
             use crate::lab_controller::LabController;
             use crate::options::{Options, std_duration};
             use crate::tls;
@@ -108,7 +108,7 @@ macro_rules! adapter {
             }
 
             impl Stack for $name {
-                const NAME: &'static str = stringify!($module);
+                const NAME: &'static str = super::NAME;
                 type Stream = StreamId;
 
                 fn connect(&mut self, now: Instant) {
@@ -352,6 +352,20 @@ macro_rules! adapter {
         }
 
         pub(crate) use adapter::$name;
+
+        #[cfg(test)]
+        mod library {
+            use $proto::TransportConfig;
+            use $proto::congestion::{CubicConfig, NewRenoConfig};
+
+            #[test]
+            fn version_and_defaults_are_those_of_the_library() {
+                let controls =
+                    [format!("{:?}", NewRenoConfig::default()), format!("{:?}", CubicConfig::default())];
+                let transport = format!("{:?}", TransportConfig::default());
+                crate::stack::family::check_library(&super::INFO, stringify!($proto), &transport, &controls);
+            }
+        }
     };
 }
 

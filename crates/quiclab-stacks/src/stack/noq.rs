@@ -2,24 +2,161 @@
 //! [`Stack`](super::Stack), as far as it differs from quinn. Several paths stay off: the connection
 //! is that of RFC 9000, on path 0.
 
-use super::{SeededIds, Snapshot, adapter::adapter};
-use crate::controller::Gauge;
+use super::{SeededIds, Snapshot, adapter::adapter, family};
+use crate::carrier::{CarrierSetup, NoqCarrier};
+use crate::controller::{Gauge, mirrored};
+use crate::crypto_observer::observed_crypto;
+use crate::lab_controller::lab_controller;
 use bytes::{Bytes, BytesMut};
 use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
 use noq_proto::{
     Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple, PathId, SendStream,
     ServerConfig, Transmit,
 };
-use quiclab_core::RecoveryState;
+use quiclab_core::tunnel::Carrier;
+use quiclab_core::{OptionInfo, Problem, RecoveryState, StackAbilities, StackInfo};
+use quiclab_transport::{CarrierRequest, EndpointRequest, NativeStack, options};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
+
+const NAME: &str = "noq";
+
+static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
+    let own = [
+        OptionInfo::fixed(
+            "pacer",
+            "1.25 cwnd per smoothed RTT, bursts of 2 ms but 10 to 256 datagrams, of 10 ms at most",
+            "connection/pacing.rs",
+        ),
+        OptionInfo::fixed(
+            "spurious loss, with its own congestion control",
+            "undone by cubic, not by newreno",
+            "congestion/new_reno.rs, congestion/cubic.rs",
+        ),
+        OptionInfo::fixed(
+            "slow start of its own congestion control",
+            "without HyStart",
+            "congestion/new_reno.rs, congestion/cubic.rs",
+        ),
+        OptionInfo::fixed(
+            "pacing with a congestion control of quiclab",
+            "at the rate and in the bursts that the control asks for, as BBR does, else as with its own",
+            "congestion.rs, connection/pacing.rs",
+        ),
+    ];
+    family::info(
+        NAME,
+        "1.4.0",
+        "noq-proto, a fork of quinn-proto with Multipath QUIC (draft 21); here on a single path",
+        &own,
+    )
+});
+
+/// noq in the catalogue.
+pub(crate) struct NoqStack;
+
+impl NativeStack for NoqStack {
+    fn info(&self) -> &'static StackInfo {
+        &INFO
+    }
+
+    fn validate(&self, config: &options::EndpointConfig) -> Result<StackAbilities, Problem> {
+        family::validate(&INFO, config)
+    }
+
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
+        family::build(&INFO, request, Noq::new)
+    }
+
+    fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {
+        Ok(Box::new(NoqCarrier::new(CarrierSetup::of_tunnel(request))))
+    }
+}
 
 adapter!(
     /// One end of a noq connection.
-    Noq, noq, noq_proto
+    Noq, noq_proto
 );
+
+// connections of this crate use path 0 only
+observed_crypto!(noq_proto, connection ID ConnectionId, receiver &Self, path path_id: noq_proto::PathId);
+
+mirrored! {
+    noq_proto,
+
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
+        self.gauge.add_in_flight(u64::from(bytes));
+        self.inner.on_packet_sent(now, bytes, number);
+    }
+    fn on_cwnd_limited(&mut self) {
+        self.inner.on_cwnd_limited();
+    }
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        number: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.gauge.min_rtt(rtt.min());
+        self.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
+    }
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        persistent: bool,
+        ecn: bool,
+        lost_bytes: u64,
+        largest_lost: u64,
+    ) {
+        self.congestion(now, sent, lost_bytes);
+        self.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
+    }
+    fn on_packet_lost(&mut self, bytes: u16, number: u64, now: Instant) {
+        self.inner.on_packet_lost(bytes, number, now);
+    }
+    fn on_spurious_congestion_event(&mut self) {
+        self.inner.on_spurious_congestion_event();
+    }
+    fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: std::time::Duration) {
+        self.inner.on_ack_frequency_update(threshold, max_ack_delay);
+    }
+}
+
+lab_controller! {
+    noq_proto,
+    // bytes/s; the pacer follows both
+    |lab, metrics| {
+        metrics.pacing_rate = lab.controller.pacing_rate().map(|rate| rate.bits_per_second() / 8);
+        metrics.send_quantum = lab.controller.send_quantum();
+    },
+
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, _: u64) {
+        self.sent(now, u64::from(bytes));
+    }
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: u64, _: bool, rtt: &RttEstimator) {
+        self.lab().on_ack(now, sent, bytes, rtt.get());
+    }
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        persistent: bool,
+        _: bool,
+        lost_bytes: u64,
+        _: u64,
+    ) {
+        self.lab().on_congestion(now, sent, persistent, lost_bytes);
+    }
+    fn on_spurious_congestion_event(&mut self) {
+        self.lab().on_spurious();
+    }
+}
 
 fn set_id_generator(config: &mut EndpointConfig, ids: SeededIds) {
     config.cid_generator(Arc::new(move || Box::new(ids.clone())));

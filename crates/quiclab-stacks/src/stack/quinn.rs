@@ -1,9 +1,12 @@
 //! quinn: `quinn-proto` 0.11 behind [`Stack`](super::Stack), as far as it differs from noq.
 
-use super::{SeededIds, Snapshot, adapter::adapter};
-use crate::controller::Gauge;
+use super::{SeededIds, Snapshot, adapter::adapter, family};
+use crate::controller::{Gauge, mirrored};
+use crate::crypto_observer::observed_crypto;
+use crate::lab_controller::lab_controller;
 use bytes::{Bytes, BytesMut};
-use quiclab_core::RecoveryState;
+use quiclab_core::{OptionInfo, Problem, RecoveryState, StackAbilities, StackInfo};
+use quiclab_transport::{EndpointRequest, NativeStack, options};
 use quinn_proto::crypto::HandshakeTokenKey;
 use quinn_proto::{
     Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FrameStats, SendStream, ServerConfig,
@@ -11,13 +14,91 @@ use quinn_proto::{
 };
 use ring::hkdf;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+
+const NAME: &str = "quinn";
+
+static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
+    let own = [
+        OptionInfo::fixed(
+            "pacer",
+            "1.25 cwnd per smoothed RTT, bursts of 2 ms but 10 to 256 datagrams",
+            "connection/pacing.rs",
+        ),
+        OptionInfo::fixed(
+            "spurious loss, with its own congestion control",
+            "not undone",
+            "congestion/new_reno.rs, congestion/cubic.rs",
+        ),
+        OptionInfo::fixed(
+            "slow start of its own congestion control",
+            "without HyStart",
+            "congestion/new_reno.rs, congestion/cubic.rs",
+        ),
+        OptionInfo::fixed(
+            "pacing with a congestion control of quiclab",
+            "as with its own: a rate that the control asks for, as BBR does, is ignored",
+            "congestion.rs, connection/pacing.rs",
+        ),
+    ];
+    family::info(
+        NAME,
+        "0.11.19",
+        "quinn-proto, the QUIC implementation in Rust that quinn runs on tokio; here in virtual time",
+        &own,
+    )
+});
+
+/// quinn in the catalogue.
+pub(crate) struct QuinnStack;
+
+impl NativeStack for QuinnStack {
+    fn info(&self) -> &'static StackInfo {
+        &INFO
+    }
+
+    fn validate(&self, config: &options::EndpointConfig) -> Result<StackAbilities, Problem> {
+        family::validate(&INFO, config)
+    }
+
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
+        family::build(&INFO, request, Quinn::new)
+    }
+}
 
 adapter!(
     /// One end of a quinn connection.
-    Quinn, quinn, quinn_proto
+    Quinn, quinn_proto
 );
+
+observed_crypto!(quinn_proto, connection ID &ConnectionId, receiver Arc<Self>, path);
+
+mirrored! {
+    quinn_proto,
+
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
+        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
+    }
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
+        self.congestion(now, sent, lost_bytes);
+        self.inner.on_congestion_event(now, sent, persistent, lost_bytes);
+    }
+}
+
+lab_controller! {
+    quinn_proto,
+    // no rate: the pacer would not follow it
+    |lab, metrics| {},
+
+    // `on_sent` does not tell what counts as in flight: `Gauge::sent` calls `LabController::sent`
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
+        self.lab().on_ack(now, sent, bytes, rtt.get());
+    }
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
+        self.lab().on_congestion(now, sent, persistent, lost_bytes);
+    }
+}
 
 fn set_id_generator(config: &mut EndpointConfig, ids: SeededIds) {
     config.cid_generator(move || Box::new(ids.clone()));

@@ -1,10 +1,9 @@
 //! quinn and noq with the congestion control of quiclab's transports.
 
-use crate::STACKS;
 use crate::network::{Fate, Setup, config};
 use crate::options::samples;
+use crate::{STACKS, validate};
 use quiclab_core::{ByteCount, DataRate, Direction};
-use quiclab_stacks::validate;
 use quiclab_transport::options::{CongestionControl, Controller, SlowStartExit};
 
 #[test]

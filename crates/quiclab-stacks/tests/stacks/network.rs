@@ -5,7 +5,10 @@ use quiclab_core::{
     ByteCount, DataRate, Direction, Duration, Ecn, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics,
     Outputs, Packet, Payload, Port, Protocol, RandomStream, Role, Time, TransportObserver,
 };
+use quiclab_stacks::STACKS;
+use quiclab_transport::EndpointRequest;
 use quiclab_transport::options::{EndpointConfig, Workload};
+use quiclab_transport::stack::build;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -95,7 +98,8 @@ impl Setup {
         );
         let build = |name: &str, role, tuple, config, observer| {
             let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple, paths: 1 };
-            quiclab_stacks::build(identity, config, &self.workload, self.start, self.seed, observer).unwrap()
+            let request = EndpointRequest::new(identity, config, &self.workload, self.start, self.seed);
+            build(STACKS, EndpointRequest { observer, ..request }).unwrap()
         };
         let server = build("flow.sender", Role::Server, tuple, &self.server, self.server_observer);
         let client =

@@ -1,12 +1,13 @@
 //! What cannot be run is refused, with field, value and what is allowed.
 
-use crate::STACKS;
 use crate::network::{config, download};
+use crate::{STACKS, validate};
 use quiclab_core::{
     ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, ProblemKind, Protocol, Role, Time,
 };
-use quiclab_stacks::{build, stacks, validate};
+use quiclab_transport::EndpointRequest;
 use quiclab_transport::options::{EndpointConfig, Workload};
+use quiclab_transport::stack::build;
 
 #[test]
 fn values_out_of_range_are_named() {
@@ -23,7 +24,7 @@ fn values_out_of_range_are_named() {
         }),
     ];
     for stack in STACKS {
-        assert_eq!(validate(&config(stack)), Ok(()));
+        assert_eq!(validate(&config(stack)).map(drop), Ok(()));
         for (field, value, change) in cases {
             let mut config = config(stack);
             change(&mut config);
@@ -46,7 +47,7 @@ fn limits_themselves_are_allowed() {
         config.packet_threshold = Some(3);
         config.time_threshold = Some(1.0);
         config.initial_rtt = Some(Duration::from_secs(30));
-        assert_eq!(validate(&config), Ok(()));
+        assert_eq!(validate(&config).map(drop), Ok(()));
     }
 }
 
@@ -67,7 +68,7 @@ fn stacks_and_profiles_are_checked() {
             ("profile".to_owned(), ProblemKind::Unsupported)
         );
     }
-    assert_eq!(stacks().iter().map(|info| info.name).collect::<Vec<_>>(), STACKS);
+    assert_eq!(quiclab_stacks::STACKS.iter().map(|stack| stack.info().name).collect::<Vec<_>>(), STACKS);
 }
 
 #[test]
@@ -77,7 +78,9 @@ fn workload_and_addresses_are_checked() {
     let error = |tuple, workload: &Workload| {
         let identity =
             EndpointIdentity { name: "x".to_owned(), flow: FlowId(0), role: Role::Client, tuple, paths: 1 };
-        build(identity, &config("quinn"), workload, Time::ZERO, 1, None).err().map(|error| error.to_string())
+        let quinn = config("quinn");
+        let request = EndpointRequest::new(identity, &quinn, workload, Time::ZERO, 1);
+        build(quiclab_stacks::STACKS, request).err().map(|error| error.to_string())
     };
     assert_eq!(error(tuple, &download(1)), None);
     assert!(error(FiveTuple::default(), &download(1)).unwrap().contains("tuple.destination"));

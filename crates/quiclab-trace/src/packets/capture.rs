@@ -10,32 +10,11 @@
 //! | `key_log.rs` | the secrets |
 
 use super::dissect::Dissector;
-use super::window::{Stop, Window};
+use super::window::{Broken, Stop, Window};
 use super::{KeyLog, ReadError, Reading, Sink, pcap, pcapng};
 use std::fmt::Write as _;
 use std::io::Read;
 use std::ops::ControlFlow;
-
-/// A frame as it is in a file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frame<'a> {
-    /// Nanoseconds on the clock of the capture.
-    pub(super) at: i64,
-    /// Bytes on the link, with the checksum of the frame if `fcs_bytes` is not 0.
-    pub(super) original: u32,
-    pub(super) fcs_bytes: u8,
-    pub(super) link: u16,
-    /// What was captured of it.
-    pub(super) data: &'a [u8],
-}
-
-/// Where a file does not go on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Broken {
-    /// Offset of the record.
-    pub(super) at: u64,
-    pub(super) why: &'static str,
-}
 
 /// Reads a capture and gives its packets to `sink`. QUIC is decrypted with `keys` and with what the file itself has.
 ///

@@ -1,6 +1,5 @@
 //! Flows of a capture: what each frame belongs to, what it says, what is counted and noted.
 
-use super::capture::Frame;
 use super::ip::{self, Datagram, End, Problem};
 use super::link::Passed;
 use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
@@ -14,6 +13,19 @@ const UDP_PACKETS_TRIED_MAX: u8 = 4;
 /// Link types that are named in notes.
 const LINK_TYPES_NAMED_MAX: usize = 16;
 const NOTES_MAX: usize = 64;
+
+/// A frame as it is in a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    /// Nanoseconds on the clock of the capture.
+    pub(super) at: i64,
+    /// Bytes on the link, with the checksum of the frame if `fcs_bytes` is not 0.
+    pub(super) original: u32,
+    pub(super) fcs_bytes: u8,
+    pub(super) link: u16,
+    /// What was captured of it.
+    pub(super) data: &'a [u8],
+}
 
 /// A flow, whichever of its ends sent a packet: the lesser end first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! IP, UDP and TCP headers as they are in captures: after RFC 791, RFC 8200 section 4, RFC 768, RFC 9293 section 3.1.
 //!
-//! | differs from `quiclab_core::ip` | why |
+//! | differs from `quiclab_core::ip::parse` | why |
 //! | --- | --- |
 //! | fewer bytes may be there than the header says | a snap length cut them off |
 //! | a length of 0 means: to the end of the frame | segments that an offload has still to divide, also beyond 64 KiB |
@@ -8,14 +8,11 @@
 //! Checksums are not verified: they are often not computed yet where a sender captures.
 
 use super::link::Passed;
+use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, IpHeader, Malformed, TCP_HEADER, UDP_HEADER, read};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// More extension headers than any host sends.
-const EXTENSIONS_MAX: usize = 8;
-const UDP_HEADER_BYTES: usize = 8;
-const TCP_HEADER_BYTES: usize = 20;
 
 /// Why a packet is passed over, in words for [`super::Problems`].
 pub(super) type Problem = &'static str;
@@ -64,10 +61,7 @@ pub(super) struct Datagram<'a> {
 
 /// What lies above IP.
 struct Carried<'a> {
-    six: bool,
-    protocol: u8,
-    source: [u8; 16],
-    destination: [u8; 16],
+    header: IpHeader,
     /// Bytes on the wire.
     length: usize,
     captured: &'a [u8],
@@ -75,16 +69,12 @@ struct Carried<'a> {
 
 /// Reads an IP packet of which `packet` was captured and which had `original` bytes on the wire, or less (padding).
 pub(super) fn datagram(packet: &[u8], original: usize) -> Result<Datagram<'_>, Problem> {
-    let carried = match packet.first().ok_or(CUT)? >> 4 {
-        4 => ipv4(packet, original)?,
-        6 => ipv6(packet, original)?,
-        _ => return Err("frame of another protocol than IP"),
-    };
-    let Carried { six, protocol, length, captured, .. } = carried;
+    let Carried { header: ip, length, captured } = carried(packet, original)?;
     let port = |at: usize| captured.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(CUT);
+    let protocol = ip.protocol;
     let least = match protocol {
-        TCP => TCP_HEADER_BYTES,
-        UDP => UDP_HEADER_BYTES,
+        TCP => TCP_HEADER,
+        UDP => UDP_HEADER,
         _ => return Err("IP packet of another protocol than TCP and UDP"),
     };
     if length < least {
@@ -96,7 +86,7 @@ pub(super) fn datagram(packet: &[u8], original: usize) -> Result<Datagram<'_>, P
             let offset = captured.get(..16).ok_or(CUT)?[12];
             usize::from(offset >> 4) * 4
         }
-        _ => UDP_HEADER_BYTES,
+        _ => UDP_HEADER,
     };
     if header > length || header < least {
         return Err(LENGTHS);
@@ -105,84 +95,51 @@ pub(super) fn datagram(packet: &[u8], original: usize) -> Result<Datagram<'_>, P
     if protocol == UDP {
         match usize::from(port(4)?) {
             0 => {}
-            length if length < UDP_HEADER_BYTES || length - UDP_HEADER_BYTES > payload_bytes => {
+            length if length < UDP_HEADER || length - UDP_HEADER > payload_bytes => {
                 return Err(LENGTHS);
             }
-            length => payload_bytes = length - UDP_HEADER_BYTES,
+            length => payload_bytes = length - UDP_HEADER,
         }
     }
     let (header, payload) = captured.split_at(header.min(captured.len()));
     Ok(Datagram {
-        six,
+        six: ip.source.is_ipv6(),
         tcp: protocol == TCP,
-        source: End { address: carried.source, port: port(0)? },
-        destination: End { address: carried.destination, port: port(2)? },
+        source: End { address: octets(ip.source), port: port(0)? },
+        destination: End { address: octets(ip.destination), port: port(2)? },
         payload_bytes,
         header,
         payload: &payload[..payload.len().min(payload_bytes)],
     })
 }
 
-fn ipv4(packet: &[u8], original: usize) -> Result<Carried<'_>, Problem> {
-    let fixed: &[u8; 20] = packet.first_chunk().ok_or(CUT)?;
-    let header = usize::from(fixed[0] & 15) * 4;
-    let length = match usize::from(u16::from_be_bytes([fixed[2], fixed[3]])) {
-        0 => original,
-        length => length,
-    };
-    if header < 20 || length < header || length > original {
+/// What lies above the IP header of a packet and its extension headers.
+fn carried(packet: &[u8], original: usize) -> Result<Carried<'_>, Problem> {
+    let (header, fault) = read(packet).map_err(|error| match error {
+        Malformed::Version(_) => "frame of another protocol than IP",
+        _ => CUT,
+    })?;
+    let none = if header.source.is_ipv6() { IPV6_HEADER } else { 0 };
+    let length = if header.length == none { original } else { header.length };
+    if header.payload < IPV4_HEADER || length < header.payload || length > original {
         return Err(LENGTHS);
     }
-    // "more fragments", or an offset
-    if u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff != 0 {
+    if header.fragment.is_some() {
         return Err("IP fragment");
     }
-    let address = |at: usize| {
-        let mut address = [0; 16];
-        address[12..].copy_from_slice(&fixed[at..at + 4]);
-        address
-    };
-    Ok(Carried {
-        six: false,
-        protocol: fixed[9],
-        source: address(12),
-        destination: address(16),
-        length: length - header,
-        captured: packet[..packet.len().min(length)].get(header..).ok_or(CUT)?,
-    })
+    match fault {
+        None => {}
+        Some(Malformed::Extensions) => return Err("IP packet with more than 8 extension headers"),
+        Some(_) => return Err(CUT),
+    }
+    let captured = packet[..packet.len().min(length)].get(header.payload..).ok_or(CUT)?;
+    Ok(Carried { length: length - header.payload, header, captured })
 }
 
-fn ipv6(packet: &[u8], original: usize) -> Result<Carried<'_>, Problem> {
-    let fixed: &[u8; 40] = packet.first_chunk().ok_or(CUT)?;
-    let length = match usize::from(u16::from_be_bytes([fixed[4], fixed[5]])) {
-        0 => original,
-        length => 40 + length,
-    };
-    if length > original {
-        return Err(LENGTHS);
+/// The octets of an address; those of IPv4 are the last four.
+fn octets(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => u128::from(address.to_bits()).to_be_bytes(),
+        IpAddr::V6(address) => address.octets(),
     }
-    let packet = &packet[..packet.len().min(length)];
-    let address = |at: usize| <[u8; 16]>::try_from(&fixed[at..at + 16]).expect("sixteen bytes");
-    let (mut protocol, mut at) = (fixed[6], 40);
-    for _ in 0..EXTENSIONS_MAX {
-        let byte = |offset: usize| packet.get(at + offset).copied().ok_or(CUT);
-        let skipped = match protocol {
-            // hop-by-hop options, routing, destination options, mobility: units of 8 bytes after the first
-            0 | 43 | 60 | 135 => usize::from(byte(1)?) * 8 + 8,
-            // authentication: units of 4 bytes, less 2 (RFC 4302 section 2.2)
-            51 => usize::from(byte(1)?) * 4 + 8,
-            // an "atomic" fragment is whole (RFC 6946)
-            44 if u16::from_be_bytes([byte(2)?, byte(3)?]) & 0xfff9 == 0 => 8,
-            44 => return Err("IP fragment"),
-            _ => {
-                let (source, destination) = (address(8), address(24));
-                let captured = packet.get(at..).ok_or(CUT)?;
-                let length = length.checked_sub(at).ok_or(LENGTHS)?;
-                return Ok(Carried { six: true, protocol, source, destination, length, captured });
-            }
-        };
-        protocol = byte(0)?;
-        at += skipped;
-    }
-    Err("IP packet with more than 8 extension headers")
 }

@@ -8,9 +8,8 @@
 //!
 //! Nothing but its length says where a record ends: behind a false length nothing can be found again.
 
-use super::capture::{Broken, Frame};
-use super::dissect::Dissector;
-use super::window::{RECORD_BYTES_MAX, Stop, Window};
+use super::dissect::{Dissector, Frame};
+use super::window::{Broken, RECORD_BYTES_MAX, Stop, Window};
 use std::io::Read;
 
 pub(super) const HEADER_BYTES: usize = 24;

@@ -12,9 +12,8 @@
 //! leads to no block, the file has broken off. (The crate pcap-file stays where it is after an error, does not know
 //! Decryption Secrets Blocks, and ends at an unknown option; see docs/decisions/0017-capture-readers.md.)
 
-use super::capture::{Broken, Frame};
-use super::dissect::Dissector;
-use super::window::{RECORD_BYTES_MAX, Stop, Window};
+use super::dissect::{Dissector, Frame};
+use super::window::{Broken, RECORD_BYTES_MAX, Stop, Window};
 use std::io::Read;
 
 /// Block type of a Section Header: the same in both byte orders.

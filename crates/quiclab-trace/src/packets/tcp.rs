@@ -1,12 +1,12 @@
 //! What a TCP header says (RFC 9293 section 3.1) of sequence space, and how many SACK blocks it has (RFC 2018).
 
 use super::Content;
+use quiclab_core::ip::TCP_HEADER;
 
 const FIN: u8 = 1;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
-const TCP_HEADER_BYTES: usize = 20;
 
 /// Reads a header, of which at least 16 bytes are there. The second value: whether its options are all there.
 pub(super) fn segment(header: &[u8], payload_bytes: usize) -> (Content<'static>, bool) {
@@ -19,7 +19,7 @@ pub(super) fn segment(header: &[u8], payload_bytes: usize) -> (Content<'static>,
         length: payload_bytes as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0),
         control: flags & (SYN | FIN | RST) != 0,
         window: u16::from_be_bytes([header[14], header[15]]),
-        sack_blocks: sack_blocks(header.get(TCP_HEADER_BYTES..).unwrap_or_default()),
+        sack_blocks: sack_blocks(header.get(TCP_HEADER..).unwrap_or_default()),
     };
     (content, whole)
 }

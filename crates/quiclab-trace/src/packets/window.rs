@@ -17,6 +17,14 @@ pub(super) enum Stop {
     Interrupted,
 }
 
+/// Where a file does not go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Broken {
+    /// Offset of the record.
+    pub(super) at: u64,
+    pub(super) why: &'static str,
+}
+
 /// What has been read of a stream, but not consumed.
 pub(super) struct Window<'p, R> {
     input: R,

@@ -4,89 +4,10 @@
 //! A datagram's payload says its number and when it was sent ([`quiclab_core::Payload::Datagram`]), as
 //! those of iperf and ping do; the rest is padding.
 
-mod arrivals;
 mod ping;
-mod port;
+mod stack;
 mod stream;
 
-pub(crate) use arrivals::Arrivals;
-pub(crate) use ping::Probes;
-pub(crate) use port::Socket;
-pub(crate) use stream::{Delays, Reception, Schedule};
-
-use crate::LAB_UDP;
-use crate::error::Error;
-use crate::media;
-use crate::options::{EndpointConfig, PingProtocol, Workload};
-use quiclab_core::{Duration, Endpoint, EndpointIdentity, Problem, Role, Time};
-
-/// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for
-/// lost; longer than any queue that is of interest.
-pub(crate) const LINGER: Duration = Duration::from_secs(3);
-/// lab-udp has no options.
-pub(crate) fn validate(config: &EndpointConfig) -> Result<(), Error> {
-    let given = [
-        ("congestion_control", config.congestion_control.is_some()),
-        ("datagram_size", config.datagram_size.is_some()),
-        ("initial_window", config.initial_window.is_some()),
-        ("stream_receive_window", config.stream_receive_window.is_some()),
-        ("connection_receive_window", config.connection_receive_window.is_some()),
-        ("send_window", config.send_window.is_some()),
-        ("packet_threshold", config.packet_threshold.is_some()),
-        ("time_threshold", config.time_threshold.is_some()),
-        ("initial_rtt", config.initial_rtt.is_some()),
-        ("ack_frequency", config.ack_frequency.is_some()),
-        ("controller", config.controller.is_some()),
-        ("emulated_connections", config.emulated_connections.is_some()),
-        ("slow_start_exit", config.slow_start_exit.is_some()),
-        ("pacing", config.pacing.is_some()),
-        ("tcp", config.tcp.is_some()),
-        ("quic", config.quic.is_some()),
-        ("http2", config.http2.is_some()),
-        ("tls", config.tls.is_some()),
-    ];
-    if let Some(profile) = &config.profile {
-        return Err(
-            Problem::unsupported("profile", LAB_UDP, "it has no profiles").got(format!("{profile:?}"))
-        );
-    }
-    match given.iter().find(|(_, given)| *given) {
-        Some(&(field, _)) => Err(Problem::unsupported(field, LAB_UDP, "")),
-        None => Ok(()),
-    }
-}
-
-pub(crate) fn build(
-    identity: &EndpointIdentity,
-    config: &EndpointConfig,
-    workload: &Workload,
-    start: Time,
-) -> Result<Box<dyn Endpoint>, Error> {
-    validate(config)?;
-    match *workload {
-        Workload::Datagrams { rate, size, duration, on, off } => {
-            let schedule = Schedule::new(rate, size, duration, on.zip(off), start);
-            Ok(match identity.role {
-                Role::Server => Box::new(stream::Source::new(identity, schedule)),
-                Role::Client => Box::new(stream::Sink::new(identity, schedule, start)),
-            })
-        }
-        Workload::Ping { size, count, interval, protocol } => {
-            let socket = match protocol {
-                PingProtocol::Udp => Socket::new(identity),
-                PingProtocol::Icmp => Socket::of_icmp(identity),
-            };
-            Ok(match identity.role {
-                Role::Client => Box::new(ping::Prober::new(socket, size, count, interval, start)),
-                Role::Server => Box::new(ping::Echo::new(socket, count)),
-            })
-        }
-        Workload::Media { .. } => Ok(media::build(identity, workload, start)),
-        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
-            Err(Problem::unknown("workload.kind", workload.kind(), ["datagrams", "ping", "media"]))
-        }
-    }
-}
-
+pub use stack::LabUdp;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! Datagrams and ping over an ideal pipe, by hand.
 
-use crate::build;
 use crate::options::{EndpointConfig, PingProtocol, TcpOptions, Workload};
+use crate::stack::{build, validate};
+use crate::{EndpointRequest, STACKS};
 use quiclab_core::{
     ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics, Outputs, Packet,
     Payload, Port, ProblemKind, Protocol, Role, Time,
@@ -16,7 +17,7 @@ fn end(role: Role, workload: &Workload) -> Box<dyn Endpoint> {
     let tuple = FiveTuple::new(Protocol::Udp, address("10.1.0.0:443"), address("10.2.0.0:50000"));
     let identity = EndpointIdentity { name: "f".to_owned(), flow: FlowId(0), role, tuple, paths: 1 };
     let config = EndpointConfig { stack: Some("lab-udp".to_owned()), ..EndpointConfig::default() };
-    build(identity, &config, workload, us(1000), 1, None, Default::default()).expect("a good workload")
+    build(STACKS, EndpointRequest::new(identity, &config, workload, us(1000), 1)).expect("a good workload")
 }
 
 fn datagrams(rate: DataRate, duration: Duration, pauses: Option<(Duration, Duration)>) -> Workload {
@@ -201,7 +202,7 @@ fn a_stray_packet_is_counted_only() {
 fn options_and_workloads_of_tcp_are_refused() {
     let config = EndpointConfig { stack: Some("lab-udp".to_owned()), ..EndpointConfig::default() };
     let with_tcp = EndpointConfig { tcp: Some(TcpOptions::default()), ..config.clone() };
-    let problem = crate::validate(&with_tcp).unwrap_err();
+    let problem = validate(STACKS, &with_tcp).unwrap_err();
     assert_eq!((problem.path.to_string(), problem.kind), ("tcp".to_owned(), ProblemKind::Unsupported));
     let identity = EndpointIdentity {
         name: "f".to_owned(),
@@ -212,10 +213,8 @@ fn options_and_workloads_of_tcp_are_refused() {
     };
     let size = ByteCount::from_bytes(100);
     let refused = |workload: &Workload| {
-        let Err(error) = build(identity.clone(), &config, workload, us(0), 1, None, Default::default())
-        else {
-            panic!("{workload:?} is taken")
-        };
+        let request = EndpointRequest::new(identity.clone(), &config, workload, us(0), 1);
+        let Err(error) = build(STACKS, request) else { panic!("{workload:?} is taken") };
         (error.path.to_string(), error.kind)
     };
     let download = Workload::Download { size: Some(size), duration: None, request: size };

@@ -163,8 +163,6 @@ pub(super) struct Browser {
     origin: usize,
     /// Resources asked for on this connection, in order.
     asked: Vec<usize>,
-    /// How many of them [`Browser::take_objects`] has told.
-    told: usize,
     /// How many of them are complete.
     complete: usize,
     /// Its end is decided.
@@ -184,7 +182,7 @@ impl Browser {
     pub(super) fn of(visit: &Arc<Mutex<Visit>>, origin: usize) -> Self {
         let page = Arc::clone(&lock(visit).page);
         let (visit, outcome) = (Arc::clone(visit), Outcome::default());
-        Self { page, visit, origin, asked: Vec::new(), told: 0, complete: 0, over: false, outcome }
+        Self { page, visit, origin, asked: Vec::new(), complete: 0, over: false, outcome }
     }
 
     pub(super) fn start(&mut self, now: Time) {
@@ -244,10 +242,9 @@ impl Browser {
         resource
     }
 
-    /// Resources that have become complete since the last call.
-    pub(super) fn take_objects(&mut self) -> u64 {
-        let told = std::mem::replace(&mut self.told, self.complete);
-        (self.complete - told) as u64
+    /// Resources that are complete.
+    pub(super) const fn complete(&self) -> u64 {
+        self.complete as u64
     }
 
     /// The resource that the request with this number on this connection is for.

@@ -14,10 +14,10 @@
 //! arrived of their bodies waits. Which section belongs to which stream stands in it (the stream's identifier); here
 //! the label of each stream says where its section ends.
 
-use super::browser::Browser;
-use super::server::WebServer;
-use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
-use quiclab_core::{Http2Frame, Metrics, RequestTimes, Time};
+use super::on_streams::{ClientMapping, ServerMapping};
+use super::page::Resource;
+use crate::workload::{Priority, StreamId, Streams};
+use quiclab_core::Http2Frame;
 use std::collections::BTreeMap;
 
 const HEADERS_STREAM: StreamId = StreamId(0);
@@ -47,12 +47,9 @@ fn headers(section: u64, dependency: bool) -> u64 {
 /// stream.
 const RESOURCE_BITS: u32 = 20;
 
-/// The browser's end.
+/// The browser's side.
+#[derive(Default)]
 pub(super) struct Client {
-    browser: Browser,
-    connected: bool,
-    /// The server allows no further stream now.
-    blocked: bool,
     /// Bytes written to and read from the headers stream.
     written: u64,
     read: u64,
@@ -60,130 +57,49 @@ pub(super) struct Client {
     early: BTreeMap<u64, (usize, u64)>,
 }
 
-impl Client {
-    pub(super) const fn new(browser: Browser) -> Self {
-        Self { browser, connected: false, blocked: false, written: 0, read: 0, early: BTreeMap::new() }
-    }
-
-    fn ask(&mut self, now: Time, streams: &mut dyn Streams) {
-        while self.connected && self.browser.wants() {
-            let Some(stream) = streams.open(true) else {
-                self.blocked = true;
-                return;
-            };
-            let number = self.browser.ask(now);
-            let resource = &self.browser.page.resources[number];
-            let section = headers(resource.request, true);
-            self.written += section;
-            streams.write(HEADERS_STREAM, section);
-            streams.set_priority(stream, resource.priority);
-            streams.set_label(stream, self.written << RESOURCE_BITS | number as u64);
-            streams.finish(stream);
+impl ClientMapping for Client {
+    fn open(&mut self, streams: &mut dyn Streams) -> Result<(), String> {
+        if self.written > 0 {
+            return Ok(());
         }
-    }
-
-    /// Gives bytes of a body to the browser; ends the connection when the page is loaded.
-    fn deliver(&mut self, now: Time, request: usize, bytes: u64, streams: &mut dyn Streams) {
-        if self.browser.receive(now, request, bytes) {
-            self.connected = false;
-            streams.close();
-        }
-    }
-}
-
-impl StreamApplication for Client {
-    fn start(&mut self, now: Time) {
-        self.browser.start(now);
-    }
-
-    fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
-        let Some(stream) = streams.open(true) else {
-            return self.browser.outcome.fail("the server allows no stream".to_owned());
-        };
+        let stream = streams.open(true).ok_or("the server allows no stream")?;
         debug_assert_eq!(stream, HEADERS_STREAM, "it is the first");
-        self.connected = true;
-        self.browser.connected(now);
         streams.set_priority(stream, FIRST);
         self.written = SETTINGS;
         streams.write(stream, SETTINGS);
-        self.ask(now, streams);
+        Ok(())
     }
 
-    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, _end: bool, streams: &mut dyn Streams) {
+    fn request(&mut self, stream: StreamId, number: usize, resource: &Resource, streams: &mut dyn Streams) {
+        let section = headers(resource.request, true);
+        self.written += section;
+        streams.write(HEADERS_STREAM, section);
+        streams.set_priority(stream, resource.priority);
+        streams.set_label(stream, self.written << RESOURCE_BITS | number as u64);
+        streams.finish(stream);
+    }
+
+    fn received(&mut self, stream: StreamId, bytes: u64, label: u64, deliver: &mut dyn FnMut(usize, u64)) {
         if stream == HEADERS_STREAM {
             self.read += bytes;
             while let Some(body) = self.early.first_entry().filter(|body| *body.key() <= self.read) {
                 let (request, early) = body.remove();
-                self.deliver(now, request, early, streams);
+                deliver(request, early);
             }
         } else if let Some(request) = request_of(stream) {
-            let section = streams.label(stream);
-            if section <= self.read {
-                self.deliver(now, request, bytes, streams);
+            // the label says where the section of the response ends
+            if label <= self.read {
+                deliver(request, bytes);
             } else {
-                self.early.entry(section).or_insert((request, 0)).1 += bytes;
+                self.early.entry(label).or_insert((request, 0)).1 += bytes;
             }
         }
-        self.ask(now, streams);
-    }
-
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {
-        self.browser.outcome.fail("a response was reset by the server".to_owned());
-    }
-
-    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
-
-    fn available(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.blocked = false;
-        self.ask(now, streams);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        let asks = self.connected && !self.blocked && self.browser.wants();
-        if asks { Some(Time::ZERO) } else { self.browser.deadline() }
-    }
-
-    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.browser.wake(now);
-        if self.browser.is_superfluous() {
-            self.connected = false;
-            self.browser.leave();
-            streams.close();
-        } else {
-            self.ask(now, streams);
-        }
-    }
-
-    fn closed_by_peer(&mut self, _now: Time) {
-        self.connected = false;
-        self.browser.abandoned();
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.connected = false;
-        self.browser.outcome.fail(reason);
-    }
-
-    fn outcome(&self) -> &Outcome {
-        &self.browser.outcome
-    }
-
-    fn statistics(&self, out: &mut Metrics) {
-        self.browser.statistics(out);
-    }
-
-    fn requests(&self) -> Vec<RequestTimes> {
-        self.browser.requests()
-    }
-
-    fn take_objects(&mut self) -> u64 {
-        self.browser.take_objects()
     }
 }
 
-/// The web server's end.
+/// The web server's side.
+#[derive(Default)]
 pub(super) struct Server {
-    server: WebServer,
     /// Bytes written to and read from the headers stream.
     written: u64,
     read: u64,
@@ -191,36 +107,16 @@ pub(super) struct Server {
     opened: BTreeMap<usize, u64>,
     /// Requests handed to the server.
     asked: usize,
-    unacknowledged: usize,
 }
 
-impl Server {
-    pub(super) const fn new(server: WebServer) -> Self {
-        Self { server, written: 0, read: 0, opened: BTreeMap::new(), asked: 0, unacknowledged: 0 }
-    }
-
-    fn respond(&mut self, now: Time, streams: &mut dyn Streams) {
-        while let Some(request) = self.server.next_response(now) {
-            let resource = self.server.resource(request);
-            let stream = stream_of(request);
-            let section = headers(resource.response, false);
-            self.written += section;
-            streams.write(HEADERS_STREAM, section);
-            streams.set_priority(stream, resource.priority);
-            streams.set_label(stream, self.written);
-            streams.write(stream, resource.body);
-            streams.finish(stream);
-            self.unacknowledged += 1;
-        }
-    }
-}
-
-impl StreamApplication for Server {
-    fn start(&mut self, _now: Time) {}
-
-    fn connected(&mut self, _now: Time, _streams: &mut dyn Streams) {}
-
-    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, _end: bool, streams: &mut dyn Streams) {
+impl ServerMapping for Server {
+    fn received(
+        &mut self,
+        stream: StreamId,
+        bytes: u64,
+        streams: &mut dyn Streams,
+        asked: &mut dyn FnMut(usize, usize),
+    ) -> bool {
         if stream == HEADERS_STREAM {
             if self.written == 0 {
                 self.written = SETTINGS;
@@ -236,41 +132,25 @@ impl StreamApplication for Server {
             && label >> RESOURCE_BITS <= self.read
         {
             let resource = label & ((1 << RESOURCE_BITS) - 1);
-            self.server.asked(now, self.asked, usize::try_from(resource).expect("20 bits"));
+            asked(self.asked, usize::try_from(resource).expect("20 bits"));
             self.asked += 1;
         }
-        self.respond(now, streams);
+        true
     }
 
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
-
-    fn acknowledged(&mut self, now: Time, stream: StreamId) {
-        if request_of(stream).is_some() {
-            self.unacknowledged = self.unacknowledged.saturating_sub(1);
-            if self.unacknowledged == 0 && self.server.is_done() {
-                self.server.outcome.finish(now);
-            }
-        }
+    fn respond(&mut self, request: usize, resource: &Resource, streams: &mut dyn Streams) {
+        let stream = stream_of(request);
+        let section = headers(resource.response, false);
+        self.written += section;
+        streams.write(HEADERS_STREAM, section);
+        streams.set_priority(stream, resource.priority);
+        streams.set_label(stream, self.written);
+        streams.write(stream, resource.body);
+        streams.finish(stream);
     }
 
-    fn closed_by_peer(&mut self, now: Time) {
-        self.server.abandoned(now);
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.server.failed(reason);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.server.deadline()
-    }
-
-    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.respond(now, streams);
-    }
-
-    fn outcome(&self) -> &Outcome {
-        &self.server.outcome
+    fn has_response(&self, stream: StreamId) -> bool {
+        request_of(stream).is_some()
     }
 }
 
@@ -281,7 +161,7 @@ mod tests {
     use super::*;
     use crate::options::{ObjectKind, Priorities, QuicVersion};
     use crate::workload::testing::{Call, Recorder};
-    use quiclab_core::{Duration, RandomStream, Role};
+    use quiclab_core::{Duration, RandomStream, Role, Time};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)

@@ -17,10 +17,12 @@
 //!
 //! The control streams are sent before everything else (quiche: static streams).
 
-use super::browser::Browser;
+use super::on_streams::{ClientMapping, ServerMapping};
+use super::page::{Page, Resource};
 use super::server::WebServer;
-use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
-use quiclab_core::{Metrics, RequestTimes, Time};
+use crate::workload::{Priority, StreamId, Streams};
+use quiclab_core::quic::varint_length;
+use std::sync::Arc;
 
 /// Type of a stream, SETTINGS' type and length, then QPACK_MAX_TABLE_CAPACITY 65536, MAX_FIELD_SECTION_SIZE
 /// 262144 (identifier 1, value 4) and QPACK_BLOCKED_STREAMS 100 (1, 2).
@@ -29,88 +31,50 @@ const CONTROL: u64 = 1 + 2 + 5 + 5 + 3;
 const OWN_STREAMS: [u64; 3] = [CONTROL, 1, 1];
 const FIRST: Priority = Priority { urgency: 0, incremental: false };
 
-/// Length of a variable-length integer (RFC 9000 section 16).
-const fn varint(value: u64) -> u64 {
-    match value {
-        0..0x40 => 1,
-        0x40..0x4000 => 2,
-        0x4000..0x4000_0000 => 4,
-        _ => 8,
-    }
-}
-
 /// A frame with this payload (RFC 9114 section 7.1); HEADERS and DATA have types of one byte.
 const fn frame(payload: u64) -> u64 {
-    1 + varint(payload) + payload
+    1 + varint_length(payload) as u64 + payload
 }
 
-/// Opens what is missing of the own streams; whether all are open.
-fn open_own(opened: &mut usize, streams: &mut dyn Streams) -> bool {
+/// Opens what is missing of the own streams, as far as the peer allows.
+fn open_own(opened: &mut usize, streams: &mut dyn Streams) {
     while let Some(&bytes) = OWN_STREAMS.get(*opened) {
-        let Some(stream) = streams.open(false) else { return false };
+        let Some(stream) = streams.open(false) else { return };
         streams.set_priority(stream, FIRST);
         streams.write(stream, bytes);
         *opened += 1;
     }
-    true
 }
 
 fn request_of(stream: StreamId) -> usize {
     usize::try_from(stream.index()).expect("requests are counted in usize")
 }
 
-/// The browser's end.
+/// The browser's side.
+#[derive(Default)]
 pub(super) struct Client {
-    browser: Browser,
     /// Own streams opened.
     opened: usize,
-    connected: bool,
-    /// The server allows no further stream now.
-    blocked: bool,
     /// Bytes of each response before its body that are still to come.
     heads: Vec<u64>,
 }
 
-impl Client {
-    pub(super) const fn new(browser: Browser) -> Self {
-        Self { browser, opened: 0, connected: false, blocked: false, heads: Vec::new() }
-    }
-
-    /// Sends all requests that may be sent.
-    fn ask(&mut self, now: Time, streams: &mut dyn Streams) {
-        if !self.connected || self.browser.outcome.progress.finished.is_some() {
-            return;
-        }
+impl ClientMapping for Client {
+    fn open(&mut self, streams: &mut dyn Streams) -> Result<(), String> {
         open_own(&mut self.opened, streams);
-        while self.browser.wants() {
-            let Some(stream) = streams.open(true) else {
-                self.blocked = true;
-                return;
-            };
-            let number = self.browser.ask(now);
-            let resource = &self.browser.page.resources[number];
-            debug_assert_eq!(self.heads.len(), request_of(stream), "requests take streams in order");
-            self.heads.push(frame(resource.response) + frame(resource.body) - resource.body);
-            streams.set_priority(stream, resource.priority);
-            streams.set_label(stream, number as u64);
-            streams.write(stream, frame(resource.request));
-            streams.finish(stream);
-        }
-    }
-}
-
-impl StreamApplication for Client {
-    fn start(&mut self, now: Time) {
-        self.browser.start(now);
+        Ok(())
     }
 
-    fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.connected = true;
-        self.browser.connected(now);
-        self.ask(now, streams);
+    fn request(&mut self, stream: StreamId, number: usize, resource: &Resource, streams: &mut dyn Streams) {
+        debug_assert_eq!(self.heads.len(), request_of(stream), "requests take streams in order");
+        self.heads.push(frame(resource.response) + frame(resource.body) - resource.body);
+        streams.set_priority(stream, resource.priority);
+        streams.set_label(stream, number as u64);
+        streams.write(stream, frame(resource.request));
+        streams.finish(stream);
     }
 
-    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, _end: bool, streams: &mut dyn Streams) {
+    fn received(&mut self, stream: StreamId, bytes: u64, _label: u64, deliver: &mut dyn FnMut(usize, u64)) {
         if !stream.is_bidirectional() || stream.is_of_server() {
             return;
         }
@@ -118,153 +82,63 @@ impl StreamApplication for Client {
         let Some(head) = self.heads.get_mut(request) else { return };
         let of_head = bytes.min(*head);
         *head -= of_head;
-        if self.browser.receive(now, request, bytes - of_head) {
-            self.connected = false;
-            streams.close();
-        } else {
-            self.ask(now, streams);
-        }
-    }
-
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {
-        self.browser.outcome.fail("a response was reset by the server".to_owned());
-    }
-
-    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
-
-    fn available(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.blocked = false;
-        self.ask(now, streams);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        let asks = self.connected && !self.blocked && self.browser.wants();
-        if asks { Some(Time::ZERO) } else { self.browser.deadline() }
-    }
-
-    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.browser.wake(now);
-        if self.browser.is_superfluous() {
-            self.connected = false;
-            self.browser.leave();
-            streams.close();
-        } else {
-            self.ask(now, streams);
-        }
-    }
-
-    fn closed_by_peer(&mut self, _now: Time) {
-        self.connected = false;
-        self.browser.abandoned();
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.connected = false;
-        self.browser.outcome.fail(reason);
-    }
-
-    fn outcome(&self) -> &Outcome {
-        &self.browser.outcome
-    }
-
-    fn statistics(&self, out: &mut Metrics) {
-        self.browser.statistics(out);
-    }
-
-    fn requests(&self) -> Vec<RequestTimes> {
-        self.browser.requests()
-    }
-
-    fn take_objects(&mut self) -> u64 {
-        self.browser.take_objects()
+        deliver(request, bytes - of_head);
     }
 }
 
-/// The web server's end.
+/// The web server's side.
 pub(super) struct Server {
-    server: WebServer,
+    page: Arc<Page>,
+    /// Own streams opened.
     opened: usize,
     /// Bytes of each request received, by its number.
     received: Vec<u64>,
-    /// Responses that are not acknowledged.
-    unacknowledged: usize,
 }
 
 impl Server {
-    pub(super) fn new(server: WebServer) -> Self {
-        let received = vec![0; server.requests];
-        Self { server, opened: 0, received, unacknowledged: 0 }
-    }
-
-    fn respond(&mut self, now: Time, streams: &mut dyn Streams) {
-        while let Some(request) = self.server.next_response(now) {
-            let resource = self.server.resource(request);
-            let stream = StreamId::new(request as u64, false, true);
-            streams.set_priority(stream, resource.priority);
-            streams.write(stream, frame(resource.response) + frame(resource.body));
-            streams.finish(stream);
-            self.unacknowledged += 1;
-        }
+    pub(super) fn new(server: &WebServer) -> Self {
+        Self { page: Arc::clone(&server.page), opened: 0, received: vec![0; server.requests] }
     }
 }
 
-impl StreamApplication for Server {
-    fn start(&mut self, _now: Time) {}
-
-    fn connected(&mut self, _now: Time, streams: &mut dyn Streams) {
+impl ServerMapping for Server {
+    fn open(&mut self, streams: &mut dyn Streams) {
         open_own(&mut self.opened, streams);
     }
 
-    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, _end: bool, streams: &mut dyn Streams) {
+    fn received(
+        &mut self,
+        stream: StreamId,
+        bytes: u64,
+        streams: &mut dyn Streams,
+        asked: &mut dyn FnMut(usize, usize),
+    ) -> bool {
         if !stream.is_bidirectional() {
-            return;
+            return false;
         }
         let request = request_of(stream);
         let number = usize::try_from(streams.label(stream)).unwrap_or(usize::MAX);
-        let Some(resource) = self.server.page.resources.get(number) else { return };
+        let Some(resource) = self.page.resources.get(number) else { return false };
         let whole = frame(resource.request);
-        let Some(received) = self.received.get_mut(request) else { return };
+        let Some(received) = self.received.get_mut(request) else { return false };
         let before = *received;
         *received += bytes;
-        if before < whole && *received >= whole {
-            self.server.asked(now, request, number);
-            self.respond(now, streams);
+        let is_whole = before < whole && *received >= whole;
+        if is_whole {
+            asked(request, number);
         }
+        is_whole
     }
 
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
-
-    fn acknowledged(&mut self, now: Time, stream: StreamId) {
-        if stream.is_bidirectional() {
-            self.unacknowledged = self.unacknowledged.saturating_sub(1);
-            if self.unacknowledged == 0 && self.server.is_done() {
-                self.server.outcome.finish(now);
-            }
-        }
+    fn respond(&mut self, request: usize, resource: &Resource, streams: &mut dyn Streams) {
+        let stream = StreamId::new(request as u64, false, true);
+        streams.set_priority(stream, resource.priority);
+        streams.write(stream, frame(resource.response) + frame(resource.body));
+        streams.finish(stream);
     }
 
-    fn available(&mut self, _now: Time, streams: &mut dyn Streams) {
-        open_own(&mut self.opened, streams);
-    }
-
-    fn closed_by_peer(&mut self, now: Time) {
-        self.server.abandoned(now);
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.server.failed(reason);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.server.deadline()
-    }
-
-    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.respond(now, streams);
-    }
-
-    fn outcome(&self) -> &Outcome {
-        &self.server.outcome
+    fn has_response(&self, stream: StreamId) -> bool {
+        stream.is_bidirectional()
     }
 }
 
@@ -274,8 +148,9 @@ mod tests {
     use super::super::page::testing::page;
     use super::*;
     use crate::options::{ObjectKind, Priorities, QuicVersion};
+    use crate::workload::StreamApplication;
     use crate::workload::testing::{Call, Recorder};
-    use quiclab_core::{Duration, RandomStream, Role};
+    use quiclab_core::{Duration, RandomStream, Role, Time};
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)

@@ -3,9 +3,10 @@
 //! ```text
 //! page       what there is on a page, and what leads to what
 //! browser, server   what is asked for and answered, in any protocol
-//! h3         HTTP/3 on the streams of QUIC (RFC 9114)
+//! on_streams both ends on the streams of QUIC, in either mapping:
+//! h3         HTTP/3 (RFC 9114)
 //! gquic      HTTP on Google QUIC: headers on one stream, bodies on their own
-//! h2         HTTP/2 on a byte stream (RFC 9113): h2_client, h2_server, h2_frames what both share
+//! h2         HTTP/2 on a byte stream (RFC 9113)
 //! origins    the connections to several servers as one endpoint
 //! ```
 //!
@@ -15,10 +16,8 @@
 mod browser;
 mod gquic;
 mod h2;
-mod h2_client;
-mod h2_frames;
-mod h2_server;
 mod h3;
+mod on_streams;
 mod origins;
 mod page;
 mod server;
@@ -32,6 +31,7 @@ use crate::error::Error;
 use crate::options::{QuicVersion, Workload};
 use crate::workload::StreamApplication;
 use browser::{Browser, Visit};
+use on_streams::{Client, Server};
 use page::Page;
 use quiclab_core::{RandomStream, Role};
 use server::WebServer;
@@ -71,10 +71,18 @@ impl PageEnds {
         version: QuicVersion,
     ) -> Box<dyn StreamApplication> {
         match (version, role) {
-            (QuicVersion::V1, Role::Client) => Box::new(h3::Client::new(self.browser(origin))),
-            (QuicVersion::V1, Role::Server) => Box::new(h3::Server::new(self.server(origin))),
-            (QuicVersion::Gquic37, Role::Client) => Box::new(gquic::Client::new(self.browser(origin))),
-            (QuicVersion::Gquic37, Role::Server) => Box::new(gquic::Server::new(self.server(origin))),
+            (QuicVersion::V1, Role::Client) => Box::new(Client::<h3::Client>::new(self.browser(origin))),
+            (QuicVersion::V1, Role::Server) => {
+                let server = self.server(origin);
+                let mapping = h3::Server::new(&server);
+                Box::new(Server::new(server, mapping))
+            }
+            (QuicVersion::Gquic37, Role::Client) => {
+                Box::new(Client::<gquic::Client>::new(self.browser(origin)))
+            }
+            (QuicVersion::Gquic37, Role::Server) => {
+                Box::new(Server::new(self.server(origin), gquic::Server::default()))
+            }
         }
     }
 }

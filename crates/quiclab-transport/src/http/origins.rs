@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::options::Workload;
 use quiclab_core::{
     Counters, DestinationMetrics, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Outputs, Packet,
-    Port, Progress, RandomStream, RequestTimes, Role, Time,
+    PageClient, Port, Progress, RandomStream, RequestTimes, Role, Time, WarmStart,
 };
 use std::net::SocketAddr;
 
@@ -210,16 +210,35 @@ impl Endpoint for Origins {
         self.connections.iter().find_map(|connection| connection.failure())
     }
 
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        (self.role == Role::Client).then_some(self as _)
+    }
+
+    fn warm_start(&mut self) -> Option<&mut dyn WarmStart> {
+        self.connections[0].warm_start().is_some().then_some(self as _)
+    }
+}
+
+impl PageClient for Origins {
     fn requests(&self) -> Vec<RequestTimes> {
-        self.connections[0].requests()
+        self.connections[0].page_client().map(PageClient::requests).unwrap_or_default()
     }
 
-    fn destination_metrics(&self) -> Option<DestinationMetrics> {
-        self.connections[0].destination_metrics()
+    fn objects_read(&self) -> u64 {
+        self.connections.iter().filter_map(|one| one.page_client()).map(PageClient::objects_read).sum()
+    }
+}
+
+/// Metrics are those of a pair of addresses, which all connections share.
+impl WarmStart for Origins {
+    fn saved_metrics(&mut self) -> DestinationMetrics {
+        self.connections[0].warm_start().map(WarmStart::saved_metrics).unwrap_or_default()
     }
 
-    fn recall(&mut self, metrics: DestinationMetrics) {
-        self.connections.iter_mut().for_each(|connection| connection.recall(metrics));
+    fn load_metrics(&mut self, metrics: DestinationMetrics) {
+        for connection in self.connections.iter_mut().filter_map(|connection| connection.warm_start()) {
+            connection.load_metrics(metrics);
+        }
     }
 }
 

@@ -11,11 +11,12 @@
 //! | 3 | 0 | 20 | max(90, 67) = 90 | 90 | 112 |
 
 use super::*;
-use crate::operations::Operations;
 use crate::options::{
     EarlyData, EndpointConfig, ObjectKind, PageResource, Priorities, QuicOptions, QuicVersion, Tls,
     TlsVersion,
 };
+use crate::stack::build;
+use crate::{EndpointRequest, STACKS};
 use quiclab_core::{ByteCount, Duration, FlowId, Protocol};
 use std::collections::BTreeMap;
 
@@ -69,7 +70,7 @@ impl Net {
         let tuple = FiveTuple::new(protocol, address("10.1.0.0:443"), address("10.2.0.0:50000"));
         let end = |role, name: &str, tuple| {
             let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(0), role, tuple, paths: 1 };
-            crate::build(identity, config, workload, Time::ZERO, 1, None, Operations::default())
+            build(STACKS, EndpointRequest::new(identity, config, workload, Time::ZERO, 1))
                 .expect("a good endpoint")
         };
         let ends = [end(Role::Client, "f.receiver", tuple.reverse()), end(Role::Server, "f.sender", tuple)];
@@ -103,6 +104,10 @@ impl Net {
         panic!("it does not come to an end");
     }
 
+    fn requests(&self) -> Vec<RequestTimes> {
+        self.ends[CLIENT].page_client().expect("the client of a page").requests()
+    }
+
     fn metric(&mut self, name: &str) -> Option<f64> {
         let mut out = Metrics::default();
         self.ends[CLIENT].statistics(ms(0), &mut out);
@@ -118,7 +123,7 @@ fn times(request: &RequestTimes) -> [Option<u64>; 6] {
 }
 
 fn all(net: &Net) -> Vec<[Option<u64>; 6]> {
-    net.ends[CLIENT].requests().iter().map(times).collect()
+    net.requests().iter().map(times).collect()
 }
 
 const BY_HAND: [[u64; 6]; 4] =
@@ -194,7 +199,7 @@ fn each_request_gets_what_it_asks_for() {
     let gquic = EndpointConfig { profile: Some("chromium-gquic37".to_owned()), ..config("lab-quic") };
     for config in [config("lab-tcp"), config("lab-quic"), gquic] {
         let net = Net::new(&config, &workload).run();
-        let requests = net.ends[CLIENT].requests();
+        let requests = net.requests();
         let wait = |number: usize| {
             let RequestTimes { asked, first_byte, .. } = requests[number];
             first_byte.expect("answered").since(asked.expect("asked"))

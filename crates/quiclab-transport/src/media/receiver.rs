@@ -5,11 +5,10 @@
 
 use super::source::RTP_HEADER;
 use super::{Parameters, seconds};
-use crate::datagram::{Arrivals, Delays, LINGER, Socket};
-use crate::workload::Samples;
+use crate::workload::{Arrivals, Delays, LINGER, Samples};
 use quiclab_core::{
-    ByteCount, Counters, Duration, Element, Endpoint, EndpointIdentity, MediaArrival, MediaFeedback, Metrics,
-    Outputs, Packet, Payload, Port, Progress, RtpPacket, Time,
+    ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, MediaArrival, MediaFeedback,
+    Metrics, Nic, Outputs, Packet, Payload, Port, Progress, RtpPacket, Time,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +23,7 @@ const RATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// See the module documentation.
 pub(super) struct Receiver {
-    socket: Socket,
+    nic: Nic,
     start: Option<Time>,
     /// When the sender's time is over.
     end: Time,
@@ -54,7 +53,7 @@ pub(super) struct Receiver {
 impl Receiver {
     pub(super) fn new(identity: &EndpointIdentity, parameters: &Parameters) -> Self {
         Self {
-            socket: Socket::new(identity),
+            nic: Nic::new(identity, identity.tuple),
             start: Some(parameters.start),
             end: parameters.end,
             over: false,
@@ -137,7 +136,8 @@ impl Receiver {
             MediaFeedback { sent: now, begin: self.begin, reports: self.reports.iter().copied().collect() };
         // two bytes for each packet, padded to 32 bits
         let size = FEEDBACK_HEADER + (2 * report.reports.len() as u64).next_multiple_of(4);
-        self.socket.send(now, ByteCount::from_bytes(size), Payload::MediaFeedback(Box::new(report)), out);
+        let payload = Payload::MediaFeedback(Box::new(report));
+        self.nic.send(now, Port(0), ByteCount::from_bytes(size), Ecn::NotEct, payload, out);
         let next = self.begin + self.reports.len() as u64;
         let said_twice = self.next_begin.saturating_sub(self.begin).min(self.reports.len() as u64);
         self.reports.drain(..said_twice as usize);
@@ -151,7 +151,7 @@ impl Receiver {
     }
 
     fn report(&self, out: &mut Metrics) {
-        self.socket.report(out);
+        self.nic.report(out);
         out.count("lost_packets", self.arrivals.lost(None));
         out.count("reordered_packets", self.arrivals.reordered);
         out.count("duplicate_packets", self.arrivals.duplicates);
@@ -161,7 +161,7 @@ impl Receiver {
 
 impl Element for Receiver {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
-        let size = self.socket.receive(&packet);
+        let size = self.nic.receive(&packet);
         if let Payload::Rtp(rtp) = packet.payload {
             self.on_media(now, rtp, &packet, size);
         }
@@ -186,7 +186,7 @@ impl Element for Receiver {
     }
 
     fn counters(&self) -> Counters {
-        self.socket.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {

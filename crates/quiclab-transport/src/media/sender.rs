@@ -7,11 +7,10 @@ use super::rate::{RateControl, View};
 use super::source::Source;
 use super::window::{Acknowledged, Window};
 use super::{Parameters, seconds};
-use crate::datagram::Socket;
 use crate::workload::Samples;
 use quiclab_core::{
-    ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, MediaFeedback, Metrics, Outputs,
-    Packet, Payload, Port, Progress, RtpPacket, Time,
+    ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, MediaFeedback, Metrics, Nic,
+    Outputs, Packet, Payload, Port, Progress, RtpPacket, Time,
 };
 
 /// RATE_PACE_MIN in bit/s.
@@ -23,7 +22,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// See the module documentation.
 pub(super) struct Sender {
-    socket: Socket,
+    nic: Nic,
+    /// ECN field of what it sends.
+    ecn: Ecn,
     end: Time,
     source: Source,
     queue: Queue,
@@ -53,13 +54,10 @@ struct DelayMean {
 
 impl Sender {
     pub(super) fn new(identity: &EndpointIdentity, parameters: Parameters) -> Self {
-        let mut socket = Socket::new(identity);
-        if parameters.ecn {
-            socket.ecn = Ecn::Ect0;
-        }
         let mss = parameters.mss.bytes() as f64;
         Self {
-            socket,
+            nic: Nic::new(identity, identity.tuple),
+            ecn: if parameters.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             end: parameters.end,
             source: Source::new(&parameters),
             queue: Queue::default(),
@@ -122,7 +120,7 @@ impl Sender {
             self.waits.add(now.since(packet.captured));
             self.flight.on_sent(now, packet.number, size);
             self.rate.on_sent(size);
-            self.socket.send(now, size, Payload::Rtp(packet), out);
+            self.nic.send(now, Port(0), size, self.ecn, Payload::Rtp(packet), out);
             let rtt = self.flight.rtt.unwrap_or(FIRST_RTT).as_secs_f64();
             let pace = (self.window.size * 8.0 / rtt.max(1e-6)).max(SLOWEST_PACE);
             self.release = now + seconds(size.bytes() as f64 * 8.0 / pace);
@@ -130,7 +128,7 @@ impl Sender {
     }
 
     fn report(&self, out: &mut Metrics) {
-        self.socket.report(out);
+        self.nic.report(out);
         out.count("lost_packets", self.lost);
         out.count("discarded_packets", self.queue.discarded);
         out.count("congestion_events", self.cuts);
@@ -139,7 +137,7 @@ impl Sender {
 
 impl Element for Sender {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
-        self.socket.receive(&packet);
+        self.nic.receive(&packet);
         if let Payload::MediaFeedback(report) = &packet.payload {
             self.on_report(now, report);
             self.send(now, out);
@@ -185,7 +183,7 @@ impl Element for Sender {
     }
 
     fn counters(&self) -> Counters {
-        self.socket.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {

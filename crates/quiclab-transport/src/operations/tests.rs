@@ -1,6 +1,7 @@
 //! Functions at operations: who is called with what, what comes out, and what goes wrong.
 
 use super::*;
+use crate::NativeStack;
 use quiclab_core::{OPERATIONS, OperationInfo, ProblemKind};
 use std::sync::{Arc, Mutex};
 
@@ -213,7 +214,7 @@ fn inputs_are_those_of_the_description() {
 fn a_stack_without_the_operation_refuses_it_by_name() {
     static TWO: [OperationInfo; 2] = [OPERATIONS[0], OPERATIONS[1]];
     let operations = Operations::new(vec![hook(Operation::CongestionWindow, Anchor::After, |_, _| Ok(None))]);
-    let tcp = crate::stacks().iter().find(|info| info.name == crate::LAB_TCP).unwrap();
+    let tcp = crate::tcp::LabTcp.info();
     let problem = operations.check(tcp).unwrap_err();
     assert_eq!((problem.path.to_string(), problem.kind), ("plugins".to_owned(), ProblemKind::UnknownName));
     let stack = StackInfo { operations: &TWO, ..*tcp };

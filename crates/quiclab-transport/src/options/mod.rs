@@ -5,17 +5,17 @@ mod endpoint;
 mod quic;
 mod tcp;
 mod tls;
+mod workload;
 
 pub use crate::acknowledgement::Acknowledgement;
 pub use crate::congestion::{CongestionControl, SlowStartExit};
 pub use crate::pacing::Pacing;
-pub use crate::workload::{
-    MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload,
-};
+pub use crate::recovery::rtt::RttVariation;
 pub use endpoint::{AckFrequency, Controller, EndpointConfig, Http2Options};
-pub use quic::{FlowControl, QuicOptions, QuicVersion, RttVariation, StreamScheduler};
+pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};
 pub use tcp::{RateReduction, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
+pub use workload::{MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
 
 /// The name of a value in scenarios: that of a variant, or of a table its kind.
 ///

@@ -1,6 +1,6 @@
 //! Options of QUIC: the parts of lab-quic that a scenario can exchange.
 
-use super::Acknowledgement;
+use super::{Acknowledgement, RttVariation};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
@@ -105,17 +105,6 @@ pub enum QuicVersion {
     /// Google QUIC 37 with QUIC Crypto.
     #[serde(rename = "gquic-37")]
     Gquic37,
-}
-
-/// What the RTT variation is the mean of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RttVariation {
-    /// |smoothed - adjusted sample| (RFC 9002 section 5.3).
-    #[serde(rename = "rfc9002")]
-    Rfc9002,
-    /// |smallest - sample| (aioquic): a standing queue makes it large.
-    FromMinimum,
 }
 
 /// How receive windows grow.

@@ -9,9 +9,10 @@
 
 use super::connection::{Connection, Event};
 use super::options;
+use crate::CarrierRequest;
 use crate::error::Error;
 use crate::operations::Operations;
-use crate::options::EndpointConfig;
+use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::tunnel::{Cargo, Carrier};
@@ -22,26 +23,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// IPv4 and UDP header in bytes.
-const HEADERS: u64 = 28;
-
-/// What a carrier is made of.
-#[derive(Clone, Debug)]
-pub struct CarrierConfig<'a> {
-    /// Which end.
-    pub role: Role,
-    /// One connection, or one for each path.
-    pub kind: CarrierKind,
-    /// Number of paths.
-    pub paths: usize,
-    /// Windows of the paths that never change; none: those of the congestion control.
-    pub windows: &'a [ByteCount],
-    /// Options of the transport.
-    pub options: &'a EndpointConfig,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Name of the end, also of its random streams.
-    pub name: &'a str,
-}
+const HEADERS: u64 = (IPV4_HEADER + UDP_HEADER) as u64;
 
 /// lab-quic behind the [`Carrier`] trait.
 pub struct LabCarrier {
@@ -63,36 +45,36 @@ impl LabCarrier {
     ///
     /// # Errors
     /// When lab-quic does not take an option.
-    pub fn new(config: &CarrierConfig<'_>) -> Result<Self, Error> {
-        let mut resolved = options::resolve(config.options)?;
+    pub fn new(request: &CarrierRequest<'_>) -> Result<Self, Error> {
+        let mut resolved = options::resolve(request.config)?;
         resolved.idle_timeout = Duration::from_secs(1 << 20);
-        let connections = match config.kind {
-            CarrierKind::Connections => config.paths,
+        let connections = match request.kind {
+            CarrierKind::Connections => request.paths,
             CarrierKind::Multipath => 1,
         };
-        let each = config.paths / connections;
+        let each = request.paths / connections;
         let make = |connection: usize| {
-            let stream = |path: usize| format!("{}.{}", config.name, connection * each + path);
-            let random = |path: usize| RandomStream::new(config.seed, &stream(path));
+            let stream = |path: usize| format!("{}.{}", request.name, connection * each + path);
+            let random = |path: usize| RandomStream::new(request.seed, &stream(path));
             let mut made =
-                Connection::new(resolved.clone(), config.role, each, random, Operations::default(), None);
+                Connection::new(resolved.clone(), request.role, each, random, Operations::default(), None);
             for path in 0..each {
-                if let Some(window) = config.windows.get(connection * each + path) {
+                if let Some(window) = request.windows.get(connection * each + path) {
                     made.set_fixed_window(path, window.bytes());
                 }
             }
             made
         };
         Ok(Self {
-            kind: config.kind,
-            role: config.role,
-            paths: config.paths,
+            kind: request.kind,
+            role: request.role,
+            paths: request.paths,
             connections: (0..connections).map(make).collect(),
             started: false,
             delivered: VecDeque::new(),
             turn: 0,
             // the client connects when it is woken for the first time
-            wake: (config.role == Role::Client).then_some(Time::ZERO),
+            wake: (request.role == Role::Client).then_some(Time::ZERO),
         })
     }
 

@@ -12,15 +12,10 @@ use crate::operations::Operations;
 use crate::workload::StreamApplication;
 use quiclab_core::quic::QuicDatagram;
 use quiclab_core::{
-    ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics,
-    Outputs, Packet, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, RequestTimes, Role,
-    Time, TransportEvent, TransportObserver,
+    ByteCount, Counters, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Nic, Outputs, Packet,
+    PageClient, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, Role, Time, TransportEvent,
+    TransportObserver,
 };
-
-/// IP headers in bytes (RFC 791, RFC 8200).
-const IPV4_HEADER: u64 = 20;
-const IPV6_HEADER: u64 = 40;
-const UDP_HEADER: u64 = 8;
 
 /// What an endpoint is made of.
 pub(super) struct Parts {
@@ -42,13 +37,8 @@ pub(super) struct QuicEndpoint {
     told_over: bool,
     /// What the observer was told last.
     observed: Option<RecoveryState>,
-    flow: FlowId,
-    direction: Direction,
-    tuple: FiveTuple,
-    headers: u64,
-    next_id: u64,
+    nic: Nic,
     wake: Option<Time>,
-    counters: Counters,
 }
 
 impl QuicEndpoint {
@@ -62,7 +52,6 @@ impl QuicEndpoint {
         let Parts { config, application, operations, observer } = parts;
         let (source, destination) = (identity.tuple.source(), identity.tuple.destination());
         let start = (identity.role == Role::Client).then_some(start);
-        let ip_header = if source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
         Self {
             connection: Connection::new(config, identity.role, identity.paths, random, operations, observer),
             application,
@@ -70,16 +59,8 @@ impl QuicEndpoint {
             told_ready: false,
             told_over: false,
             observed: None,
-            flow: identity.flow,
-            direction: match identity.role {
-                Role::Client => Direction::Up,
-                Role::Server => Direction::Down,
-            },
-            tuple: FiveTuple::new(Protocol::Udp, source, destination),
-            headers: ip_header + UDP_HEADER,
-            next_id: identity.first_packet_id(),
+            nic: Nic::new(identity, FiveTuple::new(Protocol::Udp, source, destination)),
             wake: start,
-            counters: Counters::default(),
         }
     }
 
@@ -90,7 +71,6 @@ impl QuicEndpoint {
         while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
             self.send(now, path, datagram, length, out);
         }
-        out.objects += self.application.take_objects();
         self.observe(now);
         let application = self.application.deadline().filter(|_| !self.told_over);
         let mut timer = self.connection.next_timer(now);
@@ -142,23 +122,8 @@ impl QuicEndpoint {
     }
 
     fn send(&mut self, now: Time, path: usize, datagram: Box<QuicDatagram>, length: u64, out: &mut Outputs) {
-        let size = ByteCount::from_bytes(self.headers + length);
-        self.counters.created.add(size);
-        self.counters.sent.add(size);
-        let packet = Packet {
-            id: self.next_id,
-            flow: self.flow,
-            direction: self.direction,
-            size,
-            encapsulation: ByteCount::ZERO,
-            sequence: 0,
-            tuple: self.tuple,
-            ecn: Ecn::NotEct,
-            created: now,
-            payload: Payload::Quic(datagram),
-        };
-        self.next_id += 1;
-        out.send(Port(path as u16), packet);
+        let (port, size) = (Port(path as u16), ByteCount::from_bytes(length));
+        self.nic.send(now, port, size, Ecn::NotEct, Payload::Quic(datagram), out);
     }
 
     /// Tells the observer the state of recovery, if it has changed.
@@ -179,21 +144,18 @@ impl QuicEndpoint {
             self.connection.recovery_state().report(out);
             out.count("timeouts", self.connection.timeouts());
         }
-        out.count("packets_sent", self.counters.sent.packets);
-        out.count("packets_received", self.counters.received.packets);
+        self.nic.report(out);
     }
 }
 
 impl Element for QuicEndpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
-        self.counters.received.add(packet.size);
-        self.counters.consumed.add(packet.size);
+        let size = self.nic.receive(&packet);
         let Payload::Quic(datagram) = packet.payload else {
             return; // background traffic that went astray
         };
-        let size = packet.size.bytes().saturating_sub(self.headers);
         let ce = packet.ecn == Ecn::Ce;
-        self.connection.receive(now, *datagram, size, ce);
+        self.connection.receive(now, *datagram, size.bytes(), ce);
         self.advance(now, out);
     }
 
@@ -212,7 +174,7 @@ impl Element for QuicEndpoint {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
@@ -243,7 +205,7 @@ impl Endpoint for QuicEndpoint {
         self.application.outcome().failure.as_deref()
     }
 
-    fn requests(&self) -> Vec<RequestTimes> {
-        self.application.requests()
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        self.application.page_client()
     }
 }

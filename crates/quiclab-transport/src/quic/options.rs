@@ -13,7 +13,7 @@
 
 use super::config::{Config, UNLIMITED};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
-use crate::LAB_QUIC;
+use super::stack::LAB_QUIC;
 use crate::error::{Error, conflict, ensure};
 use crate::options::{
     EndpointConfig, Pacing, QuicOptions, QuicVersion, SlowStartExit, Tls, TlsVersion, name,

@@ -17,11 +17,23 @@
 //! | the ACK delay is subtracted | if at least min_rtt is left | if more than min_rtt is left |
 //! | latest | the sample | the adjusted one: time thresholds are multiples of it |
 
-use crate::options::RttVariation;
 use quiclab_core::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// kGranularity (RFC 9002 section 6.1.2).
 pub const GRANULARITY: Duration = Duration::from_millis(1);
+
+/// What the RTT variation is the mean of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RttVariation {
+    /// |smoothed - adjusted sample| (RFC 9002 section 5.3).
+    #[serde(rename = "rfc9002")]
+    Rfc9002,
+    /// |smallest - sample| (aioquic): a standing queue makes it large.
+    FromMinimum,
+}
 
 /// Estimates of the RTT from samples.
 #[derive(Clone, Debug)]

@@ -114,7 +114,7 @@ impl Connection {
     }
 
     /// What is known of the peer before the connection.
-    pub(super) fn recall(&mut self, known: DestinationMetrics) {
+    pub(super) fn load_metrics(&mut self, known: DestinationMetrics) {
         self.known = known;
     }
 
@@ -323,7 +323,7 @@ impl Connection {
             rtt: handshake.rtt(now),
         };
         let mut sender = Sender::new(config, agreed, now, controller, pacer);
-        sender.recall(now, &self.known);
+        sender.load_metrics(now, &self.known);
         let config = Config { window_scaling, ..config.clone() };
         let mut receiver = Receiver::new(&config, payload, sack, timestamps);
         receiver.on_segment(now, segment, None);

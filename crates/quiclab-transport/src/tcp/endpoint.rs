@@ -16,15 +16,12 @@ use super::sender::Snapshot;
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, DestinationMetrics, Direction, Duration, Ecn, Element, Endpoint,
-    EndpointIdentity, FiveTuple, FlowId, Http2Frame, Metrics, Outputs, Packet, Payload, Port, Progress,
-    Protocol, RandomStream, Record, RecoveryState, RequestTimes, Role, Segment, SegmentOptions, Time,
-    TransportEvent, TransportObserver,
+    ByteCount, Counters, DataRate, DestinationMetrics, Duration, Ecn, Element, Endpoint, EndpointIdentity,
+    FiveTuple, Http2Frame, Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol,
+    RandomStream, Record, RecoveryState, Role, Segment, SegmentOptions, Time, TransportEvent,
+    TransportObserver, WarmStart,
 };
 
-/// IP headers in bytes (RFC 791, RFC 8200).
-const IPV4_HEADER: u64 = 20;
-const IPV6_HEADER: u64 = 40;
 /// Most bytes of one write of the application, as most servers write a file.
 const LARGEST_WRITE: u64 = 65_536;
 
@@ -46,13 +43,8 @@ pub(super) struct TcpEndpoint {
     observer: Option<Box<dyn TransportObserver>>,
     /// What the observer was told last.
     observed: Option<RecoveryState>,
-    flow: FlowId,
-    direction: Direction,
-    tuple: FiveTuple,
-    ip_header: u64,
-    next_id: u64,
+    nic: Nic,
     wake: Option<Time>,
-    counters: Counters,
 }
 
 /// What happens once in a connection, and whether the application knows.
@@ -88,16 +80,8 @@ impl TcpEndpoint {
             closing: false,
             observer,
             observed: None,
-            flow: identity.flow,
-            direction: match identity.role {
-                Role::Client => Direction::Up,
-                Role::Server => Direction::Down,
-            },
-            tuple: FiveTuple::new(Protocol::Tcp, source, destination),
-            ip_header: if source.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER },
-            next_id: identity.first_packet_id(),
+            nic: Nic::new(identity, FiveTuple::new(Protocol::Tcp, source, destination)),
             wake: start,
-            counters: Counters::default(),
         }
     }
 
@@ -223,27 +207,12 @@ impl TcpEndpoint {
     }
 
     fn send(&mut self, now: Time, mut segment: Segment, out: &mut Outputs) {
-        let bytes = self.ip_header + self.connection.header_bytes(&segment) + u64::from(segment.length);
-        let size = ByteCount::from_bytes(bytes);
+        let bytes = self.connection.header_bytes(&segment) + u64::from(segment.length);
         if let Some(records) = self.records.as_ref().filter(|_| segment.length > 0) {
             segment.options = records.of(segment.sequence, segment.length);
         }
-        self.counters.created.add(size);
-        self.counters.sent.add(size);
-        let packet = Packet {
-            id: self.next_id,
-            flow: self.flow,
-            direction: self.direction,
-            size,
-            encapsulation: ByteCount::ZERO,
-            sequence: 0,
-            tuple: self.tuple,
-            ecn: Ecn::NotEct,
-            created: now,
-            payload: Payload::Segment(segment),
-        };
-        self.next_id += 1;
-        out.send(Port(0), packet);
+        let size = ByteCount::from_bytes(bytes);
+        self.nic.send(now, Port(0), size, Ecn::NotEct, Payload::Segment(segment), out);
     }
 
     /// Tells the observer the state of recovery, if it has changed.
@@ -271,8 +240,7 @@ impl TcpEndpoint {
             out.count("undos", snapshot.undos);
             out.count("reordering_packets", u64::from(snapshot.reordering));
         }
-        out.count("packets_sent", self.counters.sent.packets);
-        out.count("packets_received", self.counters.received.packets);
+        self.nic.report(out);
     }
 }
 
@@ -293,8 +261,7 @@ fn recovery_state(snapshot: &Snapshot) -> RecoveryState {
 
 impl Element for TcpEndpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
-        self.counters.received.add(packet.size);
-        self.counters.consumed.add(packet.size);
+        self.nic.receive(&packet);
         let Payload::Segment(segment) = packet.payload else {
             return; // background traffic that went astray
         };
@@ -329,7 +296,7 @@ impl Element for TcpEndpoint {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        *self.nic.counters()
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
@@ -354,18 +321,24 @@ impl Endpoint for TcpEndpoint {
         self.application.outcome().failure.as_deref()
     }
 
-    fn requests(&self) -> Vec<RequestTimes> {
-        self.application.requests()
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        self.application.page_client()
     }
 
-    fn destination_metrics(&self) -> Option<DestinationMetrics> {
-        self.kept.map(|kept| kept.after(self.connection.ended().as_ref()))
+    fn warm_start(&mut self) -> Option<&mut dyn WarmStart> {
+        self.kept.is_some().then_some(self as _)
+    }
+}
+
+impl WarmStart for TcpEndpoint {
+    fn saved_metrics(&mut self) -> DestinationMetrics {
+        self.kept.map(|kept| kept.after(self.connection.ended().as_ref())).unwrap_or_default()
     }
 
-    fn recall(&mut self, metrics: DestinationMetrics) {
+    fn load_metrics(&mut self, metrics: DestinationMetrics) {
         if let Some(kept) = &mut self.kept {
             kept.metrics = metrics;
-            self.connection.recall(metrics);
+            self.connection.load_metrics(metrics);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
 
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
-use crate::LAB_TCP;
+use super::stack::LAB_TCP;
 use crate::error::{Error, conflict, ensure};
 use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpOptions, name};
 use quiclab_core::{ByteCount, Problem};

@@ -152,8 +152,6 @@ impl Server {
 }
 
 impl Application for Server {
-    fn start(&mut self, _now: Time) {}
-
     fn connected(&mut self, _now: Time) -> Command {
         Command::Wait
     }

@@ -4,24 +4,29 @@
 //! request, a response. The transport tells it what happened and does what it answers. Semantics are
 //! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
 
-mod config;
+mod arrivals;
 mod download;
 mod on_datagrams;
 mod on_streams;
+mod probes;
+mod reception;
 mod request_response;
 mod samples;
+mod schedule;
 mod streams;
-
-pub use config::{MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use arrivals::Arrivals;
+pub(crate) use probes::Probes;
+pub(crate) use reception::{Delays, LINGER, Reception};
 pub(crate) use samples::Samples;
+pub(crate) use schedule::Schedule;
 pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
 
-use crate::datagram::{Probes, Schedule};
 use crate::error::Error;
-use quiclab_core::{Http2Frame, Metrics, Problem, Progress, RequestTimes, Role, Time};
+use crate::options::{PingProtocol, Workload};
+use quiclab_core::{Http2Frame, Metrics, PageClient, Problem, Progress, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +44,7 @@ pub(crate) enum Command {
 /// One side of a workload on a byte stream.
 pub(crate) trait Application: Send {
     /// The client asks for a connection.
-    fn start(&mut self, now: Time);
+    fn start(&mut self, _now: Time) {}
     /// The connection, and what is above it, is ready for messages.
     fn connected(&mut self, now: Time) -> Command;
     /// How many bytes are missing of the message that is being received or comes next; 0: none comes,
@@ -81,9 +86,9 @@ pub(crate) trait Application: Send {
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
-    /// What happened to the requests of a page.
-    fn requests(&self) -> Vec<RequestTimes> {
-        Vec::new()
+    /// The application as the client of a web page, if it is one.
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        None
     }
 }
 

@@ -9,8 +9,7 @@
 //! The client is connected half a round trip before the server, so its schedule ends as much earlier; what
 //! is on its way then arrives within the time that a receiver waits in any case.
 
-use super::{Outcome, StreamApplication, StreamId, Streams};
-use crate::datagram::{Probes, Reception, Schedule};
+use super::{Outcome, Probes, Reception, Schedule, StreamApplication, Streams};
 use quiclab_core::{ByteCount, Metrics, Time};
 
 /// The server of `datagrams`: sends.
@@ -29,20 +28,12 @@ impl Source {
 }
 
 impl StreamApplication for Source {
-    fn start(&mut self, _now: Time) {}
-
     fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
         self.connected = true;
         self.schedule = self.schedule.starting(now);
         self.outcome.progress.started = Some(now);
         self.wake(now, streams);
     }
-
-    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
-
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
-
-    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
 
     fn closed_by_peer(&mut self, _now: Time) {
         self.failed("closed by the client before the last datagram was sent".to_owned());
@@ -98,12 +89,6 @@ impl StreamApplication for Sink {
         self.connected = true;
         self.reception.begin(now);
     }
-
-    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
-
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
-
-    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
 
     fn datagram(
         &mut self,
@@ -187,12 +172,6 @@ impl StreamApplication for Prober {
         self.wake(now, streams);
     }
 
-    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
-
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
-
-    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
-
     fn datagram(
         &mut self,
         now: Time,
@@ -257,15 +236,7 @@ impl Echo {
 }
 
 impl StreamApplication for Echo {
-    fn start(&mut self, _now: Time) {}
-
     fn connected(&mut self, _now: Time, _streams: &mut dyn Streams) {}
-
-    fn received(&mut self, _: Time, _: StreamId, _: u64, _: bool, _: &mut dyn Streams) {}
-
-    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
-
-    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
 
     fn datagram(
         &mut self,

@@ -1,7 +1,7 @@
 //! What an application does with the streams of QUIC.
 
 use super::Outcome;
-use quiclab_core::{Metrics, RequestTimes, Time};
+use quiclab_core::{Metrics, PageClient, Time};
 
 /// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
 /// one way only.
@@ -68,16 +68,24 @@ pub(crate) trait Streams {
 /// One side of a workload on the streams of QUIC.
 pub(crate) trait StreamApplication: Send {
     /// The client asks for a connection.
-    fn start(&mut self, now: Time);
+    fn start(&mut self, _now: Time) {}
     /// Streams may be opened: the handshake is complete, or a client sends 0-RTT.
     fn connected(&mut self, now: Time, streams: &mut dyn Streams);
     /// `bytes` more of `stream` have been read in order; `end`: and nothing more comes. A stream that the
     /// peer opened appears here for the first time.
-    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, end: bool, streams: &mut dyn Streams);
+    fn received(
+        &mut self,
+        _now: Time,
+        _stream: StreamId,
+        _bytes: u64,
+        _end: bool,
+        _streams: &mut dyn Streams,
+    ) {
+    }
     /// The peer has reset `stream`.
-    fn reset_by_peer(&mut self, now: Time, stream: StreamId, streams: &mut dyn Streams);
+    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {}
     /// Everything written to `stream`, its end included, is acknowledged.
-    fn acknowledged(&mut self, now: Time, stream: StreamId);
+    fn acknowledged(&mut self, _now: Time, _stream: StreamId) {}
     /// More streams may be opened than before.
     fn available(&mut self, _now: Time, _streams: &mut dyn Streams) {}
     /// An unreliable datagram has arrived.
@@ -101,16 +109,12 @@ pub(crate) trait StreamApplication: Send {
     }
     /// The deadline is due.
     fn wake(&mut self, _now: Time, _streams: &mut dyn Streams) {}
-    /// Objects of a page that have become complete since the last call.
-    fn take_objects(&mut self) -> u64 {
-        0
-    }
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
-    /// What happened to the requests of a page.
-    fn requests(&self) -> Vec<RequestTimes> {
-        Vec::new()
+    /// The application as the client of a web page, if it is one.
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        None
     }
 }

@@ -7,6 +7,8 @@ use quiclab_core::{
     RandomStream, Role, Segment, Time,
 };
 use quiclab_transport::options::EndpointConfig;
+use quiclab_transport::stack::build;
+use quiclab_transport::{EndpointRequest, STACKS};
 use std::collections::BTreeMap;
 
 /// Two endpoints, the server first, and what is on its way between them.
@@ -29,16 +31,9 @@ impl World {
         let tuple = FiveTuple::new(Protocol::Tcp, address(1, 443), address(2, 50_000));
         let end = |role, name: &str, config: &EndpointConfig, tuple| {
             let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple, paths: 1 };
-            quiclab_transport::build(
-                identity,
-                config,
-                &case.workload,
-                Time::ZERO,
-                case.number,
-                None,
-                Default::default(),
-            )
-            .unwrap_or_else(|error| panic!("case {} is refused: {error}; {case:?}", case.number))
+            let request = EndpointRequest::new(identity, config, &case.workload, Time::ZERO, case.number);
+            build(STACKS, request)
+                .unwrap_or_else(|error| panic!("case {} is refused: {error}; {case:?}", case.number))
         };
         Self {
             now: Time::ZERO,

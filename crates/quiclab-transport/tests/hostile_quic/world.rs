@@ -7,6 +7,8 @@ use quiclab_core::{
     Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Outputs, Packet, Payload, Port, Protocol,
     RandomStream, Role, Time,
 };
+use quiclab_transport::stack::build;
+use quiclab_transport::{EndpointRequest, STACKS};
 use std::collections::BTreeMap;
 
 /// No case needs longer: all timeouts of both ends are shorter.
@@ -47,16 +49,9 @@ impl<'a> World<'a> {
             let paths = case.paths.len();
             let identity = EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple, paths };
             let config = &case.ends[end];
-            quiclab_transport::build(
-                identity,
-                config,
-                &case.workload,
-                Time::ZERO,
-                case.number,
-                None,
-                Default::default(),
-            )
-            .unwrap_or_else(|error| panic!("case {} is refused: {error}\n{case:#?}", case.number))
+            let request = EndpointRequest::new(identity, config, &case.workload, Time::ZERO, case.number);
+            build(STACKS, request)
+                .unwrap_or_else(|error| panic!("case {} is refused: {error}\n{case:#?}", case.number))
         };
         let ends = [
             end(SERVER, Role::Server, "flow.sender", tuple),

@@ -7,6 +7,8 @@ use quiclab_core::{
 };
 use quiclab_transport::operations::{Anchor, Hook, Operation, Operations};
 use quiclab_transport::options::EndpointConfig;
+use quiclab_transport::stack::build;
+use quiclab_transport::{EndpointRequest, STACKS};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -132,7 +134,8 @@ impl World {
         let end = |role, name: &str, tuple, operations| {
             let identity =
                 EndpointIdentity { name: name.into(), flow: FlowId(0), role, tuple, paths: case.paths };
-            quiclab_transport::build(identity, &config, &workload, Time::ZERO, 1, None, operations).unwrap()
+            let request = EndpointRequest::new(identity, &config, &workload, Time::ZERO, 1);
+            build(STACKS, EndpointRequest { operations, ..request }).unwrap()
         };
         let [of_server, of_client] = operations;
         Self {

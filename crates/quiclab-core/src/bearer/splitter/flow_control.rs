@@ -13,7 +13,7 @@
 //! | discard timer of PDCP | discards what waits too long | none: drop-tail by packets |
 
 use super::super::known_link::KnownLink;
-use crate::element::Count;
+use crate::counters::Count;
 use crate::packet::Packet;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
@@ -85,7 +85,7 @@ impl FlowControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::LinkReport;
+    use crate::delivery_status::DeliveryStatus;
     use crate::time::{Duration, Time};
     use crate::units::DataRate;
 
@@ -117,7 +117,7 @@ mod tests {
         // link 1 has sent two packets and wants 4000 B: three more
         let transmitted = Count { packets: 2, bytes: 2000 };
         let desired_buffer = ByteCount::from_bytes(4000);
-        links[1].hears(&LinkReport { transmitted, desired_buffer, ..LinkReport::default() });
+        links[1].hears(&DeliveryStatus { transmitted, desired_buffer, ..DeliveryStatus::default() });
         assert_eq!(drain(&mut queue, &mut links), [1, 1, 1]);
         assert_eq!((queue.held().packets, queue.held().bytes, queue.longest()), (11, 11_000, 20));
     }
@@ -128,7 +128,7 @@ mod tests {
         drain(&mut queue, &mut links);
         for packets in 3..6 {
             let transmitted = Count { packets, bytes: 1000 * packets };
-            links[0].hears(&LinkReport { transmitted, ..LinkReport::default() });
+            links[0].hears(&DeliveryStatus { transmitted, ..DeliveryStatus::default() });
             assert_eq!(drain(&mut queue, &mut links), [0]);
         }
     }

@@ -1,6 +1,7 @@
 //! Reports of a link, computed by hand.
 
 use super::*;
+use crate::delivery_status::DeliveryStatus;
 use crate::link::FeedbackConfig as Config;
 use crate::packet::Payload;
 
@@ -20,13 +21,13 @@ fn of_bearer() -> Packet {
 }
 
 /// Reports with their times of arrival, until the link is at rest.
-fn reports(link: &mut Link, out: &mut Outputs) -> Vec<(Time, LinkReport)> {
+fn reports(link: &mut Link, out: &mut Outputs) -> Vec<(Time, DeliveryStatus)> {
     let mut reports = Vec::new();
     while let Some(now) = link.next_wake() {
         link.wake(now, out);
         assert_eq!(link.counters().balance(), (0, 0));
         for (port, packet) in out.packets.drain(..) {
-            if let Payload::Report(report) = packet.payload {
+            if let Payload::DeliveryStatus(report) = packet.payload {
                 assert_eq!((port, packet.created), (FEEDBACK_OUTPUT, report.measured));
                 reports.push((now, *report));
             }
@@ -50,7 +51,7 @@ fn a_burst_is_reported_until_it_is_over() {
         link.receive(Time::ZERO, Port(0), of_bearer(), &mut out);
     }
     let report = |ms, transmitted, delivered, buffered| {
-        let report = LinkReport {
+        let report = DeliveryStatus {
             measured: at(ms),
             transmitted: count(transmitted),
             delivered: count(delivered),

@@ -6,7 +6,7 @@
 use super::TraceError;
 use super::parse::RateEntry;
 use crate::link::TraceEnd;
-use crate::link::rate::{UNITS_PER_BYTE, nanos_for};
+use crate::link::capacity::{UNITS_PER_BYTE, nanos_for};
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use std::sync::Arc;

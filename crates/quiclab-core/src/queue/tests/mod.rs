@@ -26,12 +26,8 @@ impl Item for Piece {
     }
     fn key(&self) -> FlowKey {
         let from = SocketAddr::from(([10, 0, 0, 1], self.flow));
-        crate::packet::FiveTuple::new(
-            crate::packet::Protocol::Udp,
-            from,
-            SocketAddr::from(([10, 0, 0, 2], 443)),
-        )
-        .into()
+        crate::ip::FiveTuple::new(crate::ip::Protocol::Udp, from, SocketAddr::from(([10, 0, 0, 2], 443)))
+            .into()
     }
     fn mark(&mut self) -> bool {
         self.marked |= self.ecn_capable;

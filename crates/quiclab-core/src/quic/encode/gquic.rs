@@ -25,8 +25,7 @@
 //! nonce (32 B); more than 255 gaps are cut off, as in Chromium.
 
 use super::zeros;
-use crate::endpoint::PacketSpace;
-use crate::quic::model::{AckFrame, PacketFormat, QuicFrame, QuicPacket};
+use crate::quic::model::{AckFrame, PacketFormat, PacketSpace, QuicFrame, QuicPacket};
 use crate::time::Duration;
 
 /// Bytes of the longest packet number.

@@ -14,8 +14,7 @@
 //! | DATAGRAM | with Length (type 0x31): it may be followed by another frame |
 
 use super::{varint_length, zeros};
-use crate::endpoint::PacketSpace;
-use crate::quic::model::{AckFrame, PacketFormat, QuicFrame, QuicPacket, Wire};
+use crate::quic::model::{AckFrame, PacketFormat, PacketSpace, QuicFrame, QuicPacket, Wire};
 use crate::time::Duration;
 
 const VERSION: u32 = 1;

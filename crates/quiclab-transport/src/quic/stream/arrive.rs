@@ -1,8 +1,8 @@
 //! Frames that arrive, and what became of those that were sent (RFC 9000 sections 13.3 and 19).
 
+use super::Handle;
 use super::receive::{Arrived, ReceiveHalf};
 use super::send::SendHalf;
-use super::table::Handle;
 use super::{StreamError, StreamEvent, Streams};
 use crate::quic::sent::SentFrame;
 use crate::workload::StreamId;

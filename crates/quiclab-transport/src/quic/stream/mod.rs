@@ -37,10 +37,14 @@ use receive::ReceiveHalf;
 use scheduler::Scheduler;
 use send::SendHalf;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use table::{Handle, Listed, Stream, Table};
+use table::{Listed, Stream, Table};
 
 /// Unidirectional streams that the peer may have open at one time (quinn-proto's default; HTTP/3 needs 3).
 const UNIDIRECTIONAL_STREAMS: u64 = 100;
+
+/// A place in the table of streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Handle(u32);
 
 /// A violation by the peer (RFC 9000 section 20.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

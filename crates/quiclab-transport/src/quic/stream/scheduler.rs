@@ -13,7 +13,7 @@
 //! Lost data do not change the order: within a stream they go before new ones, but a stream waits its turn
 //! with them as with new ones (quinn-proto 0.11 does so).
 
-use super::table::Handle;
+use super::Handle;
 use crate::options::StreamScheduler;
 use crate::workload::Priority;
 use std::collections::BTreeSet;

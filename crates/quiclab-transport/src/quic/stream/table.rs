@@ -4,15 +4,12 @@
 //! Each kind has the handles of its streams by index, from the oldest that is not over; a stream that is
 //! over leaves four bytes until those before it are over too.
 
+use super::Handle;
 use super::receive::ReceiveHalf;
 use super::scheduler::Place;
 use super::send::SendHalf;
 use crate::workload::{Priority, StreamId};
 use std::collections::VecDeque;
-
-/// A place in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Handle(pub(super) u32);
 
 /// No stream: over.
 const OVER: u32 = u32::MAX;

@@ -3,10 +3,10 @@
 //! Frames about streams are sent in this order: credit for the peer, resets and requests of streams from
 //! the oldest on, what blocks this end. What blocks is reported once for each limit (RFC 9000 section 4.1).
 
+use super::Handle;
 use super::flow_control::Credit;
 use super::scheduler::Scheduler;
 use super::send::SendHalf;
-use super::table::Handle;
 use super::{Stream, Streams, size};
 use crate::quic::sent::SentFrame;
 use crate::workload::StreamId;

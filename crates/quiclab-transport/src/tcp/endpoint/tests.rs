@@ -3,7 +3,9 @@
 
 use super::*;
 use crate::options::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVersion, Workload};
-use quiclab_core::{Flags, SegmentOptions};
+use crate::stack::build;
+use crate::{EndpointRequest, STACKS};
+use quiclab_core::{Flags, FlowId, SegmentOptions};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -66,8 +68,8 @@ impl Pipe {
         );
         let end = |role, name: &str, config, tuple, observer| {
             let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple, paths: 1 };
-            crate::build(identity, config, workload, Time::ZERO, 7, observer, Default::default())
-                .expect("a good configuration")
+            let request = EndpointRequest::new(identity, config, workload, Time::ZERO, 7);
+            build(STACKS, EndpointRequest { observer, ..request }).expect("a good configuration")
         };
         Self {
             client: end(Role::Client, "f.receiver", client, tuple, None),

@@ -1,6 +1,5 @@
 //! The way of an acknowledgement through the sender (Linux `tcp_ack`).
 
-use super::recovery::Retransmit;
 use super::{AckOutcome, Sender, State, timestamp};
 use crate::congestion::{Ack, RecoveryPhase};
 use crate::recovery::delivery_rate::{RateSample, SentState};
@@ -46,6 +45,15 @@ pub(super) struct Work {
     pub(super) set_timer: bool,
     /// It may have been delayed: a lone, short segment.
     pub(super) maybe_delayed: bool,
+}
+
+/// What may be sent after an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retransmit {
+    /// As always: retransmissions, then new data.
+    Nothing,
+    /// New data; retransmissions only if there is none (F-RTO).
+    NewDataFirst,
 }
 
 impl Sender {

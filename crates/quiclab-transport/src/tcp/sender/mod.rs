@@ -299,7 +299,7 @@ impl Sender {
     }
 
     /// Starts with what is `known` of the peer (`tcp_init_metrics`).
-    pub(crate) fn recall(&mut self, now: Time, known: &DestinationMetrics) {
+    pub(crate) fn load_metrics(&mut self, now: Time, known: &DestinationMetrics) {
         if let Some(ssthresh) = known.ssthresh {
             self.controller.start_with_threshold(u64::from(ssthresh) * self.payload);
             self.update_pacing(now);

@@ -7,20 +7,11 @@
 //! | DSACK (RFC 3708) | every retransmission was reported as a duplicate | recovery |
 //! | F-RTO (RFC 5682) | data sent before the timeout arrives without having been retransmitted | timeout |
 
-use super::acknowledge::Work;
+use super::acknowledge::{Retransmit, Work};
 use super::{Sender, State, Undo, timestamp};
 use crate::congestion::CongestionEvent;
 use crate::recovery::prr::Prr;
 use quiclab_core::Time;
-
-/// What may be sent after an acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Retransmit {
-    /// As always: retransmissions, then new data.
-    Nothing,
-    /// New data; retransmissions only if there is none (F-RTO).
-    NewDataFirst,
-}
 
 impl Sender {
     /// Recovery looks at an acknowledgement that is not plain progress.

@@ -157,7 +157,7 @@ fn options_of_http2_need_a_page() {
         paths: 1,
     };
     let build = |workload: &Workload| {
-        crate::build(identity(Role::Server), &config, workload, ms(0), 1, None, Default::default())
+        build(STACKS, EndpointRequest::new(identity(Role::Server), &config, workload, ms(0), 1))
     };
     let problem = build(&download(1)).err().expect("rejected");
     assert_eq!((problem.path.to_string(), problem.kind), ("http2".to_owned(), ProblemKind::Conflict));

@@ -3,11 +3,11 @@
 //! It begins with preface, SETTINGS and WINDOW_UPDATE for the connection, and asks at once, without waiting for
 //! the server's SETTINGS: up to 100 streams until these say otherwise (`kInitialMaxConcurrentStreams`).
 
-use super::browser::Browser;
-use super::h2::{INITIAL_WINDOW, Values, stream_of};
-use super::h2_frames::{Read, Reader, ReceiveWindow, Writer};
+use super::frames::{Read, Reader, ReceiveWindow, Writer};
+use super::{INITIAL_WINDOW, Values, request_of, stream_of};
+use crate::http::browser::Browser;
 use crate::workload::{Application, Command, Outcome};
-use quiclab_core::{Http2Frame, Metrics, RequestTimes, Time};
+use quiclab_core::{Http2Frame, Metrics, PageClient, RequestTimes, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Streams at a time before the server has said how many.
@@ -87,7 +87,7 @@ impl Client {
         } else if let Some(increment) = self.streams.get_mut(&stream).and_then(|window| window.read(bytes)) {
             self.control.push_back(Http2Frame::WindowUpdate { stream, increment });
         }
-        self.browser.receive(now, super::h2::request_of(stream), bytes)
+        self.browser.receive(now, request_of(stream), bytes)
     }
 }
 
@@ -184,6 +184,12 @@ impl Application for Client {
         self.browser.statistics(out);
     }
 
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        Some(self)
+    }
+}
+
+impl PageClient for Client {
     fn requests(&self) -> Vec<RequestTimes> {
         self.browser.requests()
     }

@@ -18,13 +18,19 @@
 //! | frames of the client | one write, and record, each (`SpdySession::DoWriteLoop`) | the same; the first three are one |
 //! | GOAWAY before closing | some | none: the client closes the connection |
 
+mod client;
+mod frames;
+mod server;
+#[cfg(test)]
+mod tests;
+
 use super::PageEnds;
-use super::h2_client::Client;
-use super::h2_server::Server;
 use crate::error::Error;
 use crate::options::Http2Options;
 use crate::workload::Application;
+use client::Client;
 use quiclab_core::{ByteCount, Problem, Role};
+use server::Server;
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
@@ -107,34 +113,4 @@ pub(super) fn stream_of(request: usize) -> u32 {
 /// The request of a stream.
 pub(super) const fn request_of(stream: u32) -> usize {
     (stream / 2) as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::page::testing::page;
-    use super::*;
-    use crate::options::{ObjectKind, Priorities};
-    use quiclab_core::ProblemKind;
-
-    #[test]
-    fn options_replace_defaults() {
-        let options = |change: fn(&mut Http2Options)| {
-            let mut options = Http2Options::default();
-            change(&mut options);
-            options
-        };
-        let given = options(|options| options.max_streams = Some(7));
-        let values = Values::new(Role::Server, Some(&given));
-        assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
-        let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
-        let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
-        let random = quiclab_core::RandomStream::new(1, "page");
-        let ends = PageEnds::new(&workload, random).expect("a good page");
-        let problem = build(Role::Client, &ends, 0, Some(&given)).err().expect("rejected");
-        assert_eq!(
-            (problem.path.to_string(), problem.kind),
-            ("http2.frame_size".to_owned(), ProblemKind::Conflict)
-        );
-        assert!(build(Role::Server, &ends, 0, Some(&given)).is_ok());
-    }
 }

@@ -8,9 +8,9 @@
 //! | `browser` | Chromium makes each stream depend, exclusively, on the last one of its priority or a higher one (`Http2PriorityDependencies`), so nghttp2 sends them one after the other: by urgency, then in the order of requests; one that its window stops lets the next go |
 //! | `round_robin` | one frame of each in turn |
 
-use super::h2::{INITIAL_WINDOW, SMALL_RECORD, Values, request_of, stream_of};
-use super::h2_frames::{Read, Reader, Writer};
-use super::server::WebServer;
+use super::frames::{Read, Reader, Writer};
+use super::{INITIAL_WINDOW, SMALL_RECORD, Values, request_of, stream_of};
+use crate::http::server::WebServer;
 use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Http2Frame, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -167,8 +167,6 @@ impl Server {
 }
 
 impl Application for Server {
-    fn start(&mut self, _now: Time) {}
-
     fn connected(&mut self, _now: Time) -> Command {
         self.greet();
         Command::Wait
@@ -240,7 +238,3 @@ impl Application for Server {
         &self.server.outcome
     }
 }
-
-#[cfg(test)]
-#[path = "h2_tests.rs"]
-mod tests;

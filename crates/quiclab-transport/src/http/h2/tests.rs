@@ -1,13 +1,13 @@
 //! Both ends of HTTP/2 without a network between them: what is written, in which order, and what windows
 //! and limits hold back.
 
-use super::super::browser::Browser;
-use super::super::h2_client::Client;
-use super::super::page::Page;
-use super::super::page::testing::page;
 use super::*;
-use crate::options::{Http2Options, ObjectKind, Priorities};
-use quiclab_core::{ByteCount, Duration, Role};
+use crate::http::browser::Browser;
+use crate::http::page::{Page, testing::page};
+use crate::http::server::WebServer;
+use crate::options::{ObjectKind, Priorities};
+use crate::workload::Command;
+use quiclab_core::{Duration, Http2Frame, ProblemKind, Time};
 
 fn ms(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
@@ -232,4 +232,26 @@ fn an_end_before_the_page_is_loaded_is_a_failure() {
     assert_eq!(client.outcome().failure.as_deref(), Some(failure));
     let failure = "closed by the client before its last request";
     assert_eq!(server.outcome().failure.as_deref(), Some(failure));
+}
+
+#[test]
+fn options_replace_defaults() {
+    let options = |change: fn(&mut Http2Options)| {
+        let mut options = Http2Options::default();
+        change(&mut options);
+        options
+    };
+    let given = options(|options| options.max_streams = Some(7));
+    let values = Values::new(Role::Server, Some(&given));
+    assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
+    let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
+    let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
+    let random = quiclab_core::RandomStream::new(1, "page");
+    let ends = PageEnds::new(&workload, random).expect("a good page");
+    let problem = build(Role::Client, &ends, 0, Some(&given)).err().expect("rejected");
+    assert_eq!(
+        (problem.path.to_string(), problem.kind),
+        ("http2.frame_size".to_owned(), ProblemKind::Conflict)
+    );
+    assert!(build(Role::Server, &ends, 0, Some(&given)).is_ok());
 }

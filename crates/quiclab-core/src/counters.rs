@@ -1,0 +1,63 @@
+//! Counts of packets and bytes.
+
+use crate::units::ByteCount;
+use std::ops::AddAssign;
+
+/// Packets and bytes (IP length).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Count {
+    /// Number of packets.
+    pub packets: u64,
+    /// Sum of their IP lengths in bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Adds a packet of `size`.
+    pub fn add(&mut self, size: ByteCount) {
+        self.packets += 1;
+        self.bytes += size.bytes();
+    }
+    /// Takes a packet of `size` away again.
+    pub fn remove(&mut self, size: ByteCount) {
+        self.packets -= 1;
+        self.bytes -= size.bytes();
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Where the packets of an element went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counters {
+    /// Arrived at an input.
+    pub received: Count,
+    /// Made here: copies of a duplicating bearer, packets of an endpoint.
+    pub created: Count,
+    /// Left at an output.
+    pub sent: Count,
+    /// Discarded here.
+    pub dropped: Count,
+    /// Ended here: read by an endpoint.
+    pub consumed: Count,
+    /// Inside at this moment.
+    pub held: Count,
+}
+
+impl Counters {
+    /// Packets and bytes that entered or were made, minus those that left, were dropped, consumed
+    /// or are held: (0, 0) unless an element lies.
+    #[must_use]
+    pub fn balance(&self) -> (i128, i128) {
+        let difference = |of: fn(&Count) -> u64| {
+            let sum = |counts: &[Count]| counts.iter().map(|count| i128::from(of(count))).sum::<i128>();
+            sum(&[self.received, self.created]) - sum(&[self.sent, self.dropped, self.consumed, self.held])
+        };
+        (difference(|count| count.packets), difference(|count| count.bytes))
+    }
+}

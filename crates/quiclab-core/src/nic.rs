@@ -1,0 +1,84 @@
+//! The network interface of an endpoint: makes the packets that it sends, and counts those and the ones that arrive.
+
+use crate::counters::Counters;
+use crate::element::{Metrics, Outputs, Port};
+use crate::endpoint::EndpointIdentity;
+use crate::ip::{self, Ecn, FiveTuple};
+use crate::packet::{Direction, FlowId, Packet, Payload};
+use crate::time::Time;
+use crate::units::ByteCount;
+
+/// See the module documentation.
+#[derive(Debug)]
+pub struct Nic {
+    flow: FlowId,
+    direction: Direction,
+    tuple: FiveTuple,
+    /// Headers that every packet has.
+    headers: ByteCount,
+    next_id: u64,
+    counters: Counters,
+}
+
+impl Nic {
+    /// The interface of an endpoint whose packets have this tuple.
+    #[must_use]
+    pub fn new(identity: &EndpointIdentity, tuple: FiveTuple) -> Self {
+        Self {
+            flow: identity.flow,
+            direction: identity.role.direction(),
+            tuple,
+            headers: ip::headers(tuple),
+            next_id: identity.first_packet_id(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Sends a packet with `size` above the headers that [`ip::headers`] counts.
+    pub fn send(
+        &mut self,
+        now: Time,
+        port: Port,
+        size: ByteCount,
+        ecn: Ecn,
+        payload: Payload,
+        out: &mut Outputs,
+    ) {
+        let size = self.headers + size;
+        self.counters.created.add(size);
+        self.counters.sent.add(size);
+        let packet = Packet {
+            id: self.next_id,
+            flow: self.flow,
+            direction: self.direction,
+            size,
+            encapsulation: ByteCount::ZERO,
+            sequence: 0,
+            tuple: self.tuple,
+            ecn,
+            created: now,
+            payload,
+        };
+        self.next_id += 1;
+        out.send(port, packet);
+    }
+
+    /// Counts a packet that has arrived, and gives its size above the same headers.
+    pub fn receive(&mut self, packet: &Packet) -> ByteCount {
+        self.counters.received.add(packet.size);
+        self.counters.consumed.add(packet.size);
+        packet.size.saturating_sub(self.headers)
+    }
+
+    /// What went through so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Adds the numbers of packets sent and received.
+    pub fn report(&self, out: &mut Metrics) {
+        out.count("packets_sent", self.counters.sent.packets);
+        out.count("packets_received", self.counters.received.packets);
+    }
+}

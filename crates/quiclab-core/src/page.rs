@@ -1,0 +1,39 @@
+//! Web pages: how the client of one is asked about it.
+
+use crate::time::Time;
+use crate::units::ByteCount;
+
+/// The client of a web page.
+pub trait PageClient {
+    /// When each request was sent and answered, in the order of the page.
+    fn requests(&self) -> Vec<RequestTimes>;
+
+    /// Objects that are complete, if the process itself reads packets: its host charges CPU time for each. 0 over
+    /// TCP, whose packets the kernel reads.
+    fn objects_read(&self) -> u64 {
+        0
+    }
+}
+
+/// What happened to a request, at the client. `None`: it has not happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestTimes {
+    /// Number of the resource: 0 is the HTML.
+    pub resource: u32,
+    /// Which server has it.
+    pub origin: u32,
+    /// Length of the body.
+    pub size: ByteCount,
+    /// When the client began to open the connection that carries it.
+    pub connecting: Option<Time>,
+    /// When that connection was ready for requests.
+    pub connected: Option<Time>,
+    /// When the browser wanted it.
+    pub wanted: Option<Time>,
+    /// When the request was given to the transport.
+    pub asked: Option<Time>,
+    /// When the first byte of the body was read.
+    pub first_byte: Option<Time>,
+    /// When the last byte was read.
+    pub complete: Option<Time>,
+}

@@ -1,0 +1,29 @@
+//! Why bytes are not a frame.
+
+use thiserror::Error;
+
+/// Why the bytes at some place are not a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("frame type {frame_type:#x} at byte {offset}: {fault}")]
+pub struct FrameError {
+    /// Where the frame begins, in bytes from the start of the plaintext.
+    pub offset: usize,
+    /// Its type; the first byte if the type itself is cut off.
+    pub frame_type: u64,
+    /// What is wrong.
+    pub fault: FrameFault,
+}
+
+/// What is wrong with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FrameFault {
+    /// The packet ends within the frame.
+    #[error("the packet ends within the frame")]
+    Truncated,
+    /// "the frame type field MUST use the shortest possible encoding" (RFC 9000 section 12.4).
+    #[error("the type is not in its shortest encoding")]
+    TypeNotShortest,
+    /// A field has a value that the RFC forbids.
+    #[error("{0}")]
+    OutOfRange(&'static str),
+}

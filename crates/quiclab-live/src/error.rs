@@ -1,0 +1,67 @@
+//! Why a run has no result.
+
+use crate::job::JobError;
+use crate::netem::NetemError;
+use crate::process::ProcessError;
+use quiclab_sim::{BuildError, RunError, SimulationError};
+use quiclab_trace::capture::CaptureError;
+use rustix::io::Errno;
+use std::io;
+use thiserror::Error;
+
+/// Why a run has no result.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// The job is wrong.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// Its scenario is.
+    #[error("the job's scenario: {0}")]
+    Scenario(String),
+    /// A host cannot be had.
+    #[error("the host of `{end}` cannot be set up: {reason}")]
+    Host {
+        /// The end of a flow.
+        end: String,
+        /// Why.
+        reason: io::Error,
+    },
+    /// A program does not start.
+    #[error("{end}: {reason}")]
+    Program {
+        /// The end of a flow.
+        end: String,
+        /// Why.
+        reason: ProcessError,
+    },
+    /// A flow of the job is not in its scenario.
+    #[error("the job's flows.{0}: the scenario has no such flow")]
+    Flow(String),
+    /// Somebody asked to stop before there was anything to report.
+    #[error("stopped before the run had begun")]
+    Stopped,
+    /// Links cannot be the kernel's.
+    #[error(transparent)]
+    Netem(#[from] NetemError),
+    /// The network cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The elements broke down.
+    #[error(transparent)]
+    Elements(#[from] SimulationError),
+    /// A capture is incomplete.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The result cannot be made.
+    #[error(transparent)]
+    Result(#[from] RunError),
+    /// The machine refuses something.
+    #[error("the machine: {0}")]
+    Machine(#[from] io::Error),
+}
+
+impl From<Errno> for LiveError {
+    fn from(error: Errno) -> Self {
+        Self::Machine(error.into())
+    }
+}

@@ -1,0 +1,29 @@
+//! Why a run gives no result.
+
+use crate::build::BuildError;
+use crate::event_loop::SimulationError;
+use thiserror::Error;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The scenario cannot be built: the request was wrong.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The simulation broke down.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// An element miscounts: a defect of the element.
+    #[error("counters of `{element}` do not balance: {packets} packets and {bytes} bytes too many came in")]
+    Unbalanced {
+        /// Name of the element.
+        element: String,
+        /// Packets in minus out.
+        packets: i128,
+        /// Bytes in minus out.
+        bytes: i128,
+    },
+    /// The caller gave the run up.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -1,0 +1,71 @@
+//! Warm start: endpoints begin with what their kernels learned of each other in a warm-up run.
+//!
+//! Linux keeps metrics of a destination ([`DestinationMetrics`]), so that a test-bed which repeats a download
+//! starts every run but the first with what the run before has found. Here the warm-up run is the same scenario
+//! with a seed derived from that of the run. One stands for all: its endpoints start with nothing known, those of
+//! a test-bed's third run with what its second has kept.
+
+use crate::build::{BuildOptions, Built, build};
+use crate::drive::{RunProgress, drive};
+use crate::error::RunError;
+use crate::event_loop::Simulation;
+use crate::result::EndedBy;
+use crate::series::Series;
+use quiclab_core::{DestinationMetrics, Endpoint, RandomStream, Time, Topology};
+use quiclab_scenario::{Record, Scenario, Until};
+use std::ops::ControlFlow;
+
+/// Gives the endpoints of `topology` that want a warm start what a warm-up run has left; nothing else of that run
+/// is kept.
+///
+/// # Errors
+/// As [`crate::run`].
+pub(crate) fn prepare(
+    topology: &mut Topology,
+    scenario: &Scenario,
+    seed: u64,
+    options: &BuildOptions<'_>,
+    progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
+) -> Result<(), RunError> {
+    if metrics(topology).is_empty() {
+        return Ok(());
+    }
+    for (element, metrics) in warm_up(scenario, seed, options, progress)? {
+        let endpoint = topology.node_mut(element).endpoint_mut().and_then(Endpoint::warm_start);
+        endpoint.expect("both runs have the same elements").load_metrics(metrics);
+    }
+    Ok(())
+}
+
+/// Endpoints whose kernels keep metrics, and those metrics if all connections are closed now.
+fn metrics(topology: &mut Topology) -> Vec<(usize, DestinationMetrics)> {
+    (0..topology.len())
+        .filter_map(|element| {
+            let endpoint = topology.node_mut(element).endpoint_mut()?.warm_start()?;
+            Some((element, endpoint.saved_metrics()))
+        })
+        .collect()
+}
+
+fn warm_up(
+    scenario: &Scenario,
+    seed: u64,
+    options: &BuildOptions<'_>,
+    progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
+) -> Result<Vec<(usize, DestinationMetrics)>, RunError> {
+    let mut scenario = Scenario { record: Record::default(), ..scenario.clone() };
+    let options = BuildOptions { transport_observer: &|_| None, ..*options };
+    let seed = RandomStream::new(seed, "run before").bits();
+    let Built { topology, ends } = build(&scenario, seed, &options)?;
+    let mut simulation = Simulation::new(topology, Vec::new());
+    let progress = |_| progress(RunProgress { now: Time::ZERO, delivered_bytes: 0, fraction: 0.0 });
+    let mut go_on = |scenario: &Scenario| {
+        drive(&mut simulation, scenario, &ends.receivers, &mut Series::default(), &progress)
+    };
+    if go_on(&scenario)? == EndedBy::WorkloadsDone {
+        // the last acknowledgements are on their way, and the connections close after them
+        scenario.until = Until::DurationOver;
+        go_on(&scenario)?;
+    }
+    Ok(metrics(simulation.topology_mut()))
+}

@@ -1,0 +1,116 @@
+//! lab-quic in the catalogue, and how an endpoint of it is made.
+
+use super::carrier::LabCarrier;
+use super::config::Config;
+use super::{DEFAULT_PROFILE, description, endpoint, options, profiles, rows};
+use crate::error::{Error, ensure};
+use crate::operations::Operations;
+use crate::options::{EndpointConfig, QuicVersion, Workload};
+use crate::{CarrierRequest, EndpointRequest, NativeStack, http, profile, workload};
+use quiclab_core::tunnel::Carrier;
+use quiclab_core::{
+    Endpoint, EndpointIdentity, OPERATIONS, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo,
+    StackProtocol, Time, TransportObserver,
+};
+use std::sync::LazyLock;
+
+/// Name in scenarios.
+pub(crate) const LAB_QUIC: &str = "lab-quic";
+
+static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
+    name: LAB_QUIC,
+    version: env!("CARGO_PKG_VERSION"),
+    description: "QUIC as published stacks speak it, a model of exact sizes on the wire; every part can be exchanged",
+    protocol: StackProtocol::Quic,
+    workloads: &["download", "request_response", "page", "datagrams", "ping"],
+    options: profile::options(rows(DEFAULT_PROFILE)),
+    profiles: profile::profiles(profiles(), rows, |name| description(name).expect("it is one of the list")),
+    operations: &OPERATIONS,
+    multipath: true,
+    // its datagrams are values, not bytes
+    proprietary: true,
+});
+
+/// QUIC, its parts exchangeable.
+pub struct LabQuic;
+
+impl NativeStack for LabQuic {
+    fn info(&self) -> &'static StackInfo {
+        &INFO
+    }
+
+    /// Google QUIC has no further paths.
+    fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
+        let multipath = options::resolve(config)?.version == QuicVersion::V1;
+        Ok(StackAbilities { multipath, ..INFO.abilities() })
+    }
+
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {
+        let EndpointRequest { identity, config, workload, start, seed, observer, operations } = request;
+        let config = options::resolve(config)?;
+        if config.version == QuicVersion::Gquic37 {
+            check_gquic(&identity, workload)?;
+        }
+        let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
+        if let Workload::Page { resources, .. } = workload
+            && !resources.is_empty()
+        {
+            return build_page(&identity, (config, workload), (start, seed, page()), observer, operations);
+        }
+        let application = match workload {
+            Workload::Page { .. } => http::build_streams(identity.role, workload, config.version, page())?,
+            _ => workload::build_on_streams(identity.role, workload, start)?,
+        };
+        let random = |path: usize| random_of(seed, &identity, path);
+        let parts = endpoint::Parts { config, application, operations, observer };
+        Ok(Box::new(endpoint::QuicEndpoint::new(&identity, parts, start, random)))
+    }
+
+    fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Error> {
+        Ok(Box::new(LabCarrier::new(request)?))
+    }
+}
+
+/// A page with resources: a connection to each of its servers.
+fn build_page(
+    identity: &EndpointIdentity,
+    (config, workload): (Config, &Workload),
+    (start, seed, random): (Time, u64, RandomStream),
+    observer: Option<Box<dyn TransportObserver>>,
+    operations: Operations,
+) -> Result<Box<dyn Endpoint>, Error> {
+    ensure(operations.is_empty(), || {
+        Problem::new(ProblemKind::Conflict, "plugins", "no functions of plugins")
+            .because("a page with `workload.resources` has several connections, a function the state of one")
+    })?;
+    // an observer knows one connection: that of the HTML
+    let mut observer = observer;
+    http::build_origins(identity, workload, random, |identity, page, origin| {
+        let application = page.on_streams(identity.role, origin, config.version);
+        let random = |path: usize| random_of(seed, identity, path);
+        let operations = Operations::default();
+        let parts =
+            endpoint::Parts { config: config.clone(), application, operations, observer: observer.take() };
+        Ok(Box::new(endpoint::QuicEndpoint::new(identity, parts, start, random)))
+    })
+}
+
+/// Random numbers of a path.
+fn random_of(seed: u64, identity: &EndpointIdentity, path: usize) -> RandomStream {
+    match path {
+        0 => RandomStream::new(seed, &identity.name),
+        path => RandomStream::new(seed, &format!("{}.{path}", identity.name)),
+    }
+}
+
+/// What Google QUIC 37 has no frames for: datagrams, and further paths.
+fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
+    ensure(!matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. }), || {
+        Problem::unknown("workload.kind", workload.kind(), ["download", "request_response", "page"])
+            .because("`quic.version` is \"gquic-37\"")
+    })?;
+    ensure(identity.paths == 1, || {
+        Problem::conflict("paths", identity.paths - 1, "no further path")
+            .because("`quic.version` is \"gquic-37\"")
+    })
+}

@@ -1,0 +1,77 @@
+//! lab-tcp in the catalogue, and how an endpoint of it is made.
+
+use super::endpoint::TcpEndpoint;
+use super::{DEFAULT_PROFILE, options, profiles, rows};
+use crate::error::Error;
+use crate::options::{EndpointConfig, Workload};
+use crate::{EndpointRequest, NativeStack, http, profile, workload};
+use quiclab_core::{Endpoint, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol};
+use std::sync::LazyLock;
+
+/// Name in scenarios.
+pub(crate) const LAB_TCP: &str = "lab-tcp";
+
+static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
+    name: LAB_TCP,
+    version: env!("CARGO_PKG_VERSION"),
+    description: "TCP as Linux speaks it, a model of exact sizes on the wire; every part can be exchanged",
+    protocol: StackProtocol::Tcp,
+    workloads: &["download", "request_response", "page"],
+    options: profile::options(rows(DEFAULT_PROFILE)),
+    profiles: profile::profiles(profiles(), rows, kernel),
+    operations: &[],
+    multipath: false,
+    proprietary: true,
+});
+
+fn kernel(profile: &str) -> &'static str {
+    let release = profile.trim_start_matches("linux-");
+    String::leak(format!("TCP of Linux {release} with the defaults of its kernel"))
+}
+
+/// TCP, its parts exchangeable.
+pub struct LabTcp;
+
+impl NativeStack for LabTcp {
+    fn info(&self) -> &'static StackInfo {
+        &INFO
+    }
+
+    fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
+        options::resolve(config).map(|_| INFO.abilities())
+    }
+
+    fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {
+        let EndpointRequest { identity, config, workload, start, seed, mut observer, operations: _ } =
+            request;
+        let identity = &identity;
+        let values = options::resolve(config)?;
+        let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
+        if let Workload::Page { resources, .. } = workload
+            && !resources.is_empty()
+        {
+            return http::build_origins(identity, workload, page(), |identity, page, origin| {
+                let application = http::build_http2(identity.role, page, origin, config.http2.as_ref())?;
+                let (values, random) = (options::resolve(config)?, RandomStream::new(seed, &identity.name));
+                // an observer knows one connection: that of the HTML
+                let observer = observer.take();
+                Ok(Box::new(TcpEndpoint::new(identity, values, application, start, random, observer)))
+            });
+        }
+        let application = match (workload, &config.http2) {
+            (Workload::Page { .. }, options) => http::build_http2(
+                identity.role,
+                &http::PageEnds::new(workload, page())?,
+                0,
+                options.as_ref(),
+            )?,
+            (_, None) => workload::build(identity.role, workload, start)?,
+            (_, Some(_)) => {
+                let reason = format!("the workload is `{}`, and only `page` uses HTTP/2", workload.kind());
+                return Err(Problem::new(ProblemKind::Conflict, "http2", "").because(reason));
+            }
+        };
+        let random = RandomStream::new(seed, &identity.name);
+        Ok(Box::new(TcpEndpoint::new(identity, values, application, start, random, observer)))
+    }
+}

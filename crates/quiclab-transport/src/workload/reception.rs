@@ -1,0 +1,115 @@
+//! What has arrived of the datagrams of a schedule.
+//!
+//! Reported are losses, one-way delays, and the jitter of RFC 3550 section 6.4.1 (there in timestamp units, here in
+//! ms).
+//!
+//! The receiver is done when the last datagram has arrived, at the earliest when the sender's time is
+//! over; where the last ones are lost, after waiting for [`LINGER`] it takes the time of the last arrival.
+
+use super::arrivals::Arrivals;
+use super::schedule::Schedule;
+use quiclab_core::{ByteCount, Duration, Metrics, Progress, Time};
+
+/// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for
+/// lost; longer than any queue that is of interest.
+pub(crate) const LINGER: Duration = Duration::from_secs(3);
+
+/// One-way delays of what arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Delays {
+    sum: u128,
+    count: u64,
+    min: Duration,
+    max: Duration,
+    last: Option<Duration>,
+    /// Interarrival jitter in nanoseconds.
+    jitter: f64,
+}
+
+impl Delays {
+    pub(crate) fn add(&mut self, delay: Duration) {
+        self.min = if self.count == 0 { delay } else { self.min.min(delay) };
+        self.max = self.max.max(delay);
+        self.sum += u128::from(delay.as_nanos());
+        self.count += 1;
+        if let Some(last) = self.last.replace(delay) {
+            // D(i-1,i): the difference of the transit times; J(i) = J(i-1) + (|D(i-1,i)| - J(i-1)) / 16
+            let difference = delay.as_nanos().abs_diff(last.as_nanos()) as f64;
+            self.jitter += (difference - self.jitter) / 16.0;
+        }
+    }
+
+    pub(crate) fn report(&self, out: &mut Metrics) {
+        if self.count > 0 {
+            out.set("one_way_delay_ms_mean", self.sum as f64 / self.count as f64 / 1e6);
+            out.set("one_way_delay_ms_min", self.min.as_ms_f64());
+            out.set("one_way_delay_ms_max", self.max.as_ms_f64());
+            out.set("jitter_ms", self.jitter / 1e6);
+        }
+    }
+}
+
+/// What has arrived, and whether more is to be waited for.
+pub(crate) struct Reception {
+    schedule: Schedule,
+    pub(crate) arrivals: Arrivals,
+    delays: Delays,
+    /// When something new arrived last.
+    last: Option<Time>,
+    /// The receiver waits no longer.
+    over: bool,
+    pub(crate) progress: Progress,
+}
+
+impl Reception {
+    pub(crate) fn new(schedule: Schedule) -> Self {
+        Self {
+            schedule,
+            arrivals: Arrivals::default(),
+            delays: Delays::default(),
+            last: None,
+            over: false,
+            progress: Progress::default(),
+        }
+    }
+
+    /// The schedule begins at another time.
+    pub(crate) fn begin(&mut self, start: Time) {
+        self.schedule = self.schedule.starting(start);
+    }
+
+    pub(crate) fn arrive(&mut self, now: Time, number: u64, sent: Time, size: ByteCount) {
+        if self.arrivals.add(number) {
+            self.progress.delivered_bytes += size.bytes();
+            self.delays.add(now.since(sent));
+            self.last = Some(now);
+        }
+    }
+
+    /// When the receiver stops to wait; `None`: it has.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let complete = self.arrivals.distinct == self.schedule.total;
+        let end = if complete { self.schedule.end } else { self.schedule.end + LINGER };
+        Some(end).filter(|_| !self.over)
+    }
+
+    /// Stops to wait if it is time; whether it has stopped.
+    pub(crate) fn expire(&mut self, now: Time) -> bool {
+        if self.deadline().is_some_and(|due| due <= now) {
+            self.over = true;
+            let last = self.last.unwrap_or_default();
+            self.progress.finished.get_or_insert(last.max(self.schedule.end));
+        }
+        self.over
+    }
+
+    /// Datagrams that did not arrive: of all, once the receiver waits no longer.
+    pub(crate) fn lost(&self) -> u64 {
+        self.arrivals.lost(self.over.then_some(self.schedule.total))
+    }
+
+    pub(crate) fn report(&self, out: &mut Metrics) {
+        out.count("datagrams_received", self.arrivals.distinct);
+        self.delays.report(out);
+    }
+}

@@ -1,0 +1,240 @@
+"""What a stack written in Python consists of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+
+class PythonEndpoint(Protocol):
+    """One end of a flow, as the event loop calls it.
+
+    All times are integer nanoseconds of virtual time. An endpoint has no clock, no socket and no thread, and draws
+    random numbers from the seed of its `EndpointSetup` only: the same calls must give the same datagrams.
+
+    The loop calls `receive` for each datagram that arrives and `wake` at the time that `next_wake` has named; after
+    each of both, and once before the first, it asks for `outputs` (not before the first), `next_wake` and `progress`.
+    An exception in any method ends the run, which reports it as a failure with the text of the exception.
+    """
+
+    def receive(self, now_ns: int, datagram: bytes) -> None:
+        """Take a UDP payload that arrives at `now_ns`."""
+
+    def wake(self, now_ns: int) -> None:
+        """Handle the deadline that is due at `now_ns`."""
+
+    def outputs(self) -> list[bytes]:
+        """Return the UDP payloads to send now, in order, and forget them; IPv4 and UDP headers (28 B) are added."""
+
+    def next_wake(self) -> int | None:
+        """Return the next deadline [ns], or None while only datagrams are awaited.
+
+        One that is not later than now is due at once, again and again: a run whose time stands still is ended.
+        """
+
+    def progress(self) -> tuple[int | None, int | None, int, bool]:
+        """Return start and finish [ns, or None], bytes delivered to the application, and whether the flow failed.
+
+        The flow is done when the client's end is finished. An end that has failed is not called again.
+        """
+
+    def statistics(self) -> dict[str, float]:
+        """Return values over the whole run, by the names that `sample` lists."""
+
+    def sample(self) -> dict[str, float]:
+        """Return values at this moment, as far as the endpoint knows them.
+
+        `cwnd_bytes`, `ssthresh_bytes`, `in_flight_bytes`, `srtt_ms`, `min_rtt_ms`, `pacing_rate_mbps`, `phase` (the
+        number of `RecoveryState::PHASES`), `lost_packets`, `spurious_losses`, `congestion_events`, `packets_sent`,
+        `packets_received`, `pto_count`. Another name ends the run with a `ValueError`.
+        """
+
+
+class OptionError(ValueError):
+    """A stack does not take an option of a scenario.
+
+    Parameters
+    ----------
+    field
+        The option, as in `StackOption.name`.
+    value
+        The value that was given, as in a scenario file: strings with quotation marks.
+    expected
+        What the stack takes instead.
+    """
+
+    def __init__(self, field: str, value: str, expected: str) -> None:
+        super().__init__(f"{field}: expected {expected}, got {value}")
+        self.field, self.value, self.expected = field, value, expected
+
+
+@dataclass(frozen=True)
+class StackOption:
+    """An option of an endpoint that a stack takes, or a fixed property of the stack.
+
+    Attributes
+    ----------
+    name
+        Its name in scenarios, with dots within tables; None for a property that no option changes.
+    meaning
+        What it is.
+    default
+        Its value where the scenario does not set it, with its unit.
+    source
+        Where this value comes from.
+    """
+
+    name: str | None
+    meaning: str
+    default: str
+    source: str
+
+
+@dataclass(frozen=True)
+class StackProfile:
+    """A named parameter set of a stack.
+
+    Attributes
+    ----------
+    name
+        Its name in scenarios.
+    description
+        What it stands for, in a sentence.
+    options
+        The values of the set; those of the stack hold for what is not listed.
+    """
+
+    name: str
+    description: str
+    options: tuple[StackOption, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointSetup:
+    """What an endpoint is made from.
+
+    Attributes
+    ----------
+    server
+        Whether this end waits for the connection and, in a download, sends the data.
+    options
+        The options that the scenario sets, by name, quantities in base units: bytes, nanoseconds, bit/s. Tables are
+        dictionaries. `profile` is one of them.
+    workload
+        The workload as in the scenario, quantities in base units: a download has `kind`, `request` [B] and either
+        `size` [B] or `duration` [ns, from `start_ns` on].
+    start_ns
+        When the client starts [ns].
+    seed
+        Seed of all random numbers of this end.
+    certificate, private_key
+        The server's certificate and key (DER), for stacks with TLS.
+    server_name
+        The name in the certificate.
+    alpn
+        Application protocol of the handshake.
+    """
+
+    server: bool
+    options: Mapping[str, Any]
+    workload: Mapping[str, Any]
+    start_ns: int
+    seed: int
+    certificate: bytes
+    private_key: bytes
+    server_name: str
+    alpn: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonStack:
+    """A stack written in Python.
+
+    Both functions must be those of a module that worker processes can import. Results name `version`, and the identity
+    of a run covers the code of `endpoint`: the folder of its package, or its file if it is in no package.
+
+    Attributes
+    ----------
+    name
+        Its name in scenarios.
+    version
+        That of the library it stands for.
+    description
+        What it is, in a sentence.
+    protocol
+        What its two ends speak.
+    endpoint
+        Makes an endpoint. An exception refuses the scenario.
+    validate
+        Checks the options of an endpoint, as `EndpointSetup.options` has them; raises `OptionError`. Before it is
+        called, options that `options` does not list and unknown profiles have been refused.
+    proprietary
+        Whether no other stack understands its datagrams, so that it must run at both ends.
+    workloads
+        Kinds of workload that it runs.
+    options
+        The options that it takes, and what else matters for a result.
+    profiles
+        Its named parameter sets.
+    """
+
+    name: str
+    version: str
+    description: str
+    protocol: Literal["quic", "udp"]
+    endpoint: Callable[[EndpointSetup], PythonEndpoint]
+    validate: Callable[[Mapping[str, Any]], None] | None = None
+    proprietary: bool = False
+    workloads: tuple[str, ...] = ("download",)
+    options: tuple[StackOption, ...] = ()
+    profiles: tuple[StackProfile, ...] = ()
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Check the options of an endpoint.
+
+        Raises
+        ------
+        OptionError
+            For the first one that the stack does not take.
+        """
+        taken = [option.name for option in self.options if option.name is not None]
+        for name, value in options.items():
+            if name == "profile":
+                known = " or ".join(json.dumps(profile.name) for profile in self.profiles)
+                if value not in {profile.name for profile in self.profiles}:
+                    raise OptionError(name, json.dumps(value), known or f"no value: `{self.name}` has no profiles")
+            elif name not in taken and not any(option.startswith(f"{name}.") for option in taken):
+                shown = "a table" if isinstance(value, dict) else json.dumps(value)
+                has = f"only {', '.join(taken)}" if taken else "no options"
+                raise OptionError(name, shown, f"no value: `{self.name}` has {has}")
+        if self.validate is not None:
+            self.validate(options)
+
+    def describe(self) -> dict[str, Any]:
+        """Return its entry in the catalogue, with the keys that native stacks have."""
+        return {
+            "description": self.description,
+            "multipath": False,
+            "name": self.name,
+            "options": _entries(self.options),
+            "profiles": [
+                {
+                    "description": profile.description,
+                    "name": profile.name,
+                    "options": _entries(profile.options),
+                }
+                for profile in self.profiles
+            ],
+            "protocol": self.protocol,
+            "version": self.version,
+            "workloads": list(self.workloads),
+        }
+
+
+def _entries(options: tuple[StackOption, ...]) -> list[dict[str, str | None]]:
+    return [
+        {"default": option.default, "meaning": option.meaning, "option": option.name, "source": option.source}
+        for option in options
+    ]

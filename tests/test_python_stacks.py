@@ -1,0 +1,284 @@
+"""Stacks written in Python: those of packages, registered ones, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT, has_stack, quiclab_process
+from quiclab import QuiclabError, RequestError, ScenarioError, load, run
+from quiclab.stacks import PythonStack, StackOption, StackProfile, catalogue, find, register, registry, unavailable
+from quiclab.study.sweep import Job, collect, execute
+
+EXAMPLE = ROOT / "examples" / "python_stack"
+TOY = EXAMPLE / "toy.toml"
+SENDER, RECEIVER = "flows.main.sender", "flows.main.receiver"
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Leave the stacks of this process as they were."""
+    before = dict(registry._registered)
+    yield
+    registry._registered.clear()
+    registry._registered.update(before)
+    registry._declared.cache_clear()
+    registry._load.cache_clear()
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> PythonStack:
+    """Return the stack of the example, registered."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    stack: PythonStack = importlib.import_module("toy_stack").STACK
+    register(stack)
+    return stack
+
+
+def install(folder: Path, name: str, points: Mapping[str, str], extras: tuple[str, ...] = ()) -> None:
+    """Write what an installer leaves of a package: its metadata and its entry points."""
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {name}",
+        "Version: 1.0",
+        *(f"Provides-Extra: {extra}" for extra in extras),
+    ]
+    (info / "METADATA").write_text("\n".join(lines) + "\n")
+    lines = ["[quiclab.stacks]", *(f"{point} = {value}" for point, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Mapping[str, str]:
+    """Install the example; return the environment in which Python finds it."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    install(tmp_path, project["name"], project["entry-points"]["quiclab.stacks"])
+    shutil.copy(EXAMPLE / "toy_stack.py", tmp_path)
+    return {"PYTHONPATH": str(tmp_path)}
+
+
+def test_an_installed_stack_runs_by_its_name(installed: Mapping[str, str]) -> None:
+    done = quiclab_process("run", TOY, "--json", env=installed)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    flow = result["flows"]["main"]
+    # 10 000 B in datagrams of 1200 B less the header of 5 B: nine, each a round trip of 40 ms
+    assert (flow["completed"], flow["delivered_bytes"], flow["download_time_s"]) == (True, 10_000, 9 * 0.04)
+    assert result["versions"]["toy"] == "1.0"
+
+
+def test_an_installed_stack_is_listed(installed: Mapping[str, str]) -> None:
+    listed = json.loads(quiclab_process("stack", "list", "--json", env=installed).stdout)["stacks"]
+    assert [stack["name"] for stack in listed] == [*(stack["name"] for stack in catalogue()), "toy"]
+    assert "toy" in quiclab_process("stack", "list", env=installed).stdout
+    shown = json.loads(quiclab_process("stack", "show", "toy", "--json", env=installed).stdout)
+    assert [option["option"] for option in shown["options"]] == ["datagram_size", "initial_rtt"]
+    assert "time until a datagram is sent again" in quiclab_process("stack", "show", "toy", env=installed).stdout
+    absent = quiclab_process("run", TOY)
+    assert absent.returncode == 2
+    assert 'flows.main.stack: expected "lab-quic", "lab-tcp", "lab-udp", "quinn", "noq"' in absent.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "field", "expected"),
+    [
+        (f"{SENDER}.datagram_size", "1473 B", f"{SENDER}.datagram_size", "at most 1472 B"),
+        (
+            f"{RECEIVER}.packet_threshold",
+            "4",
+            f"{RECEIVER}.packet_threshold",
+            "no value: `toy` has only datagram_size, initial_",
+        ),
+        (
+            f"{SENDER}.ack_frequency.ack_eliciting_threshold",
+            "1",
+            f"{SENDER}.ack_frequency",
+            "no value: `toy` has only datagram",
+        ),
+        (f"{SENDER}.profile", "fast", f"{SENDER}.profile", "no value: `toy` has no profiles"),
+        (f"{RECEIVER}.stack", "lab-udp", f"{RECEIVER}.stack", "no other stack understands packets of `toy`"),
+        (f"{RECEIVER}.stack", "quinn", f"{RECEIVER}.stack", "the sender speaks plain UDP (`toy`)"),
+        (
+            "flows.main.workload",
+            '{ kind = "ping", count = 1 }',
+            "flows.main.workload.kind",
+            "stack `toy` does not support this workload",
+        ),
+        ("record.qlog", "true", "record.qlog", "flow `main` runs on toy, which writes no qlog here"),
+    ],
+)
+@pytest.mark.usefixtures("toy")
+def test_what_it_does_not_take_is_refused_by_field(change: str, value: str, field: str, expected: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        load(TOY, [(change, value)])
+    assert error.value.path == field
+    assert expected in error.value.sentence
+
+
+@pytest.mark.usefixtures("toy")
+def test_options_arrive_in_base_units_and_have_an_effect() -> None:
+    # 1395 B of data each, so eight datagrams
+    assert run(load(TOY, [(f"{SENDER}.datagram_size", "1.4 kB")])).flows["main"].download_time_s == 8 * 0.04
+    by_time = [("flows.main.workload", '{ kind = "download", duration = "1 s" }')]
+    # the first one to be sent at 1 s or later ends it: that of 20 + 25 * 40 ms
+    assert run(load(TOY, by_time)).flows["main"].download_time_s == 26 * 0.04
+
+
+@pytest.mark.usefixtures("toy")
+def test_it_repairs_losses_and_the_seed_fixes_them() -> None:
+    lossy = load(TOY, [("links.down1.loss", "20 %"), ("links.up1.loss", "20 %"), (f"{SENDER}.initial_rtt", "50 ms")])
+    first, again, other = (run(lossy, seed) for seed in (1, 1, 2))
+    assert first.flows["main"].delivered_bytes == 10_000
+    assert first.flows["main"].download_time_s is not None
+    assert first.flows["main"].download_time_s > 9 * 0.04
+    assert first.digest == again.digest != other.digest
+
+
+def test_workers_of_a_sweep_have_registered_stacks(toy: PythonStack, tmp_path: Path) -> None:
+    text = load(TOY, [("links.down1.loss", "10 %")]).resolved_json()
+    jobs = [Job({"run": seed}, text, seed, "") for seed in range(4)]
+    tables = []
+    for workers in (1, 2):
+        outcome = execute(jobs, tmp_path / str(workers), workers=workers, stream=io.StringIO())
+        assert (outcome.done, outcome.failures) == (4, [])
+        tables.append(collect(jobs, tmp_path / str(workers)))
+    assert tables[0]["digest"].to_list() == tables[1]["digest"].to_list()
+    assert json.loads(tables[0]["result"][0])["versions"]["toy"] == toy.version
+
+
+def test_a_stack_that_workers_cannot_import_is_refused(toy: PythonStack, tmp_path: Path) -> None:
+    register(replace(toy, name="local", validate=lambda _: None))
+    jobs = [Job({}, load(TOY).resolved_json(), 1, "")]
+    with pytest.raises(RequestError, match="a registered stack cannot be given to worker processes, because"):
+        execute(jobs, tmp_path / "out", stream=io.StringIO())
+
+
+def test_the_identity_of_a_run_covers_the_code_of_its_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text("def endpoint(setup): ...\n")
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from package.other import endpoint\n")
+    (package / "other.py").write_text("def endpoint(setup): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def identities() -> list[str]:
+        scenarios = [{"flows": {"f": {"sender": {"stack": stack}}}} for stack in ("mine", "ours", "quinn")]
+        return [Job({}, json.dumps(scenario), 1, "").identity for scenario in scenarios]
+
+    for name, module in (("mine", "mine"), ("ours", "package")):
+        register(stack_of(name, importlib.import_module(module).endpoint))
+    before = identities()
+    (tmp_path / "mine.py").write_text("def endpoint(setup): return 1\n")
+    (package / "__init__.py").write_text("from package.other import endpoint\nSPEED = 1\n")
+    after = identities()
+    assert [old == new for old, new in zip(before, after, strict=True)] == [False, False, True]
+    monkeypatch.setitem(registry._registered, "mine", replace(registry._registered["mine"], version="2"))
+    assert [old == new for old, new in zip(after, identities(), strict=True)] == [False, True, True]
+
+
+def stack_of(name: str, endpoint: Any, **fields: Any) -> PythonStack:
+    return PythonStack(name=name, version="1", description="", protocol="udp", endpoint=endpoint, **fields)
+
+
+def test_one_stack_has_a_name(toy: PythonStack) -> None:
+    register(replace(toy))  # as a script does once more where a worker imports it
+    for name in ("toy", "quinn", *(["aioquic"] if has_stack("aioquic") else [])):
+        with pytest.raises(RequestError, match=f"there is a stack `{name}` already"):
+            register(replace(toy, name=name, version="2"))
+    assert find("toy") == toy
+    assert find("quinn") is None
+
+
+def test_profiles_and_fixed_properties_are_checked_and_described(toy: PythonStack) -> None:
+    fixed = StackOption(None, "number of datagrams in flight", "1", "toy_stack.py")
+    fast = StackProfile("fast", "a short timeout", (replace(toy.options[1], default="50 ms"),))
+    register(replace(toy, name="faster", options=(*toy.options, fixed), profiles=(fast,)))
+    entry = catalogue()[-1]
+    assert (entry["options"][-1]["option"], entry["profiles"][0]["options"][0]["default"]) == (None, "50 ms")
+    changes = [("flows.main.stack", "faster")]
+    taken = load(TOY, [*changes, (f"{SENDER}.profile", "fast")]).to_dict()
+    assert taken["flows"]["main"]["sender"]["profile"] == "fast"
+    with pytest.raises(RequestError, match=r'sender\.profile: expected "fast", got "slow"'):
+        load(TOY, [*changes, (f"{SENDER}.profile", "slow")])
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"), [("__init__", "the stack is not available: ValueError: no luck"), ("receive", "no luck")]
+)
+def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str, sentence: str) -> None:
+    def unlucky(*_: object) -> None:
+        raise ValueError("no luck")
+
+    endpoint: Any = toy.endpoint
+    register(replace(toy, name="unlucky", endpoint=type("Unlucky", (endpoint,), {method: unlucky})))
+    with pytest.raises(QuiclabError) as error:
+        run(load(TOY, [("flows.main.stack", "unlucky")]))
+    assert sentence in error.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"workloads": ("downlode",)}, "workloads: expected some of download, "),
+        ({"protocol": "tcp"}, "protocol: expected quic or udp, got `tcp`"),
+        ({"validate": lambda _: 1 // 0}, "ZeroDivisionError"),
+    ],
+)
+def test_a_stack_that_describes_itself_wrongly_is_refused(
+    toy: PythonStack, fields: Mapping[str, Any], sentence: str
+) -> None:
+    register(replace(toy, name="odd", **fields))
+    with pytest.raises(RequestError) as error:
+        load(TOY, [("flows.main.stack", "odd")])
+    assert "flows.main.stack" in error.value.sentence
+    assert sentence in error.value.sentence
+
+
+def test_packages_that_cannot_be_used_are_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "odd.py").write_text("STACK = 1\n")
+    (tmp_path / "broken.py").write_text("import no_such_module\n")
+    shutil.copy(EXAMPLE / "toy_stack.py", tmp_path)
+    points = {"odd": "odd:STACK", "lacking": "broken:STACK", "other": "toy_stack:STACK", "quinn": "odd:STACK"}
+    install(tmp_path, "odd-stacks", {**points, "twice": "odd:STACK"}, extras=("lacking",))
+    install(tmp_path, "more-stacks", {"twice": "odd:STACK", "broken": "broken:STACK"})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry._declared.cache_clear()
+    names = ["broken", "lacking", "odd", "other", "quinn", "twice"]
+    reasons = {name: reason for name, reason in unavailable().items() if name in names}
+    no_module = "(No module named 'no_such_module')"
+    assert reasons == {
+        "broken": f"`broken` is not available: ModuleNotFoundError {no_module}",
+        "lacking": f"`lacking` is not available: install odd-stacks[lacking] {no_module}",
+        "odd": "`odd` is not available: odd:STACK is int, expected a PythonStack named `odd`",
+        "other": "`other` is not available: toy_stack:STACK is stack `toy`, expected a PythonStack named `other`",
+        "quinn": "`quinn` of odd-stacks is not available: a native stack has this name",
+        "twice": "`twice` is not available: several packages declare it (more-stacks, odd-stacks)",
+    }
+    with pytest.raises(RequestError, match=r"an available stack: `lacking` is not available: install odd-stacks\[lack"):
+        load(TOY, [("flows.main.stack", "lacking")])
+    with pytest.raises(RequestError, match=r'expected "lab-quic", .*; `lacking` is not available: install odd-'):
+        load(TOY, [("flows.main.stack", "moon")])
+    assert run(load(ROOT / "scenarios" / "single_link.toml")).flows["main"].completed, "native stacks do not ask"
+
+
+def test_aioquic_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aioquic", None)
+    monkeypatch.delitem(sys.modules, "quiclab.stacks.aioquic", raising=False)
+    registry._load.cache_clear()
+    assert unavailable()["aioquic"].startswith("`aioquic` is not available: install quiclab[aioquic] (")
+    with pytest.raises(RequestError, match=r"install quiclab\[aioquic\]"):
+        load(TOY, [("flows.main.stack", "aioquic")])
