@@ -59,14 +59,14 @@ def unique_loss_share(result: RunResult) -> float:
     Both links get the same packets, so that one that finds a queue full mostly finds the other full, too: as many as
     the queue with fewer drops has dropped do not count.
     """
-    statistics, sent = result.elements["dc.receiver"]["statistics"], result.elements["dc.sender"]["received"]["packets"]
+    statistics, sent = result.elements["dc.egress"]["statistics"], result.elements["dc.ingress"]["received"]["packets"]
     overflows = min(result.elements[link]["statistics"]["dropped_queue_full_packets"] for link in ("down1", "down2"))
     return float((statistics["skipped_packets"] - statistics["late_packets"] - overflows) / sent)
 
 
 def expiries(result: RunResult) -> float:
     """How often t-Reordering expired."""
-    return float(result.elements["dc.receiver"]["statistics"]["timer_expiries"])
+    return float(result.elements["dc.egress"]["statistics"]["timer_expiries"])
 
 
 THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps)

@@ -37,13 +37,13 @@ class Event:
 
 def numbers_of(packets: pl.DataFrame) -> dict[int, int]:
     """Return the number that the sending end of the bearer gave each packet, by the packet's identity."""
-    sent = packets.filter((packets["element"] == "dc.sender") & (packets["event"] == "arrival"))
+    sent = packets.filter((packets["element"] == "dc.ingress") & (packets["event"] == "arrival"))
     return {identity: number for number, identity in enumerate(sent["packet_id"].to_list())}
 
 
 def first_expiry(packets: pl.DataFrame, numbers: Mapping[int, int]) -> Event | None:
     """Find when packets were first delivered with a gap before them; `None` if that never happened."""
-    delivered = packets.filter((packets["element"] == "dc.receiver") & (packets["event"] == "departure"))
+    delivered = packets.filter((packets["element"] == "dc.egress") & (packets["event"] == "departure"))
     missing: list[int] = []
     expected, time_ns = 0, -1
     for at, identity in delivered.select("time_ns", "packet_id").iter_rows():
@@ -71,9 +71,9 @@ def rows_of(packets: pl.DataFrame) -> tuple[list[dict[str, object]], Event | Non
     ).iter_rows():
         number = numbers.get(identity)
         kind = {
-            ("dc.receiver", "arrival"): ARRIVED.get(port),
-            ("dc.receiver", "departure"): DELIVERED,
-            ("flows.dc.receiver", "drop"): DROPPED,
+            ("dc.egress", "arrival"): ARRIVED.get(port),
+            ("dc.egress", "departure"): DELIVERED,
+            ("dc.receiver", "drop"): DROPPED,
             ("down1", "drop"): LOST,
             ("down2", "drop"): LOST,
         }.get((element, what))

@@ -54,18 +54,13 @@ def sender_statistic(name: str) -> Callable[[RunResult], float]:
 
 
 def mean_rtt_ms(result: RunResult) -> float:
-    """Mean smoothed RTT over the run [ms]; the sender's name is longer where a bearer has the flow's name, too."""
-    sender = next(
-        name
-        for name in ("flows.dc.sender", "dc.sender")
-        if "acks_received" in result.elements.get(name, {}).get("statistics", {})
-    )
-    return result.over_time(sender, "srtt_ms", "mean")
+    """Mean smoothed RTT over the run [ms]."""
+    return result.over_time("dc.sender", "srtt_ms", "mean")
 
 
 def events_per_1000(result: RunResult) -> float:
     """How often a packet started t-Reordering, for a thousand packets."""
-    receiver = result.elements["dc.receiver"]
+    receiver = result.elements["dc.egress"]
     return float(1000 * receiver["statistics"]["reordering_events"] / receiver["received"]["packets"])
 
 
@@ -77,7 +72,7 @@ def spurious_share(result: RunResult) -> float:
 
 def reordered_per_1000(result: RunResult) -> float:
     """Packets that arrived with a number below one already seen, of a thousand."""
-    receiver = result.elements["dc.receiver"]
+    receiver = result.elements["dc.egress"]
     return float(1000 * receiver["statistics"]["overtaken_packets"] / receiver["received"]["packets"])
 
 

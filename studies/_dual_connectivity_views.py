@@ -70,8 +70,7 @@ def windows(results: Results) -> alt.TopLevelMixin:
 
     shown = []
     for label, result in results.items():
-        sender = next(name for name in ("flows.dc.sender", "dc.sender") if name in result.elements)
-        window = {text: line(result, sender, metric, DATAGRAM_BYTES) for metric, text in WINDOWS.items()}
+        window = {text: line(result, "dc.sender", metric, DATAGRAM_BYTES) for metric, text in WINDOWS.items()}
         queues = {f"queue of {text}": line(result, link, "queue_packets", 1.0) for link, text in LINKS.items()}
         shown += [
             Panel(window, label, "Datagrams", height=150),

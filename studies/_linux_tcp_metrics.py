@@ -80,4 +80,4 @@ def queue_drops(result: RunResult) -> float:
 
 def timer_expiries(result: RunResult) -> float:
     """Times that t-Reordering expired at the client."""
-    return float(result.elements["dc.receiver"]["statistics"]["timer_expiries"])
+    return float(result.elements["dc.egress"]["statistics"]["timer_expiries"])

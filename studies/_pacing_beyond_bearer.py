@@ -57,7 +57,7 @@ EXPIRIES = Metric(
     "timer_expiries",
     "Expiries of t-Reordering",
     "",
-    lambda result: float(result.elements["dc.receiver"]["statistics"]["timer_expiries"]),
+    lambda result: float(result.elements["dc.egress"]["statistics"]["timer_expiries"]),
 )
 SPREAD = "Mean and standard deviation over the runs. Two links of 20 Mbit/s, t-Reordering 200 ms."
 DUAL_CONNECTIVITY = Study(

@@ -117,7 +117,7 @@ def test_duplication_carries_no_more_than_one_link(stack: str) -> None:
     sets = (("bearers.dc.mode", "duplicate"), ("bearers.dc.shares", "[]"), ("flows.dc.workload.size", "20 MB"))
     result = run(stack, sets)
     assert result.flows["dc"].goodput_mbps <= ONE_LINK_MBPS
-    sent, received = result.elements["dc.sender"], result.elements["dc.receiver"]
+    sent, received = result.elements["dc.ingress"], result.elements["dc.egress"]
     assert sent["sent"]["packets"] == 2 * sent["received"]["packets"]
     copies = received["received"]["packets"] - received["sent"]["packets"]
     assert copies == received["statistics"]["duplicate_packets"] + received["statistics"]["late_packets"]
@@ -147,7 +147,7 @@ def test_no_link_carries_more_than_its_rate(stack: str) -> None:
         bits = 8 * (sent["bytes"] + ETHERNET * sent["packets"])
         assert bits <= LINK_MBPS * 1e6 * result.network_time_s, link
     downlinks = [result.elements[link]["sent"]["packets"] for link in ("down1", "down2")]
-    assert sum(downlinks) == result.elements["dc.receiver"]["received"]["packets"]
+    assert sum(downlinks) == result.elements["dc.egress"]["received"]["packets"]
     # batches of 100 go to the links in turn, so that they differ by a batch at most, and by what was dropped
     offered = [result.elements[link]["received"]["packets"] for link in ("down1", "down2")]
     assert abs(offered[0] - offered[1]) <= 100

@@ -40,16 +40,16 @@ def records(*rows: tuple[int, str, str, int, int]) -> pl.DataFrame:
 def test_the_first_expiry_by_hand(event: ModuleType) -> None:
     """Packets 0 to 4 have the identities 10 to 14; 1 and 2 are lost; 3 waits for 200 ms, 4 comes late and passes."""
     packets = records(
-        *((0, "dc.sender", "arrival", 0, 10 + number) for number in range(5)),
+        *((0, "dc.ingress", "arrival", 0, 10 + number) for number in range(5)),
         (1, "down1", "drop", 0, 11),
         (1, "down2", "drop", 0, 12),
-        (5, "dc.receiver", "arrival", 0, 10),
-        (5, "dc.receiver", "departure", 0, 10),
-        (6, "dc.receiver", "arrival", 1, 13),
-        (206, "dc.receiver", "departure", 0, 13),
-        (206, "flows.dc.receiver", "drop", 0, 13),
-        (210, "dc.receiver", "arrival", 0, 14),
-        (210, "dc.receiver", "departure", 0, 14),
+        (5, "dc.egress", "arrival", 0, 10),
+        (5, "dc.egress", "departure", 0, 10),
+        (6, "dc.egress", "arrival", 1, 13),
+        (206, "dc.egress", "departure", 0, 13),
+        (206, "dc.receiver", "drop", 0, 13),
+        (210, "dc.egress", "arrival", 0, 14),
+        (210, "dc.egress", "departure", 0, 14),
     )
     found = event.first_expiry(packets, event.numbers_of(packets))
     assert (found.time_ns, found.numbers) == (206 * MS, (1, 2))
@@ -69,7 +69,7 @@ def test_the_first_expiry_by_hand(event: ModuleType) -> None:
 
 def test_a_run_without_an_expiry_has_none(event: ModuleType) -> None:
     packets = records(
-        (0, "dc.sender", "arrival", 0, 10), (5, "dc.receiver", "arrival", 0, 10), (5, "dc.receiver", "departure", 0, 10)
+        (0, "dc.ingress", "arrival", 0, 10), (5, "dc.egress", "arrival", 0, 10), (5, "dc.egress", "departure", 0, 10)
     )
     assert event.rows_of(packets) == ([], None)
 

@@ -304,7 +304,7 @@ def test_a_bearer_with_the_name_of_the_flow_is_not_the_flow(tmp_path: Path) -> N
     [connection] = data["connections"]
     assert [end["role"] for end in connection["ends"]] == ["client", "server"]
     assert all("cwnd_bytes" in end["metrics"] for end in connection["ends"])
-    assert "dc.receiver" in [link["name"] for link in data["links"]]
+    assert "dc.egress" in [link["name"] for link in data["links"]]
 
 
 @pytest.mark.parametrize("stack", ["quinn", "noq"])

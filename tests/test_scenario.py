@@ -172,6 +172,7 @@ def test_every_form_survives_a_round_trip() -> None:
     modelled = scenario.flows["modelled"]
     assert modelled.paths == (PathRoutes(down=("b",), up=("c",)),)
     assert isinstance(modelled.workload, Page)
+    assert modelled.workload.objects is not None
     assert modelled.workload.objects[1] == PageObjects(count=1, size="5 kB", kind="script")
     assert modelled.sender is not None
     assert modelled.sender.quic is not None

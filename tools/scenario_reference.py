@@ -1,9 +1,10 @@
-"""Prints docs/reference/scenario.md and stacks.md with their tables made anew from what the engine says.
+"""Prints what is generated from what the engine says: tables in docs/reference, and the Python classes of scenarios.
 
 The pages are prose with blocks; only the blocks are generated. Between `<!-- fields: TYPE -->` and `<!-- end -->`
 stand the fields of a type of the JSON schema of scenarios, after `<!-- options: STACK -->` the options of a stack,
 after `<!-- plugins -->` and `<!-- operations -->` the built-in plugins and the computations that plugins can exchange.
-`--write` puts the result into the files. Everything stands at the Rust fields: type, default, meaning, limits.
+The classes are made by tools/scenario_classes.py. `--write` puts all into the files. Everything stands at the Rust
+fields: type, default, meaning, limits.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import scenario_classes
 from quiclab.native import engine
 from quiclab.report import show
 from quiclab.stacks import catalogue
@@ -46,9 +48,9 @@ SECTIONS = {
     "QuicOptions": "quic-options",
     "QuicVersion": "quic-version",
     "RttVariation": "rtt-variation",
-    "FlowControl": "flow-control",
+    "QuicFlowControl": "flow-control",
     "StreamScheduler": "stream-scheduler",
-    "PathSchedulerKind": "path-scheduler",
+    "PathScheduler": "path-scheduler",
     "PingProtocol": "ping-protocol",
     "Http2Options": "http2-options",
     "EarlyData": "early-data",
@@ -250,11 +252,13 @@ def rows(header: list[str], lines: list[list[str]]) -> str:
 
 
 def main() -> int:
-    """Print the pages, or write them."""
+    """Print the files, or write them."""
+    schema = json.loads(engine().schema())
     pages = {
-        PAGE: page(PAGE.read_text(encoding="utf-8"), json.loads(engine().schema())),
+        PAGE: page(PAGE.read_text(encoding="utf-8"), schema),
         STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), catalogue()),
         PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(engine().plugins())),
+        scenario_classes.PATH: scenario_classes.module(schema),
     }
     for path, text in pages.items():
         if "--write" in sys.argv[1:]:

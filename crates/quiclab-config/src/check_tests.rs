@@ -166,6 +166,17 @@ fn fields_say_what_they_take() {
     assert_eq!(schema["$defs"]["Part"]["properties"]["weight"]["x-expected"], "an integer from 0 to 7");
 }
 
+#[test]
+fn fields_are_in_the_order_of_the_type() {
+    let schema = crate::annotated::<Everything>();
+    let first = ["size", "time", "rate", "count", "bits", "share", "chance", "names", "kind"];
+    let order = schema["x-order"].as_array().unwrap();
+    assert_eq!(order[..first.len()], first);
+    assert_eq!(order.len(), schema["properties"].as_object().unwrap().len());
+    // one field needs no order, and a tag is not a field
+    assert_eq!(schema["$defs"]["Shape"]["oneOf"][0].get("x-order"), None);
+}
+
 proptest! {
     #[test]
     fn random_documents_follow_their_schema(seed in any::<u64>()) {

@@ -4,6 +4,7 @@
 //! tree      values and where they were written
 //! document  text to tree, --set, tree to type
 //! schema    a type's JSON Schema as rules
+//! order     the order of a type's fields
 //! check     a tree against the rules
 //! describe  what a rule takes, in words
 //! random    random documents that follow the rules, for tests
@@ -20,6 +21,7 @@ mod check_tests;
 mod describe;
 mod document;
 mod error;
+mod order;
 mod random;
 mod schema;
 mod tree;

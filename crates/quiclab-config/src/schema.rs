@@ -1,6 +1,8 @@
 //! A type's JSON Schema, compiled to rules.
 
+use crate::order::add_order;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
@@ -103,15 +105,17 @@ impl Schema {
     }
 }
 
-/// The JSON Schema of `T` in which each field with limits says in words what it takes, as `x-expected`.
+/// The JSON Schema of `T` in which each field with limits says in words what it takes, as `x-expected`, and each table
+/// has the names of its fields in the order of the Rust type, as `x-order`.
 ///
 /// # Panics
-/// As [`Schema::of`].
+/// As [`Schema::of`], and if a table of several fields accepts unknown ones.
 #[must_use]
-pub fn annotated<T: JsonSchema>() -> Json {
+pub fn annotated<T: JsonSchema + DeserializeOwned>() -> Json {
     let mut schema = schemars::schema_for!(T).to_value();
     let definitions = schema.get("$defs").and_then(Json::as_object).cloned().unwrap_or_default();
     annotate(&mut schema, &Compiler { definitions });
+    add_order::<T>(&mut schema);
     schema
 }
 

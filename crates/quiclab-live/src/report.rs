@@ -162,7 +162,7 @@ impl Captures {
                     let name = format!("{flow}.{end}");
                     let capture = Capture::create(directory.join(format!("{name}.pcapng")), &name);
                     let capture = Arc::new(Mutex::new(capture));
-                    let element = topology.index(&scenario.endpoint_name(flow, role));
+                    let element = topology.index(&Scenario::endpoint_name(flow, role));
                     captured.add(element.expect("endpoints are elements"), capture.clone());
                     captures.push(capture);
                 }

@@ -4,6 +4,7 @@ use crate::acks::AckRecord;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use quiclab_core::Role;
+use quiclab_scenario::Scenario;
 use quiclab_sim::Table;
 
 /// What one run gives.
@@ -63,7 +64,7 @@ impl RunOutput {
         let scenario = &self.output.result.scenario;
         let index = |name: String| self.output.element_names.iter().position(|known| *known == name);
         let element = |flow: &String, role| {
-            index(scenario.endpoint_name(flow, role)).expect("endpoints are elements") as u32
+            index(Scenario::endpoint_name(flow, role)).expect("endpoints are elements") as u32
         };
         let flows = scenario.flows.keys().collect::<Vec<_>>();
         let ends = flows

@@ -77,8 +77,9 @@ impl Recorder {
         let mut captured = CapturedEndpoints::default();
         for (identity, capture) in self.captures.lock().expect("no holder panics").iter() {
             let flow = scenario.flows.keys().nth(identity.flow.0 as usize).expect("a flow for each endpoint");
-            let element =
-                topology.index(&scenario.endpoint_name(flow, identity.role)).expect("endpoints are elements");
+            let element = topology
+                .index(&Scenario::endpoint_name(flow, identity.role))
+                .expect("endpoints are elements");
             captured.add(element, capture.clone());
         }
         if captured.is_empty() { Vec::new() } else { vec![Box::new(captured)] }

@@ -48,7 +48,7 @@ impl Graph {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let wires = scenario.wiring().into_iter().enumerate();
         let ends =
-            |flow: &String| [Role::Server, Role::Client].map(|role| scenario.endpoint_name(flow, role));
+            |flow: &String| [Role::Server, Role::Client].map(|role| Scenario::endpoint_name(flow, role));
         let tunnel_ends =
             |tunnel: &String| [Role::Server, Role::Client].map(|role| Scenario::tunnel_end(tunnel, role));
         Self {
@@ -67,7 +67,7 @@ impl Graph {
                 .bearers
                 .keys()
                 .flat_map(|name| {
-                    let (sender, receiver) = (Scenario::bearer_sender(name), Scenario::bearer_receiver(name));
+                    let (sender, receiver) = (Scenario::bearer_ingress(name), Scenario::bearer_egress(name));
                     [(sender, (name.clone(), true)), (receiver, (name.clone(), false))]
                 })
                 .collect(),

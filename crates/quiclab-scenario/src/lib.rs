@@ -93,10 +93,11 @@ pub enum Until {
     /// Nothing: the run lasts as long as `duration` says.
     DurationOver,
     /// All flows together have delivered this much to their applications.
+    #[schemars(title = "Delivered")]
     Delivered(#[schemars(transform = limits::at_least("1 B"))] ByteCount),
 }
 
-/// A connection of an output to an input: `"element.port"`, for example `"dc.sender.1"`.
+/// A connection of an output to an input: `"element.port"`, for example `"dc.ingress.1"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wire {

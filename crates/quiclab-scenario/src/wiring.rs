@@ -73,7 +73,7 @@ impl Scenario {
                 .filter(|(_, link)| self.links.get(*link).is_some_and(|link| link.feedback.is_some()));
             reporting.map(|(port, link)| ResolvedWire {
                 from: (link.clone(), FEEDBACK_OUTPUT),
-                to: (Self::bearer_sender(name), port),
+                to: (Self::bearer_ingress(name), port),
                 only: None,
             })
         })
@@ -87,8 +87,8 @@ impl Scenario {
             self.links.keys().chain(self.taps.keys()).map(|name| (name.clone(), one)).collect();
         for (name, bearer) in &self.bearers {
             let links = bearer.links.len();
-            elements.insert(Self::bearer_sender(name), Ports { inputs: 1, outputs: links });
-            elements.insert(Self::bearer_receiver(name), Ports { inputs: links, outputs: 1 });
+            elements.insert(Self::bearer_ingress(name), Ports { inputs: 1, outputs: links });
+            elements.insert(Self::bearer_egress(name), Ports { inputs: links, outputs: 1 });
         }
         for (name, tunnel) in &self.tunnels {
             let ports = 1 + tunnel.paths.len();
@@ -99,7 +99,7 @@ impl Scenario {
         for (name, flow) in &self.flows {
             let paths = 1 + flow.paths.len();
             for role in [Role::Server, Role::Client] {
-                elements.insert(self.endpoint_name(name, role), Ports { inputs: paths, outputs: paths });
+                elements.insert(Self::endpoint_name(name, role), Ports { inputs: paths, outputs: paths });
             }
         }
         elements
@@ -107,26 +107,43 @@ impl Scenario {
 
     /// Name of the element at one end of a flow.
     #[must_use]
-    pub fn endpoint_name(&self, flow: &str, role: Role) -> String {
+    pub fn endpoint_name(flow: &str, role: Role) -> String {
         let end = match role {
             Role::Server => "sender",
             Role::Client => "receiver",
         };
-        // a bearer's ends have the shorter right to the name: it is part of the network
-        let space = if self.bearers.contains_key(flow) { "flows." } else { "" };
-        format!("{space}{flow}.{end}")
+        format!("{flow}.{end}")
     }
 
     /// Name of the sending end of a bearer.
     #[must_use]
-    pub fn bearer_sender(bearer: &str) -> String {
-        format!("{bearer}.sender")
+    pub fn bearer_ingress(bearer: &str) -> String {
+        format!("{bearer}.ingress")
     }
 
     /// Name of the receiving end of a bearer.
     #[must_use]
-    pub fn bearer_receiver(bearer: &str) -> String {
-        format!("{bearer}.receiver")
+    pub fn bearer_egress(bearer: &str) -> String {
+        format!("{bearer}.egress")
+    }
+
+    /// The element that `name` stands for in a wire. The ends of a bearer were called `<bearer>.sender` and
+    /// `<bearer>.receiver` before version 0.2, and those of a flow with the name of a bearer `flows.<flow>.sender`.
+    pub(super) fn element_of(&self, name: &str) -> String {
+        let former = |name: &str| name.starts_with("flows.");
+        let (owner, end) = name.rsplit_once('.').unwrap_or((name, ""));
+        let replacement = match (owner.strip_prefix("flows."), end) {
+            (Some(flow), "sender" | "receiver") if self.flows.contains_key(flow) => {
+                return format!("{flow}.{end}");
+            }
+            (None, "sender") => Self::bearer_ingress(owner),
+            (None, "receiver") => Self::bearer_egress(owner),
+            _ => return name.to_owned(),
+        };
+        let mut wires = self.wires.iter();
+        let of_flow =
+            self.flows.contains_key(owner) && !wires.any(|wire| former(&wire.from) || former(&wire.to));
+        if self.bearers.contains_key(owner) && !of_flow { replacement } else { name.to_owned() }
     }
 
     /// Name of an end of a tunnel.
@@ -183,7 +200,7 @@ impl Scenario {
             let by_tunnel = |tunnel: &Tunnel| tunnel.paths.iter().any(|path| in_route(&path.down, &path.up));
             if self.flows.values().any(used) || self.tunnels.values().any(by_tunnel) {
                 for (port, link) in (0..).map(Port).zip(&bearer.links) {
-                    let from = (Self::bearer_sender(name), port);
+                    let from = (Self::bearer_ingress(name), port);
                     wires.push(ResolvedWire { from, to: (link.clone(), Port(0)), only: None });
                 }
             }
@@ -198,8 +215,8 @@ impl Scenario {
             }
         }
         for (id, (name, flow)) in (0..).map(FlowId).zip(&self.flows) {
-            let server = self.endpoint_name(name, Role::Server);
-            let client = self.endpoint_name(name, Role::Client);
+            let server = Self::endpoint_name(name, Role::Server);
+            let client = Self::endpoint_name(name, Role::Client);
             for (port, (down, up)) in (0..).map(Port).zip(flow.routes()) {
                 let (server, client) = ((server.clone(), port), (client.clone(), port));
                 self.lay_route(&mut wires, &server, down, &client, (id, Direction::Down));
@@ -223,8 +240,8 @@ impl Scenario {
         let mut at = first.clone();
         for name in route {
             if let Some(bearer) = self.bearers.get(name) {
-                lay(at, (Self::bearer_sender(name), Port(0)));
-                let receiver = Self::bearer_receiver(name);
+                lay(at, (Self::bearer_ingress(name), Port(0)));
+                let receiver = Self::bearer_egress(name);
                 for (port, link) in (0..).map(Port).zip(&bearer.links) {
                     lay((link.clone(), Port(0)), (receiver.clone(), port));
                 }
@@ -248,8 +265,8 @@ impl Scenario {
         const VALIDATED: &str = "a validated scenario has wires between ports that exist";
         let elements = self.elements();
         let resolve = |wire: &super::Wire| ResolvedWire {
-            from: wire_end(&wire.from, &elements, |ports| ports.outputs).expect(VALIDATED),
-            to: wire_end(&wire.to, &elements, |ports| ports.inputs).expect(VALIDATED),
+            from: self.wire_end(&wire.from, &elements, |ports| ports.outputs).expect(VALIDATED),
+            to: self.wire_end(&wire.to, &elements, |ports| ports.inputs).expect(VALIDATED),
             only: wire.flow.as_ref().map(|flow| {
                 let direction = match wire.direction {
                     WireDirection::Down => Direction::Down,
@@ -260,21 +277,23 @@ impl Scenario {
         };
         self.wires.iter().map(resolve).collect()
     }
-}
 
-/// Reads `element.port`; `count` tells how many ports of the right kind an element has.
-pub(super) fn wire_end(
-    text: &str,
-    elements: &BTreeMap<String, Ports>,
-    count: fn(&Ports) -> usize,
-) -> Result<(String, Port), WireFault> {
-    let (element, port) = text.rsplit_once('.').ok_or(WireFault::Syntax)?;
-    if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(WireFault::Syntax);
-    }
-    let ports = elements.get(element).map(count).ok_or(WireFault::Element)?;
-    match port.parse::<u16>() {
-        Ok(port) if usize::from(port) < ports => Ok((element.to_owned(), Port(port))),
-        _ => Err(WireFault::Port { ports }),
+    /// Reads `element.port`; `count` is the number of ports of the right kind that an element has.
+    pub(super) fn wire_end(
+        &self,
+        text: &str,
+        elements: &BTreeMap<String, Ports>,
+        count: fn(&Ports) -> usize,
+    ) -> Result<(String, Port), WireFault> {
+        let (element, port) = text.rsplit_once('.').ok_or(WireFault::Syntax)?;
+        if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(WireFault::Syntax);
+        }
+        let element = self.element_of(element);
+        let ports = elements.get(&element).map(count).ok_or(WireFault::Element)?;
+        match port.parse::<u16>() {
+            Ok(port) if usize::from(port) < ports => Ok((element, Port(port))),
+            _ => Err(WireFault::Port { ports }),
+        }
     }
 }

@@ -89,8 +89,8 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
     }
     for (name, config) in &scenario.bearers {
         let (sender, receiver) = (BearerSender::new(config), BearerReceiver::new(config));
-        topology.add(Scenario::bearer_sender(name), Node::Element(Box::new(sender)));
-        topology.add(Scenario::bearer_receiver(name), Node::Element(Box::new(receiver)));
+        topology.add(Scenario::bearer_ingress(name), Node::Element(Box::new(sender)));
+        topology.add(Scenario::bearer_egress(name), Node::Element(Box::new(receiver)));
     }
     for (name, config) in &scenario.taps {
         topology.add(name, Node::Element(Box::new(Tap::new(config))));
@@ -105,7 +105,7 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
             let operations = operations(scenario, flow, role, options)?;
             let endpoint = build_endpoint(scenario, flow, identity, operations, seed, options)
                 .map_err(|problem| BuildError::of(&["flows", name, end], problem))?;
-            ends.push(topology.add(scenario.endpoint_name(name, role), Node::Endpoint(endpoint)));
+            ends.push(topology.add(Scenario::endpoint_name(name, role), Node::Endpoint(endpoint)));
         }
     }
     for wire in scenario.wiring() {
@@ -123,12 +123,8 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
 #[must_use]
 pub fn identity(scenario: &Scenario, index: usize, name: &str, role: Role) -> EndpointIdentity {
     let flow = &scenario.flows[name];
-    let end = match role {
-        Role::Server => "sender",
-        Role::Client => "receiver",
-    };
     EndpointIdentity {
-        name: format!("{name}.{end}"),
+        name: Scenario::endpoint_name(name, role),
         flow: FlowId(index as u32),
         role,
         tuple: addresses(index as u32, role, over_ip(flow)),

@@ -7,9 +7,9 @@
 #[cfg(test)]
 mod tests;
 
+use crate::library::Stack;
 use crate::observation::SharedObservation;
 use crate::seeded;
-use crate::stack::Stack;
 use crate::time::Clock;
 use crate::workload::Download;
 use bytes::{Bytes, BytesMut};
@@ -209,7 +209,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
 }
 
 /// Values that are worth a time series.
-fn report(snapshot: &crate::stack::Snapshot, out: &mut Metrics) {
+fn report(snapshot: &crate::library::Snapshot, out: &mut Metrics) {
     snapshot.recovery.report(out);
     out.count("packets_sent", snapshot.packets_sent);
     out.count("packets_received", snapshot.datagrams_received);

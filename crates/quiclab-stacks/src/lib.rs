@@ -4,7 +4,7 @@
 //! stack::quinn, stack::noq ── the entry in the catalogue, and what differs between the libraries
 //!   ├── stack::family ── options (what is allowed), the options in the catalogue, an endpoint
 //!   │     └── driver: an Endpoint of a Stack and a download (workload)
-//!   └── stack::adapter ── what the libraries have in common
+//!   └── stack::adapter: a Stack (library) ── what the libraries have in common
 //!         ├── controller (bytes in flight), crypto_observer (plaintext)
 //!         ├── lab_controller (congestion control of quiclab-transport)
 //!         ├── tls ── seeded (random numbers for TLS)
@@ -20,6 +20,7 @@ mod crypto_observer;
 mod driver;
 mod frames;
 mod lab_controller;
+mod library;
 mod observation;
 mod options;
 mod seeded;

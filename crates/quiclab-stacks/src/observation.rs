@@ -93,7 +93,7 @@ impl Observation {
         }
     }
 
-    /// A call into the stack has ended; `handshaking` as of [`crate::stack::Stack::is_handshaking`].
+    /// A call into the stack has ended; `handshaking` as of [`crate::library::Stack::is_handshaking`].
     pub(crate) fn end(&mut self, state: RecoveryState, handshaking: bool) {
         self.report_lost(state.lost_packets - self.recovery.lost_packets);
         if self.role == Role::Server && !handshaking {

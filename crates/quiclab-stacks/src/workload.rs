@@ -12,7 +12,7 @@
 //! A run is done when the client's progress is finished. The server's is finished when all it wrote
 //! is acknowledged or the client has closed the connection, whichever is first.
 
-use crate::stack::{Event, Stack};
+use crate::library::{Event, Stack};
 use bytes::Bytes;
 use quiclab_core::{Progress, Role, Time};
 use quiclab_transport::options::Workload;

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab.errors import RequestError
 from quiclab.result import RunResult, run
-from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario
-from quiclab.scenario.transport import Tls
+from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario, Tls
 from quiclab.stacks.registry import catalogue
 from quiclab.stats import Summary, summarise
 

@@ -203,6 +203,7 @@ pub enum ReorderingTimer {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TimerRule {
     /// It follows the skew of the links: how long gaps stay open that are filled in the end.
+    #[schemars(title = "AdaptiveTimer")]
     Adaptive {
         /// Shortest value. At most `most`.
         #[serde(default = "default_least")]

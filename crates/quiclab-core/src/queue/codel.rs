@@ -43,7 +43,7 @@ pub struct Codel {
     /// Most packets that wait; what would exceed it is dropped on arrival.
     #[schemars(transform = limits::at_least(1))]
     pub packets: u64,
-    /// Waiting time that is accepted for ever.
+    /// Waiting time that is accepted for ever. Below `interval`.
     pub target: Duration,
     /// How long every packet must have waited longer than `target` before the first drop.
     #[schemars(transform = limits::above("0 s"))]

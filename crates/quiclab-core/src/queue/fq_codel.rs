@@ -64,7 +64,7 @@ pub struct FqCodel {
     /// Bytes a queue may send in its turn.
     #[schemars(transform = limits::between("256 B", "1 MiB"))]
     pub quantum: ByteCount,
-    /// As for `codel`.
+    /// As for `codel`. Below `interval`.
     pub target: Duration,
     /// As for `codel`.
     #[schemars(transform = limits::above("0 s"))]

@@ -12,12 +12,12 @@ use std::str::FromStr;
 /// Which path the next packet takes; one with defaults for everything may be written short, as its kind alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-#[schemars(transform = or_short::<ShortPathScheduler>)]
+#[schemars(rename = "PathScheduler", transform = or_short::<ShortPathScheduler>)]
 pub enum PathSchedulerKind {
-    /// Each in turn that has room.
+    /// Each path in turn that has room.
     #[serde(deserialize_with = "no_field")]
     RoundRobin,
-    /// Each in turn; one without room is waited for.
+    /// Each path in turn; one without room is waited for.
     #[serde(deserialize_with = "no_field")]
     StrictRoundRobin,
     /// Bytes in the ratio of given weights, by the paths that have room.
@@ -26,7 +26,7 @@ pub enum PathSchedulerKind {
         #[schemars(transform = limits::not_empty())]
         weights: Vec<u32>,
     },
-    /// The one with the lowest smoothed RTT that has room.
+    /// The path with the lowest smoothed RTT that has room.
     LowestRtt {
         /// With more in flight on all paths, the slowest may have only half as much in flight; without it,
         /// no path is penalised.
@@ -34,16 +34,16 @@ pub enum PathSchedulerKind {
         #[schemars(transform = limits::at_least("1 B"))]
         penalise_above: Option<ByteCount>,
     },
-    /// The cheapest that has room.
+    /// The cheapest path that has room.
     CheapestFirst {
         /// Numbers of the paths, from 0, the cheapest first; those left out follow. Each at most once.
         #[serde(default)]
         order: Vec<u32>,
     },
-    /// All that have room: the packet is sent several times.
+    /// All paths that have room: the packet is sent several times.
     #[serde(deserialize_with = "no_field")]
     Redundant,
-    /// The fastest, or a slower one if it is estimated not to block it (BLEST).
+    /// The fastest path, or a slower one if it is estimated not to block it (BLEST).
     Blest {
         /// Factor on what the fastest could send meanwhile.
         #[serde(default = "default_scaling")]
@@ -54,14 +54,14 @@ pub enum PathSchedulerKind {
         #[schemars(transform = limits::at_least("1 B"))]
         send_window: Option<ByteCount>,
     },
-    /// The fastest, or a slower one if everything that waits ends sooner with it (ECF).
+    /// The fastest path, or a slower one if everything that waits ends sooner with it (ECF).
     Ecf {
         /// Part by which the slower one must end sooner after a decision to wait.
         #[serde(default = "default_ecf_hysteresis")]
         #[schemars(transform = limits::between(0.0, 1.0))]
         hysteresis: f64,
     },
-    /// The one on which the packet is expected to arrive first.
+    /// The path on which the packet is expected to arrive first.
     EarliestArrival {
         /// Part of the delay by which another path must be earlier than the last one taken.
         #[serde(default = "default_hysteresis")]

@@ -20,8 +20,10 @@ pub enum CarrierKind {
 pub enum Pipeline {
     /// A packet leaves the queue when a path can take it at once.
     #[default]
+    #[schemars(title = "DirectPipeline")]
     Direct,
     /// That of PQUIC with the datagram plugin: see `tunnel/pquic.rs`.
+    #[schemars(title = "PquicPipeline")]
     Pquic {
         /// When a packet of the tunnel leaves.
         #[serde(default)]

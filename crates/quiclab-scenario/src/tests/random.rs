@@ -53,7 +53,7 @@ const FRAGMENTS: &[&str] = &[
     "[flows.x]",
     "[[wires]]",
     "from = \"a.0\"",
-    "to = \"dc.sender.70000\"",
+    "to = \"dc.ingress.70000\"",
     "kind",
     ".",
     "=",

@@ -58,8 +58,8 @@ fn way(scenario: &Scenario, flow: &str, direction: Direction, branch: u16) -> Ve
         Direction::Up => (Role::Client, Role::Server),
     };
     let packet = Packet { flow: scenario.flow_id(flow).unwrap(), direction, ..Packet::default() };
-    let last = topology.index(&scenario.endpoint_name(flow, last)).unwrap();
-    let mut at = topology.index(&scenario.endpoint_name(flow, first)).unwrap();
+    let last = topology.index(&Scenario::endpoint_name(flow, last)).unwrap();
+    let mut at = topology.index(&Scenario::endpoint_name(flow, first)).unwrap();
     let mut passed = vec![topology.name(at).to_owned()];
     while at != last {
         let other = other_end(scenario, topology.name(at)).map(|end| topology.index(&end).unwrap());
@@ -101,21 +101,41 @@ const ROUTES: &str = r#"
 fn routes_become_wires() {
     let scenario = load(ROUTES, &[]).unwrap();
     let way = |flow, direction, branch| way(&scenario, flow, direction, branch).join(" ");
-    // the flow shares the name of the bearer, so that its ends are named in full
-    assert_eq!(
-        way("dc", Direction::Down, 0),
-        "flows.dc.sender t.0 dc.sender.0 a.0 dc.receiver.0 flows.dc.receiver.0"
-    );
-    assert_eq!(
-        way("dc", Direction::Down, 1),
-        "flows.dc.sender t.0 dc.sender.0 b.0 dc.receiver.1 flows.dc.receiver.0"
-    );
-    assert_eq!(way("dc", Direction::Up, 0), "flows.dc.receiver c.0 flows.dc.sender.0");
+    // a flow may have the name of a bearer: their ends have different names
+    assert_eq!(way("dc", Direction::Down, 0), "dc.sender t.0 dc.ingress.0 a.0 dc.egress.0 dc.receiver.0");
+    assert_eq!(way("dc", Direction::Down, 1), "dc.sender t.0 dc.ingress.0 b.0 dc.egress.1 dc.receiver.0");
+    assert_eq!(way("dc", Direction::Up, 0), "dc.receiver c.0 dc.sender.0");
     // link `b` alone, and as a part of the bearer for the other direction
     assert_eq!(way("single", Direction::Down, 0), "single.sender b.0 t.0 single.receiver.0");
     assert_eq!(
         way("single", Direction::Up, 1),
-        "single.receiver dc.sender.0 b.0 dc.receiver.1 c.0 single.sender.0"
+        "single.receiver dc.ingress.0 b.0 dc.egress.1 c.0 single.sender.0"
+    );
+}
+
+/// Names of elements before version 0.2, with and without a flow of the bearer's name.
+#[test]
+fn former_names_in_wires_are_read() {
+    let wires = |stated: &[(&str, &str)]| {
+        let stated = stated.iter().map(|(from, to)| format!("{{ from = \"{from}.0\", to = \"{to}.0\" }}"));
+        format!("wires = [{}]\n{ROUTES}", stated.collect::<Vec<_>>().join(", "))
+    };
+    let names = |stated: &[(&str, &str)]| {
+        let scenario: Scenario = toml::from_str(&wires(stated)).unwrap();
+        stated
+            .iter()
+            .map(|(from, to)| format!("{} {}", scenario.element_of(from), scenario.element_of(to)))
+            .collect()
+    };
+    let read: Vec<String> = names(&[("flows.dc.sender", "dc.sender"), ("dc.receiver", "flows.dc.receiver")]);
+    assert_eq!(read, ["dc.sender dc.ingress", "dc.egress dc.receiver"]);
+    let read: Vec<String> = names(&[("dc.sender", "dc.ingress"), ("dc.egress", "dc.receiver")]);
+    assert_eq!(read, ["dc.sender dc.ingress", "dc.egress dc.receiver"]);
+    let mut scenario: Scenario = toml::from_str(&wires(&[("single.sender", "dc.sender")])).unwrap();
+    scenario.flows.remove("dc");
+    assert_eq!(
+        (scenario.element_of("dc.sender"), scenario.element_of("single.sender")),
+        ("dc.ingress".into(), "single.sender".into())
     );
 }
 
@@ -130,15 +150,15 @@ fn a_bearer_sends_all_packets_to_its_links_and_links_return_them_by_flow() {
             .map(|wire| (wire.to.0.as_str(), wire.to.1.0, wire.only))
             .collect::<Vec<_>>()
     };
-    assert_eq!(from("dc.sender", 0), [("a", 0, None)]);
-    assert_eq!(from("dc.sender", 1), [("b", 0, None)]);
+    assert_eq!(from("dc.ingress", 0), [("a", 0, None)]);
+    assert_eq!(from("dc.ingress", 1), [("b", 0, None)]);
     let (dc, single) = (FlowId(0), FlowId(1));
     assert_eq!(
         from("b", 0),
         [
-            ("dc.receiver", 1, Some((dc, Direction::Down))),
+            ("dc.egress", 1, Some((dc, Direction::Down))),
             ("t", 0, Some((single, Direction::Down))),
-            ("dc.receiver", 1, Some((single, Direction::Up))),
+            ("dc.egress", 1, Some((single, Direction::Up))),
         ]
     );
 }
@@ -154,14 +174,14 @@ fn links_with_feedback_report_to_their_bearer_whatever_wires_are_stated() {
     let reports: Vec<_> = scenario.wiring().into_iter().filter(|wire| wire.from.1 == Port(1)).collect();
     // port 1 of the sending end leads to link b; reports come to the inputs behind input 0
     let to = |wire: &ResolvedWire| (wire.from.0.clone(), wire.to.0.clone(), wire.to.1.0);
-    let wires: Vec<_> = reports.iter().filter(|wire| wire.from.0 != "dc.sender").map(to).collect();
-    let sender = || "dc.sender".to_owned();
+    let wires: Vec<_> = reports.iter().filter(|wire| wire.from.0 != "dc.ingress").map(to).collect();
+    let sender = || "dc.ingress".to_owned();
     assert_eq!(wires, [("a".to_owned(), sender(), 1), ("b".to_owned(), sender(), 2)]);
     assert_eq!(way(&scenario, "dc", Direction::Down, 1).len(), 6);
     let (_, text) = examples().into_iter().find(|(name, _)| name == "explicit_wires.toml").unwrap();
     let stated = load(&text, &[("links.down1.feedback", "{}")]).unwrap();
     let last = stated.wiring().pop().unwrap();
-    assert_eq!((last.from, last.to), (("down1".into(), Port(1)), ("dc.sender".into(), Port(1))));
+    assert_eq!((last.from, last.to), (("down1".into(), Port(1)), ("dc.ingress".into(), Port(1))));
     let error = load(&text, &[("links.down1.feedback", "{}"), ("wires.0.from", "down1.1")]).unwrap_err();
     assert!(error.to_string().contains("port 0"), "{error}");
 }

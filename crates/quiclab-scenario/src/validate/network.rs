@@ -108,7 +108,7 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
         ways.filter_map(|(flow, direction)| graph.passed(flow, direction).ok()).flatten().collect();
     let groups = [
         ("links", scenario.links.keys().map(|name| (name, name.clone())).collect::<Vec<_>>()),
-        ("bearers", scenario.bearers.keys().map(|name| (name, Scenario::bearer_sender(name))).collect()),
+        ("bearers", scenario.bearers.keys().map(|name| (name, Scenario::bearer_ingress(name))).collect()),
         ("taps", scenario.taps.keys().map(|name| (name, name.clone())).collect()),
     ];
     for name in scenario.tunnels.keys() {
@@ -186,7 +186,7 @@ fn largest_packet(
 /// trailer of 16 bits takes 2.
 fn pdcp_headers(scenario: &Scenario, passed: &BTreeSet<String>, link: &str) -> ByteCount {
     let bearers = scenario.bearers.iter().filter(|(name, bearer)| {
-        passed.contains(&Scenario::bearer_sender(name)) && bearer.links.iter().any(|over| over == link)
+        passed.contains(&Scenario::bearer_ingress(name)) && bearer.links.iter().any(|over| over == link)
     });
     let header =
         |bearer: &BearerConfig| ByteCount::from_bytes(u64::from(bearer.reordering.sequence_bits).div_ceil(8));

@@ -4,7 +4,7 @@
 //! packets of one flow and direction the same way, so a packet that comes by twice never arrives.
 
 use super::super::graph::{Graph, Lost, Packets};
-use super::super::wiring::{Ports, WireFault, wire_end};
+use super::super::wiring::{Ports, WireFault};
 use super::super::{Scenario, WireDirection};
 use super::{Check, about, ensure, field, quoted, undefined};
 use quiclab_core::{Direction, FieldPath, FlowId, Port, Problem};
@@ -17,8 +17,8 @@ pub(super) fn check(scenario: &Scenario) -> Check {
     let elements = scenario.elements();
     for (index, wire) in scenario.wires.iter().enumerate() {
         let path = field(["wires"]).child(index);
-        check_end(&path.child("from"), &wire.from, &elements, |ports| ports.outputs)?;
-        check_end(&path.child("to"), &wire.to, &elements, |ports| ports.inputs)?;
+        check_end(scenario, &path.child("from"), &wire.from, &elements, |ports| ports.outputs)?;
+        check_end(scenario, &path.child("to"), &wire.to, &elements, |ports| ports.inputs)?;
         match &wire.flow {
             Some(flow) => ensure(scenario.flows.contains_key(flow), || {
                 undefined(path.child("flow"), "flow", flow, scenario.flows.keys())
@@ -40,13 +40,14 @@ pub(super) fn check(scenario: &Scenario) -> Check {
 }
 
 fn check_end(
+    scenario: &Scenario,
     path: &FieldPath,
     text: &str,
     elements: &BTreeMap<String, Ports>,
     count: fn(&Ports) -> usize,
 ) -> Check {
     let wrong = |expected: String| Err(Problem::value(path.clone(), quoted(text), expected));
-    match wire_end(text, elements, count) {
+    match scenario.wire_end(text, elements, count) {
         Ok(_) => Ok(()),
         Err(WireFault::Syntax) => wrong("`element.port`, such as \"down1.0\"".to_owned()),
         Err(WireFault::Element) => {

@@ -56,8 +56,8 @@ fn reports_do_not_disturb_batches() {
     assert_eq!(with.result.flows["f"].delivered_bytes, plain.result.flows["f"].delivered_bytes);
     assert_eq!(with.result.flows["f"].sender, plain.result.flows["f"].sender);
     assert_ne!(with.result.digest, plain.result.digest);
-    assert!(!plain.result.elements["dc.sender"].statistics.contains_key("reports_port0"));
-    let reports = statistic(&with, "dc.sender", "reports_port0");
+    assert!(!plain.result.elements["dc.ingress"].statistics.contains_key("reports_port0"));
+    let reports = statistic(&with, "dc.ingress", "reports_port0");
     assert!(reports > 0.0 && reports <= statistic(&with, "down1", "reports_sent"));
 }
 

@@ -74,10 +74,10 @@ fn flow_control_keeps_links_near_the_desired_size_and_loses_nothing_in_them() {
             // a report is 1 to 6 ms old: of 15 ms, 9 to 14 ms remain, less where the window is small
             assert!((0.4 * desired..=desired).contains(&mean), "{link}: {mean} of {desired} B");
         }
-        let waits = series(&output, "dc.sender", "queue_packets");
+        let waits = series(&output, "dc.ingress", "queue_packets");
         assert!(waits.iter().any(|&packets| packets > 0.0), "the queue is at the sending end now");
-        assert!(statistic(&output, "dc.sender", "dropped_queue_full_packets") > 0.0);
-        assert_eq!(statistic(&output, "dc.sender", "queue_longest_packets"), 200.0);
+        assert!(statistic(&output, "dc.ingress", "dropped_queue_full_packets") > 0.0);
+        assert_eq!(statistic(&output, "dc.ingress", "queue_longest_packets"), 200.0);
     }
 }
 
@@ -91,7 +91,7 @@ fn a_splitter_follows_a_link_that_changes() {
     for splitter in [PROPORTIONAL, LEAST_EXPECTED_ARRIVAL] {
         let scenario = load(&[("links.down1.rate", trace), ("bearers.dc.splitter", splitter)]).unwrap();
         let output = run_scenario(&scenario, &folder);
-        let rate = statistic(&output, "dc.sender", "rate_port0_mbps");
+        let rate = statistic(&output, "dc.ingress", "rate_port0_mbps");
         // in bytes without the link's overhead: 4.95 Mbit/s
         assert!((4.5..5.5).contains(&rate), "{splitter}: {rate} Mbit/s");
     }
@@ -101,11 +101,11 @@ fn a_splitter_follows_a_link_that_changes() {
 #[test]
 fn a_share_of_the_packets_takes_all_links() {
     let output = run_with(&[("bearers.dc.duplication", "20 %")]);
-    let sender = &output.result.elements["dc.sender"];
+    let sender = &output.result.elements["dc.ingress"];
     let share = sender.created.packets as f64 / sender.received.packets as f64;
     // received holds the reports, too; packets are those that were not consumed here
     let packets = (sender.received.packets - sender.consumed.packets) as f64;
     assert!((sender.created.packets as f64 / packets - 0.2).abs() < 1.0 / packets, "{share}");
-    assert!(statistic(&output, "dc.receiver", "duplicate_packets") > 0.0);
+    assert!(statistic(&output, "dc.egress", "duplicate_packets") > 0.0);
     assert_eq!(run_with(&[("bearers.dc.duplication", "0 %")]).result.digest, run_with(&[]).result.digest);
 }

@@ -14,7 +14,7 @@ use super::control::{self, Group};
 use super::gate::GateFactory;
 use super::line::{SEND_BUFFER, std_time};
 use super::tls;
-use crate::stack::SeededIds;
+use crate::library::SeededIds;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
 use noq_proto::{
@@ -155,7 +155,7 @@ impl Maker {
             // not noq's default, which would drop the packets of before a restart instead of resetting them
             Randomness::System => {
                 config.cid_generator(Arc::new(|| {
-                    Box::new(RandomConnectionIdGenerator::new(crate::stack::ID_LENGTH))
+                    Box::new(RandomConnectionIdGenerator::new(crate::library::ID_LENGTH))
                 }));
             }
             Randomness::Seeded(_) => {
@@ -201,7 +201,7 @@ impl Maker {
         own: usize,
     ) -> ClientConfig {
         let mut config = ClientConfig::new(self.client.clone());
-        let first: [u8; crate::stack::FIRST_DESTINATION_LENGTH] = self.source.draw();
+        let first: [u8; crate::library::FIRST_DESTINATION_LENGTH] = self.source.draw();
         let first = ConnectionId::new(&first);
         let transport = self.transport(path, payload, group, own);
         config.transport_config(Arc::new(transport)).initial_dst_cid_provider(Arc::new(move || first));

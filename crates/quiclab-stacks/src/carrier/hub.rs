@@ -83,7 +83,7 @@ impl Hub {
             .then(|| maker.source.stream("tls"));
         let mut endpoints = Vec::new();
         if maker.config.role == Role::Server {
-            endpoints.push(maker.endpoint(crate::stack::LARGEST_DATAGRAM));
+            endpoints.push(maker.endpoint(crate::library::LARGEST_DATAGRAM));
         }
         Ok(Self {
             maker,

@@ -1,7 +1,7 @@
 //! A stack that wants to be woken at once, again and again.
 
 use super::*;
-use crate::stack::{Event, Read, Snapshot};
+use crate::library::{Event, Read, Snapshot};
 use quiclab_core::{FiveTuple, FlowId, Protocol};
 use quiclab_transport::options::Workload;
 use std::time::Instant;

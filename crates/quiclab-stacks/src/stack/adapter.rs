@@ -17,7 +17,7 @@ macro_rules! adapter {
     ($(#[$doc:meta])* $name:ident, $proto:ident) => {
         mod adapter {
             use super::observed::Observed;
-            use super::super::{
+            use crate::library::{
                 Event, ID_LENGTH, LARGEST_DATAGRAM, Parts, Read, SeededIds, Seeds, Snapshot, Stack,
             };
             use crate::controller::{Gauge, Mirrored};

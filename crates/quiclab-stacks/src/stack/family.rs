@@ -1,7 +1,7 @@
 //! quinn and its forks: what options they take, and how an endpoint of one of them is made.
 
-use super::{Parts, Stack};
 use crate::driver::QuicEndpoint;
+use crate::library::{Parts, Stack};
 use crate::observation::SharedObservation;
 use crate::options::{self, Options};
 use crate::workload::Download;

@@ -1,12 +1,13 @@
 //! noq: `noq-proto` 1.4, a fork of quinn with Multipath QUIC (draft-ietf-quic-multipath-21), behind
-//! [`Stack`](super::Stack), as far as it differs from quinn. Several paths stay off: the connection
+//! [`Stack`](crate::library::Stack), as far as it differs from quinn. Several paths stay off: the connection
 //! is that of RFC 9000, on path 0.
 
-use super::{SeededIds, Snapshot, adapter::adapter, family};
+use super::{adapter::adapter, family};
 use crate::carrier::{CarrierSetup, NoqCarrier};
 use crate::controller::{Gauge, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
+use crate::library::{SeededIds, Snapshot};
 use bytes::{Bytes, BytesMut};
 use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
 use noq_proto::{

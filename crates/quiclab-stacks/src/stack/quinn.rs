@@ -1,9 +1,10 @@
-//! quinn: `quinn-proto` 0.11 behind [`Stack`](super::Stack), as far as it differs from noq.
+//! quinn: `quinn-proto` 0.11 behind [`Stack`](crate::library::Stack), as far as it differs from noq.
 
-use super::{SeededIds, Snapshot, adapter::adapter, family};
+use super::{adapter::adapter, family};
 use crate::controller::{Gauge, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
+use crate::library::{SeededIds, Snapshot};
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{OptionInfo, Problem, RecoveryState, StackAbilities, StackInfo};
 use quiclab_transport::{EndpointRequest, NativeStack, options};

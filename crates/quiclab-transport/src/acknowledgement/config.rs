@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Acknowledgement {
     /// Every few packets, after a delay, and at once where packets are missing (RFC 9000 section 13.2).
+    #[schemars(title = "AckEvery")]
     Every {
         /// Packets that ask for an acknowledgement before there is one.
         #[serde(default = "default_packets")]
@@ -20,12 +21,14 @@ pub enum Acknowledgement {
         delay: Duration,
     },
     /// After a delay only, whatever arrives (aioquic).
+    #[schemars(title = "AckTimer")]
     Timer {
         /// The wait.
         #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
     },
     /// After a part of the RTT, or a number of packets: decimation (Chromium).
+    #[schemars(title = "AckRttFraction")]
     RttFraction {
         /// Part of the smoothed RTT.
         #[serde(default = "default_fraction")]
@@ -44,6 +47,7 @@ pub enum Acknowledgement {
         from_packet: u64,
     },
     /// As the peer asks with ACK_FREQUENCY frames; before it does, as `every` second packet.
+    #[schemars(title = "AckAsAsked")]
     AsAsked {
         /// Longest wait before the peer asks.
         #[serde(default = "default_delay")]

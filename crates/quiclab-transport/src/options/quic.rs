@@ -91,6 +91,7 @@ pub enum QuicVersion {
 /// How receive windows grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "QuicFlowControl")]
 pub enum FlowControl {
     /// They do not; credit is given back when an eighth of the window has been read (quinn).
     Fixed,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Pacing {
     /// Not at all: as soon as the window allows.
     #[serde(deserialize_with = "no_field")]
+    #[schemars(title = "NoPacing")]
     None,
     /// A bucket that fills at `factor` · cwnd / srtt and holds `burst_packets`.
     LeakyBucket {
@@ -85,6 +86,7 @@ pub enum Pacing {
     },
     /// Linux TCP's internal pacing: 2 · cwnd / srtt in slow start, 1.2 · cwnd / srtt after it, or what
     /// the congestion control asks for; each release is worth about a millisecond, two segments at least.
+    #[schemars(title = "LinuxPacing")]
     Linux {
         /// `SO_MAX_PACING_RATE`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,6 +95,7 @@ pub enum Pacing {
     },
     /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has a
     /// departure time of its own.
+    #[schemars(title = "FqPacing")]
     Fq {
         /// `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -32,3 +32,6 @@ pub use carrier::LabCarrier;
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 pub use stack::LabQuic;
+
+/// Name in scenarios.
+pub(crate) const LAB_QUIC: &str = "lab-quic";

@@ -11,9 +11,9 @@
 //! | a receive window above the largest | the largest |
 //! | `quic.acknowledgement` with a longer delay | `quic.max_ack_delay` |
 
+use super::LAB_QUIC;
 use super::config::Config;
 use super::profile::{self, DEFAULT_PROFILE, profiles};
-use super::stack::LAB_QUIC;
 use crate::error::{Error, conflict, ensure};
 use crate::options::{Control, EndpointConfig, Pacing, QuicOptions, QuicVersion, Tls, TlsVersion, name};
 use crate::profile::UNLIMITED;

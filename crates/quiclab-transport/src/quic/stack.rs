@@ -2,7 +2,7 @@
 
 use super::carrier::LabCarrier;
 use super::config::Config;
-use super::{DEFAULT_PROFILE, description, endpoint, options, profiles, rows};
+use super::{DEFAULT_PROFILE, LAB_QUIC, description, endpoint, options, profiles, rows};
 use crate::error::{Error, ensure};
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, QuicVersion, Workload};
@@ -13,9 +13,6 @@ use quiclab_core::{
     StackProtocol, Time, TransportObserver,
 };
 use std::sync::LazyLock;
-
-/// Name in scenarios.
-pub(crate) const LAB_QUIC: &str = "lab-quic";
 
 static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     name: LAB_QUIC,

@@ -30,3 +30,6 @@ mod tls;
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, profiles, rows};
 pub use stack::LabTcp;
+
+/// Name in scenarios.
+pub(crate) const LAB_TCP: &str = "lab-tcp";

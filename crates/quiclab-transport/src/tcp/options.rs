@@ -1,7 +1,7 @@
 //! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
 
+use super::LAB_TCP;
 use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
-use super::stack::LAB_TCP;
 use crate::congestion::Family;
 use crate::error::{Error, conflict, ensure};
 use crate::options::{CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions};

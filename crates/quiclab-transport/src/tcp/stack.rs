@@ -1,15 +1,12 @@
 //! lab-tcp in the catalogue, and how an endpoint of it is made.
 
 use super::endpoint::TcpEndpoint;
-use super::{DEFAULT_PROFILE, options, profiles, rows};
+use super::{DEFAULT_PROFILE, LAB_TCP, options, profiles, rows};
 use crate::error::Error;
 use crate::options::{EndpointConfig, Workload};
 use crate::{EndpointRequest, NativeStack, http, profile, workload};
 use quiclab_core::{Endpoint, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol};
 use std::sync::LazyLock;
-
-/// Name in scenarios.
-pub(crate) const LAB_TCP: &str = "lab-tcp";
 
 static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     name: LAB_TCP,

@@ -1,0 +1,153 @@
+//! The interface of QUIC libraries to the driver.
+
+use bytes::{Bytes, BytesMut};
+use quiclab_core::{Ecn, RandomStream, RecoveryState, Role};
+use std::net::SocketAddr;
+use std::time::Instant;
+
+/// One end of one connection of a sans-IO QUIC library, all in virtual time. It neither opens
+/// sockets nor reads clocks: the driver passes datagrams and instants.
+pub(crate) trait Stack: Send + 'static {
+    /// Name in scenarios.
+    const NAME: &'static str;
+    /// Identity of a stream.
+    type Stream: Copy + PartialEq + Send;
+
+    /// Starts the connection (clients only).
+    fn connect(&mut self, now: Instant);
+    /// Takes a datagram. Returns whether it left an answer in `answer` that belongs to no connection.
+    fn receive(&mut self, now: Instant, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>) -> bool;
+    /// When [`Stack::wake`] wants to be called.
+    fn deadline(&mut self) -> Option<Instant>;
+    /// Handles the timers that are due.
+    fn wake(&mut self, now: Instant);
+    /// Writes the next datagram into `datagram`, which is empty, and returns its ECN field; `None`
+    /// if there is nothing to send now.
+    fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn>;
+    /// The next event for the application.
+    fn poll(&mut self) -> Option<Event<Self::Stream>>;
+    /// Whether TLS may draw random numbers: until the handshake is complete at this end.
+    fn is_handshaking(&self) -> bool;
+
+    /// Opens a bidirectional stream; `None` if the peer allows no more.
+    fn open(&mut self) -> Option<Self::Stream>;
+    /// The next bidirectional stream that the peer has opened.
+    fn accept(&mut self) -> Option<Self::Stream>;
+    /// Queues `data` without copying and returns how many bytes were taken, 0 if none can be now.
+    fn write(&mut self, stream: Self::Stream, data: Bytes) -> usize;
+    /// Ends the stream after what has been written.
+    fn finish(&mut self, stream: Self::Stream);
+    /// Abandons the stream; what is queued is not sent (RESET_STREAM).
+    fn reset(&mut self, stream: Self::Stream);
+    /// Reads and discards all that has arrived in order.
+    fn read(&mut self, stream: Self::Stream) -> Read;
+    /// Closes the connection without an error.
+    fn close(&mut self, now: Instant);
+
+    /// Recovery state and counters.
+    fn snapshot(&mut self) -> Snapshot;
+}
+
+/// What a connection tells the application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event<Stream> {
+    /// The handshake is complete.
+    Connected,
+    /// The peer has opened a stream.
+    Opened,
+    /// There is something to read.
+    Readable(Stream),
+    /// There is room to write again.
+    Writable(Stream),
+    /// All that was written, and the end of the stream, is acknowledged.
+    Acknowledged(Stream),
+    /// The peer's application closed the connection.
+    ClosedByPeer,
+    /// The connection is lost, with the reason.
+    Lost(String),
+}
+
+/// Result of reading a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Read {
+    /// Bytes read.
+    pub(crate) bytes: u64,
+    /// Nothing more will come: the stream has ended or was reset.
+    pub(crate) ended: bool,
+}
+
+/// State and counters of a connection at one moment; all zero before there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Snapshot {
+    pub(crate) recovery: RecoveryState,
+    /// QUIC packets.
+    pub(crate) packets_sent: u64,
+    /// UDP datagrams: the stacks do not count QUIC packets that arrive. They differ during the
+    /// handshake only, where packets are coalesced.
+    pub(crate) datagrams_received: u64,
+    pub(crate) lost_bytes: u64,
+    pub(crate) ack_frames_sent: u64,
+    pub(crate) ack_frames_received: u64,
+}
+
+/// What one end of a connection is made from, beside its options.
+pub(crate) struct Parts {
+    pub(crate) role: Role,
+    /// Address of the other end.
+    pub(crate) remote: SocketAddr,
+    /// Keys, connection IDs and the seed of the library's own generator come from here.
+    pub(crate) random: RandomStream,
+    /// Draws of a congestion control of quiclab's.
+    pub(crate) congestion_random: RandomStream,
+    pub(crate) observation: Option<crate::observation::SharedObservation>,
+}
+
+/// Seeds drawn in a fixed order, so that both stacks use a stream alike.
+pub(crate) struct Seeds {
+    /// For the generator inside the library: skipped packet numbers, grease, key-update intervals.
+    pub(crate) generator: [u8; 32],
+    /// Key of stateless-reset tokens.
+    pub(crate) reset_key: [u8; 64],
+    /// Key of address-validation tokens.
+    pub(crate) token_key: [u8; 64],
+    /// Destination connection ID of a client's first packet.
+    pub(crate) first_destination: [u8; FIRST_DESTINATION_LENGTH],
+    /// Connection IDs that this end issues.
+    pub(crate) ids: RandomStream,
+}
+
+/// Bytes of a connection ID that an endpoint issues: the default of both stacks.
+pub(crate) const ID_LENGTH: usize = 8;
+/// Bytes of the destination connection ID of a client's first packet: the default of both stacks.
+pub(crate) const FIRST_DESTINATION_LENGTH: usize = 20;
+/// Largest UDP payload accepted, the limit of UDP, over any IP: the peer's `datagram_size` decides.
+pub(crate) const LARGEST_DATAGRAM: u16 = 65_527;
+
+impl Seeds {
+    pub(crate) fn draw(mut random: RandomStream) -> Self {
+        fn draw<const N: usize>(random: &mut RandomStream) -> [u8; N] {
+            let mut bytes = [0; N];
+            random.fill(&mut bytes);
+            bytes
+        }
+        Self {
+            generator: draw(&mut random),
+            reset_key: draw(&mut random),
+            token_key: draw(&mut random),
+            first_destination: draw(&mut random),
+            ids: random,
+        }
+    }
+}
+
+/// Issues connection IDs from a stream.
+#[derive(Clone)]
+pub(crate) struct SeededIds(pub(crate) RandomStream);
+
+impl SeededIds {
+    pub(crate) fn next(&mut self) -> [u8; ID_LENGTH] {
+        let mut id = [0; ID_LENGTH];
+        self.0.fill(&mut id);
+        id
+    }
+}

@@ -1,0 +1,130 @@
+"""A scenario: its options, and what can be done with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, get_origin, get_type_hints
+
+from quiclab import tree
+from quiclab.errors import RequestError
+from quiclab.native import resolve
+from quiclab.scenario.options import ScenarioFields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario(ScenarioFields):
+    """One network with its flows.
+
+    `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to, that of
+    the file after `load`. All other fields are those of `ScenarioFields`.
+    """
+
+    base_dir: str = field(default=".", compare=False, repr=False, metadata={"internal": True})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as plain Python values, without what is `None`."""
+        plain: dict[str, Any] = tree.to_plain(self)
+        return plain
+
+    def to_json(self) -> str:
+        """Return the tree as JSON with sorted keys."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Scenario:
+        """Build a scenario from plain Python values.
+
+        Raises
+        ------
+        RequestError
+            With one sentence that names the field, if it does not exist or is missing.
+        """
+        scenario: Scenario = tree.from_plain(cls, plain, "scenario")
+        return scenario
+
+    def with_value(self, path: str, value: object) -> Scenario:
+        """Return a copy in which one value is another.
+
+        Parameters
+        ----------
+        path
+            Names joined by dots, such as `bearers.dc.batch_packets`. A link, bearer, host or flow that does not
+            exist yet is added by giving it whole.
+        value
+            The new value: a plain value or one of the dataclasses; `None` removes it.
+
+        Raises
+        ------
+        RequestError
+            If the path does not exist.
+        """
+        return self.with_values({path: value})
+
+    def with_values(self, changes: Mapping[str, object]) -> Scenario:
+        """Return a copy in which several values are others, in their order; as `with_value`."""
+        plain = self.to_dict()
+        for path, value in changes.items():
+            plain = _with_value(plain, path, value)
+        return self._like(plain)
+
+    def resolved(self, programs: str | None = None) -> Scenario:
+        """Return the scenario validated and with every default filled in; `programs` as in `load`."""
+        return self._like(json.loads(self.resolved_json(programs)))
+
+    def _like(self, plain: Mapping[str, Any]) -> Scenario:
+        """Build a scenario whose files are where those of this one are."""
+        return dataclasses.replace(Scenario.from_dict(plain), base_dir=self.base_dir)
+
+    def resolved_json(self, programs: str | None = None) -> str:
+        """Return the validated scenario with every default filled in, as JSON of the engine."""
+        return resolve(self.to_json(), str(Path(self.base_dir) / self.name), form="json", programs=programs)
+
+
+#: Tables that hold others by name.
+TABLES: Final = frozenset(name for name, kind in get_type_hints(ScenarioFields).items() if get_origin(kind) is dict)
+
+
+def _with_value(plain: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """Return a tree in which one value is another; `None` removes it."""
+    table, _, rest = path.partition(".")
+    name, _, inside = rest.partition(".")
+    if table in TABLES and inside:
+        present = plain.get(table, {})
+        if name not in present:
+            raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")
+    changed: dict[str, Any] = tree.with_value(plain, path, tree.to_plain(value))
+    return changed
+
+
+def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str | None = None) -> Scenario:
+    """Read a scenario file (TOML, or JSON by its suffix), validate it and fill in every default.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sets
+        Changes as (path, value text), as `--set path=value` of the command line.
+    programs
+        For a scenario of the kernel lane: its programs, see `quiclab.lane.run.programs`.
+
+    Raises
+    ------
+    RequestError
+        If the file cannot be read or is not a valid scenario.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
+    form: Literal["toml", "json"] = "json" if path.suffix == ".json" else "toml"
+    scenario = Scenario.from_dict(json.loads(resolve(text, str(path), sets, form, programs)))
+    return dataclasses.replace(scenario, base_dir=str(path.parent))
