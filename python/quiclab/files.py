@@ -61,7 +61,7 @@ def hash_of(path: Path) -> str:
         status = path.stat()
         return _content_hash(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
-        raise RequestError(f"cannot read {path}, which a run depends on: {error.strerror}") from error
+        raise RequestError(f"cannot read {path}, an input of a run: {error.strerror}") from error
 
 
 def hash_of_folder(folder: Path) -> str:

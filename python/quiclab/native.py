@@ -30,7 +30,7 @@ def engine() -> ModuleType:
         return importlib.import_module("quiclab._quiclab")
     except ImportError as error:
         raise QuiclabError(
-            f"the engine quiclab._quiclab cannot be loaded ({error}); build it with `uv sync` or `maturin develop`"
+            f"the extension quiclab._quiclab cannot be loaded ({error}); build it with `uv sync` or `maturin develop`"
         ) from error
 
 
@@ -42,7 +42,7 @@ def build_id() -> str:
     """
     file = engine().__file__
     if file is None:
-        raise QuiclabError("the engine quiclab._quiclab has no file, so that results cannot name its build")
+        raise QuiclabError("the native extension quiclab._quiclab has no file, so results cannot identify its build")
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
 

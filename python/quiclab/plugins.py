@@ -40,15 +40,15 @@ class FunctionError(Exception):
     Parameters
     ----------
     name
-        As the scenario has it.
+        As written in the scenario.
     reason
-        What is wrong with it.
+        Why it cannot be used.
     allowed
-        What could be named instead.
+        The names that are expected.
     """
 
     def __init__(self, name: str, reason: str, allowed: str = FORM) -> None:
-        super().__init__(f"`{name}`: {reason}; allowed is {allowed}")
+        super().__init__(f"`{name}`: {reason}; expected {allowed}")
         self.name, self.reason, self.allowed = name, reason, allowed
 
 
@@ -128,10 +128,10 @@ def _import(name: str, module: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
-            raise FunctionError(name, f"there is no module `{module}`") from error
-        raise FunctionError(name, f"its module does not load: {error}") from error
+            raise FunctionError(name, f"module `{module}` not found") from error
+        raise FunctionError(name, f"its module cannot be loaded: {error}") from error
     except Exception as error:
-        raise FunctionError(name, f"its module does not load: {describe(error)}") from error
+        raise FunctionError(name, f"its module cannot be loaded: {describe(error)}") from error
 
 
 def _function(name: str, module: ModuleType, attribute: str) -> Callable[[dict[str, float]], float | None]:
@@ -148,9 +148,9 @@ def _function(name: str, module: ModuleType, attribute: str) -> Callable[[dict[s
         try:
             function = function()
         except Exception as error:
-            raise FunctionError(name, f"no instance of the class can be made: {describe(error)}") from error
+            raise FunctionError(name, f"the class cannot be instantiated: {describe(error)}") from error
     if not callable(function):
-        raise FunctionError(name, f"`{attribute}` is a {type(function).__name__}, which cannot be called")
+        raise FunctionError(name, f"`{attribute}` is a {type(function).__name__}, which is not callable")
     ready: Callable[[dict[str, float]], float | None] = function
     return ready
 

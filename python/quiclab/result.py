@@ -129,17 +129,19 @@ class RunResult:
         except ValueError as error:
             raise RequestError(f"{source} is not JSON: {error}") from error
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
-            raise RequestError(f"{source} is not the result of a run: its `schema` is not `{RUN_SCHEMA}`")
+            raise RequestError(f"{source} is not the result of a run: expected schema `{RUN_SCHEMA}`")
         for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
             if not isinstance(data.get(key), kind):
-                raise RequestError(f"{source} is not the result of a run: its `{key}` is missing or of another kind")
+                raise RequestError(f"{source} is not the result of a run: `{key}` is missing or has the wrong type")
         if isinstance(data["seed"], bool) or not 0 <= data["seed"] <= MOST_SEED:
-            raise RequestError(f"{source} is not the result of a run: its `seed` is not from 0 to {MOST_SEED}")
+            raise RequestError(f"{source} is not the result of a run: expected a seed from 0 to {MOST_SEED}")
         result = cls(data)
         try:
             _ = result.flows
         except TypeError as error:
-            raise RequestError(f"{source} is not the result of a run: its `flows` have other fields") from error
+            raise RequestError(
+                f"{source} is not the result of a run: `flows` have unknown or missing fields"
+            ) from error
         return result
 
     @property

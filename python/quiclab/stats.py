@@ -292,7 +292,7 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> float:
     J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20 (1), 1960.
     """
     if len(first) != len(second):
-        raise ValueError("both judges need the same cases")
+        raise ValueError("expected the same cases for both judges")
     n = len(first)
     if not n:
         return math.nan

@@ -177,7 +177,7 @@ class Chromium:
         for domain in ("Network", "Page", "Inspector"):
             self._session.send(f"{domain}.enable")
         if not self._page.evaluate("Boolean(window.chrome && chrome.benchmarking)"):
-            raise LoadError(f"{self.version} cannot close its connections: it has no chrome.benchmarking")
+            raise LoadError(f"{self.version} cannot close its connections: chrome.benchmarking is not available")
 
     def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, dict[str, Any]]:
         """Load the page over a new connection, with an empty cache.
@@ -237,7 +237,7 @@ class Chromium:
 
     def _late(self, timeout_s: float) -> str:
         there = sum(part.finished_s is not None for part in record(self._events).exchanges.values())
-        return f"it took longer than {timeout_s:g} s; {there} of {len(self.sizes)} parts were there"
+        return f"took longer than {timeout_s:g} s; {there} of {len(self.sizes)} resources were complete"
 
     def close(self) -> None:
         """End the browser and remove its profile."""

@@ -209,7 +209,7 @@ def _stoppable() -> Iterator[None]:
     """Turn SIGTERM, the end of the run, into an error, so that browsers are closed and the report says it."""
 
     def stop(*_: object) -> None:
-        raise LoadError("the run was over before all pages were loaded")
+        raise LoadError("the run ended before all pages were loaded")
 
     old = signal.signal(signal.SIGTERM, stop)
     try:

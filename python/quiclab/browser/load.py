@@ -119,22 +119,24 @@ def examine(recording: Recording, sizes: Mapping[str, int], number: int, protoco
         raise LoadError(f"{where}: the page crashed")
     first = recording.first
     if first is None or not recording.exchanges:
-        raise LoadError(f"{where}: the browser asked for nothing")
+        raise LoadError(f"{where}: the browser sent no request")
     found = {}
     for exchange in recording.exchanges.values():
         _look(where, exchange, sizes, protocol)
         found[urlsplit(exchange.url).path] = exchange
     missing = [path for path in sizes if path not in found]
     if missing:
-        raise LoadError(f"{where}: {len(missing)} of {len(sizes)} parts were not asked for, the first is {missing[0]}")
+        raise LoadError(
+            f"{where}: {len(missing)} of {len(sizes)} resources were not requested; the first is {missing[0]}"
+        )
     on_load_ms = recording.on_load_ms
     if on_load_ms is None or recording.loaded_s is None or first.finished_s is None:
-        raise LoadError(f"{where}: the load event did not come")
+        raise LoadError(f"{where}: the load event did not fire")
     if (first.response or {}).get("connectionReused"):
-        raise LoadError(f"{where}: its connection was there before; connections were not closed")
+        raise LoadError(f"{where}: its connection existed before the load; connections were not closed")
     connections = {(part.response or {}).get("connectionId") for part in recording.exchanges.values()}
     if len(connections) > 1:
-        raise LoadError(f"{where}: it took {len(connections)} connections where one is wanted")
+        raise LoadError(f"{where}: expected one connection, got {len(connections)}")
     header_s = first.at_s("receiveHeadersStart") or first.at_s("receiveHeadersEnd") or first.finished_s
     start_s, end_s, send_s = (first.at_s(name) for name in ("connectStart", "connectEnd", "sendStart"))
     known = start_s is not None and end_s is not None and end_s > start_s
@@ -171,23 +173,23 @@ def _look(where: str, exchange: Exchange, sizes: Mapping[str, int], protocol: st
     if exchange.failure is not None:
         raise LoadError(f"{where}: {path} failed: {exchange.failure}")
     if path not in sizes:
-        raise LoadError(f"{where}: {path} was asked for, which is no part of the page")
+        raise LoadError(f"{where}: {path} was requested, but is not a resource of the page")
     if response is None or exchange.finished_s is None:
-        raise LoadError(f"{where}: {path} was not answered completely")
+        raise LoadError(f"{where}: the response to {path} is incomplete")
     if exchange.from_cache:
-        raise LoadError(f"{where}: {path} came from a cache")
+        raise LoadError(f"{where}: {path} was loaded from a cache")
     if response.get("protocol") != protocol:
         raise LoadError(
             f"{where}: {path} came over `{response.get('protocol')}` where `{protocol}` was wanted: the browser has "
             "fallen back"
         )
     if response.get("status") != 200:
-        raise LoadError(f"{where}: {path} has the status {response.get('status')}")
+        raise LoadError(f"{where}: {path}: expected status 200, got {response.get('status')}")
     headers = {name.lower() for name in response.get("headers", {})}
     if "content-encoding" in headers:
         raise LoadError(f"{where}: {path} was compressed")
     if exchange.body_bytes != sizes[path]:
-        raise LoadError(f"{where}: {path} has {exchange.body_bytes} bytes where the page has {sizes[path]}")
+        raise LoadError(f"{where}: {path}: expected {sizes[path]} bytes, got {exchange.body_bytes}")
 
 
 def with_log(load: PageLoad, logged: Sequence[Request], where_from: str) -> PageLoad:
@@ -210,10 +212,10 @@ def with_log(load: PageLoad, logged: Sequence[Request], where_from: str) -> Page
     where = f"load {load.number} over {LOGGED[load.protocol]}"
     pages = [request for request in logged if request.path == where_from]
     if not pages:
-        raise LoadError(f"{where}: the server's log does not have it")
+        raise LoadError(f"{where}: not in the log of the server")
     others = {request.protocol for request in pages} - {LOGGED[load.protocol]}
     if others:
-        raise LoadError(f"{where}: the server says that it came over {', '.join(sorted(others))}")
+        raise LoadError(f"{where}: the log of the server has it over {', '.join(sorted(others))}")
     if load.protocol != "h3":
         return load
     return replace(load, early_data_accepted=pages[0].early_data)

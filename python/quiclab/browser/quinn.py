@@ -41,14 +41,14 @@ class Quinn:
         target: Target,
     ) -> None:
         if protocol != "h3":
-            raise LoadError("quinn speaks HTTP/3 only")
+            raise LoadError("quinn supports HTTP/3 only")
         try:
             said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.split()
             able = subprocess.run([program, "page", "--help"], capture_output=True, check=False).returncode == 0
         except OSError:
             raise LoadError(f"the program `{program}` is missing: `make adapters` builds it") from None
         if not able:
-            raise LoadError(f"`{program}` does not load pages: it is an older one, and `make adapters` builds it anew")
+            raise LoadError(f"`{program}` is too old to load pages; `make adapters` rebuilds it")
         self.version = "/".join(said) or "quinn/unknown"
         self.sizes = target.sizes
         self._words = [program, "page", "--address", target.address, "--port", str(target.port), "--name", target.name]
@@ -95,7 +95,7 @@ def read(said: Mapping[str, Any], sizes: Mapping[str, int], number: int) -> Page
     """
     for (path, size_bytes), found in zip(sizes.items(), said["sizes"], strict=True):
         if size_bytes != found:
-            raise LoadError(f"load {number} over HTTP/3: {path} has {found} bytes, not {size_bytes}")
+            raise LoadError(f"load {number} over HTTP/3: {path}: expected {size_bytes} bytes, got {found}")
 
     def after_ms(name: str) -> float:
         return (int(said[name]) - int(said["started_ns"])) / 1e6

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.browser.load import PROTOCOLS, PageLoad
 from quiclab.browser.site import Page
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected
 from quiclab.files import write_atomically
 from quiclab.lane.adapter import load_adapters, programs_folder
 from quiclab.lane.run import CLOCKS, EMULATIONS, Lane
@@ -163,8 +163,7 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
     pages = [name for name, table in plain["flows"].items() if table["workload"]["kind"] == "page"]
     name = flow if flow is not None else next(iter(pages), None)
     if name not in pages:
-        have = ", ".join(f"`{page}`" for page in pages) or "none"
-        raise RequestError(f"flows.{name or '?'}: allowed is a flow whose workload is a page: the scenario has {have}")
+        raise unexpected("flow", f"a flow with workload `page` ({alternatives(pages)})", name)
     table = plain["flows"][name]
     Page.of(table["workload"], f"flows.{name}.workload")
     kept = {key: table[key] for key in ("down", "up", "workload") if table.get(key) is not None}
@@ -179,28 +178,28 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
 
 def _check(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
     if not 1 <= loads <= MOST_LOADS:
-        raise RequestError(f"loads = `{loads}`: allowed is 1 to {MOST_LOADS}")
-    for value, name, allowed in (
+        raise unexpected("loads", f"1 to {MOST_LOADS}", loads)
+    for value, name, known in (
         *((protocol, "protocol", PROTOCOLS) for protocol in protocols),
         (client, "client", CLIENTS),
         (clock, "clock", CLOCKS),
         (emulation, "emulation", EMULATIONS),
     ):
-        if value not in allowed:
-            raise RequestError(f"{name} = `{value}`: allowed is {' or '.join(f'`{item}`' for item in allowed)}")
+        if value not in known:
+            raise unexpected(name, alternatives(known), value)
     if not protocols or len(set(protocols)) != len(protocols):
-        raise RequestError(f"protocols = `{','.join(protocols)}`: allowed is each one once")
+        raise unexpected("protocols", "each protocol at most once", ",".join(protocols))
     if client == "quinn" and tuple(protocols) != ("h3",):
-        raise RequestError(f"protocols = `{','.join(protocols)}`: allowed for quinn is `h3`")
+        raise unexpected("protocols", "`h3` for client quinn", ",".join(protocols))
 
 
 def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:
     """Read what the client left; it leaves loads only if all of them are right."""
     file = directory / f"{flow}.loads.json"
     if not file.exists():
-        reasons = [warning for warning in result.data["warnings"] if "failed: " in warning]
-        reason = reasons[0].partition("failed: ")[2].partition("; it said nothing")[0] if reasons else None
-        raise QuiclabError(reason or next(iter(result.data["warnings"]), "the client left no loads"))
+        report = directory / f"{flow}.client.json"
+        failure = json.loads(report.read_text(encoding="utf-8"))["failure"] if report.exists() else None
+        raise QuiclabError(failure or next(iter(result.data["warnings"]), "the client wrote no loads"))
     said = json.loads(file.read_text(encoding="utf-8"))
     hars = {
         protocol: json.loads((directory / f"{flow}.{protocol}.har").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.quantity import parse
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -53,36 +53,36 @@ class Page:
         Raises
         ------
         RequestError
-            If a real server and browser cannot have it: the server thinks as long as it does, and all objects are
-            images.
+            If a real server and browser cannot reproduce it: the think time of the server is its own, and all objects
+            are images.
         """
         if workload.get("kind") != "page":
-            raise RequestError(f"{where}.kind = `{workload.get('kind')}`: allowed is `page`")
+            raise unexpected(f"{where}.kind", "`page`", workload.get("kind"))
         for name in ("html_think_time", "think_time"):
             if _base(workload.get(name, "0 ns")):
-                raise RequestError(f"{where}.{name} = `{workload[name]}`: allowed is 0: a real server has its own")
+                raise unexpected(f"{where}.{name}", "0", workload[name], "a real server has its own")
         if workload.get("priorities", "browser") != "browser":
-            raise RequestError(f"{where}.priorities = `{workload['priorities']}`: allowed is `browser`")
+            raise unexpected(f"{where}.priorities", "`browser`", workload["priorities"])
         groups = []
         for index, group in enumerate(workload["objects"]):
             if group.get("kind", "image") != "image":
-                raise RequestError(f"{where}.objects[{index}].kind = `{group['kind']}`: allowed is `image`")
+                raise unexpected(f"{where}.objects[{index}].kind", "`image`", group["kind"])
             if _base(group["size"]) < LEAST_IMAGE_BYTES:
-                least = f"{LEAST_IMAGE_BYTES} B or more: an image of a pixel"
-                raise RequestError(f"{where}.objects[{index}].size = `{group['size']}`: allowed is {least}")
+                expected = f"at least {LEAST_IMAGE_BYTES} B, an image of one pixel"
+                raise unexpected(f"{where}.objects[{index}].size", expected, group["size"])
             _check_body(group["size"], f"{where}.objects[{index}].size")
             groups.append((int(group["count"]), _base(group["size"])))
         _check_body(workload["html"], f"{where}.html")
         page = cls(_base(workload["html"]), tuple(groups))
         if page.images > MOST_IMAGES:
-            raise RequestError(f"{where}.objects = {page.images} images: allowed are up to {MOST_IMAGES}")
+            raise unexpected(f"{where}.objects", f"at most {MOST_IMAGES} images", page.images)
         if page.total_bytes > LARGEST_PAGE_BYTES:
-            most = f"up to {LARGEST_PAGE_BYTES} B with all objects"
-            raise RequestError(f"{where}.objects = {page.total_bytes} B with the HTML: allowed are {most}")
+            expected = f"at most {LARGEST_PAGE_BYTES} B including the HTML"
+            raise RequestError(f"{where}.objects: expected {expected}, got {page.total_bytes} B")
         least_html = len(page._markup()) + sum(map(len, _FILLER))
         if page.html_bytes < least_html:
-            names = f"{least_html} B or more: it names {page.images} images"
-            raise RequestError(f"{where}.html = `{workload['html']}`: allowed is {names}")
+            expected = f"at least {least_html} B, for the names of {page.images} images"
+            raise unexpected(f"{where}.html", expected, workload["html"])
         return page
 
     @property
@@ -126,7 +126,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 def _check_body(value: object, where: str) -> None:
     if _base(value) > LARGEST_BODY_BYTES:
-        raise RequestError(f"{where} = `{value}`: allowed is up to {LARGEST_BODY_BYTES} B")
+        raise unexpected(where, f"at most {LARGEST_BODY_BYTES} B", value)
 
 
 def _base(value: object) -> int:

@@ -116,7 +116,7 @@ def fit(observations: Sequence[Observation], resamples: int = RESAMPLES) -> Cost
     """
     settings = list(dict.fromkeys(item.setting for item in observations))
     if len(settings) < 2 or any(item.cpu_s <= 0 for item in observations):
-        raise ValueError("a fit needs two settings or more, and CPU time in each run")
+        raise ValueError("a fit requires at least two settings, and CPU time in each run")
     apart = {way: _apart(observations, way) for way in ("receive", "send")}
     names = [START]
     for way, separate in apart.items():

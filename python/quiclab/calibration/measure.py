@@ -24,7 +24,7 @@ from typing import Any, Final
 from quiclab.calibration.costs import Observation
 from quiclab.calibration.strace import Trace, read_trace, trace_file, tracer
 from quiclab.calibration.timers import Lateness
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, unknown
 from quiclab.lane.adapter import Adapter
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
@@ -127,12 +127,14 @@ def stack_of_interest(lane: Lane, name: str) -> Adapter:
     """
     programs = lane.programs()
     if name not in programs:
-        raise RequestError(f"there is no stack `{name}` in the kernel lane; there are {', '.join(programs)}")
+        raise unknown("stack of the kernel lane", name, programs)
     adapter = programs[name]
     if adapter.protocol == "tcp":
-        raise RequestError(f"stack `{name}` is TCP: the kernel has its packets, and no program has costs for datagrams")
+        raise RequestError(
+            f"stack `{name}` is TCP: its packets are sent by the kernel, so the program has no cost per datagram"
+        )
     if "download.size" not in adapter.file.workloads:
-        raise RequestError(f"stack `{name}` cannot download a size, which hosts are calibrated with")
+        raise RequestError(f"stack `{name}` does not support `download.size`, which calibration uses")
     if missing := adapter.missing():
         raise RequestError("; ".join(missing))
     return adapter
@@ -213,7 +215,7 @@ def measure(
                 received, sent = _datagrams(result, end)
                 if not trace.receive.calls or not trace.send.calls:
                     raise QuiclabError(
-                        f"the {end} of stack `{adapter.name}` made no calls that strace sees; is it UDP?"
+                        f"the {end} of stack `{adapter.name}` made no system calls that strace records; does it use UDP?"
                     )
                 counted[setting.name, end] = (received / trace.receive.calls, sent / trace.send.calls)
         for repetition in range(1, runs + 1):
@@ -287,7 +289,9 @@ def _cpu_s(result: RunResult, end: str) -> tuple[float, float]:
     """Return CPU time and user time [s] of an end."""
     usage = result.data["run"]["kernel"].get("programs", {}).get(f"{FLOW}.{ENDS[end]}")
     if usage is None:
-        raise QuiclabError("this quiclab-live does not tell the CPU time of programs; `make setup` builds a newer one")
+        raise QuiclabError(
+            "this quiclab-live does not report the CPU time of programs; `make setup` builds a newer version"
+        )
     return usage["cpu_user_s"] + usage["cpu_system_s"], usage["cpu_user_s"]
 
 

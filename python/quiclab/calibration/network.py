@@ -136,7 +136,7 @@ def _hop(network: Mapping[str, Any], name: str) -> Route:
         return _link(name, network["links"][name])
     bearer = network["bearers"].get(name)
     if bearer is None:
-        raise RequestError(f"`{name}` is neither a link nor a bearer: its network cannot be calibrated")
+        raise RequestError(f"`{name}` is neither a link nor a bearer; its network cannot be calibrated")
     members = [_link(link, network["links"][link]) for link in bearer["links"]]
     rates = [member.rate_bps for member in members if member.rate_bps is not None]
     whole = sum(rates) if bearer["mode"] == "split" and len(rates) == len(members) else None

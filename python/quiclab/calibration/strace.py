@@ -125,7 +125,9 @@ def tracer() -> tuple[str, ...]:
     """
     program = found("strace")
     if program is None:
-        raise QuiclabError(f"counting system calls needs the program `strace`; `apt-get install {PACKAGE}` installs it")
+        raise QuiclabError(
+            f"counting system calls requires the program `strace`; `apt-get install {PACKAGE}` installs it"
+        )
     waits = ",".join((*_MILLISECOND_WAITS, *_NANOSECOND_WAITS))
     # the filter makes calls that are not traced cost nothing
     options = ["--follow-forks", "--seccomp-bpf", "--quiet=all", "-yy", "-s", "0", "-e", "signal=none"]

@@ -25,16 +25,16 @@ SCHEMA = "quiclab.browse/1"
 def browse_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file with a page.")],
     loads: Annotated[
-        int, typer.Option(parser=integer(1, MOST_LOADS), metavar="N", help="Loads that count, for each protocol.")
+        int, typer.Option(parser=integer(1, MOST_LOADS), metavar="N", help="Number of measured loads per protocol.")
     ] = 20,
     protocols: Annotated[
-        str, typer.Option("--protocols", metavar="h2,h3", help="In this order in each round.")
+        str, typer.Option("--protocols", metavar="h2,h3", help="Protocols, in the order to load them.")
     ] = "h2,h3",
     client: Annotated[
-        str, typer.Option(metavar="chromium|curl|quinn", help="What loads the page; quinn over HTTP/3 only.")
+        str, typer.Option(metavar="chromium|curl|quinn", help="Client that loads the page; quinn supports HTTP/3 only.")
     ] = "chromium",
     sets: SetOption = None,
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Whose page; the first flow with one.")] = None,
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Flow whose page to load (default: first).")] = None,
     pause: Annotated[float, typer.Option(metavar="S", min=0.0, max=3600.0, help="Pause after each load [s].")] = 0.5,
     clock: ClockOption = None,
     emulation: EmulationOption = None,

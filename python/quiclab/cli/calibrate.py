@@ -27,10 +27,10 @@ MOST_RUNS = 1000
 def host_command(
     stack: Annotated[str, typer.Argument(metavar="STACK", help="A program of the kernel lane, such as quinn.")],
     congestion_control: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the sender; without it that of the stack.")
+        str | None, typer.Option(metavar="NAME", help="Congestion control of the sender (default: that of the stack).")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE.toml", help="The file to write; stdout without it.")
+        Path | None, typer.Option("--out", metavar="FILE.toml", help="Output file (default: stdout).")
     ] = None,
     adapters: AdapterOption = None,
     runs: Annotated[int, typer.Option(parser=integer(2, MOST_RUNS), metavar="N", help="Runs of each setting.")] = 5,
@@ -48,7 +48,7 @@ def host_command(
         raise RequestError(wrong)
     tracer()  # before anything is measured: it may be missing
     if out is not None and not out.parent.is_dir():
-        raise RequestError(f"cannot write {out}: there is no directory {out.parent}")
+        raise RequestError(f"cannot write {out}: the directory {out.parent} does not exist")
     with Steps(stack) as steps:
         measurement = measure(adapter, lane, options, runs, steps)
     text = write_hosts(stack, measurement, machine(), options)

@@ -28,14 +28,14 @@ def inspect_command(
             metavar="A", help="A run: directory or result.json of `run --out`, scenario file, or qlog file."
         ),
     ],
-    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Another, to stand beside it.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The page; inspect-A-B.html here without it.")] = None,
+    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Second run, shown side by side.")] = None,
+    out: Annotated[Path | None, typer.Option(help="HTML file to write (default: inspect-A-B.html).")] = None,
     max_points: Annotated[
         int,
         typer.Option(
             parser=integer(FEWEST_POINTS, LARGEST_POINTS),
             metavar="N",
-            help="Most packets, and most samples of a series, of each endpoint; the page says what it leaves out.",
+            help="Maximum number of packets, and of samples per series, for each endpoint.",
         ),
     ] = MOST_POINTS,
 ) -> None:

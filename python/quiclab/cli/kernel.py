@@ -39,9 +39,9 @@ def build_command(
     ] = "newest",
     jobs: Annotated[
         int | None,
-        typer.Option(parser=integer(1, MOST_JOBS), metavar="N", help="Compilers at a time; one per CPU without it."),
+        typer.Option(parser=integer(1, MOST_JOBS), metavar="N", help="Parallel compile jobs (default: one per CPU)."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Start from nothing, even if the kernel is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Rebuild from scratch.")] = False,
 ) -> None:
     """Build the kernel with a virtual clock: about eight CPU minutes once, and 2.5 GB of disk while it lasts."""
     cache = cache_directory()

@@ -44,7 +44,8 @@ def run_command(
     syscall_cost_ns: SyscallCostOption = None,
     as_json: JsonOption = False,
     out: Annotated[
-        Path | None, typer.Option(help="Directory for result.json and for what the scenario's table `record` asks for.")
+        Path | None,
+        typer.Option(help="Directory for result.json and the recordings that the scenario's table `record` requests."),
     ] = None,
 ) -> None:
     """Carry out `quiclab run`."""
@@ -52,7 +53,7 @@ def run_command(
     scenario = load(file, parse_sets(sets), kernel.stacks() if kernel else None)
     record = scenario.record
     if out is None and record is not None and (record.qlog or record.pcapng):
-        raise RequestError(f"{file} asks for qlog or pcapng; name a directory for them with --out")
+        raise RequestError(f"{file} records qlog or pcapng files; choose a directory for them with --out")
     if out is not None:
         make_directory(out)
     with RunProgress(scenario.name) as progress:
@@ -120,9 +121,9 @@ def recordings(result: RunResult) -> set[str]:
 
 def diff_command(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="result.json, or a directory with one.")],
-    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The other.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Second run.")],
     base: Annotated[
-        Path | None, typer.Option(help="Directory that traces are relative to; that of each result without it.")
+        Path | None, typer.Option(help="Base directory of trace files (default: that of each result).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -146,7 +147,7 @@ def diff_command(
     if changed:
         made = " and ".join(f"{name} was made by {version_of(result)}" for name, result, _ in changed)
         raise QuiclabError(
-            f"{made}, and quiclab {engine().version()}, build {build_id()}, does not repeat what was recorded there: "
+            f"{made}, and quiclab {engine().version()}, build {build_id()}, does not reproduce the recording: "
             "packet events are those of this build, summaries and digests those of the files"
         )
 

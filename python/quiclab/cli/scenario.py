@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unknown
 from quiclab.native import engine
 from quiclab.report import show
 from quiclab.scenario import load
@@ -24,7 +24,7 @@ qlog_app = typer.Typer(no_args_is_help=True)
 @qlog_app.command("export")
 def qlog_export_command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog) of a run.")],
-    out: Annotated[Path, typer.Option(help="The file to write.")],
+    out: Annotated[Path, typer.Option(help="Output file.")],
 ) -> None:
     """Convert qlog files to one file of qlog 0.3, which qvis opens."""
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
@@ -75,12 +75,12 @@ def stack_list(as_json: JsonOption = False) -> None:
 
 @stack_app.command("show")
 def stack_show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an engine.")], as_json: JsonOption = False
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stack.")], as_json: JsonOption = False
 ) -> None:
     """Print the options of an engine with the source of each default."""
     stacks = {stack["name"]: stack for stack in json.loads(engine().stacks())}
     if name not in stacks:
-        raise RequestError(f"there is no stack `{name}`; there are {', '.join(stacks)}")
+        raise unknown("stack", name, stacks)
     if as_json:
         print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
     else:

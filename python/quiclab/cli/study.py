@@ -11,7 +11,7 @@ import typer
 
 from quiclab.cli.lane import LANES
 from quiclab.cli.values import JsonOption, integer, key_and_value
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected, unknown
 from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
-OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one with parts: validation/linux_tcp.")]
+OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
@@ -61,26 +61,26 @@ def run_command(
     name: NameArgument,
     runs: Annotated[
         int | None,
-        typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting; by default as published."),
+        typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting (default: as published)."),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Run only these settings; may be repeated.")
     ] = None,
     engines: EnginesOption = "default",
     jobs: Annotated[
-        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes; by default one a CPU.")
+        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
     ] = None,
     out: OutOption = RESULTS,
     lane: Annotated[
-        str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane; without it, of any.")
+        str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane (default: all lanes).")
     ] = None,
     variants: Annotated[
-        str, typer.Option(metavar="none|all|A,B", help="Other readings of the description, beside the literal one.")
+        str, typer.Option(metavar="none|all|A,B", help="Alternative interpretations of the description.")
     ] = "none",
 ) -> None:
     """Run a study; what is done already is not run again."""
     if lane not in (None, *LANES):
-        raise RequestError(f"the lane `{lane}` is not available; there are {' and '.join(LANES)}")
+        raise unexpected("--lane", alternatives(LANES), lane)
     keep = parse_only(only or [])
     failures = 0
 
@@ -93,7 +93,7 @@ def run_command(
     found = with_names(found, variants, "variant", Study.chosen_variants)
     for_each(with_keys(found, keep), action)
     if failures:
-        raise QuiclabError(f"{failures} runs failed; each is named above with the command that replays it")
+        raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
 
 
 def why_not(study: Study, engines: Sequence[str]) -> str:
@@ -150,8 +150,8 @@ def _run_study(
         )
     if outcome.interrupted:
         raise StoppedError(
-            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are done and kept; the same command "
-            "continues"
+            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are complete and stored; repeat the "
+            "command to continue"
         )
     print(f"{study.name}: {outcome.done} of {outcome.total} runs done, {outcome.executed} of them now", file=sys.stderr)
     return len(outcome.failures)
@@ -162,11 +162,11 @@ def table_command(
     name: OneArgument,
     out: OutOption = RESULTS,
     engines: EnginesOption = "default",
-    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="How it is printed.")] = "csv",
+    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="Output format.")] = "csv",
 ) -> None:
     """Print one row for each published row, in the columns of the publication."""
     if form not in ("table", "csv", "json"):
-        raise RequestError(f"--format is `{form}`; allowed are table, csv and json")
+        raise unexpected("--format", alternatives(("table", "csv", "json")), form)
     parts = find_parts(name)
     documents: list[dict[str, Any]] = []
     shown: list[tuple[Evaluation, list[str]]] = []
@@ -273,21 +273,21 @@ def multiverse_command(
         show.multiverse(found)
     if absent:
         raise QuiclabError(
-            f"not run yet: {', '.join(absent)}; readings are run with `quiclab study run --variants all`"
+            f"not run yet: {', '.join(absent)}; run interpretations with `quiclab study run --variants all`"
         )
 
 
 @app.command("package")
 def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
-    """Write one archive with everything that repeats a study."""
+    """Write one archive with everything needed to repeat a study."""
     from quiclab.report.archive import write_package  # noqa: PLC0415 - loads the chart library
 
     def action(study: Study) -> None:
         evaluation = Evaluation(study, out)
         if evaluation.missing_anywhere:
             raise QuiclabError(
-                f"an archive needs complete results, and {evaluation.missing_anywhere} runs are missing; make them "
-                f"with `quiclab study run {study.name} --runs {evaluation.runs}`"
+                f"an archive requires complete results, but {evaluation.missing_anywhere} runs are missing; run "
+                f"`quiclab study run {study.name} --runs {evaluation.runs}`"
             )
         print(write_package(evaluation))
 
@@ -358,7 +358,7 @@ def with_names(
     chosen = [study for study in studies if has(study)]
     if not chosen and len(studies) > 1:
         names = dict.fromkeys(name for study in studies for name in read(study, "all"))
-        raise RequestError(f"the group has no {kind} `{choice}`; its studies have {', '.join(names) or 'none'}")
+        raise unknown(f"{kind} of the group", choice, names)
     for study in studies:
         if chosen and study not in chosen:
             print(f"{study.name}: left out, has no {kind} {choice}", file=sys.stderr)
@@ -425,6 +425,6 @@ def _complain(evaluation: Evaluation, engines: list[str]) -> None:
         if missing:
             more = "" if name == study.default_engine else f" --engines {name}"
             raise QuiclabError(
-                f"{missing} runs with {name} are missing; make them with `quiclab study run {study.name} --runs "
+                f"{missing} runs with {name} are missing; run `quiclab study run {study.name} --runs "
                 f"{evaluation.runs}{more}`"
             )

@@ -19,7 +19,7 @@ from quiclab.tree import to_json
 
 
 def verify_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A study or a group; all without it.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Study or group (default: all).")] = None,
     as_json: JsonOption = False,
     engines: EnginesOption = "default",
     out: OutOption = Path("results"),

@@ -20,8 +20,8 @@ from quiclab.scenario import load
 if TYPE_CHECKING:
     from quiclab.scenario import Scenario
 
-ALLOWED = (
-    "allowed are a directory or result.json that `quiclab run --out` wrote, a scenario FILE.toml, and qlog files "
+EXPECTED = (
+    "expected a directory or result.json that `quiclab run --out` wrote, a scenario FILE.toml, or a qlog file "
     "(.sqlog, .qlog, .json)"
 )
 ENDS = ("sender", "receiver")
@@ -105,7 +105,7 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
         if _is_result(path):
             return _directory(path.parent, most_points, progress, path)
     except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}; {ALLOWED}") from error
+        raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     with progress(f"reading {path}") as step:
         traces = read_qlog(path, step)
     numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
@@ -129,11 +129,12 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
     """
     try:
         traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS, progress))
-    except (OSError, ValueError) as error:
-        sentence = str(error).partition("; allowed")[0]  # what is allowed here is more
-        raise RequestError(f"cannot read {path}: {sentence}; {ALLOWED}") from error
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
+    except ValueError as error:
+        raise RequestError(f"cannot read {path}: {error}") from error
     if not traces:
-        raise RequestError(f"{path} has no trace; {ALLOWED}")
+        raise RequestError(f"{path}: expected a qlog trace, got a qlog file without one")
     return traces
 
 
@@ -146,11 +147,11 @@ def _is_result(path: Path) -> bool:
 def _directory(folder: Path, most_points: int, progress: Say, file: Path | None = None) -> Run:
     path = file or folder / "result.json"
     if not path.is_file():
-        raise RequestError(f"{folder} has no result.json; {ALLOWED}")
+        raise RequestError(f"{folder} has no result.json; {EXPECTED}")
     try:
         result = RunResult.from_json(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
-        raise RequestError(f"cannot read the result {path}: it is not UTF-8 text") from error
+        raise RequestError(f"cannot read the result {path}: not UTF-8 text") from error
     name = folder.resolve().name if path.name == "result.json" else path.stem
     run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, most_points))
     recorded = result.data["scenario"].get("record") or {}

@@ -98,7 +98,9 @@ def check_tools() -> None:
     missing = missing_tools()
     if missing:
         names = " ".join(missing)
-        raise QuiclabError(f"building the kernel needs {', '.join(missing)}; `apt-get install {names}` installs them")
+        raise QuiclabError(
+            f"building the kernel requires {', '.join(missing)}; `apt-get install {names}` installs them"
+        )
 
 
 def check_space(directory: Path, needed_bytes: int = NEEDED_BYTES) -> None:
@@ -112,8 +114,8 @@ def check_space(directory: Path, needed_bytes: int = NEEDED_BYTES) -> None:
     free = shutil.disk_usage(directory).free
     if free < needed_bytes:
         raise QuiclabError(
-            f"building the kernel needs {needed_bytes / 1e9:.1f} GB in {directory}, which has {free / 1e9:.1f} GB; "
-            "XDG_CACHE_HOME can name another place"
+            f"building the kernel requires {needed_bytes / 1e9:.1f} GB in {directory}, {free / 1e9:.1f} GB are free; "
+            "set XDG_CACHE_HOME to choose another directory"
         )
 
 
@@ -131,7 +133,7 @@ def only_one(work: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RequestError(f"another process builds in {work}; wait for it") from error
+            raise RequestError(f"another build is running in {work}; wait until it ends") from error
         yield
 
 
@@ -205,7 +207,7 @@ def _fetch(plan: Plan, progress: Progress) -> Path:
                     continue
     files = list(folder.glob("*.deb"))
     if process.returncode != 0 or len(files) != 1:
-        raise QuiclabError(f"{plan.source} cannot be fetched: {_last_line(log)}")
+        raise QuiclabError(f"cannot fetch {plan.source}: {_last_line(log)}")
     files[0].replace(package)
     return package
 
@@ -221,7 +223,7 @@ def _configure(tree: Path, log: Path) -> None:
     _make(tree, log, "olddefconfig")
     missing = patches.missing_options(wanted, (tree / ".config").read_text(encoding="utf-8"))
     if missing:
-        raise QuiclabError(f"this kernel cannot be configured with {', '.join(missing)}; take another with --source")
+        raise QuiclabError(f"this kernel does not support {', '.join(missing)}; choose another with --source")
     write_atomically(stamp, patches.configuration_hash().encode())
 
 
@@ -230,7 +232,7 @@ def _make(tree: Path, log: Path, target: str) -> None:
         command = [*tied("make"), "ARCH=um", target]
         code = subprocess.run(command, cwd=tree, stdout=output, stderr=output, check=False).returncode
     if code != 0:
-        raise QuiclabError(f"`make ARCH=um {target}` failed: {_last_line(log)}; all of it is in {log}")
+        raise QuiclabError(f"`make ARCH=um {target}` failed: {_last_line(log)}; the complete log is {log}")
 
 
 def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
@@ -248,7 +250,7 @@ def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
             progress("compiling", min(done, EXPECTED_OBJECTS - 1), EXPECTED_OBJECTS)
         process.wait()  # its output ends before it does
     if process.returncode != 0:
-        raise QuiclabError(f"compiling the kernel failed: {_last_line(log)}; all of it is in {log}")
+        raise QuiclabError(f"compiling the kernel failed: {_last_line(log)}; the complete log is {log}")
     progress("compiling", EXPECTED_OBJECTS, EXPECTED_OBJECTS)
 
 

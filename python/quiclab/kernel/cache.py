@@ -101,7 +101,7 @@ def newest_kernel(directory: Path | None = None) -> Kernel:
     found = kernels(directory)
     if not found:
         where = directory or cache_directory()
-        raise RequestError(f"there is no virtual-clock kernel in {where}; `quiclab kernel build` builds one")
+        raise RequestError(f"no virtual-clock kernel in {where}; `quiclab kernel build` builds one")
     return found[0]
 
 
@@ -114,9 +114,9 @@ def read_kernel(path: Path) -> Kernel:
         If the file is missing or not executable, or the metadata is missing or of another kind.
     """
     if not path.is_file():
-        raise RequestError(f"there is no kernel {path}; `quiclab kernel build` builds one")
+        raise RequestError(f"the kernel {path} does not exist; `quiclab kernel build` builds one")
     if not os.access(path, os.X_OK):
-        raise RequestError(f"the kernel {path} is not executable; `quiclab kernel build --force` builds it anew")
+        raise RequestError(f"the kernel {path} is not executable; `quiclab kernel build --force` rebuilds it")
     file = path.with_name("metadata.json")
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -126,5 +126,5 @@ def read_kernel(path: Path) -> Kernel:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RequestError(
             f"{file} does not describe a kernel of this version of quiclab ({METADATA_SCHEMA}); "
-            "`quiclab kernel build --force` builds it anew"
+            "`quiclab kernel build --force` rebuilds it"
         ) from error

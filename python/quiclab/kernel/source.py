@@ -225,8 +225,8 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
         unreachable = f" ({' and '.join(refused)} could not be asked)" if refused else ""
         names = ", ".join(archive.name for archive in archives)
         raise QuiclabError(
-            f"none of the archives {names} has {what}{unreachable}; `apt-get update` renews the system's list, and "
-            "--source can name a .deb, a tarball or a directory with the source"
+            f"none of the archives {names} has {what}{unreachable}; `apt-get update` updates the package list, or "
+            "use --source with a .deb, a tarball or a source directory"
         )
     return best
 
@@ -252,13 +252,13 @@ def given_source(path: Path) -> Source:
     path = path.resolve()
     if path.is_dir():
         if not (path / "arch" / "um" / "Kconfig").is_file():
-            raise RequestError(f"--source is the directory {path}; it has no arch/um/Kconfig, so it is no Linux source")
+            raise RequestError(f"--source: expected a Linux source tree, got {path}, which has no arch/um/Kconfig")
         return Source(path.name, tree_version(path), 0, "file", path)
     if path.suffix == ".deb":
         name, _, version = path.stem.partition("_")
         return Source(name, version.split("_")[0].replace("%3a", ":"), 0, "file", path)
     if not TARBALL.fullmatch(path.name):
-        raise RequestError(f"--source is {path}; a file must be a .deb or named like linux-7.3.4.tar.xz")
+        raise RequestError(f"--source: expected a .deb or a file name such as linux-7.3.4.tar.xz, got {path}")
     number = re.search(r"\d+(\.\d+)*", path.name)
     return Source(path.name, number.group() if number else "", 0, "file", path)
 
@@ -277,5 +277,5 @@ def tree_version(directory: Path) -> str:
         raise QuiclabError(f"cannot read {directory}/Makefile: {error.strerror}") from error
     parts = [re.search(rf"^{key}\s*=\s*(\d+)\s*$", text, re.MULTILINE) for key in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
     if any(part is None for part in parts):
-        raise QuiclabError(f"{directory}/Makefile states no version of Linux")
+        raise QuiclabError(f"{directory}/Makefile has no Linux version")
     return ".".join(part.group(1) for part in parts if part is not None)

@@ -29,7 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, shown
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program, required
 from quiclab.kernel.watch import Watched, watch
@@ -225,8 +225,8 @@ def isolation() -> tuple[str, ...]:
             return tuple(line)
     reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
     raise QuiclabError(
-        f"this machine allows no mount and PID namespaces ({reason[0]}); become root, or allow user namespaces "
-        "(`quiclab kernel doctor` says more)"
+        f"this machine does not permit mount and PID namespaces ({reason[0]}); run as root, or enable user namespaces "
+        "(see `quiclab kernel doctor`)"
     )
 
 
@@ -243,17 +243,17 @@ def _check(
     if not kernel.path.is_file() or not os.access(kernel.path, os.X_OK):
         raise RequestError(f"the kernel {kernel.path} is not an executable file; `quiclab kernel build` builds one")
     if not command or isinstance(command, str):
-        raise RequestError("the guest's command is empty; it needs a list with a program and its arguments")
+        raise RequestError("command of the guest: expected a list of a program and its arguments, got an empty list")
     if not result_dir.is_dir():
-        raise RequestError(f"the guest's directory {result_dir} does not exist")
+        raise RequestError(f"directory of the guest: {result_dir} does not exist")
     if not 0 <= seed <= MOST_SEED:
-        raise RequestError(f"the guest's seed is {seed}; it must be from 0 to {MOST_SEED}")
+        raise RequestError(f"seed of the guest: expected 0 to {MOST_SEED}, got {seed}")
     if not timeout_s > 0:
-        raise RequestError(f"the guest's timeout_s is {timeout_s}; it must be above 0")
+        raise RequestError(f"timeout_s of the guest: expected a number above 0, got {timeout_s}")
     if not re.fullmatch(r"[1-9]\d*[KMG]", memory):
-        raise RequestError(f"the guest's memory is `{memory}`; it must be a number with K, M or G, such as 512M")
+        raise RequestError(f"memory of the guest: expected a number with K, M or G, such as 512M, got {shown(memory)}")
     if syscall_cost_ns is not None and not 0 <= syscall_cost_ns <= 1_000_000:
-        raise RequestError(f"the guest's syscall_cost_ns is {syscall_cost_ns}; it must be from 0 to 1000000")
+        raise RequestError(f"syscall_cost_ns of the guest: expected 0 to 1000000, got {syscall_cost_ns}")
 
 
 def _exit(file: Path, watched: Watched) -> Exit:
@@ -266,7 +266,7 @@ def _exit(file: Path, watched: Watched) -> Exit:
     except FileNotFoundError as error:
         raise QuiclabError(f"the guest stopped before its command did{_last(watched.lines)}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise QuiclabError(f"{file} is not of this version of quiclab ({SCHEMA}); build quiclab-live anew") from error
+        raise QuiclabError(f"{file} is not of this version of quiclab ({SCHEMA}); rebuild quiclab-live") from error
     if error is not None:
         raise QuiclabError(f"in the guest: {error}")
     return Exit(code, number, virtual_s, watched.wall_s, watched.cpu_s, watched.lines)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
 from quiclab.lane.words import words_of
@@ -106,7 +106,7 @@ class Adapter:
         return next((line for line in lines if line), None)
 
     def accepts(self, options: Mapping[str, Any], end: str = "sender") -> str | None:
-        """Return what is wrong with the options of an end as `field = value: allowed is ...`; None if nothing is.
+        """Return the error in the options of an endpoint; None if they are valid.
 
         Parameters
         ----------
@@ -118,18 +118,12 @@ class Adapter:
         for name, value in _flat(options):
             option = self.file.options.get(name)
             if option is None or end not in option.ends:
-                here = [known for known, other in self.file.options.items() if end in other.ends]
-                names = ", ".join(f"`{known}`" for known in here) or "no options"
-                return (
-                    f"{end}.{name} = `{value}`: allowed is to leave it out; a {end} of stack `{self.name}` has {names}"
-                )
+                supported = [known for known, other in self.file.options.items() if end in other.ends]
+                names = ", ".join(f"`{known}`" for known in supported) or "none"
+                return f"{end}.{name}: not supported by the {end} of stack `{self.name}`; supported options: {names}"
             if option.word(value) is None:
-                allowed = (
-                    f"a quantity that can be written in {option.unit}"
-                    if option.values is None
-                    else " or ".join(f"`{known}`" for known in option.values)
-                )
-                return f"{end}.{name} = `{value}`: allowed for stack `{self.name}` is {allowed}"
+                expected = f"a quantity in {option.unit}" if option.values is None else alternatives(option.values)
+                return unexpected(f"{end}.{name}", f"{expected} for stack `{self.name}`", value).sentence
         return None
 
     def accepts_workload(self, workload: Mapping[str, Any]) -> str | None:
@@ -137,8 +131,7 @@ class Adapter:
         kind = _kind(workload)
         if kind in self.file.workloads:
             return None
-        names = ", ".join(f"`{known}`" for known in self.file.workloads)
-        return f"workload = `{kind}`: allowed for stack `{self.name}` is {names}"
+        return unexpected("workload", f"{alternatives(self.file.workloads)} for stack `{self.name}`", kind).sentence
 
     def commands(self, flow: Mapping[str, Any], placeholders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """Return `server` and `client` of a flow, each as `Program` of a job.
@@ -217,7 +210,7 @@ def load_adapters(extra_paths: Iterable[Path | str] = ()) -> dict[str, Adapter]:
         adapter = Adapter(read(file))
         if adapter.name in adapters:
             other = adapters[adapter.name].file.path
-            raise RequestError(f"{file}: name = `{adapter.name}`: allowed is another name: {other} has this one")
+            raise unexpected(f"{file}: name", f"a name other than that of {other}", adapter.name)
         adapters[adapter.name] = adapter
     return adapters
 
@@ -306,8 +299,8 @@ def _required(word: str, values: Mapping[str, str]) -> str:
     if filled is None:
         names = [name for name in PLACEHOLDER.findall(word) if name not in values and name not in LATE]
         raise RequestError(
-            f"`{word}`: there is no value for {', '.join(f'{{{name}}}' for name in names)}; "
-            'a word that may be left out stands in a group, such as [..., ["-C", "{congestion_control}"]]'
+            f"`{word}`: no value for {', '.join(f'{{{name}}}' for name in names)}; "
+            'write optional words as a group, such as [..., ["-C", "{congestion_control}"]]'
         )
     return filled
 

@@ -260,7 +260,7 @@ def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[
     for name, values in table.items():
         if name not in RESERVED and isinstance(values, list):
             if len(values) != len(columns["time_s"]):
-                raise ValueError(f"acknowledgements.{name} has another length than time_ns")
+                raise ValueError(f"acknowledgements.{name} and time_ns have different lengths")
             columns[name] = [float(value) if _is_number(value) else None for value in values]
     return columns
 

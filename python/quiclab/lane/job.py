@@ -49,9 +49,7 @@ def make_job(
     for name, flow in plain["flows"].items():
         server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
         if server != client:
-            raise RequestError(
-                f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
-            )
+            raise RequestError(f"flows.{name}: expected the same stack at both ends, got `{server}` and `{client}`")
         placeholders = {"flow": name, "seed": str(seed)}
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"

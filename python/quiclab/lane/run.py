@@ -258,7 +258,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
         data = json.loads((directory / RESULT_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
-        raise QuiclabError(f"the run has no result: {reasons[-1].removeprefix(SPEAKER)}") from None
+        raise QuiclabError(f"the run failed: {reasons[-1].removeprefix(SPEAKER)}") from None
     columns = read_columns(directory)
     shutil.rmtree(directory / COLUMNS)  # they become tables
     sampled, acks = [frames.series(columns.series)], []

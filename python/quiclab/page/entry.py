@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import urldefrag, urlsplit
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.page.timings import times_of
 from quiclab.page.urls import initiators, plain, resolved
 
@@ -41,7 +41,7 @@ STATUS_NOT_MODIFIED = 304
 # RFC 9110 section 6.4.1: no content follows these, nor the answer to HEAD
 BODILESS = (204, STATUS_NOT_MODIFIED)
 # JSON can write halves of a pair of UTF-16, which no other text can
-SURROGATE = "a text without lone surrogates"
+SURROGATE = "a string without lone surrogates"
 NO_REDIRECT = "redirect to what is no URL: none"
 
 
@@ -102,23 +102,17 @@ class Entry:
         return self.started_ms + self.duration_ms
 
 
-def shown(value: object) -> str:
-    """Write a value for a sentence, not longer than that."""
-    text = "missing" if value is None else repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
-
-
 class Reader:
-    """Fields of one entry, with sentences about those that are wrong."""
+    """Fields of one entry; raises an error for each invalid field."""
 
     def __init__(self, file: str, number: int, entry: object) -> None:
         self.file, self.number = file, number
         self.entry = self.table(entry, "")
 
-    def refuse(self, field: str, value: object, allowed: str) -> RequestError:
+    def refuse(self, field: str, value: object, expected: str) -> RequestError:
         """Return the error about a field."""
         name = f"log.entries[{self.number}]" + (f".{field}" if field else "")
-        return RequestError(f"{self.file}: {name} = {shown(value)}: allowed is {allowed}")
+        return unexpected(f"{self.file}: {name}", expected, value)
 
     def table(self, value: object, field: str) -> Mapping[str, Any]:
         """Take an object."""
@@ -132,7 +126,7 @@ class Reader:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.refuse(f"{field}.{name}" if field else name, value, "a text")
+            raise self.refuse(f"{field}.{name}" if field else name, value, "a string")
         try:
             value.encode()
         except UnicodeEncodeError:
@@ -185,12 +179,12 @@ def why_not(reader: Reader) -> str | None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise reader.refuse("request.url", url, "an URL") from None
+        raise reader.refuse("request.url", url, "a URL") from None
     del port
     if parts.scheme not in PORTS:
         return "not HTTP (data, blob, WebSocket, extension)"
     if not parts.hostname:
-        raise reader.refuse("request.url", url, "an URL with a host")
+        raise reader.refuse("request.url", url, "a URL with a host")
     status = response.get("status")
     if not isinstance(status, int) or status <= 0 or entry.get("response", {}).get("_error"):
         return "aborted or blocked"

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.page.entry import (
     MOST_MS,
     MOST_SECTION_BYTES,
@@ -33,7 +33,6 @@ from quiclab.page.entry import (
     Reader,
     Sections,
     read_entry,
-    shown,
     why_not,
 )
 from quiclab.page.parents import parents_of
@@ -126,15 +125,15 @@ def read_har(path: Path) -> RecordedPage:
     Raises
     ------
     RequestError
-        If it cannot be read or is not one; the sentence names entry and field.
+        If it cannot be read or is not a HAR file; the message names entry and field.
     """
     log = _log(path)
     name = str(path)
     entries = log.get("entries")
     if not isinstance(entries, list) or not entries:
-        raise RequestError(f"{name}: log.entries is missing or empty: allowed is a list of 1 to {MOST_ENTRIES} entries")
+        raise unexpected(f"{name}: log.entries", f"a list of 1 to {MOST_ENTRIES} entries", entries)
     if len(entries) > MOST_ENTRIES:
-        raise RequestError(f"{name}: log.entries has {len(entries)} entries: allowed are up to {MOST_ENTRIES}")
+        raise RequestError(f"{name}: log.entries: expected at most {MOST_ENTRIES} entries, got {len(entries)}")
     counts: Counter[str] = Counter()
     kept = _kept(name, log, entries, counts)
     on_load_ms = _on_load(name, log)
@@ -145,8 +144,8 @@ def read_har(path: Path) -> RecordedPage:
         kept = on_time
     if not any(entry.body_bytes is not None for entry in kept):
         raise RequestError(
-            f"{name}: log.entries[{kept[0].number}].response and all others until onLoad say no size: needed is "
-            "bodySize, _transferSize or content.size of one entry at least"
+            f"{name}: log.entries[{kept[0].number}].response: no size in this or any other response before onLoad; "
+            "expected bodySize, _transferSize or content.size in at least one entry"
         )
     parents = parents_of(name, kept, counts)
     return _page(name, kept, parents, counts, on_load_ms)
@@ -157,24 +156,24 @@ def _log(path: Path) -> Mapping[str, Any]:
         size = path.stat().st_size
         if size > MOST_FILE_BYTES:
             raise RequestError(
-                f"{path} has {size} bytes: allowed are up to {MOST_FILE_BYTES}; record it without contents of responses"
+                f"{path}: expected at most {MOST_FILE_BYTES} bytes, got {size}; record it without response contents"
             )
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise RequestError(f"cannot read {path}: it is not UTF-8 text") from error
+        raise RequestError(f"cannot read {path}: not UTF-8 text") from error
     try:
         document = json.loads(text)
     except RecursionError as error:
         raise RequestError(f"{path} is not a HAR file: its JSON is nested too deeply") from error
     except ValueError as error:
         cut = isinstance(error, json.JSONDecodeError) and error.pos >= len(text.rstrip()) - 1
-        why = "it ends in the middle: is it truncated?" if cut and text.lstrip()[:1] == "{" else str(error)
+        why = "truncated" if cut and text.lstrip()[:1] == "{" else str(error)
         raise RequestError(f"{path} is not JSON: {why}") from error
     log = document.get("log") if isinstance(document, dict) else None
     if not isinstance(log, dict):
-        raise RequestError(f"{path} is not a HAR file: it has no object `log` (HAR 1.2)")
+        raise RequestError(f"{path} is not a HAR file: the object `log` is missing (HAR 1.2)")
     return log
 
 
@@ -214,10 +213,8 @@ def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
     if value is None or value == -1:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
-        raise RequestError(
-            f"{name}: log.pages[0].pageTimings.onLoad = {shown(value)}: allowed is a time of 0 to {MOST_MS:.0f} ms, "
-            "or -1 (not recorded)"
-        )
+        expected = f"a time of 0 to {MOST_MS:.0f} ms, or -1 (not recorded)"
+        raise unexpected(f"{name}: log.pages[0].pageTimings.onLoad", expected, value)
     return float(value)
 
 
@@ -230,7 +227,7 @@ def _page(
     for position in order:
         origins.setdefault(kept[position].origin, len(origins))
     if len(origins) > MOST_ORIGINS:
-        raise RequestError(f"{name}: its entries have {len(origins)} origins: allowed are up to {MOST_ORIGINS}")
+        raise RequestError(f"{name}: log.entries: expected at most {MOST_ORIGINS} origins, got {len(origins)}")
     known = [entry.body_bytes for entry in kept if entry.body_bytes is not None]
     usual = round(median(known))
     round_trips = _round_trips(kept)

@@ -70,8 +70,8 @@ def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | No
                 first = min(circle, key=lambda place: kept[place].number)
                 listed = ", ".join(map(str, numbers[:MOST_SHOWN])) + (", …" if len(numbers) > MOST_SHOWN else "")
                 raise RequestError(
-                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: entries {listed} lead to each other "
-                    "in a circle; allowed is an initiator that does not come from the entry itself"
+                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: expected an initiator that does not "
+                    f"depend on the entry itself, got a cycle of entries {listed}"
                 )
             chain[at] = None
             at = parents[at]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.native import engine
 from quiclab.result import RunResult, run
 from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario
@@ -119,16 +119,16 @@ def stacks_of(text: str) -> list[Stack]:
     known = known_stacks()
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise RequestError("--stacks names none; see `quiclab stack list`")
+        raise RequestError("--stacks: expected at least one stack; see `quiclab stack list`")
     for name in names:
         if name not in known:
-            allowed = ", ".join(key for key in known if "/" not in key)
-            raise RequestError(f"there is no stack or profile `{name}`; there are {allowed}, and STACK/PROFILE")
+            available = [key for key in known if "/" not in key]
+            raise unexpected("--stacks", f"{alternatives(available)}, or STACK/PROFILE", name)
         if "page" not in known[name].workloads:
-            able = ", ".join(key for key, stack in known.items() if "page" in stack.workloads and "/" not in key)
-            raise RequestError(f"`{name}` loads no pages; those that do are {able}")
+            able = [key for key, stack in known.items() if "page" in stack.workloads and "/" not in key]
+            raise unexpected("--stacks", f"a stack that loads pages ({alternatives(able)})", name)
         if names.count(name) > 1:
-            raise RequestError(f"--stacks names `{name}` twice")
+            raise RequestError(f"--stacks: `{name}` is listed twice")
     return [known[name] for name in names]
 
 
@@ -171,17 +171,17 @@ def flow_of(network: Scenario, name: str | None) -> Flow:
     Raises
     ------
     RequestError
-        If it is not clear which.
+        If the flow is ambiguous or unknown.
     """
     if network.wires:
-        raise RequestError("the network states its wires by hand; a page needs a flow with routes `down` and `up`")
+        raise RequestError("the network defines `wires`; a page requires a flow with routes `down` and `up`")
     names = ", ".join(sorted(network.flows))
     if name is not None:
         if name not in network.flows:
-            raise RequestError(f"--flow {name}: there is no such flow; there are {names}")
+            raise unexpected("--flow", alternatives(sorted(network.flows)), name)
         return network.flows[name]
     if len(network.flows) != 1:
-        raise RequestError(f"the network has {len(network.flows)} flows ({names}); name one with --flow")
+        raise RequestError(f"the network has {len(network.flows)} flows ({names}); choose one with --flow")
     return next(iter(network.flows.values()))
 
 
@@ -227,7 +227,7 @@ def _tls(stack: Stack, use: TlsUse) -> Tls | None:
     """
     if not stack.stack.startswith("lab-"):
         if use != "full":
-            raise RequestError(f"--tls {use}: `{stack.name}` is a real stack and has full handshakes only")
+            raise unexpected("--tls", f"`full` for the real stack `{stack.name}`", use)
         return None
     early: Literal["accepted"] | None = "accepted" if use == "early_data" and stack.protocol == "quic" else None
     return Tls(version="1.3", resumption=use != "full", early_data=early)

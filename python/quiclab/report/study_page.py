@@ -99,7 +99,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     used = list(dict.fromkeys(evaluation.table["engine"].to_list()))
     if engine not in used:
         raise QuiclabError(
-            f"{evaluation.directory} has no runs with {engine}, only with {', '.join(used)}; make them with `quiclab "
+            f"{evaluation.directory} has no runs with {engine}, only with {', '.join(used)}; run `quiclab "
             f"study run {study.name} --engines {engine}`"
         )
     ending = "" if engine == study.default_engine else f"_{engine}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unknown
 from quiclab.study.parts import (
     BASE,
     Assumption,
@@ -221,14 +221,14 @@ class Study:
         there = [engine.name for engine in self.engines if engine.lane_name == lane]
         if not there:
             has = ", ".join(f"{engine.name} ({engine.lane_name})" for engine in self.engines)
-            raise RequestError(f"study {self.name} has no engine of the lane {lane}; it has {has}")
+            raise RequestError(f"study {self.name} has no engine of lane {lane}; available: {has}")
         if choice in ("default", "all"):
             return tuple(there[:1] if choice == "default" else there)
         chosen = self.chosen_engines(choice)
         for name in chosen:
             if name not in there:
                 raise RequestError(
-                    f"engine `{name}` of study {self.name} is not of the lane {lane}; {', '.join(there)} are"
+                    f"engine `{name}` of study {self.name} is not of lane {lane}; expected {alternatives(there)}"
                 )
         return chosen
 
@@ -270,7 +270,7 @@ class Study:
         chosen = tuple(name.strip() for name in choice.split(","))
         for name in chosen:
             if name not in names:
-                raise RequestError(f"study {self.name} has no {kind} `{name}`; it has {', '.join(names) or 'none'}")
+                raise unknown(f"{kind} of study {self.name}", name, names)
         return chosen
 
     def points(
@@ -362,5 +362,5 @@ class Study:
         columns = self.keys
         for key in only:
             if key not in columns:
-                raise RequestError(f"study {self.name} has no `{key}` to choose by; it has {', '.join(columns)}")
+                raise unknown(f"column of study {self.name}", key, columns)
         return {columns[key]: values for key, values in only.items()}

@@ -116,10 +116,7 @@ class Evaluation:
         self.directory = results_directory(study, out)
         manifest = read_manifest(self.directory)
         if manifest is None:
-            raise QuiclabError(
-                f"there are no results of {study.name} in {self.directory}; make them with `quiclab study run "
-                f"{study.name}`"
-            )
+            raise QuiclabError(f"no results of {study.name} in {self.directory}; run `quiclab study run {study.name}`")
         self.runs = manifest.runs
         names = {variant.name for variant in study.variants}
         self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)

@@ -84,7 +84,7 @@ def assess(published: Sequence[Summary], measured: Sequence[Summary]) -> Fidelit
         the mean of the published variances.
     """
     if len(published) != len(measured) or not published:
-        raise ValueError("both series need the same number of points, at least one")
+        raise ValueError("expected two series of the same length, at least one point")
     reference = np.array([point.mean for point in published])
     values = np.array([point.mean for point in measured])
     spread = pooled_std([point.std for point in published])

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import unexpected
 from quiclab.files import hash_of, hash_of_folder
 from quiclab.plugins import function_names, source_files
 
@@ -57,20 +57,20 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
 
 
 def source_of(function: Callable[..., object]) -> str:
-    """Return a hash of the code that a function of a module is made of.
+    """Return a hash of the source code of a function.
 
-    That of the folder of its package, because modules of a package import each other; of its file alone where it is in
-    no package. What it takes from elsewhere does not count.
+    The hash covers the folder of its package, because modules of a package import each other, or only its file if it
+    is in no package. Code that it imports from other packages is not covered.
 
     Raises
     ------
     RequestError
-        If its module has no file, so that nothing tells when it changes.
+        If its module has no file, so that its changes cannot be detected.
     """
     module = sys.modules[function.__module__]
     if module.__file__ is None:
         name = f"{function.__module__}.{function.__qualname__}"
-        raise RequestError(f"keep = `{name}`: allowed is a function of a module that is a file")
+        raise unexpected("keep", "a function of a module that is a file", name)
     file = Path(module.__file__)
     return hash_of_folder(file.parent) if module.__package__ else hash_of(file)
 

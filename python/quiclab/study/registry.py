@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, alternatives, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,9 @@ def studies_directory() -> Path:
     named = os.environ.get(ENVIRONMENT)
     directory = Path(named) if named else Path(__file__).resolve().parents[3] / "studies"
     if not directory.is_dir():
-        raise RequestError(f"there is no directory {directory}; name the one with the studies in {ENVIRONMENT}")
+        raise RequestError(
+            f"the directory {directory} does not exist; set {ENVIRONMENT} to the directory of the studies"
+        )
     return directory.absolute()
 
 
@@ -86,7 +88,7 @@ def find(name: str) -> Study:
     """
     found = find_all(name)
     if len(found) > 1 or found[0].name != name:
-        raise RequestError(f"`{name}` is a group; name one of {', '.join(study.name for study in found)}")
+        raise RequestError(f"`{name}` is a group; expected one study: {alternatives(study.name for study in found)}")
     return found[0]
 
 
@@ -115,7 +117,7 @@ def find_all(name: str | None) -> list[Study]:
     likely = {study.name: study for path in _files_with(name) for study in _load(path)}
     found = [study for key, study in likely.items() if key == name or key.startswith(name.rstrip("/") + "/")]
     if not found:
-        raise RequestError(f"there is no study `{name}`; there are {', '.join(studies())}")
+        raise unknown("study", name, studies())
     return found
 
 
@@ -154,7 +156,7 @@ def _load(path: Path) -> tuple[Study, ...]:
             specification.loader.exec_module(module)
         found: tuple[Study, ...] = tuple(module.STUDIES)
     except Exception as error:  # whatever a study file does wrong ends in one sentence
-        raise QuiclabError(f"the study file {path} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise QuiclabError(f"cannot load the study file {path}: {type(error).__name__}: {error}") from error
     return found
 
 

@@ -105,7 +105,7 @@ class Store:
             there = pl.read_parquet_schema(path)
             frame = pl.read_parquet(path, columns=[name for name in columns if name in there])
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise QuiclabError(f"cannot read {path}: {error}; delete it to run its part again") from error
+            raise QuiclabError(f"cannot read {path}: {error}; delete it to repeat its runs") from error
         # shards of before series were kept have no such column
         schema = _shard_schema()
         return frame.with_columns(pl.lit(None, schema[name]).alias(name) for name in columns if name not in there)

@@ -206,7 +206,7 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
         seen |= found
         checks = calibrate(Scenario.from_dict(plain), job.lane, say, job.base_dir)
         if problem := verdict(checks):
-            raise QuiclabError(f"{problem}; nothing was run")
+            raise QuiclabError(f"{problem}; no run was started")
 
 
 def _workers_for(jobs: Iterable[Job], asked: int | None) -> int:
@@ -378,7 +378,7 @@ def _run_all(
         outcome.interrupted = True
     except BrokenProcessPool as error:
         raise QuiclabError(
-            "a worker process died (out of memory?); what is done is kept, run the command again to continue"
+            "a worker process died (out of memory?); completed runs are stored, repeat the command to continue"
         ) from error
 
 

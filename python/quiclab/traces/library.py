@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, shown
 from quiclab.traces import dataset
 from quiclab.traces.trace import Trace, read, write
 
@@ -40,7 +40,7 @@ def path_of(name: str) -> Path:
     """
     if not _NAME.fullmatch(name):
         raise RequestError(
-            f"`{name}` is no name of a trace; allowed are up to 40 small letters, digits, `-` and `_`, such as `{LTE}`"
+            f"trace name: expected up to 40 lower-case letters, digits, `-` and `_`, such as `{LTE}`, got {shown(name)}"
         )
     return directory() / f"{name}.csv"
 
@@ -77,8 +77,8 @@ def check_published(name: str, trace: Trace) -> None:
     origins = (f"{dataset.NAME}, file {wanted}", f"{dataset.NAME}, file {wanted}.csv")
     if trace.origin not in origins:
         raise RequestError(
-            f"`{name}` is the name of the published trace, {origins[1]}; this one is from "
-            f"{trace.origin or 'an unknown origin'}, so install it under another name"
+            f"`{name}` is reserved for the published trace, {origins[1]}; the origin of this trace is "
+            f"{trace.origin or 'unknown'}; install it under another name"
         )
 
 

@@ -27,7 +27,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise RequestError(f"cannot read {path}: it is no regular file")
+            raise RequestError(f"cannot read {path}: not a regular file")
         with path.open("rb") as file:
             number = 0
             while line := file.readline(MOST_LINE_BYTES + 1):
@@ -49,10 +49,10 @@ def shortened(text: str) -> str:
 
 def _text(line: bytes, place: str) -> str:
     if b"\0" in line:
-        raise RequestError(f"{place} holds a byte of value 0; allowed is a text file, and this is a binary one")
+        raise RequestError(f"{place}: expected text, got a binary file (a byte of value 0)")
     if len(line) > MOST_LINE_BYTES:
-        raise RequestError(f"{place} is longer than {MOST_LINE_BYTES} bytes; allowed are so many")
+        raise RequestError(f"{place}: expected at most {MOST_LINE_BYTES} bytes per line, got more")
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise RequestError(f"{place} is not UTF-8 text; allowed is a text file") from error
+        raise RequestError(f"{place}: expected UTF-8 text, got a binary file") from error

@@ -131,16 +131,15 @@ def generate(mean_bps: int = 4_500_000, duration_ns: int = 200 * 10**9, step_ns:
 
 def _checked_samples(mean_bps: int, duration_ns: int, step_ns: int, seed: int) -> int:
     if not LEAST_MEAN_BPS <= mean_bps <= MOST_MEAN_BPS:
-        raise RequestError(f"the mean is {mean_bps / 1e3:g} kbit/s; allowed is 200 kbit/s to 10 Gbit/s")
+        raise RequestError(f"mean: expected 200 kbit/s to 10 Gbit/s, got {mean_bps / 1e3:g} kbit/s")
     if step_ns < LEAST_STEP_NS:
-        raise RequestError(f"the step is {step_ns / 1e6:g} ms; allowed is 10 ms or more")
+        raise RequestError(f"step: expected at least 10 ms, got {step_ns / 1e6:g} ms")
     if not 0 <= seed <= MOST_SEED:
-        raise RequestError(f"the seed is {seed}; allowed is 0 to {MOST_SEED}")
+        raise RequestError(f"seed: expected 0 to {MOST_SEED}, got {seed}")
     samples, rest = divmod(duration_ns, step_ns)
     if rest or not 2 <= samples <= MOST_SAMPLES:
         raise RequestError(
-            f"the duration is {duration_ns / 1e9:g} s with a step of {step_ns / 1e9:g} s; "
-            f"allowed are 2 to {MOST_SAMPLES} whole steps"
+            f"duration: expected 2 to {MOST_SAMPLES} whole steps of {step_ns / 1e9:g} s, got {duration_ns / 1e9:g} s"
         )
     return samples
 

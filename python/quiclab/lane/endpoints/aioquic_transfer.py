@@ -166,7 +166,7 @@ class Client(QuicConnectionProtocol):
         """Ask by HTTP/3 and wait for the end of the answer."""
         self._done.clear()
         if self._http is None:
-            raise TypeError("only a client of HTTP/3 gets by HTTP/3")
+            raise TypeError("only an HTTP/3 client sends HTTP/3 requests")
         stream_id = self._quic.get_next_available_stream_id()
         headers = [(":method", "GET"), (":scheme", "https"), (":authority", name), (":path", "/")]
         self._http.send_headers(stream_id, [(key.encode(), value.encode()) for key, value in headers], end_stream=True)
@@ -246,7 +246,7 @@ async def run_client(arguments: argparse.Namespace, report: Report, stop: asynci
     async with connect(arguments.address, arguments.port, configuration=config, create_protocol=Client) as protocol:
         report.note("connected")
         if not isinstance(protocol, Client):
-            raise TypeError("aioquic makes the protocol that it is asked for")
+            raise TypeError("aioquic creates the requested protocol")
         if len(request) >= _START_BYTES:
             request = int(report.times["started"] or 0).to_bytes(_START_BYTES) + request[_START_BYTES:]
         transfer = asyncio.ensure_future(_ask_all(protocol, arguments, request, report))
@@ -288,7 +288,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("role", choices=["server", "client"])
     parser.add_argument("--address", required=True)
     parser.add_argument("--port", type=int, default=4433)
-    parser.add_argument("--certificate", type=Path, help="of the server; a client without it takes any")
+    parser.add_argument("--certificate", type=Path, help="certificate of the server (default for a client: accept any)")
     parser.add_argument("--key", type=Path)
     parser.add_argument("--name", default="quiclab.test")
     parser.add_argument("--report", type=Path, required=True)
@@ -297,7 +297,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--duration", type=float)
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.0)
-    parser.add_argument("--h3", action="store_true", help="the client asks for / by HTTP/3")
+    parser.add_argument("--h3", action="store_true", help="the client requests / over HTTP/3")
     parser.add_argument("--congestion-control", choices=["reno", "cubic"], default="reno")
     parser.add_argument("--datagram-size", type=int)
     parser.add_argument("--stream-receive-window", type=int)

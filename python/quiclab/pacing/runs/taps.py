@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import QuiclabError
+from quiclab.errors import unknown
 from quiclab.libraries import np, pl
 from quiclab.native import engine
 
@@ -49,7 +49,7 @@ def of_flow(
     """
     records = result.taps.get(tap)
     if records is None:
-        raise QuiclabError(f"the run has no tap `{tap}`; it has {', '.join(result.taps) or 'none'}")
+        raise unknown("tap", tap, result.taps)
     frames = records.filter((pl.col("flow") == flow) & (pl.col("direction") == "down"))
     sizes = frames["size_bytes"].cast(pl.UInt32) + ETHERNET_BYTES
     times_ns, covered = np.empty(0, "<i8"), np.empty(0, "<u4")
