@@ -166,23 +166,47 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
     ("arguments", "part"),
     [
         (["run", "absent.toml"], "cannot read the scenario absent.toml: No such file or directory"),
-        (["run", "SMALL", "--set", "rate"], "--set rate needs the form path=value"),
-        (["run", "SMALL", "--lane", "moon"], "the lane `moon` is not available"),
-        (["run", "SMALL", "--clock", "sun"], "the clock `sun` is not available"),
-        (["run", "SMALL", "--seed", "x"], "'--seed'"),
-        (["run", "SMALL", "--set", "record.qlog=true"], "name a directory for them with --out"),
+        (
+            ["run", "SMALL", "--set", "rate"],
+            '--set: expected PATH=VALUE, such as bearers.dc.batch_packets=200, got "rate"',
+        ),
+        (["run", "SMALL", "--lane", "moon"], '--lane: expected `sim` or `kernel`, got "moon"'),
+        (["run", "SMALL", "--clock", "sun"], '--clock: expected `virtual` in lane sim, got "sun"'),
+        (["run", "SMALL", "--seed", "x"], "--seed: expected a whole number from 0 to"),
+        (
+            ["run", "SMALL", "--set", "record.qlog=true"],
+            "records qlog or pcapng files; choose a directory for them with --out",
+        ),
         (["run"], "FILE"),
         (["run", "SMALL", "--speed"], "--speed"),
         (["fly"], "fly"),
         (["diff", "SMALL", "SMALL"], "is not JSON"),
         (["diff", "absent", "absent"], "cannot read the result absent"),
-        (["stack", "show", "moon"], "there is no stack `moon`; there are "),
-        (["study", "run", "moon"], "there is no study `moon`; there are dual_connectivity/pdcp"),
+        (
+            ["stack", "show", "moon"],
+            "unknown stack `moon`; expected `lab-quic`, `lab-tcp`, `lab-udp`, `quinn`, `noq` or `aioquic`",
+        ),
+        (
+            ["study", "run", "moon"],
+            "unknown study `moon`; expected `dual_connectivity/pdcp`, `dual_connectivity/proxy`,",
+        ),
         (["study", "table", "dual_connectivity"], "`dual_connectivity` is a group"),
-        (["study", "run", "dual_connectivity", "--only", "x"], "--only x needs the form key=value"),
-        (["study", "run", "dual_connectivity", "--engines", "moon"], "has no engine `moon`"),
-        (["study", "run", "dual_connectivity", "--runs", "0"], "'--runs'"),
-        (["study", "table", "dual_connectivity/share", "--format", "xml"], "allowed are table, csv and json"),
+        (
+            ["study", "run", "dual_connectivity", "--only", "x"],
+            '--only: expected key=value, such as configuration=quic_large_buffer, got "x"',
+        ),
+        (
+            ["study", "run", "dual_connectivity", "--engines", "moon"],
+            "unknown engine `moon`; expected `lab-quic`, `quinn`, `noq`, `aioquic`, `linux` or `ngtcp2`",
+        ),
+        (
+            ["study", "run", "dual_connectivity", "--runs", "0"],
+            "--runs: expected a whole number from 1 to 100000, got 0",
+        ),
+        (
+            ["study", "table", "dual_connectivity/share", "--format", "xml"],
+            '--format: expected `table`, `csv` or `json`, got "xml"',
+        ),
     ],
 )
 def test_wrong_requests_end_in_one_sentence(arguments: list[str], part: str, small: Path, capsys: Captured) -> None:
@@ -193,7 +217,7 @@ def test_wrong_requests_end_in_one_sentence(arguments: list[str], part: str, sma
 @pytest.mark.parametrize("command", ["table", "compare", "report", "package"])
 def test_without_results_the_answer_is_how_to_get_them(command: str, tmp_path: Path, capsys: Captured) -> None:
     assert invoke("study", command, "dual_connectivity/share", "--out", tmp_path) == 1
-    assert "make them with `quiclab study run dual_connectivity/share`" in sentence(capsys)
+    assert "share; run `quiclab study run dual_connectivity/share`" in sentence(capsys)
 
 
 def test_unwritable_results(tmp_path: Path, capsys: Captured) -> None:
@@ -247,7 +271,9 @@ def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys
     for part in (f"the runs in {stale} were made by another build", "35 runs of dual_connectivity/batch_size"):
         assert part in captured.err
     assert invoke("verify", "dual_connectivity", "--engines", "moon", "--out", tmp_path) == 2
-    assert "has no engine `moon`" in sentence(capsys)
+    assert "study dual_connectivity/pdcp: unknown engine `moon`; expected `lab-quic`, `quinn` or `noq`" in sentence(
+        capsys
+    )
 
 
 def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Captured) -> None:

@@ -343,9 +343,9 @@ def test_the_page_has_a_name_of_its_own(tcp: Path, tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("absent.qlog", "cannot read {}: No such file or directory; allowed are a directory or result.json"),
-        ("folder", "{} has no result.json; allowed are a directory or result.json"),
-        ("result.json", "{} is not the result of a run: its `scenario` is missing"),
+        ("absent.qlog", "cannot read {}: No such file or directory; expected a directory or result.json"),
+        ("folder", "{} has no result.json; expected a directory or result.json"),
+        ("result.json", "{} is not the result of a run: `scenario` is missing"),
     ],
 )
 def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_garbage_of_a_program_is_a_sentence(client: str, tmp_path: Path) -> None
 def test_columns_of_acknowledgements_have_one_length(tmp_path: Path) -> None:
     server = record(acknowledgements={"time_ns": [EPOCH_NS], "cwnd_bytes": [1, 2]})
     report = collected("linux", left(tmp_path, client_json=record(bytes=1), server_json=server))
-    assert "acknowledgements.cwnd_bytes has another length" in report.problems[0]
+    assert "acknowledgements.cwnd_bytes and time_ns have different lengths" in report.problems[0]
     assert not report.complete
 
 

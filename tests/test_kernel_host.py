@@ -166,7 +166,10 @@ def test_settings_follow_from_the_first_look() -> None:
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("nonesuch", "there is no stack `nonesuch`"), ("linux", "stack `linux` is TCP: the kernel has its packets")],
+    [
+        ("nonesuch", "lane kernel: unknown stack `nonesuch`"),
+        ("linux", "stack `linux` is TCP: its packets are sent by the kernel"),
+    ],
 )
 def test_stacks_that_have_no_hosts(name: str, sentence: str) -> None:
     with pytest.raises(RequestError, match=sentence):

@@ -147,7 +147,7 @@ def test_a_guest_that_breaks_down_is_an_error(
 def test_an_end_of_another_version_is_an_error(
     script: Callable[[str], Kernel], run: Callable[..., Exit], text: str
 ) -> None:
-    with pytest.raises(QuiclabError, match="build quiclab-live anew"):
+    with pytest.raises(QuiclabError, match="rebuild quiclab-live"):
         run(script(f"echo '{text}' > /dev/shm/job/{EXIT_FILE}"))
 
 
@@ -160,11 +160,11 @@ def test_a_command_that_was_not_started_is_an_error(script: Callable[[str], Kern
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"seed": -1}, "seed is -1; it must be from 0 to 18446744073709551615"),
-        ({"timeout_s": 0}, "timeout_s is 0; it must be above 0"),
-        ({"timeout_s": float("nan")}, "timeout_s is nan; it must be above 0"),
-        ({"memory": "much"}, "memory is `much`; it must be a number with K, M or G, such as 512M"),
-        ({"syscall_cost_ns": -5}, "syscall_cost_ns is -5; it must be from 0 to 1000000"),
+        ({"seed": -1}, "seed of the guest: expected 0 to 18446744073709551615, got -1"),
+        ({"timeout_s": 0}, "timeout_s of the guest: expected a number above 0, got 0"),
+        ({"timeout_s": float("nan")}, "timeout_s of the guest: expected a number above 0, got nan"),
+        ({"memory": "much"}, 'memory of the guest: expected a number with K, M or G, such as 512M, got "much"'),
+        ({"syscall_cost_ns": -5}, "syscall_cost_ns of the guest: expected 0 to 1000000, got -5"),
     ],
 )
 def test_wrong_settings_are_refused(
@@ -179,7 +179,7 @@ def test_wrong_files_are_refused(script: Callable[[str], Kernel], tmp_path: Path
     kernel = script("exit 0")
     with pytest.raises(RequestError, match=r"directory .*nowhere does not exist"):
         boot(kernel, ["true"], tmp_path / "nowhere", 1, PATIENCE_S, init=Path("/bin/true"))
-    with pytest.raises(RequestError, match="command is empty"):
+    with pytest.raises(RequestError, match="command of the guest: expected a list"):
         boot(kernel, [], tmp_path, 1, PATIENCE_S, init=Path("/bin/true"))
     kernel.path.chmod(0o644)
     with pytest.raises(RequestError, match="is not an executable file; `quiclab kernel build` builds one"):
@@ -190,7 +190,7 @@ def test_the_first_program_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv(LIVE_VARIABLE, "/bin/true")
     assert live_program() == Path("/bin/true")
     monkeypatch.setenv(LIVE_VARIABLE, str(tmp_path / "nothing"))
-    with pytest.raises(RequestError, match=f"{LIVE_VARIABLE} is .*nothing; it must be the path of the program"):
+    with pytest.raises(RequestError, match=f"{LIVE_VARIABLE}: expected the path of the program .*nothing"):
         live_program()
 
 

@@ -105,7 +105,7 @@ def page(lab: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     assert [path.parent.name for path in pages] == ["flat", "rate"]
     errors = [line for line in captured.err.splitlines() if line.startswith("quiclab:")]
     assert len(errors) == 1
-    assert "1 of 3 studies failed: tiny/never: there are no results" in errors[0]
+    assert "1 of 3 studies failed: tiny/never: no results of tiny/never" in errors[0]
     return last
 
 

@@ -117,21 +117,27 @@ def test_without_options_the_defaults_are_told(stand_in: StandIn) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--bottleneck", "fast"], "--bottleneck: `fast` is no quantity in bit/s or kbit/s or Mbit/s or Gbit/s"),
-        (["--bottleneck", "0 Mbit/s"], "(--bottleneck) is 0; allowed is 0.001 to 1000000 Mbit/s"),
-        (["--link", "2000 Gbit/s"], "(--link) is 2000000; allowed is 0.001 to 1000000 Mbit/s"),
-        (["--gain", "cubic"], "--gain cubic: allowed is a number such as 1.25, or bbr"),
-        (["--gain", "0"], "gains (--gain) is 0; allowed is 0.01 to 100"),
-        (["--gain", "nan"], "gains (--gain) is nan; allowed is 0.01 to 100"),
-        ([f"--gain={1 + number}" for number in range(17)], "gains (--gain) has 17 values; allowed are 1 to 16"),
-        (["--window", "0 s"], "window_ms (--window) is 0; allowed is 1e-06 to 1000 ms"),
-        (["--window", "3 MB"], "--window: `3 MB` is no quantity in ns"),
-        (["--burst-gap", "2 s"], "burst_gap_ms (--burst-gap) is 2000; allowed is 0 to 1000 ms"),
-        (["--skip", "5 s", "--until", "5 s"], "until_s (--until) is 5; allowed is more than skip_s (--skip), 5 s"),
-        (["--frame-limit", "1 MB"], "(--frame-limit) is 1000000; allowed is 64 to 65600 B"),
-        (["--flows", "0"], "`0` is not an integer from 1 to 1000"),
-        (["--keys", "gone.log"], "--keys gone.log cannot be read: No such file or directory; allowed is what programs"),
-        (["--out", "page.pdf"], "--out page.pdf has the ending `.pdf`; allowed is `.html`"),
+        (
+            ["--bottleneck", "fast"],
+            '--bottleneck: expected a number with a unit (bit/s, kbit/s, Mbit/s, Gbit/s), got "fast"',
+        ),
+        (["--bottleneck", "0 Mbit/s"], "bottleneck_mbps (--bottleneck): expected 0.001 to 1000000 Mbit/s, got 0"),
+        (["--link", "2000 Gbit/s"], "link_mbps (--link): expected 0.001 to 1000000 Mbit/s, got 2000000"),
+        (["--gain", "cubic"], '--gain: expected a number such as 1.25, or `bbr`, got "cubic"'),
+        (["--gain", "0"], "gains (--gain): expected 0.01 to 100, got 0"),
+        (["--gain", "nan"], "gains (--gain): expected 0.01 to 100, got nan"),
+        ([f"--gain={1 + number}" for number in range(17)], "gains (--gain): expected 1 to 16 values, got 17"),
+        (["--window", "0 s"], "window_ms (--window): expected 1e-06 to 1000 ms, got 0"),
+        (["--window", "3 MB"], '--window: expected a number with a unit (ns, us, µs, ms, s, min), got "3 MB"'),
+        (["--burst-gap", "2 s"], "burst_gap_ms (--burst-gap): expected 0 to 1000 ms, got 2000"),
+        (["--skip", "5 s", "--until", "5 s"], "until_s (--until): expected more than skip_s (--skip), 5 s, got 5"),
+        (["--frame-limit", "1 MB"], "frame_limit_bytes (--frame-limit): expected 64 to 65600 B, got 1000000"),
+        (["--flows", "0"], "--flows: expected a whole number from 1 to 1000, got 0"),
+        (
+            ["--keys", "gone.log"],
+            "--keys: cannot read gone.log: No such file or directory; expected a key log (SSLKEYLOGFILE)",
+        ),
+        (["--out", "page.pdf"], "--out: expected a file name that ends with `.html`, got page.pdf"),
     ],
 )
 def test_what_is_wrong_is_a_sentence_and_nothing_is_read(
@@ -230,7 +236,7 @@ def test_a_page_is_not_overwritten_unless_it_is_asked_for(
     out = tmp_path / "page.html"
     out.write_text("mine")
     assert run("even.pcapng", "--out", out) == 2
-    assert f"{out} is there already; --force overwrites it" in capsys.readouterr().err
+    assert f"{out} already exists; --force overwrites it" in capsys.readouterr().err
     assert (out.read_text(), stand_in.asked) == ("mine", [])
     assert run("even.pcapng", "--out", out, "--force") == 0
     assert capsys.readouterr().out.splitlines()[-1] == str(out)
@@ -269,7 +275,7 @@ def test_a_key_log_is_a_regular_file(stand_in: StandIn, tmp_path: Path, capsys: 
     pipe = tmp_path / "keys"
     os.mkfifo(pipe)
     assert run("even.pcapng", "--keys", pipe) == 2
-    assert f"--keys {pipe} is no regular file; allowed is what programs write" in capsys.readouterr().err
+    assert f"--keys: cannot read {pipe}: not a regular file; expected a key log" in capsys.readouterr().err
     assert stand_in.asked == []
 
 
@@ -326,7 +332,7 @@ def test_a_directory_of_a_run_stands_for_its_captures(tmp_path: Path) -> None:
         (tmp_path / name).unlink()
     assert [file.name for file in files_of(tmp_path)] == ["a.sender.sqlog", "a.receiver.sqlog"]
     (tmp_path / "result.json").unlink()
-    with pytest.raises(RequestError, match="is a directory without captures of a run; allowed are captures"):
+    with pytest.raises(RequestError, match="is a directory without captures of a run; expected a capture"):
         files_of(tmp_path)
 
 

@@ -134,19 +134,19 @@ def test_functions_of_packages_and_of_installed_modules(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "reason", "allowed"),
     [
-        ("absent:f", "there is no module `absent`", "`module:function`, with a module in the folder"),
-        ("absent.inner:f", "there is no module `absent.inner`", "`module:function`"),
+        ("absent:f", "module `absent` not found", "`module:function`, with a module in the folder"),
+        ("absent.inner:f", "module `absent.inner` not found", "`module:function`"),
         ("counter:absent", "module `counter` has no `absent`", "`counter:count`, `counter:current`, `counter:Total`"),
         ("helper:absent", "module `helper` has no `absent`", "none: the module has no function"),
-        ("helper:STEP", "`STEP` is a int, which cannot be called", "`module:function`"),
+        ("helper:STEP", "`STEP` is a int, which is not callable", "`module:function`"),
         ("counter", "not the name of a function", "`module:function`"),
         ("counter:", "not the name of a function", "`module:function`"),
-        ("counter.py:count", "there is no module `counter.py`", "`module:function`"),
+        ("counter.py:count", "module `counter.py` not found", "`module:function`"),
         ("../counter:count", "not the name of a function", "`module:function`"),
-        ("broken:f", "its module does not load: SyntaxError: ", "`module:function`"),
-        ("raises:f", "its module does not load: ZeroDivisionError: division by zero (raises.py, line 2)", "`module"),
-        ("needs:f", "its module does not load: No module named 'absent'", "`module:function`"),
-        ("abstract:F", "no instance of the class can be made: TypeError: ", "`module:function`"),
+        ("broken:f", "its module cannot be loaded: SyntaxError: ", "`module:function`"),
+        ("raises:f", "its module cannot be loaded: ZeroDivisionError: division by zero (raises.py, line 2)", "`module"),
+        ("needs:f", "its module cannot be loaded: No module named 'absent'", "`module:function`"),
+        ("abstract:F", "the class cannot be instantiated: TypeError: ", "`module:function`"),
     ],
 )
 def test_what_is_no_function_is_named(folder: Path, name: str, reason: str, allowed: str) -> None:
@@ -467,7 +467,7 @@ def test_a_plugin_on_lab_quic_does_what_its_options_do(folder: Path, name: str, 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("absent:f", "there is no module `absent`"), ("mine:absent", "module `mine` has no `absent`")],
+    [("absent:f", "module `absent` not found"), ("mine:absent", "module `mine` has no `absent`")],
 )
 def test_a_function_that_is_not_there_is_named_with_its_line(folder: Path, name: str, reason: str) -> None:
     path = quic(folder, f'{{ operation = "compute.path", after = "{name}" }}')

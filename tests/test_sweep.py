@@ -211,7 +211,7 @@ def test_the_identity_holds_what_is_in_a_trace(tmp_path: Path) -> None:
     # a file that changes in its place
     (tmp_path / "a" / "rate.csv").write_text("time_s,rate_mbps\n0,5\n1,50\n")
     assert Job({}, text, 1, "", str(tmp_path / "a")).identity != identities[0]
-    with pytest.raises(RequestError, match=r"rate\.csv, which a run depends on: No such file"):
+    with pytest.raises(RequestError, match=r"rate\.csv, an input of a run: No such file"):
         _ = Job({}, text, 1, "", str(tmp_path / "moon")).identity
 
 

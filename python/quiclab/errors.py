@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import PurePath
 
 #: Characters of a value that an error message shows.
 MAX_SHOWN = 80
@@ -83,9 +84,9 @@ def unexpected(field: str, expected: str, value: object = None, hint: str = "") 
     return RequestError(f"{field}: {message}" + (f"; {hint}" if hint else ""))
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> RequestError:
-    """Return the error about a name that does not exist: ``unknown study `x`; expected `a` or `b` ``."""
-    return RequestError(f"unknown {kind} `{name}`; expected {alternatives(known)}")
+def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> RequestError:
+    """Return the error about a name that does not exist: ``where: unknown engine `x`; expected `a` or `b` ``."""
+    return RequestError(f"{where + ': ' if where else ''}unknown {kind} `{name}`; expected {alternatives(known)}")
 
 
 def alternatives(names: Iterable[str]) -> str:
@@ -95,8 +96,10 @@ def alternatives(names: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """Write a value for an error message: strings in quotes, long values truncated."""
+    """Write a value for an error message: strings in quotes, long values truncated, paths unchanged."""
     text = str(value)
+    if isinstance(value, PurePath):
+        return text
     if isinstance(value, str):
         text = json.dumps(value, ensure_ascii=not value.isprintable())
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

@@ -129,7 +129,7 @@ class RunResult:
         except ValueError as error:
             raise RequestError(f"{source} is not JSON: {error}") from error
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
-            raise RequestError(f"{source} is not the result of a run: expected schema `{RUN_SCHEMA}`")
+            raise RequestError(f"{source} is not the result of a run: `schema`: expected `{RUN_SCHEMA}`")
         for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
             if not isinstance(data.get(key), kind):
                 raise RequestError(f"{source} is not the result of a run: `{key}` is missing or has the wrong type")

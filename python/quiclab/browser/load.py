@@ -180,8 +180,7 @@ def _look(where: str, exchange: Exchange, sizes: Mapping[str, int], protocol: st
         raise LoadError(f"{where}: {path} was loaded from a cache")
     if response.get("protocol") != protocol:
         raise LoadError(
-            f"{where}: {path} came over `{response.get('protocol')}` where `{protocol}` was wanted: the browser has "
-            "fallen back"
+            f"{where}: {path}: expected protocol `{protocol}`, got `{response.get('protocol')}`: the browser fell back"
         )
     if response.get("status") != 200:
         raise LoadError(f"{where}: {path}: expected status 200, got {response.get('status')}")

@@ -127,7 +127,7 @@ def stack_of_interest(lane: Lane, name: str) -> Adapter:
     """
     programs = lane.programs()
     if name not in programs:
-        raise unknown("stack of the kernel lane", name, programs)
+        raise unknown("stack", name, programs, "lane kernel")
     adapter = programs[name]
     if adapter.protocol == "tcp":
         raise RequestError(
@@ -215,7 +215,7 @@ def measure(
                 received, sent = _datagrams(result, end)
                 if not trace.receive.calls or not trace.send.calls:
                     raise QuiclabError(
-                        f"the {end} of stack `{adapter.name}` made no system calls that strace records; does it use UDP?"
+                        f"the {end} of stack `{adapter.name}` made no calls that strace records; does it use UDP?"
                     )
                 counted[setting.name, end] = (received / trace.receive.calls, sent / trace.send.calls)
         for repetition in range(1, runs + 1):

@@ -151,7 +151,8 @@ def invoke(arguments: list[str] | None = None) -> int:
     except QuiclabError as error:
         return fail(error.sentence, error.exit_code)
     except ParserError as error:
-        sentence = error.format_message()
+        parameter = error.param if type(error) is typer.BadParameter else None
+        sentence = f"{parameter.opts[0]}: {error.message}" if parameter else error.format_message()
         return fail(sentence, 2) if sentence else 2  # without a command, the help has been printed
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED

@@ -88,7 +88,7 @@ def analyse_command(
     )
     if out is not None:
         if out.suffix not in (".html", ".htm"):
-            raise unexpected("--out", "a file name that ends with `.html`", str(out))
+            raise unexpected("--out", "a file name that ends with `.html`", out)
         check_new(out, force)
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)

@@ -81,7 +81,7 @@ def shell_command(
     if server is None and os.geteuid() != 0:
         raise RequestError("without --server, this machine is the remote end, which requires root")
     if out is not None and not out.is_dir():
-        raise unexpected("--out", "an existing directory", str(out))
+        raise unexpected("--out", "an existing directory", out)
     scenario = load_either(file, parse_sets(sets))
     job = shell_job(scenario, command, flow, _server(server, port), seed, emulation or "engine")
     status = Status()

@@ -358,7 +358,7 @@ def with_names(
     chosen = [study for study in studies if has(study)]
     if not chosen and len(studies) > 1:
         names = dict.fromkeys(name for study in studies for name in read(study, "all"))
-        raise unknown(f"{kind} of the group", choice, names)
+        raise unknown(kind, choice, names)
     for study in studies:
         if chosen and study not in chosen:
             print(f"{study.name}: left out, has no {kind} {choice}", file=sys.stderr)

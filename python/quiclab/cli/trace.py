@@ -75,7 +75,7 @@ def show_command(
 ) -> None:
     """Print the statistics of a trace, and draw it."""
     if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", str(picture))
+        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     trace = read(file)
     if picture is not None:
         from quiclab.report import figures  # noqa: PLC0415 - loads the chart library

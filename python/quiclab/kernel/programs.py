@@ -73,7 +73,7 @@ def live_program() -> Path:
     if named:
         path = Path(named)
         if not os.access(path, os.X_OK) or not path.is_file():
-            raise unexpected(LIVE_VARIABLE, f"the path of the program {LIVE_PROGRAM}", named)
+            raise unexpected(LIVE_VARIABLE, f"the path of the program {LIVE_PROGRAM}", Path(named))
         return path.absolute()
     beside = Path(sys.executable).parent / LIVE_PROGRAM
     somewhere = str(beside) if os.access(beside, os.X_OK) else found(LIVE_PROGRAM)

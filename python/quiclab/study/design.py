@@ -270,7 +270,7 @@ class Study:
         chosen = tuple(name.strip() for name in choice.split(","))
         for name in chosen:
             if name not in names:
-                raise unknown(f"{kind} of study {self.name}", name, names)
+                raise unknown(kind, name, names, f"study {self.name}")
         return chosen
 
     def points(
@@ -362,5 +362,5 @@ class Study:
         columns = self.keys
         for key in only:
             if key not in columns:
-                raise unknown(f"column of study {self.name}", key, columns)
+                raise unknown("column", key, columns, f"study {self.name}")
         return {columns[key]: values for key, values in only.items()}
