@@ -109,7 +109,7 @@ def tcp(control: str = "newreno") -> Callable[[Changes], Changes]:
     return replaced
 
 
-def within(label: str) -> str:
+def lowercase_title(label: str) -> str:
     """Return the title of an axis as it stands inside a sentence; abbreviations stay as they are."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
@@ -134,13 +134,13 @@ def split(share_on_link_1: Value) -> Changes:
 
 def rates(ratio: Value, sum_mbps: float = 40.0) -> Changes:
     """Give the links rates of a ratio to one with a constant sum."""
-    first, second = apart(ratio, sum_mbps)
+    first, second = split_by_ratio(ratio, sum_mbps)
     return {"links.down1.rate": f"{first:.6f} Mbit/s", "links.down2.rate": f"{second:.6f} Mbit/s"}
 
 
 def delays(ratio: Value, sum_ms: float) -> Changes:
     """Give the links delays of a ratio to one with a constant sum, each with a tenth of it as deviation."""
-    first, second = apart(ratio, sum_ms)
+    first, second = split_by_ratio(ratio, sum_ms)
     return {**delay("down1", first), **delay("down2", second)}
 
 
@@ -196,7 +196,7 @@ def without_jitter(changes: Changes) -> Changes:
     return constant
 
 
-def apart(ratio: Value, total: float) -> tuple[float, float]:
+def split_by_ratio(ratio: Value, total: float) -> tuple[float, float]:
     """Divide a sum in the ratio to one."""
     first = total * float(ratio) / (1 + float(ratio))
     return first, total - first

@@ -17,11 +17,11 @@ from _dual_connectivity import (
     PROXIES_MS,
     SCENARIO,
     SOURCE,
-    apart,
     client,
     file_over,
     loss,
     quic_flow,
+    split_by_ratio,
 )
 from _dual_connectivity_alone import EXPIRIES
 from _dual_connectivity_fairness import FLOW, delivered_mbps, metrics
@@ -107,8 +107,8 @@ UP2 = {"rate": "20 Mbit/s", "overhead_per_packet": "14 B", "delay": in_order(10.
 TRACE = {"kind": "trace", "file": FILE, "format": "csv", "at_end": "loop"}
 NETWORKS: Mapping[str, Network] = {
     "20 + 20 Mbit/s": Network(),
-    "30 + 10 Mbit/s": Network(apart(3.0, 40.0)),
-    "35 + 5 Mbit/s": Network(apart(7.0, 40.0)),
+    "30 + 10 Mbit/s": Network(split_by_ratio(3.0, 40.0)),
+    "35 + 5 Mbit/s": Network(split_by_ratio(7.0, 40.0)),
     "10 + 40 ms": Network(delays_ms=(10.0, 40.0)),
     "0.1 % loss": Network(loss_percent=0.1),
     "1 % loss": Network(loss_percent=1.0),
@@ -210,7 +210,7 @@ def single(engine: str) -> Changes:
     return for_a_minute(engine, {"dc": "dc"})
 
 
-def beside(engine: str) -> Changes:
+def with_competing_flows(engine: str) -> Changes:
     """Run the bearer's flow and one over each link, which keeps order and needs no bearer of its own."""
     return for_a_minute(engine, {"dc": "dc", "sc1": "down1", "sc2": "down2"})
 
@@ -284,7 +284,7 @@ BEYOND = (
         (NETWORK, FLOW),
         metric=_main,
         further=(*_further, SINGLE),
-        changes=beside,
+        changes=with_competing_flows,
     ),
     experiment(
         "timer",

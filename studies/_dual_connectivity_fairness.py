@@ -20,8 +20,8 @@ from _dual_connectivity import (
     VARIANTS,
     describe,
     file_over,
+    lowercase_title,
     quic_flow,
-    within,
 )
 from _dual_connectivity_alone import (
     BANDWIDTH,
@@ -242,7 +242,7 @@ def experiment(
     """Return one of the experiments; `constants` are columns of all of its rows."""
     main, *further = metrics(rate)
     swept = () if factor is None else (factor,)
-    over = "" if factor is None else f" over the {within(factor.label)}"
+    over = "" if factor is None else f" over the {lowercase_title(factor.label)}"
     x = FLOW.name if factor is None else factor.name
     return Study(
         name=f"dual_connectivity/{name}",

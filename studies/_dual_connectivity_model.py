@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SKB_TRUESIZE = 2304  # bytes that Linux charges for a datagram of 1280
 INITIAL_WINDOW = 10.0  # packets
-LEAST_WINDOW = 2.0  # packets, RFC 9002 section 7.2
+MIN_WINDOW = 2.0  # packets, RFC 9002 section 7.2
 MAX_ACK_DELAY_S = 0.025  # RFC 9000 section 18.2, part of a probe timeout
 READ_S, ACK_TIMER_S = 35e-6, 1e-3  # cost of a datagram at the client, as in the study; aioquic's timer
 GRID = 96
@@ -195,7 +195,7 @@ class Download:
         packets_ahead = min(self.file_packets, 20 / self.loss if self.loss else math.inf)
         highest = max(window for weight, window in starts if weight > UNLIKELY)
         top = min(self.overflow, math.hypot(highest, math.sqrt(2 * packets_ahead)) + 1)
-        return LEAST_WINDOW + (max(top, 2 * LEAST_WINDOW) - LEAST_WINDOW) * np.linspace(0.0, 1.0, GRID) ** 2
+        return MIN_WINDOW + (max(top, 2 * MIN_WINDOW) - MIN_WINDOW) * np.linspace(0.0, 1.0, GRID) ** 2
 
     def avoid_congestion(self, starts: list[tuple[float, float]]) -> tuple[float, float]:
         """Follow the cycles of congestion avoidance; return the mean window and the stall of a loss [s]."""

@@ -26,8 +26,8 @@ CASE = "case"
 MID, NEXT, LATER = 40, 100, 220
 """Packets of the link in the first, second and fourth flight of 60."""
 SIZE, LONGER = "200 kB", "400 kB"
-MOST_WAIT, PAUSE, LONG_NS = "1 s", "500 ms", 400_000_000
-LEAST_DATA_BYTES = 150
+MAX_WAIT, PAUSE, LONG_NS = "1 s", "500 ms", 400_000_000
+MIN_DATA_BYTES = 150
 """An IP packet with fewer has no data: acknowledgements have some 80 B."""
 
 Numbers = tuple[int, ...]
@@ -105,7 +105,7 @@ def _of(done: Done) -> Callable[[Changes], Done]:
 
 
 def _behind(packets: int, *numbers: int, size: str = SIZE) -> Done:
-    return Done(held=tuple((number, MOST_WAIT, packets) for number in numbers), size=size)
+    return Done(held=tuple((number, MAX_WAIT, packets) for number in numbers), size=size)
 
 
 def _tail(*, lost: int = 0, held: str = "") -> Callable[[Changes], Done]:
@@ -182,7 +182,7 @@ CASES = (
     Case(
         "seen_5",
         "overtaken by 2, a flight later by 5",
-        _of(Done(held=((MID, MOST_WAIT, 2), (NEXT, MOST_WAIT, 5)))),
+        _of(Done(held=((MID, MAX_WAIT, 2), (NEXT, MAX_WAIT, 5)))),
         (1, 1),
         (0, 0),
         "RACK: the first is reordering seen without a retransmission: from then on only min_RTT / 4 counts.",
@@ -190,7 +190,7 @@ CASES = (
     Case(
         "grown",
         "overtaken by 2, then late by 30 ms in two flights",
-        _of(Done(held=((MID, MOST_WAIT, 2), (NEXT, "30 ms", None), (LATER, "30 ms", None)), size=LONGER)),
+        _of(Done(held=((MID, MAX_WAIT, 2), (NEXT, "30 ms", None), (LATER, "30 ms", None)), size=LONGER)),
         (2, 2),
         (1, 1),
         "RACK: 30 ms are more than min_RTT / 4 = 25 ms; the DSACK doubles the window to 50 ms (step 4).",
@@ -266,4 +266,4 @@ def _data_packets(result: RunResult) -> list[tuple[int, int]]:
         for row in result.packets.iter_rows(named=True)
         if row["element"] == "main.sender" and row["event"] == "departure"
     ]
-    return [(number, row["time_ns"]) for number, row in enumerate(rows) if row["size_bytes"] >= LEAST_DATA_BYTES]
+    return [(number, row["time_ns"]) for number, row in enumerate(rows) if row["size_bytes"] >= MIN_DATA_BYTES]

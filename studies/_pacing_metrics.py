@@ -1,4 +1,4 @@
-"""Numbers of a run of the pacing studies, all from the analysis that was kept of it (`quiclab.pacing.runs.kept`).
+"""Numbers of a run of the pacing studies, all from the analysis that was kept of it (`quiclab.pacing.runs.extract`).
 
 A metric is named by what a predicate of the reference asks for: `share(send_interval_ms(v, rate), a, b)` is the metric
 `send_share_a_b` of configuration and rate. Distributions are reduced run by run; the mean of the runs' shares is the

@@ -171,17 +171,17 @@ class Names(Vocabulary):
         """Difference in percent of the first; positive where it is faster."""
 
         def computed() -> Array:
-            first, second = self._means(net, a, bw, kb, n), self._means(net, beside(a, b), bw, kb, n)
+            first, second = self._means(net, a, bw, kb, n), self._means(net, baseline_of(a, b), bw, kb, n)
             return (second - first) / first * 100
 
         found = self._once(("D", net, a, b, bw, kb, n), computed)
         if math.isnan(found):  # one of the two says which
-            return percent_difference(self.mean(net, a, bw, kb, n), self.mean(net, beside(a, b), bw, kb, n))
+            return percent_difference(self.mean(net, a, bw, kb, n), self.mean(net, baseline_of(a, b), bw, kb, n))
         return found
 
     def gap(self, net: str, a: str, b: str, bw: int, kb: int, n: int = 1) -> float:
         """Difference of the means [ms]."""
-        return self.mean(net, beside(a, b), bw, kb, n) - self.mean(net, a, bw, kb, n)
+        return self.mean(net, baseline_of(a, b), bw, kb, n) - self.mean(net, a, bw, kb, n)
 
     def W(self, net: str, a: str, b: str, bw: int, kb: int, n: int = 1) -> bool:  # noqa: N802
         """Whether the first is significantly faster."""
@@ -197,7 +197,7 @@ class Names(Vocabulary):
             return False
         p = self._once(
             ("p", net, a, b, bw, kb, n),
-            lambda: welch_p_values(self._side(net, a, bw, kb, n), self._side(net, beside(a, b), bw, kb, n)),
+            lambda: welch_p_values(self._side(net, a, bw, kb, n), self._side(net, baseline_of(a, b), bw, kb, n)),
         )
         if math.isnan(p):
             study, point = self._place(net, bw, kb, n)
@@ -307,7 +307,7 @@ MEASURED = (
 )
 
 
-def beside(first: str, second: str) -> str:
+def baseline_of(first: str, second: str) -> str:
     """Return the configuration that a stack is compared with: gQUIC with the TCP of its own period."""
     return "tcp_replicated" if first == "gquic37" and second == "tcp" else second
 

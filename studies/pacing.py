@@ -53,7 +53,7 @@ from _pacing_metrics import (
     width_metric,
 )
 from _pacing_tables import CLUSTERS, FRAMES, theory
-from quiclab.pacing.runs.kept import GAINS, link_use, main_flow
+from quiclab.pacing.runs.extract import GAINS, link_use, main_flow
 from quiclab.study import Factor, Figure, Metric, Study, Table
 
 if TYPE_CHECKING:

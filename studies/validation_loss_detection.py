@@ -13,7 +13,7 @@ from _loss_detection import BY_NAME, CASE, SCENARIO, chosen, resolved
 from _loss_detection_views import HEADS, listing, matrix, packets_of
 from quiclab.losses import judge
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Listing, Metric, Study, Table
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, TextTable
 
 STANDARDS = "RFC 9002 section 6 and RFC 8985 section 6"
 SENDER = {"congestion_control": "fixed", "initial_window": "76800 B"}
@@ -126,7 +126,7 @@ STUDY = Study(
             for name, case in BY_NAME.items()
         ),
     ),
-    listing=Listing("What was declared lost", HEADS, listing),
+    text_table=TextTable("What was declared lost", HEADS, listing),
     keep=judge,
     claims=(),
     assumptions=(

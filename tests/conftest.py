@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from quiclab.native import engine
+from quiclab.native import extension
 
 ROOT = Path(__file__).parent.parent
 
@@ -82,4 +82,4 @@ def quiclab_process(
 
 def has_stack(name: str) -> bool:
     """Whether this build has a stack; aioquic is an extra."""
-    return any(stack["name"] == name for stack in json.loads(engine().stacks()))
+    return any(stack["name"] == name for stack in json.loads(extension().stacks()))

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from quiclab import cli
 from quiclab.cli import run as run_commands
-from quiclab.native import build_id, engine
+from quiclab.native import build_id, extension
 from quiclab.report import show
 from quiclab.result import RunResult
 
@@ -131,7 +131,7 @@ def test_ctrl_c_while_loading_is_one_sentence_and_1(module: str) -> None:
 
 def test_version(capsys: Captured) -> None:
     assert invoke("--version") == 0
-    assert capsys.readouterr().out == f"quiclab {engine().version()} (build {build_id()})\n"
+    assert capsys.readouterr().out == f"quiclab {extension().version()} (build {build_id()})\n"
 
 
 @pytest.mark.parametrize("command", [[], ["study"], ["scenario"], ["stack"], ["qlog"]])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quiclab import cli
-from quiclab.native import build_id, engine
+from quiclab.native import build_id, extension
 
 DOWN_MS = 5
 RATE_MBPS = 20
@@ -118,7 +118,7 @@ def test_a_result_that_this_build_does_not_repeat(run: Any, capsys: pytest.Captu
     assert (document["identical"], document["repeated_digests"]) == (True, [digest, digest])
     assert document["digests"] == [digest, "0" * 32]
     assert captured.err.count("\n") == 1
-    for part in (f"{b} was made by quiclab {engine().version()}, build an older one, and", build_id()):
+    for part in (f"{b} was made by quiclab {extension().version()}, build an older one, and", build_id()):
         assert part in captured.err
     assert f"{a} was made by" not in captured.err
 

@@ -27,7 +27,7 @@ from quiclab.browser.envoy import Request, configuration, requests
 from quiclab.browser.har_writer import Event, har, record
 from quiclab.browser.load import LoadError, PageLoad, Target, examine, with_log
 from quiclab.browser.runner import load_pages, page_scenario
-from quiclab.browser.site import LEAST_IMAGE_BYTES, Page, png
+from quiclab.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import BUILT_IN, load_adapters
 from quiclab.lane.adapter_file import GuestPlan
@@ -62,7 +62,7 @@ def test_a_page_has_the_wanted_lengths_and_names_all_images() -> None:
     assert "rel=icon href=data:," in html, "the browser asks for no icon"
 
 
-@pytest.mark.parametrize("size_bytes", [LEAST_IMAGE_BYTES, 3000, 100_000])
+@pytest.mark.parametrize("size_bytes", [MIN_IMAGE_BYTES, 3000, 100_000])
 def test_an_image_is_a_whole_png_of_the_wanted_length(size_bytes: int) -> None:
     image = png(size_bytes)
     assert len(image) == size_bytes
@@ -258,7 +258,7 @@ def test_the_servers_log_says_whether_zero_rtt_was_taken() -> None:
     assert with_log(found, logged, "/?h3-0").early_data_accepted is False
     with pytest.raises(LoadError, match="not in the log of the server"):
         with_log(found, logged, "/?h3-2")
-    with pytest.raises(LoadError, match="it came over HTTP/2"):
+    with pytest.raises(LoadError, match="has it over HTTP/2"):
         with_log(found, [Request("HTTP/2", "1", "/?h3-1", early_data=False)], "/?h3-1")
 
 
@@ -418,8 +418,8 @@ def test_our_own_measurement_is_whole() -> None:
 
 def test_the_browser_is_compared_with_the_sim_in_each_cell() -> None:
     """The browser's side follows from its loads; that of the sim takes its runs: only its direction is held here."""
-    path = ROOT / "tools" / "browser_beside_sim.py"
-    specification = importlib.util.spec_from_file_location("browser_beside_sim", path)
+    path = ROOT / "tools" / "compare_browser_with_sim.py"
+    specification = importlib.util.spec_from_file_location("compare_browser_with_sim", path)
     assert specification is not None
     assert specification.loader is not None
     tool = importlib.util.module_from_spec(specification)

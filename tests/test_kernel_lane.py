@@ -114,10 +114,10 @@ def result(kernel: dict[str, Any] | None, ended_by: str = "workloads_done") -> R
 
 
 def test_a_machine_that_did_not_keep_up_gives_no_result() -> None:
-    assert result(None).not_a_result is None
-    assert result({"kept_up": True}).not_a_result is None
-    assert result({"kept_up": False}).not_a_result == "5 % of the packets were late"
-    assert result({"kept_up": True}, "interrupted").not_a_result == "5 % of the packets were late"
+    assert result(None).invalid_reason is None
+    assert result({"kept_up": True}).invalid_reason is None
+    assert result({"kept_up": False}).invalid_reason == "5 % of the packets were late"
+    assert result({"kept_up": True}, "interrupted").invalid_reason == "5 % of the packets were late"
 
 
 def test_traces_of_acknowledgements_are_a_table() -> None:

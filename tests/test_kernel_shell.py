@@ -37,7 +37,7 @@ while True:
     connection.close()"""
 
 
-def why_not() -> str | None:
+def unavailable_reason() -> str | None:
     if os.geteuid() != 0:
         return "the far end in this machine's network needs root"
     if shutil.which("ip") is None or not Path("/dev/net/tun").exists():
@@ -52,7 +52,7 @@ def why_not() -> str | None:
     return None
 
 
-needs_network = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+needs_network = pytest.mark.skipif(unavailable_reason() is not None, reason=unavailable_reason() or "")
 
 
 def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -144,7 +144,7 @@ def test_bad_requests_are_sentences() -> None:
         (["--port", "80"], "--port requires --server"),
         (["--server", "nginx", "--port", "x"], '--port: expected 1 to 65535, or `udp:` and a port number, got "x"'),
         (["--server", "'"], '--server: expected a command, got "\'"; No closing quotation'),
-        (["--emulation", "ns3"], "the emulation `ns3` is not available; there are engine and netem"),
+        (["--emulation", "ns3"], '--emulation: expected `engine` or `netem`, got "ns3"'),
         (
             ["--set", "seed", "--server", "nginx"],
             '--set: expected PATH=VALUE, such as bearers.dc.batch_packets=200, got "seed"',

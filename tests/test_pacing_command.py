@@ -24,7 +24,7 @@ from quiclab import cli, pacing
 from quiclab.errors import RequestError
 from quiclab.pacing import analysis, document
 from quiclab.pacing.analysis import files_of
-from quiclab.pacing.shown import cautions, digits, duration, flows_of
+from quiclab.pacing.labels import cautions, digits, duration, flows_of
 from quiclab.progress import ReadingProgress
 from quiclab.scenario import load
 

@@ -14,7 +14,7 @@ import pacing_documents as made
 from quiclab.pacing import BBR_GAINS, Analysis, Failure, Settings, axes, figure, series
 from quiclab.pacing.document import Intervals
 from quiclab.pacing.html import PARTS, render
-from quiclab.pacing.shown import flows_of
+from quiclab.pacing.labels import flows_of
 from test_inspect_page import probe
 from test_report_page import BROWSER, DARK
 
@@ -89,8 +89,8 @@ def test_rates_over_a_long_time_are_means() -> None:
 
 
 def test_flows_are_told_apart_by_colour_and_dashes() -> None:
-    styles = [axes.style(number) for number in range(axes.MOST_DRAWN)]
-    assert len(set(styles)) == axes.MOST_DRAWN == 15
+    styles = [axes.style(number) for number in range(axes.MAX_DRAWN)]
+    assert len(set(styles)) == axes.MAX_DRAWN == 15
 
 
 def figures_of(analysis: Analysis) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import has_stack, quiclab_process
 from quiclab import RequestError, ScenarioError, load, run
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Even, Exchange, Plugin, Scenario
 from quiclab.study.inputs import code_of, fingerprint
@@ -199,7 +199,7 @@ def test_dataclasses_and_files_say_the_same(folder: Path) -> None:
     ]
     again = Scenario.from_dict(plain)
     assert again.to_dict() == plain
-    jsonschema.validate(plain, json.loads(engine().schema()))
+    jsonschema.validate(plain, json.loads(extension().schema()))
     with pytest.raises(RequestError, match=r"there is no `plugins.other`; there are mine"):
         scenario.with_value("plugins.other.ends", "both")
 
@@ -310,7 +310,7 @@ def test_a_real_stack_refuses_parts_that_it_does_not_have(folder: Path, stack: s
 
 
 def test_the_engine_lists_plugins_and_operations() -> None:
-    known = json.loads(engine().plugins())
+    known = json.loads(extension().plugins())
     assert {"adaptive-threshold", "no-pacing", "one-connection"} <= known["plugins"].keys()
     assert all(operation["name"].startswith("compute.") for operation in known["operations"])
     assert all(operation["inputs"][0][0] == "now_ms" for operation in known["operations"])
@@ -436,7 +436,7 @@ def test_a_function_of_ones_own_runs_from_the_command_line(folder: Path) -> None
     assert mine > plain
 
 
-@pytest.mark.parametrize("name", sorted(json.loads(engine().plugins())["plugins"]))
+@pytest.mark.parametrize("name", sorted(json.loads(extension().plugins())["plugins"]))
 @pytest.mark.parametrize("profile", ["rfc9002", "chromium-gquic37", "chromium-quic1"])
 def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile: str) -> None:
     path = folder / "s.toml"
@@ -455,7 +455,7 @@ def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile:
 )
 def test_a_plugin_on_lab_quic_does_what_its_options_do(folder: Path, name: str, profile: str) -> None:
     (folder / "s.toml").write_text(SCENARIO.replace("lab-tcp", "lab-quic"))
-    exchanges = json.loads(engine().plugins())["plugins"][name]["exchanges"]
+    exchanges = json.loads(extension().plugins())["plugins"][name]["exchanges"]
     profiles = [(f"flows.f.{end}.profile", profile) for end in ("sender", "receiver")]
     options = load(folder / "s.toml", profiles)
     for end in ("sender", "receiver"):

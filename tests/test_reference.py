@@ -9,7 +9,7 @@ import pytest
 
 from conftest import tool
 from quiclab import load
-from quiclab.native import engine
+from quiclab.native import extension
 
 scenario_reference = tool("scenario_reference")
 
@@ -43,26 +43,26 @@ workload = { kind = "download", size = "1 kB" }
 
 def test_the_page_is_current() -> None:
     text = scenario_reference.PAGE.read_text(encoding="utf-8")
-    made = scenario_reference.page(text, json.loads(engine().schema()))
+    made = scenario_reference.page(text, json.loads(extension().schema()))
     assert made == text, "run `python tools/scenario_reference.py --write`"
 
 
 def test_the_page_of_the_stacks_is_current() -> None:
     pytest.importorskip("aioquic", reason="the page describes the extra aioquic")
     text = scenario_reference.STACKS_PAGE.read_text(encoding="utf-8")
-    stacks = json.loads(engine().stacks())
+    stacks = json.loads(extension().stacks())
     assert set(scenario_reference.OPTIONS_BLOCK.findall(text)) == {stack["name"] for stack in stacks}
     assert scenario_reference.stacks_page(text, stacks) == text, "run `python tools/scenario_reference.py --write`"
 
 
 def test_the_page_of_the_plugins_is_current() -> None:
     text = scenario_reference.PLUGINS_PAGE.read_text(encoding="utf-8")
-    known = json.loads(engine().plugins())
+    known = json.loads(extension().plugins())
     assert scenario_reference.plugins_page(text, known) == text, "run `python tools/scenario_reference.py --write`"
 
 
 def test_every_type_has_its_block() -> None:
-    schema = json.loads(engine().schema())
+    schema = json.loads(extension().schema())
     text = scenario_reference.PAGE.read_text(encoding="utf-8")
     assert scenario_reference.described(text) == scenario_reference.to_describe(schema)
 
@@ -77,7 +77,7 @@ def test_links_within_the_page_lead_somewhere() -> None:
 def test_profiles_are_taken(tmp_path: Path) -> None:
     file = tmp_path / "everything.toml"
     file.write_text(EVERYTHING)
-    for stack in json.loads(engine().stacks()):
+    for stack in json.loads(extension().stacks()):
         if "download" not in stack["workloads"]:
             continue
         for profile in stack["profiles"]:

@@ -13,7 +13,7 @@ import pytest
 from quiclab import scenario as model
 from quiclab import tree
 from quiclab.errors import RequestError
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.scenario import (
     AckRttFraction,
     Datagrams,
@@ -280,7 +280,7 @@ def _objects(schema: object) -> typing.Iterator[dict[str, typing.Any]]:
 
 def test_fields_are_those_of_the_schema() -> None:
     """Every dataclass has exactly the properties of one object in the engine's JSON schema, and the other way round."""
-    schema = json.loads(engine().schema())
+    schema = json.loads(extension().schema())
     theirs = {frozenset(item["properties"]) for item in _objects(schema)}
     ours = {}
     for name, kind in _classes().items():
@@ -294,6 +294,6 @@ def test_fields_are_those_of_the_schema() -> None:
 
 
 def test_what_the_dataclasses_write_is_valid(small: Path) -> None:
-    schema = json.loads(engine().schema())
+    schema = json.loads(extension().schema())
     jsonschema.validate(load(small).to_dict(), schema)
     jsonschema.validate(PLAIN, schema)

@@ -250,7 +250,7 @@ def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
         "_page_load_claims.py",
         "_page_load_explanations.py",
         "_page_load_figures.py",
-        "_page_load_readings.py",
+        "_page_load_interpretations.py",
         "_page_load_traces.py",
         "_split_bearer.py",
         "_tunnel.py",
@@ -342,7 +342,7 @@ def test_engines_and_only() -> None:
     slow = list(study.points(("aioquic",), 10))
     assert {point.runs for point in slow} == {3}
     assert {point.variant for point in slow} == {""}
-    with pytest.raises(RequestError, match="has no `loss` to choose by"):
+    with pytest.raises(RequestError, match="unknown column `loss`"):
         list(study.points(("quinn",), only={"loss": ("0",)}))
     with pytest.raises(RequestError, match=r"no setting of .* has"):
         list(study.points(("quinn",), only={"share": ("55",)}))

@@ -139,7 +139,7 @@ def test_another_format_is_refused(content: str, parts: tuple[str, ...], tmp_pat
 
 
 def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset, "MOST_ROWS", 2)
+    monkeypatch.setattr(dataset, "MAX_ROWS", 2)
     assert traces.read_dataset(written(tmp_path / "x.csv", *GOOD[:2])).end_ns == 2 * S
     with pytest.raises(RequestError, match="line 4: expected at most 2 rows"):
         traces.read_dataset(written(tmp_path / "x.csv", *GOOD))

@@ -203,8 +203,8 @@ def test_show_draws_and_says_what_is_synthetic(tmp_path: Path, capsys: pytest.Ca
 def test_figures_of_long_traces_are_means() -> None:
     trace = traces.generate(duration_ns=5000 * S)
     data, width = figure.points(trace)
-    assert (len(data), width) == (figure.MOST_SHOWN + 1, 2.5)
-    mean = sum(point["rate_mbps"] for point in data[:-1]) / figure.MOST_SHOWN
+    assert (len(data), width) == (figure.MAX_SHOWN + 1, 2.5)
+    mean = sum(point["rate_mbps"] for point in data[:-1]) / figure.MAX_SHOWN
     assert mean == pytest.approx(4.5)
 
 

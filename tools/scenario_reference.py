@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.report import show
 
 Schema: TypeAlias = dict[str, Any]
@@ -250,9 +250,9 @@ def rows(header: list[str], lines: list[list[str]]) -> str:
 def main() -> int:
     """Print the pages, or write them."""
     pages = {
-        PAGE: page(PAGE.read_text(encoding="utf-8"), json.loads(engine().schema())),
-        STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), json.loads(engine().stacks())),
-        PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(engine().plugins())),
+        PAGE: page(PAGE.read_text(encoding="utf-8"), json.loads(extension().schema())),
+        STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), json.loads(extension().stacks())),
+        PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(extension().plugins())),
     }
     for path, text in pages.items():
         if "--write" in sys.argv[1:]:

@@ -8,9 +8,12 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import QuiclabError, ScenarioError
+
+#: The largest seed: seeds of the simulator are unsigned 64-bit integers.
+MAX_SEED: Final = 2**64 - 1
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
-def engine() -> ModuleType:
+def extension() -> ModuleType:
     """Return the extension module.
 
     Raises
@@ -40,7 +43,7 @@ def build_id() -> str:
 
     A run is the same run only if scenario, seed and build agree.
     """
-    file = engine().__file__
+    file = extension().__file__
     if file is None:
         raise QuiclabError("the native extension quiclab._quiclab has no file, so results cannot identify its build")
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
@@ -100,7 +103,7 @@ def resolve(
     RequestError
         With the sentence of the engine, if the scenario is wrong.
     """
-    native = engine()
+    native = extension()
     try:
         return str(native.resolve(text, file, list(sets), form, programs))
     except native.ScenarioError as error:

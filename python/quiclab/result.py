@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.libraries import pl
-from quiclab.native import build_id, engine, source_commit
+from quiclab.native import MAX_SEED, build_id, extension, source_commit
 from quiclab.scenario import Scenario
 from quiclab.series import summary
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
 
 RUN_SCHEMA = "quiclab.run/1"
-MOST_SEED = 2**64 - 1
 
 
 class _Rows:
@@ -133,8 +132,8 @@ class RunResult:
         for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
             if not isinstance(data.get(key), kind):
                 raise RequestError(f"{source} is not the result of a run: `{key}` is missing or has the wrong type")
-        if isinstance(data["seed"], bool) or not 0 <= data["seed"] <= MOST_SEED:
-            raise RequestError(f"{source} is not the result of a run: expected a seed from 0 to {MOST_SEED}")
+        if isinstance(data["seed"], bool) or not 0 <= data["seed"] <= MAX_SEED:
+            raise RequestError(f"{source} is not the result of a run: expected a seed from 0 to {MAX_SEED}")
         result = cls(data)
         try:
             _ = result.flows
@@ -170,7 +169,7 @@ class RunResult:
         return tuple(self.data["warnings"])
 
     @property
-    def not_a_result(self) -> str | None:
+    def invalid_reason(self) -> str | None:
         """Why the numbers are no result, in a sentence: in real time a machine can fail to keep up."""
         kernel = self.data["run"].get("kernel")
         if self.data["run"].get("ended_by") == "interrupted" or (kernel is not None and not kernel["kept_up"]):
@@ -253,7 +252,7 @@ def run(
     QuiclabError
         If the run fails.
     """
-    native = engine()
+    native = extension()
     try:
         with _recordings(record_dir) as directory:
             output = native.run(scenario.to_json(), seed, str(base_dir), directory, progress)

@@ -27,7 +27,7 @@ CLIENTS: Final = ("chromium", "curl", "quinn")
 _STACK: Final = "chromium"
 #: Seconds that programs take to start and to stop, on a machine that does other things, too.
 _START_S: Final = 60.0
-MOST_LOADS: Final = 1000
+MAX_LOADS: Final = 1000
 
 Progress = Callable[[float, int, float], None]
 
@@ -177,8 +177,8 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
 
 
 def _check(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
-    if not 1 <= loads <= MOST_LOADS:
-        raise unexpected("loads", f"1 to {MOST_LOADS}", loads)
+    if not 1 <= loads <= MAX_LOADS:
+        raise unexpected("loads", f"1 to {MAX_LOADS}", loads)
     for value, name, known in (
         *((protocol, "protocol", PROTOCOLS) for protocol in protocols),
         (client, "client", CLIENTS),

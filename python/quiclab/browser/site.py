@@ -24,11 +24,11 @@ _CHUNK_BYTES = 12
 _HEAD = "<!DOCTYPE html><html><head><title>page</title><link rel=icon href=data:,></head><body>"
 _FILLER = "<!--", "-->"
 #: A browser has a request for each under way at once, and the HTML names each.
-MOST_IMAGES: Final = 100_000
+MAX_IMAGES: Final = 100_000
 #: Of one body: the server holds them in memory, in a guest of 2 GB. A chunk of PNG could have 2^31 - 1 (section 5.3).
-LARGEST_BODY_BYTES: Final = 100_000_000
+MAX_BODY_BYTES: Final = 100_000_000
 #: Of all bodies of a page.
-LARGEST_PAGE_BYTES: Final = 1_000_000_000
+MAX_PAGE_BYTES: Final = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,17 @@ class Page:
         for index, group in enumerate(workload["objects"]):
             if group.get("kind", "image") != "image":
                 raise unexpected(f"{where}.objects[{index}].kind", "`image`", group["kind"])
-            if _base(group["size"]) < LEAST_IMAGE_BYTES:
-                expected = f"at least {LEAST_IMAGE_BYTES} B, an image of one pixel"
+            if _base(group["size"]) < MIN_IMAGE_BYTES:
+                expected = f"at least {MIN_IMAGE_BYTES} B, an image of one pixel"
                 raise unexpected(f"{where}.objects[{index}].size", expected, group["size"])
             _check_body(group["size"], f"{where}.objects[{index}].size")
             groups.append((int(group["count"]), _base(group["size"])))
         _check_body(workload["html"], f"{where}.html")
         page = cls(_base(workload["html"]), tuple(groups))
-        if page.images > MOST_IMAGES:
-            raise unexpected(f"{where}.objects", f"at most {MOST_IMAGES} images", page.images)
-        if page.total_bytes > LARGEST_PAGE_BYTES:
-            expected = f"at most {LARGEST_PAGE_BYTES} B including the HTML"
+        if page.images > MAX_IMAGES:
+            raise unexpected(f"{where}.objects", f"at most {MAX_IMAGES} images", page.images)
+        if page.total_bytes > MAX_PAGE_BYTES:
+            expected = f"at most {MAX_PAGE_BYTES} B including the HTML"
             raise RequestError(f"{where}.objects: expected {expected}, got {page.total_bytes} B")
         least_html = len(page._markup()) + sum(map(len, _FILLER))
         if page.html_bytes < least_html:
@@ -114,7 +114,7 @@ class Page:
 
 
 def png(size_bytes: int) -> bytes:
-    """Return an image of one grey pixel that is `size_bytes` long (at least `LEAST_IMAGE_BYTES`)."""
+    """Return an image of one grey pixel that is `size_bytes` long (at least `MIN_IMAGE_BYTES`)."""
     header = _SIGNATURE + _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
     pixel = _chunk(b"IDAT", zlib.compress(b"\0\0")) + _chunk(b"IEND", b"")
     return header + _chunk(b"quPd", bytes(size_bytes - len(header) - len(pixel) - _CHUNK_BYTES)) + pixel
@@ -125,8 +125,8 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _check_body(value: object, where: str) -> None:
-    if _base(value) > LARGEST_BODY_BYTES:
-        raise unexpected(where, f"at most {LARGEST_BODY_BYTES} B", value)
+    if _base(value) > MAX_BODY_BYTES:
+        raise unexpected(where, f"at most {MAX_BODY_BYTES} B", value)
 
 
 def _base(value: object) -> int:
@@ -135,4 +135,4 @@ def _base(value: object) -> int:
 
 
 #: 8 bytes of signature, chunks of 13, 10, 0 and 0 bytes: an empty filling.
-LEAST_IMAGE_BYTES = 8 + 4 * _CHUNK_BYTES + 13 + len(zlib.compress(b"\0\0"))
+MIN_IMAGE_BYTES = 8 + 4 * _CHUNK_BYTES + 13 + len(zlib.compress(b"\0\0"))

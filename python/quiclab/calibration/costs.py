@@ -29,7 +29,7 @@ from scipy.optimize import nnls
 START: Final = "start"
 COSTS: Final = ("receive_datagram", "receive_call", "send_datagram", "send_call")
 #: Settings whose mean batches differ by less than this factor do not tell calls and datagrams apart.
-LEAST_SPREAD: Final = 1.3
+MIN_SPREAD: Final = 1.3
 RESAMPLES: Final = 1000
 SEED: Final = 1
 LEVEL: Final = 0.95
@@ -158,7 +158,7 @@ def _apart(observations: Sequence[Observation], way: str) -> bool:
         for item in observations
         if _column(item, f"{way}_call") > 0
     ]
-    return bool(batches) and max(batches) >= LEAST_SPREAD * min(batches)
+    return bool(batches) and max(batches) >= MIN_SPREAD * min(batches)
 
 
 def _column(item: Observation, name: str) -> float:

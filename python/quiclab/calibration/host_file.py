@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from quiclab.calibration.costs import COSTS, START, Costs, Estimate, fit
 from quiclab.calibration.measure import DELAY, ENDS, FLOW, QUEUE_PACKETS, End, Measurement
-from quiclab.calibration.strace import Direction, Trace
+from quiclab.calibration.syscalls import Direction, SyscallLog
 from quiclab.calibration.timers import Slack, slack
 from quiclab.errors import QuiclabError
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.quantity import byte_count
 
 #: Sysctls of the socket buffers [B].
@@ -119,7 +119,7 @@ def _batches(way: str, direction: Direction, measured: End) -> str:
     return f"datagrams per call under strace: {seen}{room}{empty}"
 
 
-def _buffer(trace: Trace) -> Iterator[str]:
+def _buffer(trace: SyscallLog) -> Iterator[str]:
     """Give the receive buffer as the kernel counts it: twice what was asked for, within the limit (socket(7))."""
     if trace.receive_buffer is None:
         yield f"# the program asks for no receive buffer: {BUFFER_DEFAULT} of this machine"
@@ -132,7 +132,7 @@ def _buffer(trace: Trace) -> Iterator[str]:
     yield f'receive_buffer = "{granted} B"'
 
 
-def _slack(late: Slack, trace: Trace) -> Iterator[str]:
+def _slack(late: Slack, trace: SyscallLog) -> Iterator[str]:
     grain = f"in whole milliseconds: up to {1e3 * trace.grain_s:g} ms more" if trace.grain_s else "without a grain"
     interval = f"{_time(late.low_s)} to {_time(late.high_s)}"
     yield f"# how late timers fire: mean {interval} from {late.samples} sleeps beside the runs"
@@ -146,9 +146,9 @@ def _slack(late: Slack, trace: Trace) -> Iterator[str]:
     yield f"timer_slack = {{ {table} }}"
 
 
-def together(traces: Iterable[Trace]) -> Trace:
+def together(traces: Iterable[SyscallLog]) -> SyscallLog:
     """Return the traces of all settings as one."""
-    whole = Trace()
+    whole = SyscallLog()
     for trace in traces:
         for way in ("receive", "send"):
             into, of = getattr(whole, way), getattr(trace, way)
@@ -195,7 +195,7 @@ def _download(stack: str, measurement: Measurement, options: Mapping[str, str]) 
 
 def sim_stack(stack: str) -> tuple[str, str | None]:
     """Return the engine of the sim lane that stands for a program, and its profile if it needs one."""
-    engines: list[dict[str, Any]] = json.loads(engine().stacks())
+    engines: list[dict[str, Any]] = json.loads(extension().stacks())
     if any(item["name"] == stack for item in engines):
         return stack, None
     profiles = {item["name"]: [profile["name"] for profile in item["profiles"]] for item in engines}

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from quiclab.calibration.costs import Observation
-from quiclab.calibration.strace import Trace, read_trace, trace_file, tracer
+from quiclab.calibration.syscalls import SyscallLog, read_trace, trace_file, tracer
 from quiclab.calibration.timers import Lateness
 from quiclab.errors import QuiclabError, RequestError, unknown
 from quiclab.lane.adapter import Adapter
@@ -36,7 +36,7 @@ FLOW: Final = "main"
 #: Shares of a CPU that the busier end takes in the slow and the fast setting: neither idle nor near saturation.
 LOADS: Final = (0.12, 0.4)
 #: Rates [bit/s] that nothing is measured beyond: the elements take a CPU of their own for each packet.
-LEAST_BPS, MOST_BPS = 1_000_000, 120_000_000
+MIN_BPS, MAX_BPS = 1_000_000, 120_000_000
 #: Time that a download takes [s].
 SHORT_S, LONG_S = 1.0, 3.0
 #: Rate [bit/s] and sizes [B] of the first look; its datagrams are so few that any stack keeps up.
@@ -85,7 +85,7 @@ class End:
     """
 
     observations: list[Observation] = field(default_factory=list)
-    traces: dict[str, Trace] = field(default_factory=dict)
+    traces: dict[str, SyscallLog] = field(default_factory=dict)
     user_share: list[float] = field(default_factory=list)
 
 
@@ -250,7 +250,7 @@ def choose(cpu_s: Sequence[float], requests: bool) -> tuple[Setting, ...]:
         Whether the stack can do requests and responses.
     """
     per_byte_s = max((cpu_s[1] - cpu_s[0]) / (LOOK_BYTES[1] - LOOK_BYTES[0]), 1e-10)
-    slow, fast = (int(round(min(max(8 * load / per_byte_s, LEAST_BPS), MOST_BPS), -5)) for load in LOADS)
+    slow, fast = (int(round(min(max(8 * load / per_byte_s, MIN_BPS), MAX_BPS), -5)) for load in LOADS)
     if fast < 2 * slow:
         slow = round(fast / 4)
     settings = [_timed("slow", slow, LONG_S), _timed("fast, short", fast, SHORT_S), _timed("fast, long", fast, LONG_S)]

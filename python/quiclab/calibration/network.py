@@ -31,7 +31,7 @@ PINGS, PING_INTERVAL, PING_BYTES = 25, "20 ms", 56
 #: Payload of a datagram of the burst [B], and headers of UDP and IPv4 (RFC 768, RFC 791).
 BURST_BYTES, HEADERS_BYTES = 1200, 28
 #: How much faster than the link the burst is, and how long it lasts at least [s].
-EXCESS, LEAST_BURST_S = 1.5, 1.0
+EXCESS, MIN_BURST_S = 1.5, 1.0
 #: Payload and length on the wire of a full TCP segment with timestamps, MTU 1500 [B].
 SEGMENT_BYTES, SEGMENT_WIRE_BYTES = 1448, 1500
 TCP_DURATION_S: Final = 4
@@ -228,7 +228,7 @@ def burst(direction: Route) -> dict[str, Any]:
     """Return the workload of a burst: so long that the queue fills at half the rate in excess, and drains."""
     payload = direction.payload_bps(BURST_BYTES, BURST_BYTES + HEADERS_BYTES) or 0.0
     fill_s = 2.5 * (direction.queue_packets or 0) * 8 * BURST_BYTES / payload
-    duration_s = max(LEAST_BURST_S, fill_s)
+    duration_s = max(MIN_BURST_S, fill_s)
     size = f"{BURST_BYTES} B"
     sent = round(EXCESS * payload)
     return {"kind": "datagrams", "rate": f"{sent} bit/s", "size": size, "duration": f"{round(1e3 * duration_s)} ms"}

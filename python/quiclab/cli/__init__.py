@@ -18,7 +18,7 @@ try:  # loading takes a while, and Ctrl-C in it ends in a sentence, too
     import typer
 
     from quiclab.errors import QuiclabError, ScenarioError
-    from quiclab.native import build_id, engine
+    from quiclab.native import build_id, extension
 except KeyboardInterrupt:
     sys.exit("quiclab: stopped")
 
@@ -121,7 +121,7 @@ def not_loaded() -> None:
 def print_version(wanted: bool) -> None:
     """Print the version and exit, if requested."""
     if wanted:
-        print(f"quiclab {engine().version()} (build {build_id()})")
+        print(f"quiclab {extension().version()} (build {build_id()})")
         raise typer.Exit
 
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from quiclab.browser.compare import compared
-from quiclab.browser.runner import MOST_LOADS, PageLoads, load_pages, write_hars
+from quiclab.browser.runner import MAX_LOADS, PageLoads, load_pages, write_hars
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
 from quiclab.cli.run import make_directory
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError
+from quiclab.native import MAX_SEED
 from quiclab.progress import RunProgress
 from quiclab.report import show
-from quiclab.result import MOST_SEED
 from quiclab.tree import to_json
 
 SCHEMA = "quiclab.browse/1"
@@ -25,7 +25,7 @@ SCHEMA = "quiclab.browse/1"
 def browse_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file with a page.")],
     loads: Annotated[
-        int, typer.Option(parser=integer(1, MOST_LOADS), metavar="N", help="Number of measured loads per protocol.")
+        int, typer.Option(parser=integer(1, MAX_LOADS), metavar="N", help="Number of measured loads per protocol.")
     ] = 20,
     protocols: Annotated[
         str, typer.Option("--protocols", metavar="h2,h3", help="Protocols, in the order to load them.")
@@ -39,7 +39,7 @@ def browse_command(
     clock: ClockOption = None,
     emulation: EmulationOption = None,
     seed: Annotated[
-        int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of the network's random streams.")
+        int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of the network's random streams.")
     ] = 1,
     har: Annotated[
         Path | None, typer.Option("--har", metavar="DIR", help="Directory for h2.har and h3.har, with all loads.")
@@ -72,7 +72,7 @@ def browse_command(
         print(to_json(document))
     else:
         _show(document)
-    if problem := found.result.not_a_result:
+    if problem := found.result.invalid_reason:
         raise QuiclabError(problem)
 
 

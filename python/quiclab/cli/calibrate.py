@@ -21,7 +21,7 @@ from quiclab.report import show
 from quiclab.scenario import load
 from quiclab.tree import to_json
 
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 
 def host_command(
@@ -33,13 +33,13 @@ def host_command(
         Path | None, typer.Option("--out", metavar="FILE.toml", help="Output file (default: stdout).")
     ] = None,
     adapters: AdapterOption = None,
-    runs: Annotated[int, typer.Option(parser=integer(2, MOST_RUNS), metavar="N", help="Runs of each setting.")] = 5,
+    runs: Annotated[int, typer.Option(parser=integer(2, MAX_RUNS), metavar="N", help="Runs of each setting.")] = 5,
 ) -> None:
     """Measure what datagrams and system calls cost a program here, and write it as hosts for the sim lane."""
     # these load numpy and scipy
     from quiclab.calibration.host_file import write_hosts  # noqa: PLC0415
     from quiclab.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
-    from quiclab.calibration.strace import tracer  # noqa: PLC0415
+    from quiclab.calibration.syscalls import tracer  # noqa: PLC0415
 
     lane = Lane(adapters=tuple(adapters or ()))
     adapter = stack_of_interest(lane, stack)

@@ -14,10 +14,10 @@ import typer
 
 from quiclab.cli.values import integer
 from quiclab.files import write_atomically
-from quiclab.inspect import MOST_POINTS, open_run, render, side
+from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
 from quiclab.progress import RunProgress, StepProgress
 
-FEWEST_POINTS, LARGEST_POINTS = 100, 1_000_000
+MIN_POINTS, MAX_POINTS = 100, 1_000_000
 QUIET_S = 2.0
 
 
@@ -33,11 +33,11 @@ def inspect_command(
     max_points: Annotated[
         int,
         typer.Option(
-            parser=integer(FEWEST_POINTS, LARGEST_POINTS),
+            parser=integer(MIN_POINTS, MAX_POINTS),
             metavar="N",
             help="Maximum number of packets, and of samples per series, for each endpoint.",
         ),
-    ] = MOST_POINTS,
+    ] = DEFAULT_POINTS,
 ) -> None:
     """Carry out `quiclab inspect`."""
     paths = [path for path in (a, b) if path is not None]

@@ -19,7 +19,7 @@ from quiclab.progress import StepProgress
 from quiclab.report import show
 from quiclab.tree import to_json
 
-MOST_JOBS = 256
+MAX_JOBS = 256
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -39,7 +39,7 @@ def build_command(
     ] = "newest",
     jobs: Annotated[
         int | None,
-        typer.Option(parser=integer(1, MOST_JOBS), metavar="N", help="Parallel compile jobs (default: one per CPU)."),
+        typer.Option(parser=integer(1, MAX_JOBS), metavar="N", help="Parallel compile jobs (default: one per CPU)."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Rebuild from scratch.")] = False,
 ) -> None:

@@ -14,7 +14,7 @@ from quiclab.files import write_atomically
 from quiclab.progress import BeatingProgress, ReadingProgress
 from quiclab.tree import to_json
 
-MOST_FLOWS = 1000
+MAX_FLOWS = 1000
 NS_PER_S, NS_PER_MS = 10**9, 10**6
 
 app = typer.Typer(no_args_is_help=True)
@@ -65,7 +65,7 @@ def analyse_command(
     ] = "1518 B",
     flows: Annotated[
         int,
-        typer.Option(parser=integer(1, MOST_FLOWS), metavar="N", help="Number of flows per file, in order of bytes."),
+        typer.Option(parser=integer(1, MAX_FLOWS), metavar="N", help="Number of flows per file, in order of bytes."),
     ] = pacing.FLOWS,
     as_json: JsonOption = False,
     out: Annotated[

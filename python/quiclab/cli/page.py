@@ -10,15 +10,15 @@ import typer
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, alternatives, unexpected
 from quiclab.files import write_atomically
+from quiclab.native import MAX_SEED
 from quiclab.page import replay
 from quiclab.page.har_reader import read_har
 from quiclab.progress import CountProgress
 from quiclab.report import show
-from quiclab.result import MOST_SEED
 from quiclab.scenario import load
 from quiclab.tree import to_json
 
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 
 def page_command(
@@ -37,11 +37,9 @@ def page_command(
         str, typer.Option(metavar="USE", help="TLS: `full` handshakes, `resumed` sessions, 0-RTT `early_data` (QUIC).")
     ] = "full",
     seed: Annotated[
-        int, typer.Option(parser=integer(0, MOST_SEED - MOST_RUNS), metavar="N", help="Seed of the first run.")
+        int, typer.Option(parser=integer(0, MAX_SEED - MAX_RUNS), metavar="N", help="Seed of the first run.")
     ] = 1,
-    runs: Annotated[
-        int, typer.Option(parser=integer(1, MOST_RUNS), metavar="N", help="Number of loads per stack.")
-    ] = 5,
+    runs: Annotated[int, typer.Option(parser=integer(1, MAX_RUNS), metavar="N", help="Number of loads per stack.")] = 5,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="HTML file to write (default: page-FILE.html).")
     ] = None,

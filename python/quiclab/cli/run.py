@@ -21,10 +21,10 @@ from quiclab.cli.lane import (
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.files import write_atomically, write_parquet
-from quiclab.native import build_id, engine
+from quiclab.native import MAX_SEED, build_id, extension
 from quiclab.progress import RunProgress
 from quiclab.report import show
-from quiclab.result import MOST_SEED, RunResult
+from quiclab.result import RunResult
 from quiclab.result import run as run_scenario
 from quiclab.scenario import Scenario, load
 from quiclab.tree import to_json
@@ -33,7 +33,7 @@ from quiclab.tree import to_json
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
     seed: Annotated[
-        int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of every random stream.")
+        int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of every random stream.")
     ] = 1,
     sets: SetOption = None,
     lane: LaneOption = "sim",
@@ -67,7 +67,7 @@ def run_command(
         print(result.to_json(indent=2))
     else:
         show.run_summary(result)
-    if problem := result.not_a_result:
+    if problem := result.invalid_reason:
         raise QuiclabError(problem)
     failed = [name for name, flow in result.flows.items() if flow.failed]
     if failed:
@@ -147,7 +147,7 @@ def diff_command(
     if changed:
         made = " and ".join(f"{name} was made by {version_of(result)}" for name, result, _ in changed)
         raise QuiclabError(
-            f"{made}, and quiclab {engine().version()}, build {build_id()}, does not reproduce the recording: "
+            f"{made}, and quiclab {extension().version()}, build {build_id()}, does not reproduce the recording: "
             "packet events are those of this build, summaries and digests those of the files"
         )
 
@@ -161,7 +161,7 @@ def repeat(result: RunResult, base: Path, name: str) -> str:
 
 def first_difference(results: list[RunResult], folders: list[Path]) -> dict[str, Any]:
     """Return the first packet event in which two runs part when this build repeats them."""
-    native = engine()
+    native = extension()
     (a, b), (base_a, base_b) = results, map(str, folders)
     scenarios = [json.dumps(result.data["scenario"]) for result in (a, b)]
     try:

@@ -11,7 +11,7 @@ import typer
 
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
 from quiclab.errors import RequestError, unknown
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.report import show
 from quiclab.scenario import load
 from quiclab.tree import to_json
@@ -29,7 +29,7 @@ def qlog_export_command(
     """Convert qlog files to one file of qlog 0.3, which qvis opens."""
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
-        traces, events = engine().export_qlog([str(file) for file in files], str(temporary))
+        traces, events = extension().export_qlog([str(file) for file in files], str(temporary))
         temporary.replace(out)
     except (OSError, ValueError) as error:
         temporary.unlink(missing_ok=True)
@@ -40,7 +40,7 @@ def qlog_export_command(
 @scenario_app.command("new")
 def scenario_new() -> None:
     """Print a commented scenario that can be run as it is."""
-    print(engine().template(), end="")
+    print(extension().template(), end="")
 
 
 @scenario_app.command("show")
@@ -54,19 +54,19 @@ def scenario_show(
     if as_json:
         print(to_json(scenario.to_dict()))
     else:
-        print(engine().to_toml(scenario.to_json()), end="")
+        print(extension().to_toml(scenario.to_json()), end="")
 
 
 @scenario_app.command("schema")
 def scenario_schema() -> None:
     """Print the JSON schema of scenario files."""
-    print(engine().schema())
+    print(extension().schema())
 
 
 @stack_app.command("list")
 def stack_list(as_json: JsonOption = False) -> None:
     """List the engines."""
-    stacks = json.loads(engine().stacks())
+    stacks = json.loads(extension().stacks())
     if as_json:
         print(to_json({"schema": "quiclab.stacks/1", "stacks": stacks}))
     else:
@@ -78,7 +78,7 @@ def stack_show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stack.")], as_json: JsonOption = False
 ) -> None:
     """Print the options of an engine with the source of each default."""
-    stacks = {stack["name"]: stack for stack in json.loads(engine().stacks())}
+    stacks = {stack["name"]: stack for stack in json.loads(extension().stacks())}
     if name not in stacks:
         raise unknown("stack", name, stacks)
     if as_json:

@@ -46,7 +46,7 @@ OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a st
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
-MOST_REASONS = 3
+MAX_REASONS = 3
 """Studies of a group whose reasons an error names; the others are counted."""
 
 
@@ -96,7 +96,7 @@ def run_command(
         raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
 
 
-def why_not(study: Study, engines: Sequence[str]) -> str:
+def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
     """Name engines that cannot run here, each with the reason."""
 
     def reason(name: str) -> str:
@@ -120,9 +120,9 @@ def _run_study(
     """Run what is missing of one study; returns the number of failed runs."""
     present, absent = available_engines(study, engines)
     if absent and (asked or not present):
-        raise RequestError(f"{study.name} cannot run here with {why_not(study, absent)}")
+        raise RequestError(f"{study.name} cannot run here with {unavailable_reason(study, absent)}")
     if absent:
-        print(f"{study.name}: left out, cannot run here: {why_not(study, absent)}", file=sys.stderr)
+        print(f"{study.name}: left out, cannot run here: {unavailable_reason(study, absent)}", file=sys.stderr)
     present, _ = available_engines(study, study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     work = jobs_of(study, points)
@@ -189,7 +189,7 @@ def table_command(
         for_each(parts, action)
     finally:
         _print_json(TABLE_SCHEMA, name, parts, documents)
-    _complain_of(shown)
+    _report_missing_runs(shown)
 
 
 @app.command("report")
@@ -245,7 +245,7 @@ def compare_command(
         for_each(parts, action)
     finally:
         _print_json(COMPARE_SCHEMA, name, parts, documents)
-    _complain_of(shown)
+    _report_missing_runs(shown)
 
 
 @app.command("multiverse")
@@ -324,9 +324,9 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
                 raise
             failed.append((study.name, error))
     if failed:
-        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MOST_REASONS])
-        if len(failed) > MOST_REASONS:
-            reasons += f"; and {len(failed) - MOST_REASONS} more"
+        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MAX_REASONS])
+        if len(failed) > MAX_REASONS:
+            reasons += f"; and {len(failed) - MAX_REASONS} more"
         wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
         raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
 
@@ -405,13 +405,13 @@ def _print_json(schema: str, name: str, parts: list[Study], documents: list[dict
         print(to_json(whole if len(parts) > 1 else documents[0]))
 
 
-def _complain_of(shown: list[tuple[Evaluation, list[str]]]) -> None:
+def _report_missing_runs(shown: list[tuple[Evaluation, list[str]]]) -> None:
     """Say which runs of several studies are missing, after all of them were printed."""
     engines = {evaluation.study.name: (evaluation, names) for evaluation, names in shown}
-    for_each([evaluation.study for evaluation, _ in shown], lambda study: _complain(*engines[study.name]))
+    for_each([evaluation.study for evaluation, _ in shown], lambda study: _report_missing(*engines[study.name]))
 
 
-def _complain(evaluation: Evaluation, engines: list[str]) -> None:
+def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
     """Say which runs of the published settings are missing.
 
     Raises

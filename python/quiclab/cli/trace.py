@@ -10,6 +10,7 @@ import typer
 from quiclab.cli.values import ForceOption, bits_per_second, check_new, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
 from quiclab.files import write_atomically
+from quiclab.native import MAX_SEED
 from quiclab.report import show
 from quiclab.traces import library, model
 from quiclab.traces.dataset import read_dataset
@@ -27,7 +28,7 @@ def generate_command(
     mean: Annotated[str, typer.Option(metavar="RATE", help="Mean rate.")] = "4.5 Mbit/s",
     duration: Annotated[str, typer.Option(metavar="TIME", help="Duration of the trace.")] = "200 s",
     step: Annotated[str, typer.Option(metavar="TIME", help="Time between two rates.")] = "1 s",
-    seed: Annotated[int, typer.Option(parser=integer(0, model.MOST_SEED), metavar="N", help="Seed of the trace.")] = 1,
+    seed: Annotated[int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of the trace.")] = 1,
     force: ForceOption = False,
 ) -> None:
     """Make a synthetic cellular trace (docs/traces.md has the model)."""

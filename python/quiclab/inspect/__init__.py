@@ -14,7 +14,7 @@
 """
 
 from quiclab.inspect.html import render
-from quiclab.inspect.source import MOST_POINTS, Run, open_run
+from quiclab.inspect.source import DEFAULT_POINTS, Run, open_run
 from quiclab.inspect.view import Side, side
 
-__all__ = ["MOST_POINTS", "Run", "Side", "open_run", "render", "side"]
+__all__ = ["DEFAULT_POINTS", "Run", "Side", "open_run", "render", "side"]

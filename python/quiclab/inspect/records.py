@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LOCAL_BITS = 40
 """A packet's identity is the number of the endpoint that made it, then which of its packets it is: 40 bits."""
-LONGEST_HEADERS = 80
+MAX_HEADER_BYTES = 80
 """IPv4 (20 B) and TCP (20 B and at most 40 B of options)."""
 CONTENTS = ["no or few data (at most 80 B)", "data"]
 UNKNOWN = ["contents not known"]
@@ -80,7 +80,7 @@ def _packets(rows: pl.DataFrame, tcp: bool) -> Packets:
     number = rows["packet_id"].to_numpy().astype(np.int64) & ((1 << LOCAL_BITS) - 1)
     size = rows["size_bytes"].to_numpy().astype(np.int64)
     time_us = np.rint(rows["time_ns"].to_numpy() / 1000).astype(np.int64)
-    frames = ((size > LONGEST_HEADERS) & tcp).astype(np.int64)
+    frames = ((size > MAX_HEADER_BYTES) & tcp).astype(np.int64)
     space = np.full(len(size), NO_SPACE, dtype=np.int64)
     return Packets(time_us, number, space, size, frames, CONTENTS if tcp else UNKNOWN)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.libraries import pl
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.result import RUN_SCHEMA, RunResult
 from quiclab.result import run as run_scenario
 from quiclab.scenario import load
@@ -25,8 +25,8 @@ EXPECTED = (
     "(.sqlog, .qlog, .json)"
 )
 ENDS = ("sender", "receiver")
-MOST_POINTS = 20_000
-LEAST_POINTS = 100
+DEFAULT_POINTS = 20_000
+MIN_POINTS = 100
 READ_POINTS = 200_000
 """What is asked for from the reader of qlog: all if possible, because both ends must show the same packets."""
 SAMPLING = "10 ms"
@@ -60,7 +60,7 @@ class Run:
     traces: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     result: RunResult | None = None
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-    points: int = MOST_POINTS
+    points: int = DEFAULT_POINTS
 
     def element(self, flow: str, end: str) -> str:
         """Name the element of an end of a flow in the tables; a bearer of the same name takes the short one."""
@@ -128,7 +128,7 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
         If it cannot be read, or holds none.
     """
     try:
-        traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS, progress))
+        traces: list[dict[str, Any]] = json.loads(extension().inspect_qlog(str(path), READ_POINTS, progress))
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     except ValueError as error:
@@ -170,7 +170,7 @@ def _what(result: RunResult) -> str:
 
 def _points(result: RunResult, most_points: int) -> int:
     """Divide what the page can hold among the flows of a run."""
-    return max(LEAST_POINTS, most_points // max(1, len(result.flows)))
+    return max(MIN_POINTS, most_points // max(1, len(result.flows)))
 
 
 def _table(path: Path) -> pl.DataFrame:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quiclab.inspect.source import Run
 
 SCHEMA = "quiclab.inspect/1"
-MOST_STREAMS = 200
+MAX_STREAMS = 200
 FACTS = (
     ("stack", "Stack"),
     ("duration_ms", "Duration [ms]"),
@@ -258,7 +258,7 @@ def _known(value: object) -> object:
 
 def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:
     """Return the streams with most bytes, in the order of their numbers; notes get what is left out."""
-    largest = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MOST_STREAMS]
+    largest = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MAX_STREAMS]
     chosen = sorted(largest, key=lambda stream: (int(stream["id"]), str(stream["direction"])))
     if len(chosen) < len(end.streams):
         notes.append(f"shown: {counted(len(chosen), len(end.streams))} streams: those with the most bytes")

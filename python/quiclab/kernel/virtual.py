@@ -33,6 +33,7 @@ from quiclab.errors import QuiclabError, RequestError, shown
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program, required
 from quiclab.kernel.watch import Watched, watch
+from quiclab.native import MAX_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +48,6 @@ TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdo
 #: day on which the certificates of our programs are valid.
 START_NS = 1_800_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
-MOST_SEED = 2**64 - 1
 #: Memory of a guest; it sizes buffers, so results are those of it.
 MEMORY = "512M"
 
@@ -246,8 +246,8 @@ def _check(
         raise RequestError("command of the guest: expected a list of a program and its arguments, got an empty list")
     if not result_dir.is_dir():
         raise RequestError(f"directory of the guest: {result_dir} does not exist")
-    if not 0 <= seed <= MOST_SEED:
-        raise RequestError(f"seed of the guest: expected 0 to {MOST_SEED}, got {seed}")
+    if not 0 <= seed <= MAX_SEED:
+        raise RequestError(f"seed of the guest: expected 0 to {MAX_SEED}, got {seed}")
     if not timeout_s > 0:
         raise RequestError(f"timeout_s of the guest: expected a number above 0, got {timeout_s}")
     if not re.fullmatch(r"[1-9]\d*[KMG]", memory):

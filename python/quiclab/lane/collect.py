@@ -83,8 +83,8 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     epoch_ns
         What CLOCK_MONOTONIC showed at time 0 of the run.
     """
-    said = _Said(adapter.name, flow_name, directory, epoch_ns, adapter.file.reporting)
-    readers: dict[str, Callable[[_Said], Report]] = {
+    said = _ProgramOutput(adapter.name, flow_name, directory, epoch_ns, adapter.file.reporting)
+    readers: dict[str, Callable[[_ProgramOutput], Report]] = {
         "quiclab": lambda said: _reports(said, _report_file),
         "json_lines": lambda said: _reports(said, _report_lines),
         "iperf3": _iperf3,
@@ -103,7 +103,7 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
 
 
 @dataclass(frozen=True)
-class _Said:
+class _ProgramOutput:
     """Where the words of the programs of a flow are."""
 
     stack: str
@@ -152,7 +152,7 @@ class _Said:
         return _part(self.result(), "run").get("ended_by") in ("duration_over", "delivered", "interrupted")
 
 
-def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) -> Report:
+def _reports(said: _ProgramOutput, read: Callable[[_ProgramOutput, str], dict[str, Any] | str]) -> Report:
     """Both ends in the format of quiclab's own programs."""
     report = Report()
     client = read(said, "client") if "receiver" in said.ends else {}
@@ -191,7 +191,7 @@ def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) ->
     return report
 
 
-def _report_file(said: _Said, role: str) -> dict[str, Any] | str:
+def _report_file(said: _ProgramOutput, role: str) -> dict[str, Any] | str:
     text = said.text(f"{role}.json")
     if not text:
         return said.problem(role, "left no report")
@@ -204,7 +204,7 @@ def _report_file(said: _Said, role: str) -> dict[str, Any] | str:
     return report
 
 
-def _report_lines(said: _Said, role: str) -> dict[str, Any] | str:
+def _report_lines(said: _ProgramOutput, role: str) -> dict[str, Any] | str:
     """Objects of one line each on stdout; other lines are talk."""
     report: dict[str, Any] = {"statistics": {}, "samples": {}}
     found = False
@@ -240,7 +240,7 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _series(said: _Said, report: Mapping[str, Any], end: str) -> Iterator[Row]:
+def _series(said: _ProgramOutput, report: Mapping[str, Any], end: str) -> Iterator[Row]:
     samples = report.get("samples")
     if not isinstance(samples, dict) or not isinstance(samples.get("time_ns"), list):
         return
@@ -252,7 +252,7 @@ def _series(said: _Said, report: Mapping[str, Any], end: str) -> Iterator[Row]:
                     yield time, f"{said.flow}.{end}", name, float(value)
 
 
-def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[float | None]]:
+def _acknowledgements(said: _ProgramOutput, report: Mapping[str, Any]) -> dict[str, list[float | None]]:
     table = report.get("acknowledgements")
     if not isinstance(table, dict) or not isinstance(table.get("time_ns"), list):
         return {}
@@ -265,7 +265,7 @@ def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[
     return columns
 
 
-def _iperf3(said: _Said) -> Report:
+def _iperf3(said: _ProgramOutput) -> Report:
     report = Report()
     client, server = (_iperf3_output(said, role) for role in ("client", "server"))
     start_s = said.client_start_s()
@@ -299,7 +299,7 @@ def _iperf3(said: _Said) -> Report:
     return report
 
 
-def _iperf3_output(said: _Said, role: str) -> dict[str, Any]:
+def _iperf3_output(said: _ProgramOutput, role: str) -> dict[str, Any]:
     """Return the object that holds the test: a server that is stopped prints another one with an error."""
     text = said.text(f"{role}.out").lstrip()
     decoder = json.JSONDecoder()
@@ -324,7 +324,7 @@ def _iperf3_series(element: str, output: Mapping[str, Any], start_s: float) -> I
                 yield start_s + float(stream["end"]), element, metric, value
 
 
-def _curl(said: _Said) -> Report:
+def _curl(said: _ProgramOutput) -> Report:
     report = Report()
     entries = [entry for line in said.text("client.out").splitlines() if (entry := _object(line)) is not None]
     if not entries:

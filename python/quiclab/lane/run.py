@@ -51,7 +51,7 @@ PASSED_ON = ("PATH", "HOME", "QUICLAB_LIVE", "QUICLAB_PROGRAMS")
 #: Seconds that a run has to write what there is when it is interrupted.
 GRACE_S = 5.0
 #: Seconds of this machine's time that a guest may take for each second of its own.
-SLOWEST_GUEST = 20.0
+MAX_GUEST_SLOWDOWN = 20.0
 
 #: How lines of quiclab-live begin that say what went wrong.
 SPEAKER = "quiclab-live: "
@@ -207,7 +207,7 @@ def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tup
     """Run a job in this machine; returns the last lines of what was said. Its processes end with this one."""
     command = [str(live_program()), "run", str(directory)]
     environment = {"HOME": "/root", "LANG": "C", **{key: os.environ[key] for key in PASSED_ON if key in os.environ}}
-    watched = watch(command, environment, limit_s, lambda line: _tell(line, progress), GRACE_S)
+    watched = watch(command, environment, limit_s, lambda line: _report_progress(line, progress), GRACE_S)
     if not watched.ended:
         raise QuiclabError(f"the run did not end within {limit_s:.0f} s and was stopped")
     return watched.lines
@@ -228,11 +228,11 @@ def _run_in_guest(
         [str(live_program()), "run", GUEST_DIRECTORY],
         directory,
         seed,
-        limit_s * SLOWEST_GUEST,
+        limit_s * MAX_GUEST_SLOWDOWN,
         memory=memory,
         syscall_cost_ns=syscall_cost_ns,
         sysctls={name: value for plan in guests for name, value in plan.sysctls.items()},
-        on_line=lambda line: _tell(line, progress),
+        on_line=lambda line: _report_progress(line, progress),
         console=True,
     )
     return ended.lines
@@ -242,7 +242,7 @@ def _megabytes(memory: str) -> int:
     return int(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]]
 
 
-def _tell(line: str, progress: Progress | None) -> None:
+def _report_progress(line: str, progress: Progress | None) -> None:
     """Pass a line of progress on; other lines are none."""
     if progress is None or not line.startswith('{"progress"'):
         return

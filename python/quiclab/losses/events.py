@@ -36,7 +36,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Heard:
+class AckReceived:
     """An acknowledgement that arrived.
 
     Attributes
@@ -84,7 +84,7 @@ class Lost:
 
 
 @dataclass
-class Trace:
+class SenderLog:
     """One run, seen from its sender.
 
     Attributes
@@ -101,7 +101,7 @@ class Trace:
         How it is known what was declared lost, in words.
     """
 
-    events: list[Sent | Heard] = field(default_factory=list)
+    events: list[Sent | AckReceived] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     arrived: set[tuple[int, float]] = field(default_factory=set)
     closed_ms: float = math.inf

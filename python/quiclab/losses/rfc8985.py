@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from quiclab.losses.events import Heard, Lost, Sent
+from quiclab.losses.events import AckReceived, Lost, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +66,7 @@ class _Rack:
     timer_ms: float | None = None
 
 
-def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> list[Lost]:
+def declared(events: Iterable[Sent | AckReceived], closed_ms: float = math.inf) -> list[Lost]:
     """Return what RFC 8985 declares lost, in the order of declaration.
 
     Parameters
@@ -99,7 +99,7 @@ def _sent(rack: _Rack, event: Sent) -> None:
         rack.segments.append(_Segment(event.number, event.span, event.time_ms))
 
 
-def _heard(rack: _Rack, ack: Heard) -> list[Lost]:
+def _heard(rack: _Rack, ack: AckReceived) -> list[Lost]:
     if ack.cumulative < rack.una:
         return []
     newly = []
@@ -126,7 +126,7 @@ def _heard(rack: _Rack, ack: Heard) -> list[Lost]:
     return _detect(rack, ack.time_ms, dsack=_is_dsack(ack), leaving=leaving)
 
 
-def _is_dsack(ack: Heard) -> bool:
+def _is_dsack(ack: AckReceived) -> bool:
     """Say whether the first block reports a duplicate (RFC 2883 section 4)."""
     if not ack.ranges:
         return False
@@ -135,7 +135,7 @@ def _is_dsack(ack: Heard) -> bool:
     return behind <= ack.cumulative or within
 
 
-def _sample(rack: _Rack, ack: Heard, newly: list[_Segment]) -> None:
+def _sample(rack: _Rack, ack: AckReceived, newly: list[_Segment]) -> None:
     """Take RTTs of segments sent once: the least, and the smoothed one of RFC 6298 section 2 from the newest."""
     samples = [ack.time_ms - segment.sent_ms for segment in newly if not segment.retransmitted]
     if samples:
@@ -143,7 +143,7 @@ def _sample(rack: _Rack, ack: Heard, newly: list[_Segment]) -> None:
         rack.srtt_ms = samples[-1] if rack.srtt_ms is None else 7 / 8 * rack.srtt_ms + 1 / 8 * samples[-1]
 
 
-def _update(rack: _Rack, ack: Heard, segment: _Segment) -> None:
+def _update(rack: _Rack, ack: AckReceived, segment: _Segment) -> None:
     """Step 2: the segment sent last among those delivered."""
     rtt = ack.time_ms - segment.sent_ms
     if segment.retransmitted:

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from quiclab.losses.events import Heard, Lost, Sent
+from quiclab.losses.events import AckReceived, Lost, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +59,7 @@ class _Space:
     loss_time: float | None = None
 
 
-def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> list[Lost]:
+def declared(events: Iterable[Sent | AckReceived], closed_ms: float = math.inf) -> list[Lost]:
     """Return what RFC 9002 declares lost of the 1-RTT packets, in the order of declaration.
 
     Parameters
@@ -87,7 +87,7 @@ def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> lis
     return found
 
 
-def _heard(ack: Heard, space: _Space, rtt: _Rtt) -> list[Lost]:
+def _heard(ack: AckReceived, space: _Space, rtt: _Rtt) -> list[Lost]:
     """Apply OnAckReceived of appendix A.7."""
     largest = max(last for _, last in ack.ranges)
     space.largest = largest if space.largest is None else max(space.largest, largest)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from quiclab.errors import RequestError
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.pacing.document import SCHEMA, Capture
 from quiclab.pacing.settings import Settings
 
@@ -116,7 +116,7 @@ def analyse(
     for number, file in enumerate(files):
         step = None if progress is None else _Part(progress, sum(sizes[:number]), sizes[number], sum(sizes))
         try:
-            text = engine().analyse_packets(str(file), told, [str(path) for path in key_logs], flows, step)
+            text = extension().analyse_packets(str(file), told, [str(path) for path in key_logs], flows, step)
         except (OSError, ValueError) as error:
             failures.append(Failure(str(file), _sentence(error)))
         else:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DASHES: Final = ((1, 0), (6, 3), (2, 2))
 #: As many flows can be told apart.
-MOST_DRAWN: Final = len(COLOURS) * len(DASHES)
+MAX_DRAWN: Final = len(COLOURS) * len(DASHES)
 HEIGHT: Final = 280
 # width of the labels of a vertical axis in pixels, so that figures stand exactly below one another
 LABELS: Final = 40

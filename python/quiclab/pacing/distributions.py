@@ -8,7 +8,7 @@ import altair as alt
 
 from quiclab.pacing import series
 from quiclab.pacing.axes import colour_of, curves, dash_of, rows_of, share_axis, sized, time_axis, tips
-from quiclab.pacing.shown import duration, percent
+from quiclab.pacing.labels import duration, percent
 from quiclab.report.figures.theme import NEUTRAL
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quiclab.pacing.document import Expected, Found, Intervals
 
 #: Marks of clusters that were found, at most, of each flow: the largest.
-MOST_FOUND: Final = 6
+MAX_FOUND: Final = 6
 # room for marks above the highest step
 HEADROOM: Final = 1.12
 # what is shown around expected intervals, as a factor
@@ -119,7 +119,7 @@ def _peaks(
             "what": f"{duration(peak['from_ms'])} to {duration(peak['to_ms'])}",
         }
         for name, clusters in found.items()
-        for peak in sorted(clusters, key=lambda item: -item["share"])[:MOST_FOUND]
+        for peak in sorted(clusters, key=lambda item: -item["share"])[:MAX_FOUND]
         if _highest(heights.get(name, ()), peak)
     ]
     shown = tips(("centre:N", "Centre"), ("what:N", "Reaches from"), ("inside:Q", "Share", ".1%"), flow="Cluster of")

@@ -13,15 +13,15 @@ import altair as alt
 
 from quiclab.pacing import distributions, series
 from quiclab.pacing.axes import LABELS, curves, hideable, rows_of, sized, style, tips
-from quiclab.pacing.shown import duration
+from quiclab.pacing.labels import duration
 from quiclab.report.figures.theme import NEUTRAL, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from quiclab.pacing.document import Flow, Intervals
+    from quiclab.pacing.labels import LabelledFlow
     from quiclab.pacing.settings import Settings
-    from quiclab.pacing.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Figure:
     chart: alt.TopLevelMixin | str
 
 
-def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
-    """Declare the figures of these flows, of which there are `MOST_DRAWN` at most.
+def figures(flows: Sequence[LabelledFlow], settings: Settings) -> list[Figure]:
+    """Declare the figures of these flows, of which there are `MAX_DRAWN` at most.
 
     Parameters
     ----------
@@ -110,7 +110,11 @@ def _shortest(shown: Mapping[str, Intervals]) -> str:
 
 
 def _bars(
-    names: Sequence[str], flows: Sequence[Shown], counts_of: Callable[[Flow], Mapping[str, int]], title: str, of: str
+    names: Sequence[str],
+    flows: Sequence[LabelledFlow],
+    counts_of: Callable[[Flow], Mapping[str, int]],
+    title: str,
+    of: str,
 ) -> Any:
     """Return one panel of bars for each flow, below one another with common axes."""
     counts = {item.label: counts_of(item.flow) for item in flows if counts_of(item.flow)}
@@ -143,7 +147,7 @@ def _bars(
     return hideable(alt.vconcat(*panels, spacing=10))
 
 
-def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float | None) -> Any:
+def _rates(names: Sequence[str], flows: Sequence[LabelledFlow], bottleneck_mbps: float | None) -> Any:
     lines = {
         item.label: series.rates(item.flow["data"]["rate_over_time_mbps"], item.flow["data"]["rate_step_s"])[0]
         for item in flows
@@ -169,7 +173,7 @@ def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float 
     return sized(*layers)
 
 
-def _rate_caption(flows: Sequence[Shown], step_s: float, bottleneck_mbps: float | None) -> str:
+def _rate_caption(flows: Sequence[LabelledFlow], step_s: float, bottleneck_mbps: float | None) -> str:
     steps = [(item.flow["data"]["rate_over_time_mbps"], item.flow["data"]["rate_step_s"]) for item in flows]
     over_s = max((series.rates(rates, own_s)[1] for rates, own_s in steps), default=step_s)
     level = "" if bottleneck_mbps is None else " Dashed: the bottleneck."

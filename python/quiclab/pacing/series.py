@@ -27,8 +27,8 @@ STEP: Final = 0.0005
 #: Counts up to here have a bar of their own; beyond, each bar reaches to twice its begin.
 SINGLE: Final = 16
 #: There are bars up to here, whatever is counted: a single one would be as wide as the page.
-LEAST_BARS: Final = 8
-MOST_RATES: Final = 1000
+MIN_BARS: Final = 8
+MAX_RATES: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def groups(counts: Mapping[str, int]) -> list[tuple[int, int]]:
     if not counts:
         return []
     least, most = min(map(int, counts)), max(map(int, counts))
-    bars = [(number, number) for number in range(min(least, 1), min(max(most, LEAST_BARS), SINGLE) + 1)]
+    bars = [(number, number) for number in range(min(least, 1), min(max(most, MIN_BARS), SINGLE) + 1)]
     end = SINGLE
     while end < most:
         bars.append((end + 1, 2 * end))
@@ -167,7 +167,7 @@ def rates(values: Sequence[float], step_s: float) -> tuple[list[tuple[float, flo
     The last step is left out, for the flow ends in the middle of it, unless it is the only one.
     """
     values = values[:-1] if len(values) > 1 else values
-    together = max(1, math.ceil(len(values) / MOST_RATES))
+    together = max(1, math.ceil(len(values) / MAX_RATES))
     parts = [values[begin : begin + together] for begin in range(0, len(values), together)]
     points = [(number * together * step_s, sum(part) / len(part)) for number, part in enumerate(parts)]
     return points, together * step_s

@@ -11,7 +11,7 @@ from quiclab.errors import RequestError
 #: Pacing gains of BBR while it looks for bandwidth, cruises and drains (draft-cardwell-iccrg-bbr-congestion-control-00,
 #: section 4.3.4.2).
 BBR_GAINS: Final = (1.25, 1.0, 0.75)
-MOST_GAINS: Final = 16
+MAX_GAINS: Final = 16
 
 #: Field -> option of the command line, least and most that is allowed, unit.
 LIMITS: Final[dict[str, tuple[str, float, float, str]]] = {
@@ -81,8 +81,8 @@ class Settings:
                 if value is not None and not (math.isfinite(value) and least <= value <= most):
                     limits = f"{least:.12g} to {most:.12g} {unit}".rstrip()
                     raise RequestError(f"{item.name} ({option}): expected {limits}, got {value:.12g}")
-        if not 1 <= len(self.gains) <= MOST_GAINS:
-            raise RequestError(f"gains (--gain): expected 1 to {MOST_GAINS} values, got {len(self.gains)}")
+        if not 1 <= len(self.gains) <= MAX_GAINS:
+            raise RequestError(f"gains (--gain): expected 1 to {MAX_GAINS} values, got {len(self.gains)}")
         if self.until_s is not None and self.until_s <= self.skip_s:
             raise RequestError(
                 f"until_s (--until): expected more than skip_s (--skip), {self.skip_s:.12g} s, got {self.until_s:.12g}"

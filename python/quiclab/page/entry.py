@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["style", "script", "image", "font"]
 
-MOST_BODY_BYTES = 10**10
+MAX_BODY_BYTES = 10**10
 # the limit for a header list of Chromium, which the workload has, too
-MOST_SECTION_BYTES = 256 * 1024
+MAX_SECTION_BYTES = 256 * 1024
 # a page that takes longer is not being loaded
-MOST_MS = 3_600_000.0
+MAX_MS = 3_600_000.0
 PLAIN_SECTION_BYTES = 100
 # codes of letters and digits have 5 to 7 bits (RFC 7541 appendix B)
 HUFFMAN_BITS = 6
@@ -138,8 +138,8 @@ class Reader:
         value = table.get(name)
         if value is None or value == -1:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_BODY_BYTES:
-            raise self.refuse(f"{field}.{name}", value, f"a length of 0 to {MOST_BODY_BYTES} bytes, or -1 (not known)")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_BODY_BYTES:
+            raise self.refuse(f"{field}.{name}", value, f"a length of 0 to {MAX_BODY_BYTES} bytes, or -1 (not known)")
         return int(value)
 
     def milliseconds(self, table: Mapping[str, Any], name: str, field: str) -> float | None:
@@ -148,8 +148,8 @@ class Reader:
         if value is None or value == -1:
             return None
         path = f"{field}.{name}" if field else name
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
-            raise self.refuse(path, value, f"a time of 0 to {MOST_MS:.0f} ms, or -1 (does not apply)")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
+            raise self.refuse(path, value, f"a time of 0 to {MAX_MS:.0f} ms, or -1 (does not apply)")
         return float(value)
 
     def started(self) -> datetime:
@@ -170,7 +170,7 @@ class Reader:
         return tuple((str(item.get("name", "")).lower(), str(item.get("value", ""))) for item in listed)
 
 
-def why_not(reader: Reader) -> str | None:
+def skip_reason(reader: Reader) -> str | None:
     """Return why an entry is no transfer over the network, in words; `None` if it is one."""
     entry = reader.entry
     request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
@@ -221,8 +221,8 @@ def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> En
     url = urldefrag(plain(reader.text(request, "url", "request"))).url
     parts = urlsplit(url)
     started_ms = (reader.started() - origin_of_time).total_seconds() * 1000
-    if not abs(started_ms) <= MOST_MS:
-        allowed = f"a time within {MOST_MS / 1000:.0f} s of the first entry, {origin_of_time.isoformat()}"
+    if not abs(started_ms) <= MAX_MS:
+        allowed = f"a time within {MAX_MS / 1000:.0f} s of the first entry, {origin_of_time.isoformat()}"
         raise reader.refuse("startedDateTime", entry.get("startedDateTime"), allowed)
     times = times_of(reader, by_firefox)
     bodiless = request.get("method") == "HEAD" or response.get("status") in BODILESS
@@ -316,4 +316,4 @@ class Sections:
                 total += 1 + math.ceil(len(name) * HUFFMAN_BITS / 8)
             self.fields.add((name, value))
             self.names.add(name)
-        return max(1, min(total, MOST_SECTION_BYTES))
+        return max(1, min(total, MAX_SECTION_BYTES))

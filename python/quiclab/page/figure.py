@@ -21,7 +21,7 @@ PHASES: Final = {
     "download": COLOURS[0],
 }
 STEP: Final = 7
-MOST_LABELS: Final = 45
+MAX_LABELS: Final = 45
 
 
 def phases(row: Mapping[str, Any]) -> list[tuple[str, float, float]]:
@@ -106,4 +106,4 @@ def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapp
 def short(url: str) -> str:
     """Return the end of an URL's path, as people know a file."""
     name = url.partition("?")[0].rstrip("/").rpartition("/")[2] or url
-    return name if len(name) <= MOST_LABELS else f"…{name[-MOST_LABELS:]}"
+    return name if len(name) <= MAX_LABELS else f"…{name[-MAX_LABELS:]}"

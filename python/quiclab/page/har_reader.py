@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError, unexpected
 from quiclab.page.entry import (
-    MOST_MS,
-    MOST_SECTION_BYTES,
+    MAX_MS,
+    MAX_SECTION_BYTES,
     PLAIN_SECTION_BYTES,
     Entry,
     Kind,
     Reader,
     Sections,
     read_entry,
-    why_not,
+    skip_reason,
 )
 from quiclab.page.parents import parents_of
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-MOST_ENTRIES = 10_000
-MOST_FILE_BYTES = 256 * 1024 * 1024
+MAX_ENTRIES = 10_000
+MAX_FILE_BYTES = 256 * 1024 * 1024
 # as the scenario's `origin`
-MOST_ORIGINS = 256
+MAX_ORIGINS = 256
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def read_har(path: Path) -> RecordedPage:
     name = str(path)
     entries = log.get("entries")
     if not isinstance(entries, list) or not entries:
-        raise unexpected(f"{name}: log.entries", f"a list of 1 to {MOST_ENTRIES} entries", entries)
-    if len(entries) > MOST_ENTRIES:
-        raise RequestError(f"{name}: log.entries: expected at most {MOST_ENTRIES} entries, got {len(entries)}")
+        raise unexpected(f"{name}: log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries)
+    if len(entries) > MAX_ENTRIES:
+        raise RequestError(f"{name}: log.entries: expected at most {MAX_ENTRIES} entries, got {len(entries)}")
     counts: Counter[str] = Counter()
     kept = _kept(name, log, entries, counts)
     on_load_ms = _on_load(name, log)
@@ -154,9 +154,9 @@ def read_har(path: Path) -> RecordedPage:
 def _log(path: Path) -> Mapping[str, Any]:
     try:
         size = path.stat().st_size
-        if size > MOST_FILE_BYTES:
+        if size > MAX_FILE_BYTES:
             raise RequestError(
-                f"{path}: expected at most {MOST_FILE_BYTES} bytes, got {size}; record it without response contents"
+                f"{path}: expected at most {MAX_FILE_BYTES} bytes, got {size}; record it without response contents"
             )
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -185,7 +185,7 @@ def _kept(name: str, log: Mapping[str, Any], entries: Sequence[object], counts: 
     for number, raw in enumerate(entries):
         reader = Reader(name, number, raw)
         page = reader.entry.get("pageref") or first
-        why = "of further pages" if first is not None and page != first else why_not(reader)
+        why = "of further pages" if first is not None and page != first else skip_reason(reader)
         if why is None:
             readers.append(reader)
         else:
@@ -212,8 +212,8 @@ def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
     value = timings.get("onLoad") if isinstance(timings, dict) else None
     if value is None or value == -1:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
-        expected = f"a time of 0 to {MOST_MS:.0f} ms, or -1 (not recorded)"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
+        expected = f"a time of 0 to {MAX_MS:.0f} ms, or -1 (not recorded)"
         raise unexpected(f"{name}: log.pages[0].pageTimings.onLoad", expected, value)
     return float(value)
 
@@ -226,8 +226,8 @@ def _page(
     origins: dict[str, int] = {}
     for position in order:
         origins.setdefault(kept[position].origin, len(origins))
-    if len(origins) > MOST_ORIGINS:
-        raise RequestError(f"{name}: log.entries: expected at most {MOST_ORIGINS} origins, got {len(origins)}")
+    if len(origins) > MAX_ORIGINS:
+        raise RequestError(f"{name}: log.entries: expected at most {MAX_ORIGINS} origins, got {len(origins)}")
     known = [entry.body_bytes for entry in kept if entry.body_bytes is not None]
     usual = round(median(known))
     round_trips = _round_trips(kept)
@@ -250,7 +250,7 @@ def _page(
                 sections[entry.origin], (entry.request_headers, entry.response_headers), strict=True
             )
         )
-        _count(counts, "upload longer than 256 KiB cut", int(request + entry.upload_bytes > MOST_SECTION_BYTES))
+        _count(counts, "upload longer than 256 KiB cut", int(request + entry.upload_bytes > MAX_SECTION_BYTES))
         resources.append(
             Resource(
                 entry=entry.number,
@@ -261,7 +261,7 @@ def _page(
                 delay_ms=max(delay_ms, 0.0),
                 think_time_ms=_think_time(entry, round_trips, counts),
                 body_bytes=max(usual if body is None else body, 1),
-                request_bytes=min(request + entry.upload_bytes, MOST_SECTION_BYTES),
+                request_bytes=min(request + entry.upload_bytes, MAX_SECTION_BYTES),
                 response_bytes=response,
             )
         )

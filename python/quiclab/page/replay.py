@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab.errors import RequestError, alternatives, unexpected
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.result import RunResult, run
 from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario
 from quiclab.scenario.transport import Tls
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PAGE_SCHEMA: Final = "quiclab.page/1"
 FLOW: Final = "page"
 #: A page that needs longer is not loaded.
-LONGEST: Final = "600 s"
+MAX_DURATION: Final = "600 s"
 #: Results that are kept on either side of the median while further runs may move it.
 REACH: Final = 4
 
@@ -96,7 +96,7 @@ class Loads:
 def known_stacks() -> dict[str, Stack]:
     """Return all stacks and profiles by the names that `quiclab stack list` has."""
     found: dict[str, Stack] = {}
-    catalogue = json.loads(engine().stacks())
+    catalogue = json.loads(extension().stacks())
     for entry in catalogue:
         stack = entry["name"]
         found[stack] = Stack(stack, stack, None, entry["protocol"], tuple(entry["workloads"]))
@@ -194,7 +194,7 @@ def scenario_of(network: Scenario, flow: Flow, page: Page, stack: Stack, tls: Tl
 
     return Scenario(
         name=network.name,
-        duration=LONGEST,
+        duration=MAX_DURATION,
         links=network.links,
         bearers=network.bearers,
         hosts=network.hosts,
@@ -269,7 +269,7 @@ def _middle(values: Sequence[object]) -> int:
 
 def _why(result: RunResult) -> str:
     warnings: list[str] = list(result.data.get("warnings", []))
-    return warnings[0] if warnings else f"it was not complete after {LONGEST}"
+    return warnings[0] if warnings else f"it was not complete after {MAX_DURATION}"
 
 
 def request_rows(page: RecordedPage, loads: Loads) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ENDS = "".join(map(chr, range(0x21)))
 BREAKS = {ord(character): None for character in "\t\n\r"}
 # frames of asynchronous stacks: what lies deeper is the page's framework
-MOST_STACKS = 32
+MAX_STACKS = 32
 
 
 def plain(url: str) -> str:
@@ -66,7 +66,7 @@ def _urls_of(initiator: Mapping[str, Any]) -> list[str]:
     """Return the URLs in Chrome's description of an initiator: its own, then those of its stacks from the inside."""
     urls = [initiator.get("url")]
     stack = initiator.get("stack")
-    for _ in range(MOST_STACKS):
+    for _ in range(MAX_STACKS):
         if not isinstance(stack, dict):
             break
         frames = stack.get("callFrames")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.files import parquet_bytes, write_atomically
 from quiclab.libraries import pl
-from quiclab.native import build_id, engine
+from quiclab.native import build_id, extension
 from quiclab.report.study_page import digest_of_digests
 from quiclab.study import BASE
 from quiclab.study.compare import compare_document, judgement_row, table_rows, to_csv
@@ -135,7 +135,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         if outside
         else "",
         locks=f" (not there: {', '.join(missing_locks)})" if missing_locks else "",
-        version=engine().version(),
+        version=extension().version(),
         build=build_id(),
         digest=digest_of_digests(table.filter(pl.col("variant") == BASE)["digest"].to_list()),
     ).encode()
@@ -156,7 +156,7 @@ def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:
         if job.scenario not in numbers:
             name = f"settings/{len(numbers):04}.toml"
             numbers[job.scenario] = name
-            settings[name] = engine().to_toml(job.scenario).encode()
+            settings[name] = extension().to_toml(job.scenario).encode()
     files_by_identity = {job.identity: numbers[job.scenario] for job in evaluation.jobs}
     text = io.StringIO()
     not_listed = LEFT_OUT | {metric.name for metric in evaluation.study.metrics}

@@ -347,9 +347,9 @@ def multiverse(found: Sequence[Row]) -> None:
     shown = table("Claims over all readings", ["claim", "as published", "readings", "outcome"], left=4)
     for row in found:
         base = row.base
-        differing = ", ".join(f"{name}: {row.worlds[name].outcome}" for name in row.differing)
+        differing = ", ".join(f"{name}: {row.interpretations[name].outcome}" for name in row.differing)
         outcome = differing or row.summary
-        shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.worlds)), outcome)
+        shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.interpretations)), outcome)
     out.print(shown)
 
 

@@ -111,7 +111,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     judged = evaluation.judgements(engine)
     claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
     fidelity = _fidelity(evaluation, engine)
-    listed = [] if study.listing is None else study.listing.rows(evaluation, engine)
+    listed = [] if study.text_table is None else study.text_table.rows(evaluation, engine)
     page = (
         environment()
         .get_template("report.html.j2")
@@ -132,8 +132,8 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
         )
     )
     files = {f"report{ending}.html": page.encode()}
-    if study.listing is not None:
-        files[f"listing{ending}.csv"] = _csv(study.listing.heads, listed)
+    if study.text_table is not None:
+        files[f"listing{ending}.csv"] = _csv(study.text_table.heads, listed)
     files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
     files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
     for name, content in files.items():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONFIRMED_SHARE = 0.975
 REFUTED_SHARE = 0.025
-LEAST_RUNS = 5
+MIN_RUNS = 5
 EDGE_DECIDED_SHARE: Mapping[int, float] = {2: 0.50, 3: 0.25, 5: 0.16, 10: 0.11}
 """Share of verdicts that are decided, by number of runs, where nothing can be: one normally distributed setting whose
 true mean lies exactly on the limit of the claim. Simulated; 0.05 is what the limits of the verdicts aim at."""
@@ -374,8 +374,8 @@ def judge(claim: Claim, runs: Resamples, published: Findings) -> Judgement:
     verdict, reason = verdict_of(share), ""
     if claim.by_construction:
         verdict = Verdict.BY_CONSTRUCTION
-    elif least < LEAST_RUNS:
-        verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {LEAST_RUNS} are needed"
+    elif least < MIN_RUNS:
+        verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {MIN_RUNS} are needed"
     return Judgement(claim, verdict, share, on_published, numbers, reason, least, held[0])
 
 

@@ -133,7 +133,7 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
 
 def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[str, Any]]:
     """Return the fidelity of each series as plain values."""
-    columns = ("configuration", *(factor.column for factor in study.beside))
+    columns = ("configuration", *(factor.column for factor in study.series_factors))
     return [
         {
             **dict(zip(columns, key, strict=True)),
@@ -257,7 +257,7 @@ def multiverse_document(name: str, rows: Sequence[Row]) -> dict[str, Any]:
             "identity": row.claim.identity,
             "statement": row.claim.statement,
             "summary": row.summary,
-            "worlds": {world: asdict(found) for world, found in row.worlds.items()},
+            "worlds": {world: asdict(found) for world, found in row.interpretations.items()},
         }
         for row in rows
     ]

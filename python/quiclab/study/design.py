@@ -20,11 +20,11 @@ from quiclab.study.parts import (
     Engine,
     Factor,
     Figure,
-    Listing,
     Metric,
     Model,
     Point,
     Table,
+    TextTable,
     Unavailable,
     Value,
     Variant,
@@ -88,9 +88,9 @@ class Study:
         An estimate without simulation that figures show as a line of its own.
     views
         Figures of single runs, made again for the report.
-    along
+    series_factor
         Short name of the factor over which series run, where several are varied; the one that is varied by default.
-    listing
+    text_table
         A table of words, of what no number says.
     """
 
@@ -122,8 +122,8 @@ class Study:
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
     model: Model | None = None
     views: tuple[View, ...] = ()
-    along: str = ""
-    listing: Listing | None = None
+    series_factor: str = ""
+    text_table: TextTable | None = None
 
     @property
     def swept(self) -> tuple[Factor, ...]:
@@ -160,17 +160,21 @@ class Study:
     def is_series(self) -> bool:
         """Whether its results are series over one factor, which have a shape, a knee and an optimum."""
         one_number = len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
-        return bool(self.along) or one_number
+        return bool(self.series_factor) or one_number
 
     @property
-    def beside(self) -> tuple[Factor, ...]:
+    def series_factors(self) -> tuple[Factor, ...]:
         """Factors that tell series apart: all but the one over which they run, if it is named; else parts of runs."""
-        return tuple(item for item in self.factors if item.name != self.along) if self.along else self.parts
+        return (
+            tuple(item for item in self.factors if item.name != self.series_factor)
+            if self.series_factor
+            else self.parts
+        )
 
     def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
         """Return which series a setting belongs to: its configuration, and the values of what tells series apart."""
         values = dict(zip((factor.name for factor in self.factors), key[1:], strict=False))
-        return (key[0], *(values[factor.name] for factor in self.beside))
+        return (key[0], *(values[factor.name] for factor in self.series_factors))
 
     def series_label(self, key: Sequence[Value]) -> str:
         """Return the name of a series in figures, from its key."""
@@ -182,7 +186,9 @@ class Study:
     @property
     def series_labels(self) -> list[str]:
         """Names of all series, in the order of the study."""
-        keys = [(name, *parts) for name in self.labels for parts in product(*(item.values for item in self.beside))]
+        keys = [
+            (name, *parts) for name in self.labels for parts in product(*(item.values for item in self.series_factors))
+        ]
         return [self.series_label(key) for key in keys]
 
     @property

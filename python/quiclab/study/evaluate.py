@@ -16,7 +16,7 @@ from quiclab import tree
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
 from quiclab.libraries import pl
-from quiclab.native import engine as native_engine
+from quiclab.native import extension as native_engine
 from quiclab.scenario import Scenario, load
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.study import BASE, Point, Study, sweep
@@ -47,10 +47,10 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
 
 def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
     """Return what `--set` can say of changes: it removes nothing, so a table that loses an entry is given whole."""
-    lessened = {path.partition(".")[0] for path, value in changes.items() if value is None}
-    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in lessened}
+    tables_with_removals = {path.partition(".")[0] for path, value in changes.items() if value is None}
+    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in tables_with_removals}
     whole = scenario.to_dict()
-    return kept | {table: whole[table] for table in sorted(lessened & set(whole))}
+    return kept | {table: whole[table] for table in sorted(tables_with_removals & set(whole))}
 
 
 def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
@@ -112,7 +112,7 @@ class Evaluation:
     def __init__(self, study: Study, out: Path) -> None:
         self.study = study
         self.out = out
-        self._beside: dict[str, Evaluation] = {study.name: self}
+        self._others: dict[str, Evaluation] = {study.name: self}
         self.directory = results_directory(study, out)
         manifest = read_manifest(self.directory)
         if manifest is None:
@@ -273,13 +273,13 @@ class Evaluation:
                 result[key] = assess([item.published.summary for item in rows], [item.measured for item in rows])
         return result
 
-    def beside(self, name: str) -> Evaluation:
+    def for_study(self, name: str) -> Evaluation:
         """Return the evaluation of another study in the same results directory."""
-        if name not in self._beside:
+        if name not in self._others:
             found = Evaluation(find(name), self.out)
-            found._beside = self._beside  # they share what they have read
-            self._beside[name] = found
-        return self._beside[name]
+            found._beside = self._others  # they share what they have read
+            self._others[name] = found
+        return self._others[name]
 
     def findings(self, engine: str, variant: str = BASE) -> Resamples:
         """Return the runs of an engine, and those of other studies, as claims read them.
@@ -290,7 +290,7 @@ class Evaluation:
 
         def grid(name: str, metric: str) -> Grid:
             try:
-                other = self.beside(name) if name else self
+                other = self.for_study(name) if name else self
                 names = [item.name for item in other.study.engines]
                 chosen = engine if engine in names and engine != self.study.default_engine else None
                 variants = [item.name for item in other.study.variants]

@@ -190,7 +190,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Listing:
+class TextTable:
     """A table of words that the report shows and that is written as CSV beside it.
 
     Attributes

@@ -407,7 +407,7 @@ def _work(job: Job) -> Work:
         result = run_and_keep(parsed, job.seed, job.base_dir, job.keep, job.lane)
     except QuiclabError as error:
         return None, None, error.sentence
-    if problem := result.not_a_result:
+    if problem := result.invalid_reason:
         return None, None, problem
     for name, flow in result.flows.items():
         if flow.failed:

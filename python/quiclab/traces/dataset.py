@@ -35,9 +35,9 @@ NAME: Final = "4G data set of Raca et al. (MMSys 2018)"
 #: What tells a file of the data set; there are more columns, of which some files lack some.
 COLUMNS: Final = ("Timestamp", "CellID", "NetworkMode", "DL_bitrate", "UL_bitrate", "State")
 #: A day at a row a second; the files have about 900.
-MOST_ROWS: Final = 100_000
-MOST_KBPS: Final = 10_000_000
-MOST_GAP_S: Final = 10
+MAX_ROWS: Final = 100_000
+MAX_KBPS: Final = 10_000_000
+MAX_GAP_S: Final = 10
 IDLE: Final = "I"
 
 _TIMESTAMP: Final = re.compile(r"[0-9]{4}\.[0-9]{2}\.[0-9]{2}_[0-9]{2}\.[0-9]{2}\.[0-9]{2}")
@@ -96,9 +96,9 @@ def read_dataset(path: Path, start_s: int = 0, duration_s: int | None = None) ->
     ends = [second.time_s for second in seconds[1:]] + [length_s]
     held = [(second, end) for second, end in zip(seconds, ends, strict=True) if second.time_s < end_s and end > start_s]
     for one, two in pairwise(second for second, _ in held):
-        if two.time_s - one.time_s > MOST_GAP_S:
+        if two.time_s - one.time_s > MAX_GAP_S:
             raise RequestError(
-                f"{path}, line {two.line}: expected at most {MOST_GAP_S} s without a rate, "
+                f"{path}, line {two.line}: expected at most {MAX_GAP_S} s without a rate, "
                 f"got {two.time_s - one.time_s} s; choose another interval of the file"
             )
     starts = tuple(max(second.time_s - start_s, 0) * 10**9 for second, _ in held)
@@ -125,8 +125,8 @@ def _seconds(path: Path) -> list[_Second]:
     first: datetime | None = None
     for rows, (line, text) in enumerate(lines):
         place = f"{path}, line {line}"
-        if rows >= MOST_ROWS:
-            raise RequestError(f"{place}: expected at most {MOST_ROWS} rows, got more")
+        if rows >= MAX_ROWS:
+            raise RequestError(f"{place}: expected at most {MAX_ROWS} rows, got more")
         row = _row(text, columns, place)
         now = _time(row["Timestamp"], place)
         if before is not None and now < before:
@@ -186,6 +186,6 @@ def _rate(text: str, place: str) -> Fraction | None:
     """Return a rate [kbit/s]; `None` if it is not known."""
     if text == "-":
         return None
-    if not _RATE.fullmatch(text) or Fraction(text) > MOST_KBPS:
-        raise unexpected(f"{place}: DL_bitrate", f"a number from 0 to {MOST_KBPS} (kbit/s), or `-`", text)
+    if not _RATE.fullmatch(text) or Fraction(text) > MAX_KBPS:
+        raise unexpected(f"{place}: DL_bitrate", f"a number from 0 to {MAX_KBPS} (kbit/s), or `-`", text)
     return Fraction(text)

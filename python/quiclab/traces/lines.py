@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Bytes of a line; the longest of the data set have 250.
-MOST_LINE_BYTES: Final = 4096
+MAX_LINE_BYTES: Final = 4096
 SHOWN: Final = 60
 
 
@@ -30,7 +30,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             raise RequestError(f"cannot read {path}: not a regular file")
         with path.open("rb") as file:
             number = 0
-            while line := file.readline(MOST_LINE_BYTES + 1):
+            while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 text = _text(line, f"{path}, line {number}")
                 text = (text.removeprefix("\ufeff") if number == 1 else text).strip()
@@ -50,8 +50,8 @@ def shortened(text: str) -> str:
 def _text(line: bytes, place: str) -> str:
     if b"\0" in line:
         raise RequestError(f"{place}: expected text, got a binary file (a byte of value 0)")
-    if len(line) > MOST_LINE_BYTES:
-        raise RequestError(f"{place}: expected at most {MOST_LINE_BYTES} bytes per line, got more")
+    if len(line) > MAX_LINE_BYTES:
+        raise RequestError(f"{place}: expected at most {MAX_LINE_BYTES} bytes per line, got more")
     try:
         return line.decode()
     except UnicodeDecodeError as error:

@@ -34,16 +34,16 @@ from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import RequestError
 from quiclab.libraries import np
+from quiclab.native import MAX_SEED
 from quiclab.traces.trace import SYNTHETIC, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LEAST_MEAN_BPS: Final = 200_000
-MOST_MEAN_BPS: Final = 10_000_000_000
-LEAST_STEP_NS: Final = 10_000_000
-MOST_SAMPLES: Final = 100_000
-MOST_SEED: Final = (1 << 64) - 1
+MIN_MEAN_BPS: Final = 200_000
+MAX_MEAN_BPS: Final = 10_000_000_000
+MIN_STEP_NS: Final = 10_000_000
+MAX_SAMPLES: Final = 100_000
 #: Of a random number.
 BITS: Final = 53
 
@@ -130,16 +130,16 @@ def generate(mean_bps: int = 4_500_000, duration_ns: int = 200 * 10**9, step_ns:
 
 
 def _checked_samples(mean_bps: int, duration_ns: int, step_ns: int, seed: int) -> int:
-    if not LEAST_MEAN_BPS <= mean_bps <= MOST_MEAN_BPS:
+    if not MIN_MEAN_BPS <= mean_bps <= MAX_MEAN_BPS:
         raise RequestError(f"mean: expected 200 kbit/s to 10 Gbit/s, got {mean_bps / 1e3:g} kbit/s")
-    if step_ns < LEAST_STEP_NS:
+    if step_ns < MIN_STEP_NS:
         raise RequestError(f"step: expected at least 10 ms, got {step_ns / 1e6:g} ms")
-    if not 0 <= seed <= MOST_SEED:
-        raise RequestError(f"seed: expected 0 to {MOST_SEED}, got {seed}")
+    if not 0 <= seed <= MAX_SEED:
+        raise RequestError(f"seed: expected 0 to {MAX_SEED}, got {seed}")
     samples, rest = divmod(duration_ns, step_ns)
-    if rest or not 2 <= samples <= MOST_SAMPLES:
+    if rest or not 2 <= samples <= MAX_SAMPLES:
         raise RequestError(
-            f"duration: expected 2 to {MOST_SAMPLES} whole steps of {step_ns / 1e9:g} s, got {duration_ns / 1e9:g} s"
+            f"duration: expected 2 to {MAX_SAMPLES} whole steps of {step_ns / 1e9:g} s, got {duration_ns / 1e9:g} s"
         )
     return samples
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 MARK: Final = "quiclab trace 1"
 SYNTHETIC: Final = "synthetic"
 #: Lines of a trace that is read here: a day at ten samples a second.
-MOST_ENTRIES: Final = 864_000
+MAX_ENTRIES: Final = 864_000
 #: Comments above the header that are looked at.
-MOST_COMMENTS: Final = 1000
+MAX_COMMENTS: Final = 1000
 #: Units of the columns, in nanoseconds and bit/s (parse.rs).
 TIME_UNITS: Final = {"time_s": 10**9, "time_ms": 10**6}
 RATE_UNITS: Final = {"rate_bps": 1, "rate_kbps": 10**3, "rate_mbps": 10**6}
@@ -122,7 +122,7 @@ def read(path: Path) -> Trace:
     entries: list[tuple[int, int]] = []
     for number, text in numbered_lines(path):
         if text.startswith("#"):
-            if units is None and len(about) < MOST_COMMENTS:
+            if units is None and len(about) < MAX_COMMENTS:
                 about.append(text.removeprefix("#").strip())
         elif units is None:
             units = _units(text, f"{path}, line {number}")
@@ -173,8 +173,8 @@ def _check_order(entries: list[tuple[int, int]], name: str, place: str) -> None:
     if len(entries) > 1 and time <= entries[-2][0]:
         before = entries[-2][0] / 1e9
         raise RequestError(f"{place}: {name}: expected a time after {before:g} s, got {time / 1e9:g} s")
-    if len(entries) > MOST_ENTRIES:
-        raise RequestError(f"{place}: expected at most {MOST_ENTRIES} entries, got more")
+    if len(entries) > MAX_ENTRIES:
+        raise RequestError(f"{place}: expected at most {MAX_ENTRIES} entries, got more")
 
 
 def _values(about: list[str], key: str) -> list[str]:

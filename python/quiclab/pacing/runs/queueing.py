@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import np, pl
-from quiclab.pacing.runs.kept import BURST_GAP_MS, SKIP_S
+from quiclab.pacing.runs.extract import BURST_GAP_MS, SKIP_S
 from quiclab.pacing.runs.taps import of_flow
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import unknown
 from quiclab.libraries import np, pl
-from quiclab.native import engine
+from quiclab.native import extension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ def of_flow(
     if not result.acks.is_empty():
         heard = result.acks.filter(pl.col("element") == f"{flow}.sender")
         times_ns, covered = heard["time_ns"].to_numpy(), heard["covered"].to_numpy()
-    text = engine().analyse_columns(
+    text = extension().analyse_columns(
         json.dumps(dict(settings or {})),
         (frames["time_ns"].to_numpy().astype("<i8").tobytes(), sizes.to_numpy().astype("<u4").tobytes()),
         (times_ns.astype("<i8").tobytes(), covered.astype("<u4").tobytes()),

@@ -18,8 +18,8 @@ from quiclab.report.figures.theme import (
     SYMBOLS,
     Layers,
     colours,
+    empty_chart,
     legend_of_symbols,
-    nothing_yet,
     of_rows,
 )
 from quiclab.study import with_unit
@@ -91,7 +91,7 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     unit = "%" if criterion.relative else "limits" if _differ(criterion) else metric.unit
     data = agreement_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.to_dicts()})
     title = with_unit(f"{metric.label}: difference from the reference", unit)
@@ -167,7 +167,7 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
     data = pairs_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.with_columns(style=data["source"]).to_dicts()})
     title = with_unit(metric.label, metric.unit)

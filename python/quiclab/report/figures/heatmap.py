@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, nothing_yet
+from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, empty_chart
 from quiclab.stats import SIGNIFICANT
 from quiclab.study import with_unit
 from quiclab.study.maps import Cell, MeasuredMap, map_of
@@ -135,7 +135,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
     shown = map_of(evaluation, figure, engine)
     study = evaluation.study
     if not shown.published and not shown.measured:
-        return nothing_yet()
+        return empty_chart()
     named = [study.labels[name] for name in (shown.map.first, shown.map.second)]
     charts = [
         _map(rows, title, shown, study, heads)

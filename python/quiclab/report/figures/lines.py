@@ -23,8 +23,8 @@ from quiclab.report.figures.theme import (
     WIDTH,
     Layers,
     colours,
+    empty_chart,
     legend_of_symbols,
-    nothing_yet,
 )
 from quiclab.study import with_unit
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 CAP = 6.0
 HEIGHT = 380
 # more measured values than this on an axis, and round numbers are easier to read
-MOST_TICKS = 16
+MAX_TICKS = 16
 ROUND_TICKS = 6
 
 
@@ -88,7 +88,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     data, styles = styled(data, study.model.label if study.model else "")
     metric = study.metric_of(figure.metric)
     y_title = with_unit(metric.label, metric.unit)
@@ -200,4 +200,4 @@ def printed(figure: Figure, sources: set[str], published: str) -> str:
 def _ticks(data: pl.DataFrame) -> dict[str, Any]:
     """Return where the ticks of the horizontal axis are: at the measured values, unless there are many."""
     values: Sequence[float] = data["x"].unique().sort().to_list()
-    return {"values": values} if len(values) <= MOST_TICKS else {"tickCount": ROUND_TICKS}
+    return {"values": values} if len(values) <= MAX_TICKS else {"tickCount": ROUND_TICKS}

@@ -16,8 +16,8 @@ from quiclab.report.figures.theme import (
     SYMBOLS,
     Layers,
     colours,
+    empty_chart,
     legend_of_symbols,
-    nothing_yet,
     of_rows,
 )
 from quiclab.study import with_unit
@@ -49,7 +49,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     study = evaluation.study
     data = figure_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     metric = study.metric_of(figure.metric)
     data = data.with_columns(style=data["source"])
     names = list(dict.fromkeys(data["x"].cast(str).to_list()))

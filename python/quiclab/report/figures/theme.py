@@ -95,7 +95,7 @@ def legend_of_symbols(base: alt.Chart, symbols: Mapping[str, str]) -> alt.Chart:
     return layer
 
 
-def nothing_yet(why: str = "None of these settings has been run yet.") -> Layers:
+def empty_chart(why: str = "None of these settings has been run yet.") -> Layers:
     """Declare what stands for a figure that has nothing to show."""
     text = alt.Chart({"values": [{"text": why}]})
     return alt.layer(text.mark_text(align="left", x=0, color=NEUTRAL).encode(text="text:N")).properties(

@@ -87,7 +87,7 @@ ASSUMPTIONS = (
 )
 
 
-def given(change: Callable[[dict[str, Any]], None]) -> Callable[[Changes], Changes]:
+def edited_changes(change: Callable[[dict[str, Any]], None]) -> Callable[[Changes], Changes]:
     """Return a variant that edits what a setting changes."""
 
     def changes(before: Changes) -> Changes:
@@ -106,7 +106,7 @@ def ends(stack: str, **options: object) -> Callable[[Changes], Changes]:
             for end in ("sender", "receiver"):
                 edited[f"{FLOW}.{end}"] = {**edited[f"{FLOW}.{end}"], **options}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def quic_options(**options: object) -> Callable[[Changes], Changes]:
@@ -118,7 +118,7 @@ def quic_options(**options: object) -> Callable[[Changes], Changes]:
                 own = edited[f"{FLOW}.{end}"]
                 edited[f"{FLOW}.{end}"] = {**own, "quic": {**own.get("quic", {}), **options}}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def jitter_link(**values: object) -> Callable[[Changes], Changes]:
@@ -129,7 +129,7 @@ def jitter_link(**values: object) -> Callable[[Changes], Changes]:
             if name in edited:
                 edited[name] = {"delay": {**edited[name]["delay"], **values}}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def constant_delay(direction: str) -> Callable[[Changes], Changes]:
@@ -140,7 +140,7 @@ def constant_delay(direction: str) -> Callable[[Changes], Changes]:
         if name in edited:
             edited[name] = {"delay": edited[name]["delay"]["mean"]}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def each_packet(edited: dict[str, Any]) -> None:
@@ -153,7 +153,7 @@ def each_packet(edited: dict[str, Any]) -> None:
 
 def without_loss(direction: str) -> Callable[[Changes], Changes]:
     """Take the loss out of one direction."""
-    return given(lambda edited: edited.pop(f"links.{direction}.loss", None))
+    return edited_changes(lambda edited: edited.pop(f"links.{direction}.loss", None))
 
 
 def queue(**values: object) -> Callable[[Changes], Changes]:
@@ -163,7 +163,7 @@ def queue(**values: object) -> Callable[[Changes], Changes]:
         for name in ("down1", "up1"):
             edited[f"links.{name}.queue"] = {"kind": "drop_tail", **values}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def think(edited: dict[str, Any]) -> None:
@@ -198,7 +198,7 @@ VARIANTS = (
         "jitter_each_packet",
         "each packet draws its delay",
         "What `tc-netem` does with a jitter of its own; the text reads so, the scripts do not.",
-        given(each_packet),
+        edited_changes(each_packet),
     ),
     variant(
         "script_in_no_time",
@@ -234,7 +234,7 @@ VARIANTS = (
         "flask_takes_time",
         "HTML over TCP takes 10 ms more",
         "Apache asks Flask for the HTML; the sample server has all in memory.",
-        given(think),
+        edited_changes(think),
     ),
     variant(
         "more_streams",
@@ -252,13 +252,13 @@ VARIANTS = (
         "browser_in_no_time",
         "the browser takes no time for an image",
         "An ablation: what remains of the cost of many images is the transport's.",
-        given(lambda edited: edited.update({"hosts.browser": {}}) if "hosts.browser" in edited else None),
+        edited_changes(lambda edited: edited.update({"hosts.browser": {}}) if "hosts.browser" in edited else None),
     ),
     variant(
         "no_hystart",
         "QUIC without Hybrid Slow Start",
         "An ablation: what the exit on delay costs.",
-        given(
+        edited_changes(
             lambda edited: (
                 edited.update({f"{FLOW}.sender": {**edited[f"{FLOW}.sender"], "slow_start_exit": "none"}})
                 if edited.get(f"{FLOW}.stack") == QUIC

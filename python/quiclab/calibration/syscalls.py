@@ -30,7 +30,7 @@ PACKAGE: Final = "strace"
 _MILLISECOND_WAITS: Final = ("epoll_wait", "epoll_pwait", "poll")
 _NANOSECOND_WAITS: Final = ("epoll_pwait2", "ppoll", "select", "pselect6")
 #: Of Ethernet: less headers of IPv4 and UDP it is the longest payload of one datagram; more in one call are several.
-_LONGEST_PAYLOAD_BYTES: Final = 1500 - 28
+_MAX_PAYLOAD_BYTES: Final = 1500 - 28
 #: As strace has it: a call, its arguments, its result.
 _CALL: Final = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)\s+= (?P<result>-?\d+)")
 _RESUMED: Final = re.compile(r"<\.\.\. (\w+) resumed>")
@@ -82,7 +82,7 @@ class Direction:
 
 
 @dataclass
-class Trace:
+class SyscallLog:
     """What the system calls of a program tell.
 
     Parameters
@@ -147,7 +147,7 @@ def trace_file(directory: Path | str, flow: str, role: str) -> str:
     return f"{directory}/{flow}.{role}.strace"
 
 
-def read_trace(lines: Iterable[str]) -> Trace:
+def read_trace(lines: Iterable[str]) -> SyscallLog:
     """Read what `strace -f -yy` wrote.
 
     Parameters
@@ -155,7 +155,7 @@ def read_trace(lines: Iterable[str]) -> Trace:
     lines
         Its lines, each with the number of the process before the call.
     """
-    trace = Trace()
+    trace = SyscallLog()
     for name, arguments, result in _calls(lines):
         if name in _MILLISECOND_WAITS or name in _NANOSECOND_WAITS:
             if result == 0 and not _at_once(name, arguments):
@@ -173,11 +173,11 @@ def read_trace(lines: Iterable[str]) -> Trace:
                 direction.add(result, int(room[1]) if room else result)
             else:
                 # several in one call are of one size, the last one at most: so many hold at least
-                direction.add(max(1, -(-result // _LONGEST_PAYLOAD_BYTES)))
+                direction.add(max(1, -(-result // _MAX_PAYLOAD_BYTES)))
     return trace
 
 
-def _direction(trace: Trace, name: str) -> Direction | None:
+def _direction(trace: SyscallLog, name: str) -> Direction | None:
     if name.startswith("recv"):
         return trace.receive
     return trace.send if name.startswith("send") else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quiclab.pacing.settings import Settings
 
 NONE: Final = "–"
-MOST_LETTERS: Final = 48
+MAX_LETTERS: Final = 48
 #: Endings of files that say what they are and nothing about what is in them.
 ENDINGS: Final = (".gz", ".pcapng", ".pcap", ".cap", ".sqlog", ".qlog", ".json")
 #: With fewer packets than this, shares and clusters are accidents.
@@ -22,7 +22,7 @@ FEW_PACKETS: Final = 100
 
 
 @dataclass(frozen=True)
-class Shown:
+class LabelledFlow:
     """A flow with the name that tells it from all others, and its capture."""
 
     label: str
@@ -39,16 +39,16 @@ class Caution:
     sentence: str
 
 
-def flows_of(captures: Sequence[Capture]) -> list[Shown]:
+def flows_of(captures: Sequence[Capture]) -> list[LabelledFlow]:
     """Return the flows of all captures; each has a label of its own, as short as that allows."""
     found = []
     for name, capture in zip(_capture_names(captures), captures, strict=True):
         several = len(capture["flows"]) > 1
         for flow in capture["flows"]:
             label = f"{name}: {flow['name'] or _ends(flow)}" if several else name
-            found.append(Shown(_cut(plain(label)), capture, flow))
+            found.append(LabelledFlow(_cut(plain(label)), capture, flow))
     labels = _numbered([item.label for item in found])
-    return [Shown(label, item.capture, item.flow) for label, item in zip(labels, found, strict=True)]
+    return [LabelledFlow(label, item.capture, item.flow) for label, item in zip(labels, found, strict=True)]
 
 
 def plain(text: str) -> str:
@@ -78,7 +78,7 @@ def _ends(flow: Flow) -> str:
 
 
 def _cut(label: str) -> str:
-    return label if len(label) <= MOST_LETTERS else f"{label[: MOST_LETTERS - 1]}…"
+    return label if len(label) <= MAX_LETTERS else f"{label[: MAX_LETTERS - 1]}…"
 
 
 def _numbered(labels: Sequence[str]) -> list[str]:
@@ -163,12 +163,12 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
 )
 
 
-def cautions(flows: Sequence[Shown], settings: Settings) -> list[Caution]:
+def cautions(flows: Sequence[LabelledFlow], settings: Settings) -> list[Caution]:
     """Return what to know before the numbers of each flow, flow by flow."""
     return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item, settings)]
 
 
-def _cautions(item: Shown, settings: Settings) -> list[tuple[str, str]]:
+def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
     flow, data = item.flow, item.flow["data"]
     if not data["packets"] and (settings.skip_s or settings.until_s is not None):
         return [("Nothing of it counts", _cut_off(settings))]
