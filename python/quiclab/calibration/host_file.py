@@ -58,8 +58,8 @@ def write_hosts(stack: str, measurement: Measurement, machine: Mapping[str, str]
     runs = measurement.runs * len(measurement.settings)
     lines = [
         f"# Hosts of stack `{stack}` ({measurement.version}), measured by `quiclab kernel host {stack}`:",
-        "# what user space and kernel of this machine take for datagrams and system calls. This file is a scenario;",
-        "# the tables below [hosts] can be copied into others. How it is measured: docs/kernel.md.",
+        "# cost of datagrams and system calls in user space and kernel of this machine. This file is a scenario;",
+        "# the tables below [hosts] can be copied into others. Method: docs/kernel.md.",
         "#",
         *(f"# {name}: {value}" for name, value in machine.items()),
         f"# runs: {runs}, {measurement.runs} of each setting, and one more of each under strace",
@@ -107,7 +107,7 @@ def _cost(name: str, costs: Costs, direction: Direction) -> Iterator[str]:
         why = "one datagram each" if direction.largest <= 1 else "about as many datagrams in all settings"
         yield f"# {MEANINGS[name]}, its datagrams included ({why}): {_interval(estimate)}"
     else:
-        yield f"# {MEANINGS[name]}: in {way}_call, from which it cannot be told apart"
+        yield f"# {MEANINGS[name]}: in {way}_call, from which it cannot be distinguished"
     yield f'{name} = "{_time(estimate.seconds)}"'
 
 
@@ -135,11 +135,11 @@ def _buffer(trace: SyscallLog) -> Iterator[str]:
 def _slack(late: Slack, trace: SyscallLog) -> Iterator[str]:
     grain = f"in whole milliseconds: up to {1e3 * trace.grain_s:g} ms more" if trace.grain_s else "without a grain"
     interval = f"{_time(late.low_s)} to {_time(late.high_s)}"
-    yield f"# how late timers fire: mean {interval} from {late.samples} sleeps beside the runs"
-    yield f"# and the grain of the program's own; they fire in {trace.waits_with}, {grain};"
+    yield f"# lateness of timers: mean {interval} from {late.samples} sleeps during the runs"
+    yield f"# and the granularity of the program's timers; they fire in {trace.waits_with}, {grain};"
     yield f"# nearest distribution: {late.distribution}, {late.distance:.2f} away (Kolmogorov and Smirnov)"
     if late.measured_s > late.deviation_s:
-        yield f"# the deviation measured is {_time(late.measured_s)}; no such distribution has it beside this mean"
+        yield f"# the deviation measured is {_time(late.measured_s)}; no such distribution has it at this mean"
     # uniform: scenarios give half of the width
     deviation = late.deviation_s * (math.sqrt(3) if late.distribution == "uniform" else 1.0)
     table = f'mean = "{_time(late.mean_s)}", deviation = "{_time(deviation)}", distribution = "{late.distribution}"'

@@ -280,7 +280,7 @@ def _run(lane: Lane, scenario: Scenario, seed: int, directory: Path) -> RunResul
     result = lane.run(scenario, seed, record_dir=directory)
     flow = result.flows[FLOW]
     if flow.failed or not flow.completed:
-        reason = flow.failure or "; ".join(result.warnings) or f"it did not finish within {DURATION}"
+        reason = flow.failure or "; ".join(result.warnings) or f"did not finish within {DURATION}"
         raise QuiclabError(f"{scenario.name}: {reason}")
     return result
 

@@ -152,10 +152,10 @@ def _link(name: str, link: Mapping[str, Any]) -> Route:
     rate, notes = link.get("rate"), []
     if isinstance(rate, Mapping) and rate["kind"] == "token_bucket":
         rate = rate["rate"]
-        notes.append(f"the token bucket of `{name}` passes its burst at once, which a mean over the burst includes")
+        notes.append(f"the token bucket of `{name}` passes its burst immediately, which a mean over the burst includes")
     elif isinstance(rate, Mapping):
         rate = None
-        notes.append(f"the rate of `{name}` follows a trace: there is only the mean of what TCP got")
+        notes.append(f"the rate of `{name}` follows a trace: only the mean rate of TCP is available")
     queue = link["queue"]
     only_packets = queue.get("kind") == "drop_tail" and queue.get("bytes") is None and queue.get("time") is None
     delay = link["delay"]
@@ -241,11 +241,11 @@ def round_trip(flow: str, down: Route, up: Route, said: Mapping[str, float]) -> 
     wanted = 1e3 * (down.delay_s + up.delay_s + sum(services))
     varies = down.varies or up.varies
     achieved = said.get("rtt_mean_ms" if varies else "rtt_min_ms")
-    what = "mean round-trip time" if varies else "least round-trip time"
+    what = "mean round-trip time" if varies else "minimum round-trip time"
     if varies:
-        return Check(flow, what, "ms", wanted, achieved, None, "delays vary: means over a few echoes are shown only")
+        return Check(flow, what, "ms", wanted, achieved, None, "delays vary: means over a few echoes are shown without a check")
     ok = achieved is not None and abs(achieved - wanted) <= SHARE * wanted + 1e3 * ROUND_TRIP_S
-    return Check(flow, what, "ms", wanted, achieved, ok, "" if achieved is not None else "no echo came back")
+    return Check(flow, what, "ms", wanted, achieved, ok, "" if achieved is not None else "no echo was received")
 
 
 def rate(flow: str, way: str, direction: Route, said: Mapping[str, float]) -> Check:
@@ -261,11 +261,11 @@ def queue(flow: str, way: str, direction: Route, said: Mapping[str, float]) -> C
     """Compare the packets in the queue at the first drop."""
     what, achieved = f"queue {way}", said.get("queue_packets")
     if direction.queue_packets is None:
-        note = "the queue has no limit in packets only, or lies in a bearer: its fill cannot be told"
+        note = "the queue has no limit in packets only, or belongs to a bearer: its length cannot be measured"
         return Check(flow, what, "packets", None, achieved, None, note)
     wanted = float(direction.queue_packets)
     if direction.lossy or direction.varies:
-        note = "a full queue cannot be told from random loss, nor its fill where delays vary"
+        note = "a full queue cannot be distinguished from random loss, nor its length measured where delays vary"
         return Check(flow, what, "packets", wanted, None, None, note)
     ok = achieved is not None and abs(achieved - wanted) <= SHARE * wanted + PACKETS
     return Check(flow, what, "packets", wanted, achieved, ok, "" if achieved is not None else "nothing was dropped")
@@ -278,7 +278,7 @@ def goodput(flow: str, down: Route, achieved: float) -> Check:
     wanted = (down.payload_bps(SEGMENT_BYTES, SEGMENT_WIRE_BYTES) or 0.0) / 1e6
     low = 0.0 if down.lossy or down.notes or down.varies else (1 - TCP_SHARE) * wanted
     ok = low <= achieved <= (1 + SHARE) * wanted
-    note = "an upper bound: loss, varying delays or a bearer slow TCP down" if low == 0 else ""
+    note = "an upper bound: loss, varying delays or a bearer reduce the rate of TCP" if low == 0 else ""
     return Check(flow, "TCP goodput", "Mbit/s", wanted, achieved, ok, note)
 
 
@@ -293,4 +293,4 @@ def verdict(checks: list[Check]) -> str | None:
         else f"{check.what} of flow `{check.flow}`: {check.note}"
         for check in wrong
     )
-    return f"this is not the wanted network: {told}"
+    return f"the network does not match the scenario: {told}"

@@ -112,9 +112,9 @@ def _show(document: dict[str, Any]) -> None:
     if difference is not None:
         verdict = "significant" if difference["significant"] else "not significant"
         told = "too few loads for a test" if difference["p"] is None else f"p = {difference['p']:.2g}: {verdict}"
-        print(f"HTTP/3 against HTTP/2: {difference['percent']:+.1f} % (positive: HTTP/3 is faster), {told}")
+        print(f"HTTP/3 compared with HTTP/2: {difference['percent']:+.1f} % (positive: HTTP/3 is faster), {told}")
     if document["left_out"]:
-        print(f"{len(document['left_out'])} loads had no ticket for 0-RTT: they were left out and made up for")
+        print(f"{len(document['left_out'])} loads had no ticket for 0-RTT: they were excluded and repeated")
 
 
 def _of(number: int | None) -> str:

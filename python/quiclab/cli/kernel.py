@@ -50,8 +50,8 @@ def build_command(
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise QuiclabError(f"cannot write to {cache}: {error.strerror}") from error
-    say(f"what is needed: {NEEDED_BYTES / 1e9:.1f} GB in {cache} while building, 30 MB afterwards")
-    say(f"looking for a source: {source}")
+    say(f"disk space: {NEEDED_BYTES / 1e9:.1f} GB in {cache} while building, 30 MB afterwards")
+    say(f"searching for a source: {source}")
     found, archive = find_source(source, [Apt(suite, cache / "apt") for suite in (None, *SUITES)], say)
     say(f"source: {found}")
     plan = Plan(found, archive, cache, jobs or len(os.sched_getaffinity(0)))

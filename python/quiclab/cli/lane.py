@@ -23,17 +23,17 @@ def _one_of(flag: str, words: Iterable[str], text: str) -> OptionInfo:
     return option
 
 
-LaneOption = Annotated[str, _one_of("--lane", LANES, "Where it runs: here in process, or with real programs.")]
+LaneOption = Annotated[str, _one_of("--lane", LANES, "Lane: simulation in process, or real programs.")]
 ClockOption = Annotated[
     str | None,
-    _one_of("--clock", CLOCKS, "Its clock: virtual in the lane sim; real in the lane kernel, or virtual in a guest."),
+    _one_of("--clock", CLOCKS, "Clock: virtual in lane sim; real in lane kernel, or virtual in a guest."),
 ]
 EmulationOption = Annotated[
     str | None,
     _one_of(
         "--emulation",
         EMULATIONS,
-        "The network of the lane kernel: our elements, or the kernel's queueing disciplines.",
+        "Network of lane kernel: quiclab's elements, or queueing disciplines of the kernel.",
     ),
 ]
 DelayStageOption = Annotated[
@@ -41,7 +41,7 @@ DelayStageOption = Annotated[
     _one_of(
         "--delay-stage",
         DELAY_STAGES,
-        "With netem, where packets are delayed: on the next hop; or where from Linux 6.12 on they fill the queue.",
+        "With netem, location of the delay: on the next hop, or in the queue, which it fills since Linux 6.12.",
     ),
 ]
 AdapterOption = Annotated[

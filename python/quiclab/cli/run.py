@@ -206,6 +206,6 @@ def read_result(path: Path) -> RunResult:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise RequestError(f"cannot read the result {path}: {reason}") from error
     return RunResult.from_json(text, str(path))

@@ -101,7 +101,7 @@ def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
 
     def reason(name: str) -> str:
         lane = study.engine(name).lane
-        return "this build has no such stack; see `quiclab stack list`" if lane is None else str(lane.problem())
+        return "not a stack of this build; see `quiclab stack list`" if lane is None else str(lane.problem())
 
     return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
 
@@ -120,9 +120,9 @@ def _run_study(
     """Run what is missing of one study; returns the number of failed runs."""
     present, absent = available_engines(study, engines)
     if absent and (asked or not present):
-        raise RequestError(f"{study.name} cannot run here with {unavailable_reason(study, absent)}")
+        raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
     if absent:
-        print(f"{study.name}: left out, cannot run here: {unavailable_reason(study, absent)}", file=sys.stderr)
+        print(f"{study.name}: skipped, not available on this machine: {unavailable_reason(study, absent)}", file=sys.stderr)
     present, _ = available_engines(study, study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     work = jobs_of(study, points)
@@ -138,13 +138,13 @@ def _run_study(
             write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
     if counted > wanted and not keep:
         print(
-            f"{study.name}: {directory} stays one with {counted} runs of each setting, as an earlier sweep had asked "
-            f"for; name another directory with --out for {wanted}",
+            f"{study.name}: {directory} keeps {counted} runs of each setting, as an earlier sweep requested "
+            f"; choose another directory with --out for {wanted}",
             file=sys.stderr,
         )
     if counted < wanted:
         print(
-            f"{study.name}: tables and verdicts count {counted} runs of each setting; for more run all settings: "
+            f"{study.name}: tables and verdicts use {counted} runs of each setting; to use more, run all settings: "
             f"`quiclab study run {study.name} --runs {wanted}`",
             file=sys.stderr,
         )
@@ -153,7 +153,7 @@ def _run_study(
             f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are complete and stored; repeat the "
             "command to continue"
         )
-    print(f"{study.name}: {outcome.done} of {outcome.total} runs done, {outcome.executed} of them now", file=sys.stderr)
+    print(f"{study.name}: {outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new", file=sys.stderr)
     return len(outcome.failures)
 
 
@@ -361,7 +361,7 @@ def with_names(
         raise unknown(kind, choice, names)
     for study in studies:
         if chosen and study not in chosen:
-            print(f"{study.name}: left out, has no {kind} {choice}", file=sys.stderr)
+            print(f"{study.name}: skipped, has no {kind} {choice}", file=sys.stderr)
     return chosen or studies
 
 
@@ -379,7 +379,7 @@ def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
     for study in studies:
         if study not in chosen:
             lacking = ", ".join(key for key in keep if key not in study.keys)
-            print(f"{study.name}: left out, has no {lacking}", file=sys.stderr)
+            print(f"{study.name}: skipped, has no {lacking}", file=sys.stderr)
     return chosen
 
 

@@ -70,7 +70,7 @@ def import_command(
 def show_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace of format csv.")],
     picture: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw it into this file.")
+        Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw the trace into this file.")
     ] = None,
     force: ForceOption = False,
 ) -> None:

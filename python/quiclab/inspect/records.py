@@ -19,7 +19,7 @@ LOCAL_BITS = 40
 """A packet's identity is the number of the endpoint that made it, then which of its packets it is: 40 bits."""
 MAX_HEADER_BYTES = 80
 """IPv4 (20 B) and TCP (20 B and at most 40 B of options)."""
-CONTENTS = ["no or few data (at most 80 B)", "data"]
+CONTENTS = ["little or no data (at most 80 B)", "data"]
 UNKNOWN = ["contents not known"]
 PHASES = (
     "slow_start",
@@ -69,7 +69,7 @@ def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str, tcp: b
     fates = zip(dropped["packet_id"].to_list(), dropped["time_ns"].to_list(), dropped["element"].to_list(), strict=True)
     end.drops = {_local(identity): (time // 1000, place) for identity, time, place in fates if identity in own}
     end.sent, end.received = _packets(sent, tcp), _packets(received, tcp)
-    end.notes.append("packets are IP packets, from the packet records of the run; what is in them is not known")
+    end.notes.append("packets are IP packets, from the packet records of the run; their contents are unknown")
 
 
 def _local(identity: int) -> int:

@@ -222,7 +222,7 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
                 best = (offer, archive)
     if best is None:
         what = "a package linux-source-*" if wanted == "newest" else f"the package {wanted}"
-        unreachable = f" ({' and '.join(refused)} could not be asked)" if refused else ""
+        unreachable = f" ({' and '.join(refused)} is not reachable)" if refused else ""
         names = ", ".join(archive.name for archive in archives)
         raise QuiclabError(
             f"none of the archives {names} has {what}{unreachable}; `apt-get update` updates the package list, or "

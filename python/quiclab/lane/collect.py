@@ -94,7 +94,7 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     try:
         report = readers[adapter.file.format](said)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        what = f"said what cannot be read ({type(error).__name__}: {error})"
+        what = f"wrote invalid output ({type(error).__name__}: {error})"
         return Report(problems=[said.problem("client", what)])
     if report.delivered_bytes is not None and report.delivered_bytes < 0:
         report.problems.append(said.problem("client", f"reported {report.delivered_bytes} bytes"))
@@ -198,9 +198,9 @@ def _report_file(said: _ProgramOutput, role: str) -> dict[str, Any] | str:
     try:
         report = json.loads(text)
     except ValueError:
-        return said.problem(role, f"left a report that is no JSON ({said.flow}.{role}.json)")
+        return said.problem(role, f"wrote a report that is not JSON ({said.flow}.{role}.json)")
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
-        return said.problem(role, f"left a report of another form: `schema` must be `{SCHEMA}`")
+        return said.problem(role, f"wrote an unknown report: expected `schema` `{SCHEMA}`")
     return report
 
 

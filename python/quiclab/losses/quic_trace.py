@@ -21,7 +21,7 @@ SPACES = {"initial": "initial", "handshake": "handshake", "1RTT": "1RTT"}
 SILENT = frozenset({"ack", "padding", "connection_close"})
 """Frames that ask for no acknowledgement (RFC 9002 section 2)."""
 NAMED = "packet_lost events of qlog"
-COUNTED = "the stack's counter of lost packets: count and time only; the adapter names them (oldest first)"
+COUNTED = "the stack's counter of lost packets: number and time only; the adapter chooses the packets (oldest first)"
 
 
 def read(directory: Path, flow: str, stack: str) -> SenderLog:

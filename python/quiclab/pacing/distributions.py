@@ -25,7 +25,7 @@ ZOOM: Final = 1.6
 #: Expected intervals of flows whose frames differ by less stand together.
 ALIKE: Final = 1.005
 SHARES: Final = (("what:N", "Interval"), ("share:Q", "Share", ".2%"))
-NO_INTERVAL: Final = "There is no interval."
+NO_INTERVAL: Final = "No intervals."
 
 
 def density(
@@ -74,7 +74,7 @@ def zoomed(
     parts = {name: series.detail(intervals, low, high) for name, intervals in shown.items()}
     most = max((share for points in parts.values() for _, share in points), default=0.0)
     if not most:
-        return "No interval is near an expected one."
+        return "No interval is close to an expected interval."
     x = alt.X(
         "at:Q",
         title="Interval [ms]",

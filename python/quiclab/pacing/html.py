@@ -47,7 +47,7 @@ def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str
         .get_template("pacing.html.j2")
         .render(
             title=_title(found),
-            told=settings_rows(found.settings),
+            settings=settings_rows(found.settings),
             captures=found.captures,
             failures=found.failures,
             flows=[_flow(number, item) for number, item in enumerate(flows)],
@@ -72,23 +72,23 @@ def _title(found: Analysis) -> str:
 
 
 def settings_rows(settings: Settings) -> list[tuple[str, str]]:
-    """Return what the analysis was told, with the names that the page has for it."""
+    """Return the settings of the analysis, with their labels in the report."""
     rows = [
         ("Rate of the bottleneck", _rate(settings.bottleneck_mbps)),
         ("Rate of the link", _rate(settings.link_mbps)),
         ("Expected pacing gains", ", ".join(f"{gain:g}" for gain in settings.gains)),
         ("Window around an expected interval", f"± {labels.duration(settings.window_ms)}"),
-        ("Largest gap in a burst", labels.duration(settings.burst_gap_ms)),
+        ("Maximum gap in a burst", labels.duration(settings.burst_gap_ms)),
         ("After an ACK", f"up to {labels.duration(settings.clocked_ms)}"),
-        ("Cut off at the begin", labels.duration(1000 * settings.skip_s)),
+        ("Skipped at the start", labels.duration(1000 * settings.skip_s)),
     ]
     if settings.until_s is not None:
-        rows.append(("Cut off after", labels.duration(1000 * settings.until_s)))
-    return [*rows, ("Longest frame of one packet", f"{settings.frame_limit_bytes} B")]
+        rows.append(("Ignored after", labels.duration(1000 * settings.until_s)))
+    return [*rows, ("Maximum frame of one packet", f"{settings.frame_limit_bytes} B")]
 
 
 def _rate(rate_mbps: float | None) -> str:
-    return "not given" if rate_mbps is None else f"{labels.digits(rate_mbps)} Mbit/s"
+    return "unknown" if rate_mbps is None else f"{labels.digits(rate_mbps)} Mbit/s"
 
 
 def _chart(number: int, item: figure.Figure) -> dict[str, Any]:

@@ -149,7 +149,7 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
     ("Interval, largest", lambda flow: duration(flow["data"]["intervals"]["largest_ms"])),
     ("Packets in bursts of two or more", lambda flow: percent(flow["data"]["bursts"]["share_of_packets"])),
     ("Burst, mean packets", lambda flow: digits(flow["data"]["bursts"]["mean_packets"], 3)),
-    ("Burst, 99 % have no more than", lambda flow: amount(flow["data"]["bursts"]["p99_packets"])),
+    ("Burst, 99th percentile", lambda flow: amount(flow["data"]["bursts"]["p99_packets"])),
     ("Burst, most packets", lambda flow: amount(flow["data"]["bursts"]["largest_packets"])),
     ("Between bursts, median", lambda flow: duration(flow["data"]["bursts"]["between"]["quantiles_ms"].get("0.5"))),
     ("ACKs", lambda flow: amount(flow["acks"]["count"])),
@@ -171,7 +171,7 @@ def cautions(flows: Sequence[LabelledFlow], settings: Settings) -> list[Caution]
 def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
     flow, data = item.flow, item.flow["data"]
     if not data["packets"] and (settings.skip_s or settings.until_s is not None):
-        return [("Nothing of it counts", _cut_off(settings))]
+        return [("No packet counts", _cut_off(settings))]
     found = []
     if data["oversized"]:
         found.append(
@@ -194,7 +194,7 @@ def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
             )
         )
     if data["packets"] < FEW_PACKETS:
-        few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are accidents."
+        few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are not significant."
         found.append(("Few packets", few))
     return found
 
@@ -211,12 +211,12 @@ def _cut_off(settings: Settings) -> str:
 
 def _unknown_acks(flow: Flow, file_format: str) -> tuple[str, str]:
     """Say why it is not known what the receiver acknowledges, and what would help."""
-    exact = "Intervals, bursts and rate are as exact as ever."
+    exact = "Intervals, bursts and rate are not affected."
     if not flow["acks"]["count"]:
-        return ("No ACK was seen", f"What counts of the file has no packet of the receiver that could be one. {exact}")
+        return ("No ACK was seen", f"The counted packets include none of the receiver that could be an ACK. {exact}")
     counts = "Every packet of the receiver counts as an ACK; which packets it acknowledges is unknown."
     if flow["protocol"] != "quic":
         return ("ACKs are not known", f"{counts} {exact}")
     if "qlog" in file_format.lower():
-        return ("The qlog names no ACKs", f"Its events have no ranges of ACK frames. {counts} {exact}")
-    return ("Nothing was decrypted", f"{counts} {exact} A key log (--keys FILE) would tell the rest.")
+        return ("The qlog file has no ACKs", f"Its events lack the ranges of ACK frames. {counts} {exact}")
+    return ("Nothing was decrypted", f"{counts} {exact} A key log (--keys FILE) makes them available.")

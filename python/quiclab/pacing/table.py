@@ -66,7 +66,7 @@ def analysis(found: Analysis) -> None:
 
 
 def _spacing(flows: list[LabelledFlow]) -> Table:
-    shown = show.table("How packets are spaced (interval: median; variation: of intervals)", DATA, left=2)
+    shown = show.table("Packet spacing (interval: median; variation: of intervals)", DATA, left=2)
     for item in flows:
         data = item.flow["data"]
         shown.add_row(
@@ -98,7 +98,7 @@ def _expected(flows: list[LabelledFlow], gains: tuple[float, ...]) -> Table:
 
 
 def _acknowledgements(flows: list[LabelledFlow]) -> Table:
-    shown = show.table("How they are acknowledged (bursts that begin soon after an ACK: ACK clocking)", ACKS)
+    shown = show.table("Acknowledgements (bursts that begin soon after an ACK: ACK clocking)", ACKS)
     for item in flows:
         acks = item.flow["acks"]
         shown.add_row(

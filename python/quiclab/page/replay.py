@@ -269,7 +269,7 @@ def _middle(values: Sequence[object]) -> int:
 
 def _why(result: RunResult) -> str:
     warnings: list[str] = list(result.data.get("warnings", []))
-    return warnings[0] if warnings else f"it was not complete after {MAX_DURATION}"
+    return warnings[0] if warnings else f"not complete after {MAX_DURATION}"
 
 
 def request_rows(page: RecordedPage, loads: Loads) -> list[dict[str, Any]]:

@@ -53,14 +53,14 @@ README = """\
 
 After {source}.
 
-Everything that repeats the study `{name}`: `sh rerun.sh` runs it again and compares tables and digests.
+Everything needed to repeat the study `{name}`: `sh rerun.sh` runs it again and compares tables and digests.
 
 | File | What it is |
 | --- | --- |
 | `studies/`, `scenarios/`, `reference/` | the study, its base scenario and the published numbers |
 | `settings/` | the resolved scenario of each setting, to run alone with `quiclab run FILE --seed N` |
 | `runs.csv` | setting, seed and digest of each run: the same with every build |
-| `runs.parquet` | the raw results of each run as JSON, and its identity, which names the build, too |
+| `runs.parquet` | the raw results of each run as JSON, and its identity, which includes the build |
 | `table.csv`, `compare.json`, `claims.json` | the table in the published columns, the comparison, the verdicts |
 | `uv.lock`, `Cargo.lock` | versions of everything it was built from{locks} |
 
@@ -68,11 +68,11 @@ Everything that repeats the study `{name}`: `sh rerun.sh` runs it again and comp
 """
 
 LACKING = """\
-**Not in this archive**, because they lie outside of the study's directory, and may be somebody else's to pass on:
+**Not in this archive**, because they are outside of the study's directory and may have another licence:
 
 {files}
 
-Whoever repeats it needs files with the same bytes; `quiclab trace import FILE --install NAME` installs a trace.
+A repetition requires byte-identical files; `quiclab trace import FILE --install NAME` installs a trace.
 The scenarios in `settings/` name them as they lay where the archive was made.
 
 """

@@ -93,7 +93,7 @@ def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tupl
     """Print where two runs part, and their flows side by side."""
     out = console()
     if found["identical"]:
-        out.print("identical: every packet event agrees when this build repeats both runs", style="bold")
+        out.print("identical: all packet events are equal when this build repeats both runs", style="bold")
     else:
         out.print(f"first difference at packet event {found['index']}", style="bold")
         events = table("", ["", *names])

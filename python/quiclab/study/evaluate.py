@@ -277,7 +277,7 @@ class Evaluation:
         """Return the evaluation of another study in the same results directory."""
         if name not in self._others:
             found = Evaluation(find(name), self.out)
-            found._beside = self._others  # they share what they have read
+            found._others = self._others  # they share what they have read
             self._others[name] = found
         return self._others[name]
 

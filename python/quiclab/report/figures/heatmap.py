@@ -231,10 +231,10 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     ]
     if any(cell.significant is None for cell in (*shown.measured, *shown.published)):
         sentences.append(
-            "Grey with an asterisk: there is no p-value, as all runs of both are the same or there are fewer than two."
+            "Grey with an asterisk: no p-value, because all runs of both are equal or fewer than two."
         )
     if not shown.published:
-        sentences.append(f"No numbers were printed for this map ({figure.source}).")
+        sentences.append(f"The publication has no numbers for this map ({figure.source}).")
     found = shown.score
     if found.cells:
         if not math.isnan(found.correlation):
@@ -242,6 +242,6 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
         if found.significant:
             sentences.append(
                 f"Of the {found.significant} cells that are significant in the publication, {found.right_sign} have "
-                f"the same sign here, and {found.also_significant} of these are significant here, too."
+                f"the same sign here, and {found.also_significant} of these are also significant here."
             )
     return " ".join(sentences)

@@ -178,12 +178,12 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     model = evaluation.study.model
     sentences = [printed(figure, sources, f"Dashed with squares: published ({figure.source}).")]
     if any(data["part"]) and data["configuration"].n_unique() > 1:
-        sentences.append(f"Marks: measured with {engine}; shape and dash tell the configurations apart.")
+        sentences.append(f"Marks: measured with {engine}; shape and dash distinguish the configurations.")
     else:
         sentences.append(f"Solid with circles: measured with {engine}.")
     if model is not None and MODEL in sources:
         sentences.append(f"Dotted: {model.label}, an estimate without simulation ({model.source}).")
-    together = "; the two sources stand a little to the left and to the right of the value that they share"
+    together = "; the two sources are drawn slightly left and right of their common value"
     sentences.append(f"Bars: one standard deviation{together if PUBLISHED in sources else ''}.")
     if not starts_at_zero(data):
         sentences.append("The vertical axis does not start at zero.")
@@ -194,7 +194,7 @@ def printed(figure: Figure, sources: set[str], published: str) -> str:
     """Return the sentence about the published points, or that there are none."""
     if PUBLISHED in sources:
         return published
-    return f"No numbers were printed for this figure ({figure.source}); all points are ours."
+    return f"The publication has no numbers for this figure ({figure.source}); all points are measured."
 
 
 def _ticks(data: pl.DataFrame) -> dict[str, Any]:

@@ -41,7 +41,7 @@ function drawRows(context, spec, plot, from, to) {
   });
 }
 
-// A bar is as wide as the time to the next frame of the stream, though not wider than a few pixels.
+// The width of a bar is the time to the next frame of the stream, at most a few pixels.
 function drawFrames(context, { stream, colour }, plot, from, to, y, height) {
   const end = lowerBound(stream.t, to + 1);
   const marks = [];
