@@ -179,7 +179,7 @@ def test_what_a_file_left_out_is_said() -> None:
         "read: 20\u202f000 of 812\u202f345 packets: every 41st",
         "events that the page does not use: http:frame_created (7)",
         "2 malformed records were skipped",
-        "the file is cut off at byte 4711; what stands before is shown",
+        "the file is truncated at byte 4711; the preceding events are shown",
     ]
 
 

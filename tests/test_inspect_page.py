@@ -275,7 +275,7 @@ def test_a_run_of_tcp_has_its_queue(tcp: Path, tmp_path: Path) -> None:
     """
     found, console = probe(tcp, tmp_path / "profile", body)
     assert console == []
-    assert found["titles"] == ["Queue [packets], the one in service included", "Rate at the far end of the link"]
+    assert found["titles"] == ["Queue [packets], the one in service included", "Rate at the output of the link"]
     assert min(found["marks"]) > 5
     assert len(found["empty"]) == 1
     assert "TCP has one stream" in found["empty"][0]

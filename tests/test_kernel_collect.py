@@ -102,7 +102,7 @@ def test_a_program_without_a_report_is_said_with_its_last_words(tmp_path: Path) 
     assert report.problems == ["flow `main`: the client of stack `linux` left no report; its last words: out of memory"]
     assert (report.complete, report.delivered_bytes) == (False, None)
     (tmp_path / "main.client.json").write_text('{"schema": "quiclab.rep')
-    assert "no JSON" in collected("linux", tmp_path).problems[0]
+    assert "not JSON" in collected("linux", tmp_path).problems[0]
     (tmp_path / "main.client.json").write_text('{"schema": "other/1"}')
     assert "another form" in collected("linux", tmp_path).problems[0]
 

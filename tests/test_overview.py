@@ -187,7 +187,7 @@ def test_page_of_a_study_without_factor_and_numbers(page: Path) -> None:
     text = (page.parent / "flat" / "report.html").read_text(encoding="utf-8")
     assert '<th scope="col">Published</th>' not in text
     assert "published (" not in text.split("<script>")[0]
-    assert "No numbers were printed for this figure (a figure); all points are ours." in text
+    assert "The publication has no numbers for this figure (a figure); all points are measured." in text
     assert "<strong>Explanation.</strong> It is &lt;fast&gt;: nothing slows it." in text
     assert "<td>7.000 ± 0.000</td>" in text  # the further metric, of which nothing was printed either
     assert '<h2 id="views">Inside single runs</h2>' in text

@@ -66,7 +66,7 @@ class StandIn:
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The stand-in, in the place of the engine."""
     found = StandIn()
-    monkeypatch.setattr(analysis, "engine", lambda: found)
+    monkeypatch.setattr(analysis, "extension", lambda: found)
     return found
 
 
@@ -296,22 +296,21 @@ def test_why_acks_are_not_known_depends_on_protocol_and_file() -> None:
     assert "--keys FILE" in encrypted
     others = {
         "ACKs are not known. Every": cautions_of("udp"),
-        "The qlog names no ACKs. Its": cautions_of("quic", "qlog, gzip"),
-        "No ACK was seen. What": cautions_of("tcp", acks={"count": 0}),
+        "The qlog file has no ACKs. Its": cautions_of("quic", "qlog, gzip"),
+        "No ACK was seen. The counted": cautions_of("tcp", acks={"count": 0}),
     }
     for begin, said in others.items():
         assert said.startswith(begin), said
         assert "key" not in said
         assert "decrypted" not in said
-    assert "Every packet" not in others["No ACK was seen. What"]
+    assert "Every packet" not in others["No ACK was seen. The counted"]
 
 
 def test_what_was_cut_off_is_all_that_is_said() -> None:
     empty: dict[str, Any] = {"data": {"packets": 0}, "acks": {"count": 0}}
     skipped = cautions_of("tcp", settings=pacing.Settings(skip_s=5.0), **empty)
     assert skipped == (
-        "Nothing of it counts. All data of the flow come in its first 5 s, which --skip 5 s cuts off: "
-        "it lasts no longer."
+        "No packet counts. All data of the flow come in its first 5 s, which --skip 5 s cuts off: it lasts no longer."
     )
     ended = cautions_of("tcp", settings=pacing.Settings(until_s=0.25), **empty)
     assert "All data of the flow come later than --until 250 ms after its first packet" in ended

@@ -39,7 +39,7 @@ def extension() -> ModuleType:
 
 @cache
 def build_id() -> str:
-    """Identify the build of the engine: 16 hexadecimal digits of the SHA-256 of the extension file.
+    """Identify the build of the native extension: 16 hexadecimal digits of the SHA-256 of the extension file.
 
     A run is the same run only if scenario, seed and build agree.
     """
@@ -51,7 +51,7 @@ def build_id() -> str:
 
 @cache
 def source_commit() -> str | None:
-    """Return the commit of the checkout that this package lies in; None outside of one.
+    """Return the commit of the checkout that contains this package; None outside of one.
 
     It ends in `+dirty` where a file that git knows differs from the commit.
     """
@@ -66,7 +66,7 @@ def source_commit() -> str | None:
 
 
 def _output(git: str, root: Path, *arguments: str) -> str:
-    """Return what git says; git as found on PATH, and nothing of the command comes from a user."""
+    """Return the output of git; git is found on PATH, and no part of the command comes from a user."""
     done = subprocess.run([git, "-C", str(root), *arguments], capture_output=True, text=True, check=False)
     return done.stdout.strip()
 

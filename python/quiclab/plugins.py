@@ -1,4 +1,4 @@
-"""Functions that plugins name, as `module:function`, found beside the scenario.
+"""Functions that plugins name, as `module:function`, found next to the scenario.
 
 The module is looked for in the folder of the scenario first, then where Python finds modules. One that lies in that
 folder is executed anew for each end of each flow, with whatever else of the folder it imports: what it keeps in
@@ -6,7 +6,8 @@ module-level names belongs to one connection, and neither another flow nor an ea
 So a run depends on scenario, seed and code only, on however many workers.
 
 A function takes a dictionary of the operation's inputs (and `result`, after the computation) and returns a number, or
-`None`. A class will do, too: one instance for each end is made, and called. It must not ask clocks, nor draw random
+`None`. A class is also accepted: one instance per endpoint is created, and called. It must not ask clocks, nor draw
+random
 numbers that are not seeded.
 """
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-#: How names of operations begin that functions stand at; others are options.
+#: Prefix of operations that take functions; other operations are options.
 COMPUTATION = "compute."
-#: What every function has to look like, for messages.
+#: The form of a function name, for messages.
 FORM = "`module:function`, with a module in the folder of the scenario or installed"
 
 # while a module is loaded, the folder of its scenario goes before everything else, for the whole process
@@ -156,7 +157,7 @@ def _function(name: str, module: ModuleType, attribute: str) -> Callable[[dict[s
 
 
 def describe(error: BaseException) -> str:
-    """Describe an exception on one line: what it is, what it says, and where it came from."""
+    """Describe an exception on one line: type, message and location."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -169,7 +170,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def _folder_first(folder: Path) -> Iterator[None]:
-    """Let imports look into `folder` first, and forget afterwards what was imported from there."""
+    """Make imports search `folder` first, and remove modules imported from there afterwards."""
     folder = folder.resolve()
 
     def lies_there(name: str) -> bool:
@@ -209,7 +210,7 @@ def _imports(file: Path, module: str) -> list[str]:
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return []  # loading it says what is wrong
+        return []  # loading it reports the error
     found = []
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(tree):

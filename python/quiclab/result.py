@@ -27,7 +27,7 @@ RUN_SCHEMA = "quiclab.run/1"
 
 
 class _Rows:
-    """A table of a result; without one it is empty, and made when it is asked for: the table library takes a while."""
+    """A table of a result; without one it is empty; created on first use, because the table library loads slowly."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = f"_{name}"
@@ -88,22 +88,21 @@ class RunResult:
     data
         The result as the engine gives it (schema `quiclab.run/1`).
     series
-        Time series with columns `time_s`, `element`, `metric`, `value`; empty if none were asked for.
+        Time series with columns `time_s`, `element`, `metric`, `value`; empty if not recorded.
     packets
         Packet records with columns `time_ns`, `element`, `event`, `port`, `flow`, `direction`, `size_bytes`,
-        `packet_id`; empty if none were asked for.
+        `packet_id`; empty if not recorded.
     taps
         Records of each tap by name, with columns `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
     acks
         Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`,
-        `covered`, `bytes`, `gap_ms`; empty if none were asked for.
+        `covered`, `bytes`, `gap_ms`; empty if not recorded.
     sojourns
         How packets left the queues of tunnels, with columns `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`,
-        `outcome`; empty if none were asked for.
+        `outcome`; empty if not recorded.
     requests
-        What happened to the requests of pages, with columns `flow`, `resource`, `origin`, `size_bytes`, and in ms
-        `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`; empty if none were
-        asked for.
+        Times of the requests of pages, with columns `flow`, `resource`, `origin`, `size_bytes`, and in ms
+        `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`; empty if not recorded.
     """
 
     data: Mapping[str, Any]
@@ -165,7 +164,7 @@ class RunResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the reader of the numbers should know."""
+        """Warnings about the results."""
         return tuple(self.data["warnings"])
 
     @property
@@ -217,7 +216,7 @@ class RunResult:
 
 
 Keep: TypeAlias = Callable[[RunResult, Path], Mapping[str, Any]]
-"""What a study keeps of the files that a run has recorded."""
+"""Data that a study stores of the recordings of a run."""
 
 
 def run(
@@ -239,7 +238,7 @@ def run(
     base_dir
         Directory that files named in the scenario are relative to.
     record_dir
-        Directory (it must exist) where the qlog and pcapng files go that the scenario asks for; they appear there
+        Directory (it must exist) where the qlog and pcapng files go that the scenario requests; they appear there
         when the run is done.
     progress
         Called now and then with the network time [s], the bytes that all flows have delivered, and the part of the

@@ -1,7 +1,8 @@
 """Pages loaded by curl: the HTML, then one object after the other over the same connection.
 
-curl is no browser: it asks for the next object when the last one is there. For pages of one object that is the same;
-with more its time is an upper bound. Each load is a process of its own, hence a full handshake: no ticket is kept.
+curl is not a browser: it requests the next object when the previous one is complete. For pages of one object this is
+equivalent;
+with more its time is an upper bound. Each load is a separate process with a full handshake: no ticket is stored.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Curl:
     protocol
         `h2` or `h3`.
     target
-        What is loaded from where.
+        The page and its server.
 
     Raises
     ------
@@ -55,7 +56,7 @@ class Curl:
         Raises
         ------
         LoadError
-            If something failed, or is not what it should be.
+            If a request failed or the load is invalid.
         """
         words = [*self._words, "--max-time", f"{timeout_s:g}"]
         for path in self.sizes:
@@ -103,7 +104,7 @@ def read(
     Raises
     ------
     LoadError
-        If something failed, or is not what it should be.
+        If a request failed or the load is invalid.
     """
     where = f"load {number} over {LOGGED[protocol]}"
     if len(entries) != len(sizes):

@@ -1,4 +1,4 @@
-"""One load of a page as numbers, and whether it is what it says it is.
+"""One load of a page as numbers, and its validation.
 
 Nothing counts that was not measured: a load with another protocol than the wanted one, from a cache, with compressed or
 missing parts, or over a connection that was there before is an error, with the part that shows it.
@@ -47,22 +47,22 @@ class Target:
 
 @dataclass(frozen=True)
 class PageLoad:
-    """One load of a page; times in ms, from the request of the page if nothing else is said.
+    """One load of a page; times in ms, from the request of the page unless stated otherwise.
 
     Attributes
     ----------
     number
-        0 for the one that is thrown away.
+        0 for the discarded first load.
     client, protocol
-        What loaded it, and over what (`h2` or `h3`).
+        Client and protocol (`h2` or `h3`).
     page_load_ms
         To the load event, without the time for the server's name: the page load time of the study.
     html_ms, first_byte_ms
         To the last byte of the HTML; to the first byte of an answer.
     handshake_ms
-        From the start of the connection until its handshake was over, 0-RTT or not; None if the client does not tell.
+        From the start of the connection to the end of its handshake, with or without 0-RTT; None if not reported.
     connect_ms, ssl_ms
-        HAR's `connect` and `ssl` of the page: what the request waited for. With 0-RTT that is about nothing.
+        HAR's `connect` and `ssl` of the page: the wait of the request. With 0-RTT it is about zero.
     early_data_sent, early_data_accepted
         Whether the request of the page left before the handshake was over, and whether the server took it from 0-RTT
         packets. Where the first is true and the second is not, the packet was lost or 0-RTT refused. None where the
@@ -101,11 +101,11 @@ def examine(recording: Recording, sizes: Mapping[str, int], number: int, protoco
     Parameters
     ----------
     recording
-        What the browser said.
+        Events of the browser.
     sizes
         Length of each object by its path.
     number
-        Which load it is; 0 is the one that is thrown away.
+        Number of the load; 0 is the discarded first load.
     protocol
         `h2` or `h3`.
 
@@ -168,7 +168,7 @@ def _waited(first: Exchange, start: str, end: str) -> float:
 
 
 def _look(where: str, exchange: Exchange, sizes: Mapping[str, int], protocol: str) -> None:
-    """Refuse a part that is not what was wanted."""
+    """Raise an error for an invalid resource."""
     path, response = urlsplit(exchange.url).path, exchange.response
     if exchange.failure is not None:
         raise LoadError(f"{where}: {path} failed: {exchange.failure}")
@@ -192,12 +192,12 @@ def _look(where: str, exchange: Exchange, sizes: Mapping[str, int], protocol: st
 
 
 def with_log(load: PageLoad, logged: Sequence[Request], where_from: str) -> PageLoad:
-    """Return a load with what the server's access log says of it: 0-RTT.
+    """Return a load with its entries of the server's access log: 0-RTT.
 
     Parameters
     ----------
     load
-        What the client told.
+        The load as reported by the client.
     logged
         The log's lines since the load before.
     where_from

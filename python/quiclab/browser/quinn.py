@@ -1,6 +1,6 @@
-"""Pages loaded by `quiclab-quinn page` (adapters/quinn): quinn with HTTP/3, the HTML first, then all objects at once.
+"""Pages loaded by `quiclab-quinn page` (adapters/quinn): quinn with HTTP/3, HTML first, then all objects.
 
-Each load is a process of its own, hence a full handshake: no ticket is kept.
+Each load is a separate process with a full handshake: no ticket is stored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from quiclab.browser.load import LoadError, PageLoad, Target
 
-#: Seconds that the program may take beside the load.
+#: Seconds that the program may take in addition to the load.
 _MARGIN_S: Final = 5.0
 
 
@@ -26,7 +26,7 @@ class Quinn:
     program
         `quiclab-quinn`, as `make adapters` builds it.
     target
-        What is loaded from where.
+        The page and its server.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class Quinn:
         Raises
         ------
         LoadError
-            If something failed, or is not what it should be.
+            If a request failed or the load is invalid.
         """
         words = [*self._words, *(f"/?{query}" if path == "/" else path for path in self.sizes)]
         try:
@@ -76,7 +76,7 @@ class Quinn:
 
 
 def read(said: Mapping[str, Any], sizes: Mapping[str, int], number: int) -> PageLoad:
-    """Return the numbers of a load from what the program printed.
+    """Return the numbers of a load from the output of the program.
 
     Parameters
     ----------

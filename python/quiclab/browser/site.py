@@ -1,4 +1,4 @@
-"""A page of a scenario as what a server can serve: HTML of the wanted length that names images with URLs of their own.
+"""A page of a scenario in a form that a server can serve: HTML of the configured length that refers to images.
 
 After the pages of the published study (a static page that names images, nothing else, nothing cached or compressed).
 There, images were JPEG; here they are PNG of one pixel with a chunk that decoders pass over (PNG, third edition,
@@ -20,10 +20,10 @@ from quiclab.quantity import parse
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 #: Length, type and checksum of a chunk.
 _CHUNK_BYTES = 12
-#: The icon is in the page: browsers ask for one otherwise, after the page is there.
+#: The icon is in the page: otherwise browsers request one after the load.
 _HEAD = "<!DOCTYPE html><html><head><title>page</title><link rel=icon href=data:,></head><body>"
 _FILLER = "<!--", "-->"
-#: A browser has a request for each under way at once, and the HTML names each.
+#: A browser requests all images concurrently, and the HTML names each.
 MAX_IMAGES: Final = 100_000
 #: Of one body: the server holds them in memory, in a guest of 2 GB. A chunk of PNG could have 2^31 - 1 (section 5.3).
 MAX_BODY_BYTES: Final = 100_000_000
@@ -40,7 +40,7 @@ class Page:
     html_bytes
         Length of the HTML.
     groups
-        Number and length of the images that are alike, in the order of the page.
+        Number and length of equal images, in the order of the page.
     """
 
     html_bytes: int

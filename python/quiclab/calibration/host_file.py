@@ -1,4 +1,4 @@
-"""Writes what was measured of a stack as a scenario file: two hosts, and the download that they were measured with."""
+"""Writes the measurements of a stack as a scenario file: two hosts, and the download used for the measurement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from quiclab.quantity import byte_count
 #: Sysctls of the socket buffers [B].
 BUFFER_LIMIT = Path("/proc/sys/net/core/rmem_max")
 BUFFER_DEFAULT = Path("/proc/sys/net/core/rmem_default")
-#: What a cost is, in a comment.
+#: Descriptions of costs for comments.
 MEANINGS: Final = {
     "receive_datagram": "for each datagram received",
     "receive_call": "for each receiving call",
@@ -44,7 +44,7 @@ def write_hosts(stack: str, measurement: Measurement, machine: Mapping[str, str]
     stack
         Name of the program.
     measurement
-        What was measured.
+        The measurements.
     machine
         Facts about the machine, for the header.
     options
@@ -120,7 +120,7 @@ def _batches(way: str, direction: Direction, measured: End) -> str:
 
 
 def _buffer(trace: SyscallLog) -> Iterator[str]:
-    """Give the receive buffer as the kernel counts it: twice what was asked for, within the limit (socket(7))."""
+    """Return the receive buffer as the kernel counts it: twice the requested size, within the limit (socket(7))."""
     if trace.receive_buffer is None:
         yield f"# the program asks for no receive buffer: {BUFFER_DEFAULT} of this machine"
         yield f'receive_buffer = "{_integer(BUFFER_DEFAULT)} B"'
@@ -167,7 +167,7 @@ def together(traces: Iterable[SyscallLog]) -> SyscallLog:
 
 
 def _download(stack: str, measurement: Measurement, options: Mapping[str, str]) -> Iterator[str]:
-    """Give the longest of the downloads, between the two hosts, with what the sim lane has for the stack."""
+    """Return the longest download, between the two hosts, with the stack of the sim lane."""
     setting = max(
         (item for item in measurement.settings if item.workload["kind"] == "download"),
         key=lambda item: (item.rate_bps, byte_count(str(item.workload["size"]))),
@@ -194,7 +194,7 @@ def _download(stack: str, measurement: Measurement, options: Mapping[str, str]) 
 
 
 def sim_stack(stack: str) -> tuple[str, str | None]:
-    """Return the engine of the sim lane that stands for a program, and its profile if it needs one."""
+    """Return the stack of the sim lane that represents a program, and its profile if required."""
     engines: list[dict[str, Any]] = json.loads(extension().stacks())
     if any(item["name"] == stack for item in engines):
         return stack, None

@@ -1,4 +1,4 @@
-"""Runs a stack of the kernel lane at several rates and sizes, and takes down what it costs.
+"""Runs a stack of the kernel lane at several rates and sizes, and records its cost.
 
 | setting | why |
 | --- | --- |
@@ -35,16 +35,16 @@ ENDS: Final = {"server": "sender", "client": "receiver"}
 FLOW: Final = "main"
 #: Shares of a CPU that the busier end takes in the slow and the fast setting: neither idle nor near saturation.
 LOADS: Final = (0.12, 0.4)
-#: Rates [bit/s] that nothing is measured beyond: the elements take a CPU of their own for each packet.
+#: Limits of the measured rates [bit/s]: the elements also use CPU time for each packet.
 MIN_BPS, MAX_BPS = 1_000_000, 120_000_000
 #: Time that a download takes [s].
 SHORT_S, LONG_S = 1.0, 3.0
 #: Rate [bit/s] and sizes [B] of the first look; its datagrams are so few that any stack keeps up.
 LOOK_BPS: Final = 20_000_000
 LOOK_BYTES: Final = (500_000, 3_000_000)
-#: Length of requests and responses [B], and how many of each.
+#: Length of requests and responses [B], and their number.
 EXCHANGES: Final = ((100, 1_000, 500), (100, 20_000, 250), (20_000, 100, 250))
-#: One-way delay of the network: longer than what a loaded machine's scheduler takes.
+#: One-way delay of the network: longer than scheduling delays on a loaded machine.
 DELAY: Final = "1 ms"
 #: Limit of the queue: so long that nothing is lost.
 QUEUE_PACKETS: Final = 10_000
@@ -53,7 +53,7 @@ DURATION: Final = "60 s"
 
 @dataclass(frozen=True)
 class Setting:
-    """What is transferred how fast.
+    """A transfer and its rate.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Setting:
 
 @dataclass
 class End:
-    """What was measured at one end.
+    """Measurements at one end.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class End:
 
 @dataclass
 class Measurement:
-    """What was measured of a stack.
+    """Measurements of a stack.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ class Measurement:
     ends
         `server` and `client`.
     late_s
-        How late timers were beside the timed runs [s].
+        Lateness of timers during the timed runs [s].
     runs
         Timed runs of each setting.
     late_runs
         Runs in which the machine was too busy for the elements to be on time.
     version
-        What the stack says that it is.
+        Version reported by the stack.
     """
 
     settings: tuple[Setting, ...]
@@ -179,7 +179,7 @@ def measure(
     runs
         Timed runs of each setting.
     step
-        Called before each run with what it is, its number and how many there are.
+        Called before each run with its description, its number and the number of runs.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def measure(
                     )
                 counted[setting.name, end] = (received / trace.receive.calls, sent / trace.send.calls)
         for repetition in range(1, runs + 1):
-            # all settings in each repetition: what drifts on the machine hits them alike
+            # all settings in each repetition: drift of the machine affects all settings equally
             for setting in settings:
                 with Lateness() as lateness:
                     result = go(lane, setting, f"run {repetition} of {runs}", repetition, directory)

@@ -5,7 +5,7 @@
 | round-trip time | delays both ways, serialisation of the echo | least of the echoes; where delays vary their mean |
 | rate, of each direction | that of the slowest link, as payload | arrivals of a burst at 1.5 times the rate |
 | queue, of each direction | the slowest link's limit in packets | datagrams in it when the first one was dropped |
-| TCP goodput | what the rate allows for full segments | a download by the stack `linux` |
+| TCP goodput | the rate with full segments | a download by the stack `linux` |
 
 A direction is measured by turning the routes round: the burst always goes from the server to the client.
 """
@@ -30,7 +30,7 @@ FLOW: Final = "probe"
 PINGS, PING_INTERVAL, PING_BYTES = 25, "20 ms", 56
 #: Payload of a datagram of the burst [B], and headers of UDP and IPv4 (RFC 768, RFC 791).
 BURST_BYTES, HEADERS_BYTES = 1200, 28
-#: How much faster than the link the burst is, and how long it lasts at least [s].
+#: Rate of the burst relative to the link, and its minimum duration [s].
 EXCESS, MIN_BURST_S = 1.5, 1.0
 #: Payload and length on the wire of a full TCP segment with timestamps, MTU 1500 [B].
 SEGMENT_BYTES, SEGMENT_WIRE_BYTES = 1448, 1500
@@ -46,7 +46,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Route:
-    """What one direction of a flow is.
+    """Properties of one direction of a flow.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Route:
     lossy
         Whether links lose packets at random.
     notes
-        What cannot be measured, or is measured in another way, in sentences.
+        Quantities that cannot be measured, or are measured differently, as messages.
     """
 
     rate_bps: float | None
@@ -75,13 +75,13 @@ class Route:
     notes: tuple[str, ...] = ()
 
     def payload_bps(self, payload: int, wire: int) -> float | None:
-        """Return what the slowest link carries of packets of `wire` bytes with `payload` bytes of payload [bit/s]."""
+        """Return the rate of the slowest link for packets of `wire` bytes with `payload` bytes of payload [bit/s]."""
         return None if self.rate_bps is None else self.rate_bps * payload / (wire + self.overhead_bytes)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One figure; `ok` is None where nothing can be said."""
+    """One quantity; `ok` is None without a verdict."""
 
     flow: str
     what: str
@@ -114,7 +114,7 @@ def networks(scenario: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]
 
 
 def route(network: Mapping[str, Any], way: str) -> Route:
-    """Return what a direction, `down` or `up`, is to be."""
+    """Return the expected properties of a direction, `down` or `up`."""
     hops = [_hop(network, name) for name in network[way]]
     limited = [hop for hop in hops if hop.rate_bps is not None]
     notes = tuple(note for hop in hops for note in hop.notes)
@@ -243,7 +243,9 @@ def round_trip(flow: str, down: Route, up: Route, said: Mapping[str, float]) -> 
     achieved = said.get("rtt_mean_ms" if varies else "rtt_min_ms")
     what = "mean round-trip time" if varies else "minimum round-trip time"
     if varies:
-        return Check(flow, what, "ms", wanted, achieved, None, "delays vary: means over a few echoes are shown without a check")
+        return Check(
+            flow, what, "ms", wanted, achieved, None, "delays vary: means over a few echoes are shown without a check"
+        )
     ok = achieved is not None and abs(achieved - wanted) <= SHARE * wanted + 1e3 * ROUND_TRIP_S
     return Check(flow, what, "ms", wanted, achieved, ok, "" if achieved is not None else "no echo was received")
 
@@ -272,7 +274,7 @@ def queue(flow: str, way: str, direction: Route, said: Mapping[str, float]) -> C
 
 
 def goodput(flow: str, down: Route, achieved: float) -> Check:
-    """Compare a download with what the rate allows: more is wrong, so is much less, unless packets get lost."""
+    """Compare a download with the rate: more is an error, as is much less unless packets are lost."""
     if down.rate_bps is None:
         return Check(flow, "TCP goodput", "Mbit/s", None, achieved, None, "; ".join(down.notes))
     wanted = (down.payload_bps(SEGMENT_BYTES, SEGMENT_WIRE_BYTES) or 0.0) / 1e6
@@ -283,7 +285,7 @@ def goodput(flow: str, down: Route, achieved: float) -> Check:
 
 
 def verdict(checks: list[Check]) -> str | None:
-    """Return a sentence about what is not as wanted; None if all is."""
+    """Return a message about deviations; None without any."""
     wrong = [check for check in checks if check.ok is False]
     if not wrong:
         return None

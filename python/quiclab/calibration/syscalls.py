@@ -1,16 +1,16 @@
-"""System calls of a program, from `strace`: datagrams per call, buffers, and what it waits with.
+"""System calls of a program, from `strace`: datagrams per call, buffers, and wait calls.
 
 Only calls on UDP sockets count, which `strace -yy` names as such. What is read:
 
-| line | what it tells |
+| line | meaning |
 | --- | --- |
 | `recvfrom`, `recvmsg` `= N` | a receiving call of one datagram; of more, if N is beyond one (GRO) |
 | `recvmmsg(..., 32, ...) = N` | a receiving call of N datagrams that had room for 32 |
 | `sendto`, `sendmsg` `= N` | a sending call of one datagram; of more, if N is beyond one (GSO) |
 | `sendmmsg(...) = N` | a sending call of N datagrams |
 | `... = -1 EAGAIN` | a call that found nothing; its cost is part of that of the others |
-| `setsockopt(..., SO_RCVBUF, [N], 4)` | the receive buffer that the program asks for |
-| `epoll_wait(...) = 0` and the like | a timer that fired, and whether its grain is a millisecond |
+| `setsockopt(..., SO_RCVBUF, [N], 4)` | the receive buffer that the program requests |
+| `epoll_wait(...) = 0` and similar | a timer that fired, and whether its granularity is a millisecond |
 """
 
 from __future__ import annotations
@@ -77,20 +77,20 @@ class Direction:
 
     @property
     def most(self) -> int:
-        """Most datagrams that a call can move, as far as was seen: what it had room for, or moved."""
+        """Maximum number of datagrams per call, as observed: by capacity, or as moved."""
         return max(self.largest, self.room, 1)
 
 
 @dataclass
 class SyscallLog:
-    """What the system calls of a program tell.
+    """Results of the system call log of a program.
 
     Parameters
     ----------
     receive, send
         Calls on UDP sockets.
     receive_buffer
-        What it asked for with SO_RCVBUF [B]; None if it did not.
+        Size requested with SO_RCVBUF [B]; None if not requested.
     beyond_limit
         Whether it asked with SO_RCVBUFFORCE, which no limit holds for.
     waits
@@ -172,7 +172,7 @@ def read_trace(lines: Iterable[str]) -> SyscallLog:
                 room = _ROOM.search(arguments) if name == "recvmmsg" else None
                 direction.add(result, int(room[1]) if room else result)
             else:
-                # several in one call are of one size, the last one at most: so many hold at least
+                # several datagrams in one call have equal size, except the last: this gives a minimum
                 direction.add(max(1, -(-result // _MAX_PAYLOAD_BYTES)))
     return trace
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated
 
-try:  # loading takes a while, and Ctrl-C in it ends in a sentence, too
+try:  # loading takes time; Ctrl-C during it also gives a one-line message
     import typer
 
     from quiclab.errors import QuiclabError, ScenarioError
@@ -24,7 +24,7 @@ except KeyboardInterrupt:
 
 # what typer returns after Ctrl-C
 STOPPED = 130
-# the common base class of what the option parser raises; typer does not export it
+# the common base class of errors of the option parser; typer does not export it
 ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 
 

@@ -77,7 +77,7 @@ def browse_command(
 
 
 def to_document(found: PageLoads) -> dict[str, Any]:
-    """Return loads and what they say together, as `--json` prints them."""
+    """Return loads and their statistics, as `--json` prints them."""
     return {
         "schema": SCHEMA,
         "clients": found.clients,

@@ -1,4 +1,4 @@
-"""`quiclab kernel host` and `calibrate`: what programs cost here, and whether a network is the wanted one."""
+"""`quiclab kernel host` and `calibrate`: cost of programs, and validation of an emulated network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def host_command(
     adapters: AdapterOption = None,
     runs: Annotated[int, typer.Option(parser=integer(2, MAX_RUNS), metavar="N", help="Runs of each setting.")] = 5,
 ) -> None:
-    """Measure what datagrams and system calls cost a program here, and write it as hosts for the sim lane."""
+    """Measure the cost of datagrams and system calls for a program, and write it as host templates for lane sim."""
     # these load numpy and scipy
     from quiclab.calibration.host_file import write_hosts  # noqa: PLC0415
     from quiclab.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
@@ -56,7 +56,7 @@ def host_command(
         print(text, end="")
         return
     write_atomically(out, text.encode())
-    load(out)  # what is written can be used
+    load(out)  # the written file must be valid
     print(out)
 
 
@@ -68,7 +68,7 @@ def calibrate_command(
     adapters: AdapterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the wanted one."""
+    """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the scenario."""
     lane = lane_of("kernel", clock, emulation, adapters)
     assert lane is not None  # noqa: S101 - it is that of the kernel
     scenario = load(file, parse_sets(sets), lane.stacks())
@@ -89,7 +89,7 @@ def calibrate_command(
 
 
 class Steps(CountProgress):
-    """Shows which run of a calibration goes on."""
+    """Shows the current run of a calibration."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title, 0)

@@ -1,4 +1,4 @@
-"""`quiclab inspect`: a page that looks inside one run, or two side by side."""
+"""`quiclab inspect`: an HTML report about the packets of one run, or of two side by side."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def inspect_command(
 
 
 def _word(path: Path) -> str:
-    """Return what a path is called in the name of the page."""
+    """Return the part of a path that is used in the name of the report."""
     whole = path.resolve()
     name = whole.parent.name if whole.name == "result.json" else whole.name if whole.is_dir() else whole.stem
     return re.sub(r"[^\w.-]+", "_", name) or "run"
@@ -57,7 +57,7 @@ def _word(path: Path) -> str:
 
 @contextmanager
 def _progress(text: str) -> Iterator[Callable[..., None]]:
-    """Show a step on stderr once it takes a while: a run by its network time, anything else by its part."""
+    """Show a slow step on stderr: a run by its network time, other steps by their completed share."""
     if text.startswith("running "):
         print(text, file=sys.stderr)
         with RunProgress(text.removeprefix("running ")) as run:

@@ -1,4 +1,4 @@
-"""`quiclab kernel`: builds the virtual-clock kernel and says what this machine can do."""
+"""`quiclab kernel`: builds the virtual-clock kernel and reports the features of this machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def build_command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Rebuild from scratch.")] = False,
 ) -> None:
-    """Build the kernel with a virtual clock: about eight CPU minutes once, and 2.5 GB of disk while it lasts."""
+    """Build the kernel with a virtual clock: about eight CPU minutes, and 2.5 GB of disk during the build."""
     cache = cache_directory()
     check_tools()
     try:
@@ -67,7 +67,7 @@ def doctor_command(
     as_json: JsonOption = False,
     boot: Annotated[bool, typer.Option("--boot", help="Also start the virtual-clock kernel.")] = False,
 ) -> None:
-    """List what this machine can do for the kernel lane, and what to do for the rest; changes nothing."""
+    """Report which kernel-lane features this machine supports, and how to enable the others; changes nothing."""
     findings = doctor.examine(boot=boot)
     if as_json:
         print(to_json({"schema": doctor.SCHEMA, "checks": [finding.to_dict() for finding in findings]}))

@@ -1,4 +1,4 @@
-"""Options that say where something runs: `--lane`, `--clock`, `--emulation` and what belongs to them."""
+"""Options of the lane: `--lane`, `--clock`, `--emulation` and related options."""
 
 from __future__ import annotations
 

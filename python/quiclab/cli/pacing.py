@@ -1,4 +1,4 @@
-"""`quiclab pacing`: how captures of anybody are paced and acknowledged."""
+"""`quiclab pacing`: pacing and acknowledgements of captures from any source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def group() -> None:
-    """Keep `analyse` a word of its own, though it is the only command."""
+    """Keep `analyse` a separate word, although it is the only command."""
 
 
 @app.command("analyse")
@@ -73,7 +73,7 @@ def analyse_command(
     ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Say how evenly packets are spaced, how they are acknowledged, and how far ACKs set the pace (docs/pacing.md)."""
+    """Analyse packet spacing, acknowledgements and ACK clocking of captures (docs/pacing.md)."""
     settings = pacing.Settings(
         bottleneck_mbps=None if bottleneck is None else _mbps("--bottleneck", bottleneck),
         link_mbps=None if link is None else _mbps("--link", link),
@@ -111,7 +111,7 @@ def analyse_command(
 
 
 def gains_of(texts: list[str]) -> tuple[float, ...]:
-    """Read pacing gains; `bbr` stands for those of BBR, and what is named twice counts once.
+    """Read pacing gains; `bbr` represents those of BBR; duplicates count once.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`quiclab page`: a page that somebody recorded, over any network and stacks."""
+"""`quiclab page`: replay of a recorded page load over any network and stacks."""
 
 from __future__ import annotations
 

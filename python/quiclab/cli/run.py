@@ -78,9 +78,9 @@ TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet
 
 
 def write_run(result: RunResult, out: Path) -> None:
-    """Write `result.json` and tables to a directory; what an older run left there and this one has not goes.
+    """Write `result.json` and tables to a directory; files of an older run that this run does not have are removed.
 
-    Only files go that the older `result.json` accounts for; nothing that somebody else put there.
+    Only files listed by the older `result.json` are removed.
     """
     path = out / "result.json"
     taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
@@ -103,11 +103,11 @@ def older_files(path: Path) -> set[str]:
         names = {path.name, *recorded_files(read_result(path))}
     except RequestError:
         return set()
-    return {name for name in names if Path(name).name == name}  # whoever wrote it, files elsewhere are not its own
+    return {name for name in names if Path(name).name == name}  # never remove files in other directories
 
 
 def recorded_files(result: RunResult) -> set[str]:
-    """Return the names of all files that a run may have written beside its `result.json`."""
+    """Return the names of all files that a run may have written next to its `result.json`."""
     taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
     return {*TABLES, *taps, *recordings(result)}
 
@@ -160,7 +160,7 @@ def repeat(result: RunResult, base: Path, name: str) -> str:
 
 
 def first_difference(results: list[RunResult], folders: list[Path]) -> dict[str, Any]:
-    """Return the first packet event in which two runs part when this build repeats them."""
+    """Return the first packet event at which two runs differ when this build repeats them."""
     native = extension()
     (a, b), (base_a, base_b) = results, map(str, folders)
     scenarios = [json.dumps(result.data["scenario"]) for result in (a, b)]

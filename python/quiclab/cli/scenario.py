@@ -39,7 +39,7 @@ def qlog_export_command(
 
 @scenario_app.command("new")
 def scenario_new() -> None:
-    """Print a commented scenario that can be run as it is."""
+    """Print a commented scenario that can be run unchanged."""
     print(extension().template(), end="")
 
 
@@ -65,7 +65,7 @@ def scenario_schema() -> None:
 
 @stack_app.command("list")
 def stack_list(as_json: JsonOption = False) -> None:
-    """List the engines."""
+    """List the stacks."""
     stacks = json.loads(extension().stacks())
     if as_json:
         print(to_json({"schema": "quiclab.stacks/1", "stacks": stacks}))
@@ -77,7 +77,7 @@ def stack_list(as_json: JsonOption = False) -> None:
 def stack_show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stack.")], as_json: JsonOption = False
 ) -> None:
-    """Print the options of an engine with the source of each default."""
+    """Print the options of a stack with the source of each default."""
     stacks = {stack["name"]: stack for stack in json.loads(extension().stacks())}
     if name not in stacks:
         raise unknown("stack", name, stacks)

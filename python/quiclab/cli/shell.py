@@ -17,12 +17,12 @@ from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.lane.run import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
 
-#: Between two lines of rates where stderr is no terminal [s].
+#: Interval between lines of rates if stderr is not a terminal [s].
 LINE_INTERVAL_S = 1.0
 
 
 class Status:
-    """Rates on standard error: one line that is written anew on a terminal, else a line each second."""
+    """Rates on standard error: one line that is rewritten on a terminal, otherwise a line per second."""
 
     def __init__(self) -> None:
         self.terminal = sys.stderr.isatty()
@@ -37,7 +37,7 @@ class Status:
             print(describe(rates), file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the line of the terminal."""
         if self.terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

@@ -47,7 +47,7 @@ OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results d
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
 MAX_REASONS = 3
-"""Studies of a group whose reasons an error names; the others are counted."""
+"""Number of studies of a group whose failures an error message lists; the others are counted."""
 
 
 @app.command("list")
@@ -78,7 +78,7 @@ def run_command(
         str, typer.Option(metavar="none|all|A,B", help="Alternative interpretations of the description.")
     ] = "none",
 ) -> None:
-    """Run a study; what is done already is not run again."""
+    """Run a study; completed runs are reused."""
     if lane not in (None, *LANES):
         raise unexpected("--lane", alternatives(LANES), lane)
     keep = parse_only(only or [])
@@ -97,7 +97,7 @@ def run_command(
 
 
 def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
-    """Name engines that cannot run here, each with the reason."""
+    """List engines that are not available on this machine, each with the reason."""
 
     def reason(name: str) -> str:
         lane = study.engine(name).lane
@@ -117,19 +117,22 @@ def _run_study(
     *,
     asked: bool,
 ) -> int:
-    """Run what is missing of one study; returns the number of failed runs."""
+    """Run the missing runs of one study; returns the number of failed runs."""
     present, absent = available_engines(study, engines)
     if absent and (asked or not present):
         raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
     if absent:
-        print(f"{study.name}: skipped, not available on this machine: {unavailable_reason(study, absent)}", file=sys.stderr)
+        print(
+            f"{study.name}: skipped, not available on this machine: {unavailable_reason(study, absent)}",
+            file=sys.stderr,
+        )
     present, _ = available_engines(study, study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     work = jobs_of(study, points)
     directory = results_directory(study, out)
     wanted = runs or study.runs
     store = Store(directory)
-    # one lock from the manifest to the table: another sweep in between would change what they say
+    # one lock from the manifest to the table: a concurrent sweep would change them
     with store.locked():
         asked_for = study.chosen_variants(variants)
         counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
@@ -153,7 +156,10 @@ def _run_study(
             f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are complete and stored; repeat the "
             "command to continue"
         )
-    print(f"{study.name}: {outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new", file=sys.stderr)
+    print(
+        f"{study.name}: {outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new",
+        file=sys.stderr,
+    )
     return len(outcome.failures)
 
 
@@ -194,7 +200,7 @@ def table_command(
 
 @app.command("report")
 def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
-    """Write the report of a study: one HTML file, and its figures as SVG and PNG; of a group, an overview, too."""
+    """Write the report of a study: one HTML file, and its figures as SVG and PNG; for a group also an overview."""
     from quiclab.report.overview import write_overview  # noqa: PLC0415 - loads the chart library
     from quiclab.report.study_page import write_report  # noqa: PLC0415 - as above
 
@@ -210,9 +216,9 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     try:
         with BeatingProgress(f"report {name}", len(studies)) as progress:
             for_each(studies, action)
-    except QuiclabError as error:  # the overview says what there is, and the error what is missing
+    except QuiclabError as error:  # the overview lists the results, and the error the missing ones
         problem = error
-    finally:  # not in between: a bar may stand on the same terminal
+    finally:  # not earlier: a progress bar may be on the same terminal
         for report in written:
             print(report.path)
     if written and len(studies) > 1:
@@ -254,7 +260,7 @@ def multiverse_command(
     as_json: JsonOption = False,
     out: OutOption = RESULTS,
 ) -> None:
-    """Print which claims hold in every reading of the description that was run, and what the others depend on."""
+    """Print which claims hold under every interpretation that was run, and on which the others depend."""
     from quiclab.study.multiverse import multiverse  # noqa: PLC0415 - only here
 
     found = []
@@ -295,23 +301,23 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
 
 
 class StoppedError(QuiclabError):
-    """The user has stopped a sweep; nothing after it is to be run."""
+    """The user has stopped a sweep; later studies are not run."""
 
 
 def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
-    """Do something with each study of a group; one that fails does not keep the others from it.
+    """Call an action for each study of a group; a failure does not stop the others.
 
     Parameters
     ----------
     studies
         One or more.
     action
-        What to do.
+        The action.
 
     Raises
     ------
     QuiclabError
-        What the only study raised; of several, one that names each that failed and why.
+        The error of a single study; for several studies, one error that lists each failure.
     """
     failed: list[tuple[str, QuiclabError]] = []
     for study in studies:
@@ -334,16 +340,16 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
 def with_names(
     studies: list[Study], choice: str, kind: str, read: Callable[[Study, str], tuple[str, ...]]
 ) -> list[Study]:
-    """Leave out the studies of a group that lack an engine or variant that was named, if any of them has it.
+    """Skip the studies of a group that lack a requested engine or variant, if any of them has it.
 
     Parameters
     ----------
     studies
         One or more.
     choice
-        What `--engines` or `--variants` says.
+        The value of `--engines` or `--variants`.
     kind
-        What it names.
+        The kind of the choice.
     read
         How a study reads it.
     """
@@ -366,7 +372,7 @@ def with_names(
 
 
 def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
-    """Leave out the studies of a group that do not have what `--only` chooses by, if any of them has it.
+    """Skip the studies of a group without the columns of `--only`, if any of them has them.
 
     Parameters
     ----------
@@ -399,20 +405,20 @@ def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _print_json(schema: str, name: str, parts: list[Study], documents: list[dict[str, Any]]) -> None:
-    """Print one JSON document at most: that of the only study, or one that holds those of the parts."""
+    """Print one JSON document at most: that of the only study, or one that contains those of all studies."""
     if documents:
         whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
         print(to_json(whole if len(parts) > 1 else documents[0]))
 
 
 def _report_missing_runs(shown: list[tuple[Evaluation, list[str]]]) -> None:
-    """Say which runs of several studies are missing, after all of them were printed."""
+    """Report the missing runs of several studies, after all of them were printed."""
     engines = {evaluation.study.name: (evaluation, names) for evaluation, names in shown}
     for_each([evaluation.study for evaluation, _ in shown], lambda study: _report_missing(*engines[study.name]))
 
 
 def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
-    """Say which runs of the published settings are missing.
+    """Report the missing runs of the published settings.
 
     Raises
     ------

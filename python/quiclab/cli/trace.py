@@ -90,7 +90,7 @@ def show_command(
 
 
 def summary(trace: Trace, path: Path) -> None:
-    """Print what a trace is and its statistics."""
+    """Print title, origin and statistics of a trace."""
     numbers = statistics(trace)
     lag = numbers.autocorrelation_time_s
     rows = {

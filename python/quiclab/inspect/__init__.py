@@ -1,9 +1,9 @@
 """Look inside one run, or two side by side: from results and qlog files to one page that works offline.
 
-| file | what it does |
+| file | content |
 | --- | --- |
-| `source` | what a name on the command line is: a result, a scenario to run, a qlog file |
-| `ends` | one endpoint of a connection, as the page shows it, whatever it was read from |
+| `source` | resolution of an argument: a result, a scenario to run, a qlog file |
+| `ends` | one endpoint of a connection, as the report shows it, from any source |
 | `qlog` | an endpoint from a trace of a qlog file |
 | `records` | an endpoint from the tables of a run, where there is no qlog |
 | `sequence` | packets of two endpoints matched to arrows |

@@ -26,7 +26,7 @@ COUNTS = ("packets_sent", "packets_received", "packets_lost", "bytes_sent", "byt
 
 
 def end_of(trace: Mapping[str, Any]) -> End:
-    """Return the endpoint that a trace tells of."""
+    """Return the endpoint of a qlog trace."""
     counts = trace.get("counts") or {}
     sampling = trace.get("sampling") or {}
     end = End(role=str(trace.get("vantage") or "unknown"))
@@ -116,7 +116,7 @@ def _all(entry: Mapping[str, Any] | None) -> bool:
 
 
 def _left_out(trace: Mapping[str, Any]) -> list[str]:
-    """Say what the reader has left out already, in long files."""
+    """Return messages about data that the reader omitted in long files."""
     found = []
     for name, entry in (trace.get("sampling") or {}).items():
         if not _all(entry):

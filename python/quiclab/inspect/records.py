@@ -1,6 +1,6 @@
 """An endpoint from the tables of a run: packets, time series and acknowledgements, where there is no qlog.
 
-Packet records know lengths and fates of packets, not what is in them. Of TCP they still tell data from headers alone:
+Packet records have lengths and fates of packets, not their contents. For TCP they still distinguish data from headers:
 a segment longer than all headers together carries data.
 """
 
@@ -32,7 +32,7 @@ PHASES = (
     "fixed",
 )
 COUNTERS = {"timeouts": "timeouts", "tail_loss_probes": "ptos"}
-"""Counters of TCP and what the overview calls them: a tail loss probe is TCP's probe timeout (RFC 8985, section 7)."""
+"""Counters of TCP and their labels in the overview: a tail loss probe is TCP's probe timeout (RFC 8985, section 7)."""
 
 
 def fill(end: End, run: Run, flow: str, name: str) -> None:
@@ -41,7 +41,7 @@ def fill(end: End, run: Run, flow: str, name: str) -> None:
     Parameters
     ----------
     end
-        What the trace gave; empty without one.
+        Values from kernel tracing; empty without it.
     run
         The run.
     flow, name

@@ -1,4 +1,4 @@
-"""What a name on the command line is: a result, a scenario to run with recording on, or a qlog file."""
+"""Resolution of an argument: a result, a scenario to run with recording on, or a qlog file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ ENDS = ("sender", "receiver")
 DEFAULT_POINTS = 20_000
 MIN_POINTS = 100
 READ_POINTS = 200_000
-"""What is asked for from the reader of qlog: all if possible, because both ends must show the same packets."""
+"""Limit for the reader of qlog: all packets if possible, because both ends must show the same packets."""
 SAMPLING = "10 ms"
-"""Interval of time series where the scenario has none."""
+"""Interval of time series if the scenario has none."""
 TABLES = ("series", "packets", "acks")
 
 Say: TypeAlias = Callable[[str], AbstractContextManager[Any]]
-"""Gives the progress of one step: a context, whose value is called with how far a run, or reading a file, is."""
+"""Returns the progress of one step: a context whose value is called with the progress of a run or a reader."""
 
 
 @dataclass
@@ -86,11 +86,11 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
     Parameters
     ----------
     path
-        What to read.
+        The file or directory.
     most_points
         Most packets, and most samples of recovery, that are kept of each trace.
     progress
-        Shows what is done.
+        Shows progress.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
     path
         The file.
     progress
-        Called now and then with the bytes that have been read and that will be.
+        Called periodically with the bytes read and the total.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _directory(folder: Path, most_points: int, progress: Say, file: Path | None 
     recorded = result.data["scenario"].get("record") or {}
     present = {"series": recorded.get("series_interval"), **{key: recorded.get(key) for key in ("packets", "acks")}}
     with progress(f"reading the tables of {folder}"):
-        # a table that the result does not account for is that of another run
+        # a table that the result does not list belongs to another run
         run.tables = {name: _table(folder / f"{name}.parquet") for name in TABLES if present[name]}
     if recorded.get("qlog"):
         _read_ends(run, folder, progress)
@@ -169,7 +169,7 @@ def _what(result: RunResult) -> str:
 
 
 def _points(result: RunResult, most_points: int) -> int:
-    """Divide what the page can hold among the flows of a run."""
+    """Divide the capacity of the report among the flows of a run."""
     return max(MIN_POINTS, most_points // max(1, len(result.flows)))
 
 
@@ -183,7 +183,7 @@ def _table(path: Path) -> pl.DataFrame:
 
 
 def _read_ends(run: Run, folder: Path, progress: Say) -> None:
-    """Read the qlog files of each flow, as far as they are there."""
+    """Read the available qlog files of each flow."""
     assert run.result is not None  # noqa: S101 - a run that has flows
     for flow in run.result.flows:
         for end in ENDS:

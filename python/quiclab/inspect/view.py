@@ -40,7 +40,7 @@ FACTS = (
     ("ptos", "Probe timeouts"),
     ("timeouts", "Retransmission timeouts"),
 )
-"""Rows of the overview: name and label. A row that no endpoint has is left out."""
+"""Rows of the overview: name and label. Rows that no endpoint has are omitted."""
 
 
 @dataclass
@@ -52,9 +52,9 @@ class Connection:
     name
         Name of the flow; empty in a qlog file with one connection.
     client, server
-        Its ends; `None` if nothing is known of one. An end of unknown role stands where its traffic puts it.
+        Its endpoints; `None` if unknown. An endpoint of unknown role is placed by its traffic.
     notes
-        What the reader should know, in sentences.
+        Notes for the reader.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Side:
 
 
 def side(run: Run) -> Side:
-    """Return what the page shows of a run."""
+    """Return the data of a run for the report."""
     connections = _of_run(run) if run.result is not None else _of_traces(run)
     shown = links.elements(run, run.points)
     last = [end.last_us or 0 for item in connections for end in (item.client, item.server) if end]
@@ -138,7 +138,7 @@ def _delivered(end: End, size: int) -> None:
 
 
 def _missing(run: Run, ends: Mapping[str, End]) -> list[str]:
-    """Say what the run did not record."""
+    """Return notes about missing recordings."""
     if all(len(end.sent) + len(end.received) for end in ends.values()):
         return []
     if run.table("packets") is None:
@@ -177,9 +177,7 @@ def _of_traces(run: Run) -> list[Connection]:
     if sorted(end.role for end in ends) == ["client", "server"]:
         client, server = sorted(ends, key=lambda end: end.role)
         _to_zero([client, server])
-        note = (
-            "The file has a trace of a client and one of a server: they are assumed to be the endpoints of one connection."
-        )
+        note = "The file has a trace of a client and one of a server, assumed to be the endpoints of one connection."
         return [Connection(titles[0], client, server, [note])]
     found = []
     for index, (end, title) in enumerate(zip(ends, titles, strict=True), start=1):
@@ -257,7 +255,7 @@ def _known(value: object) -> object:
 
 
 def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:
-    """Return the streams with most bytes, in the order of their numbers; notes get what is left out."""
+    """Return the streams with most bytes, in the order of their numbers; omitted streams are added to the notes."""
     largest = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MAX_STREAMS]
     chosen = sorted(largest, key=lambda stream: (int(stream["id"]), str(stream["direction"])))
     if len(chosen) < len(end.streams):

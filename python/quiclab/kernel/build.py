@@ -1,7 +1,7 @@
 """Builds the virtual-clock kernel: fetch, unpack, edit, configure, compile, install.
 
-Each step leaves its result under its final name only when it is complete, so that a killed build goes on where it
-stopped: a package is fetched from where it was cut off, `make` compiles what is missing.
+Each step leaves its result under its final name only when it is complete, so that a killed build resumes where it
+stopped: a download continues where it was interrupted, `make` compiles missing files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONSTANT = {"KBUILD_BUILD_USER": "quiclab", "KBUILD_BUILD_HOST": "quiclab", "KBU
 
 @dataclass(frozen=True)
 class Plan:
-    """What is built where.
+    """A build: source, directory and result.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def work(self) -> Path:
-        """Directory of what is only needed while building."""
+        """Directory of temporary files of the build."""
         return self.cache / "work" / f"{self.source.package}-{self.name}"
 
     @property
@@ -109,7 +109,7 @@ def check_space(directory: Path, needed_bytes: int = NEEDED_BYTES) -> None:
     Raises
     ------
     QuiclabError
-        With what is needed and what is there.
+        With the required and the available space.
     """
     free = shutil.disk_usage(directory).free
     if free < needed_bytes:
@@ -138,21 +138,21 @@ def only_one(work: Path) -> Iterator[None]:
 
 
 def build(plan: Plan, progress: Progress, force: bool = False) -> Kernel:
-    """Build a kernel, or return the one that is there.
+    """Build a kernel, or return the existing one.
 
     Parameters
     ----------
     plan
-        What is built where.
+        The build.
     progress
-        Is told how far it is.
+        Called with the progress.
     force
         Start from nothing, even if the kernel is there.
 
     Raises
     ------
     QuiclabError
-        If a step fails; the next call goes on there.
+        If a step fails; the next call continues there.
     """
     if plan.target.exists() and not force:
         return read_kernel(plan.target)
@@ -183,7 +183,7 @@ def _remove(path: Path) -> None:
 
 
 def _fetch(plan: Plan, progress: Progress) -> Path:
-    """Fetch the package; apt goes on with what an interrupted call left."""
+    """Fetch the package; apt resumes an interrupted download."""
     if plan.source.path is not None:
         return plan.source.path
     assert plan.apt is not None  # noqa: S101 (a source without path comes from an archive)
@@ -213,7 +213,7 @@ def _fetch(plan: Plan, progress: Progress) -> Path:
 
 
 def _configure(tree: Path, log: Path) -> None:
-    """Write the configuration and check that it has what the fragment asks for."""
+    """Write the configuration and check that it has the options of the fragment."""
     stamp, wanted = tree / ".quiclab-configured", patches.fragment()
     if stamp.exists() and stamp.read_text(encoding="utf-8") == patches.configuration_hash():
         return
@@ -236,7 +236,7 @@ def _make(tree: Path, log: Path, target: str) -> None:
 
 
 def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
-    """Run make, counting what it says that it compiles; what earlier calls compiled is counted, too."""
+    """Run make, counting compiled files, including those of earlier calls."""
     done = sum(Path(name).suffix in (".o", ".a") for _, _, names in os.walk(tree) for name in names)
     command = [*tied("make"), "ARCH=um", f"-j{jobs}", "linux"]
     process = subprocess.Popen(
@@ -282,7 +282,7 @@ def _install(plan: Plan, built: Path, version: str) -> Kernel:
 
 
 def _last_line(log: Path) -> str:
-    """Return the line of a log that says why: the first with `error`, or the last one."""
+    """Return the line of a log with the reason: the first with `error`, or the last line."""
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     wrong = [line for line in lines if re.search(r"\b(error|Error):|^E: |\*\*\* ", line)]
     return wrong[0] if wrong else lines[-1] if lines else "it said nothing"

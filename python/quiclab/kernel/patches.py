@@ -32,9 +32,9 @@ class Edit:
     file
         Path inside the source.
     before, after
-        Text that must stand there exactly once, and what takes its place.
+        Text that must occur exactly once, and its replacement.
     unless
-        Text that makes the edit needless where it stands in the file; none without it.
+        Text whose presence in the file makes the edit unnecessary, if any.
     """
 
     name: str
@@ -69,7 +69,7 @@ def configuration_hash() -> str:
 def apply(root: Path, changes: list[Edit]) -> None:
     """Edit a source tree; nothing is written unless every edit fits.
 
-    What has been edited before is left as it is, so that an interrupted build can go on.
+    Earlier edits are left unchanged, so that an interrupted build can continue.
 
     Raises
     ------

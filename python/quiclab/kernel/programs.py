@@ -9,7 +9,7 @@ from pathlib import Path
 
 from quiclab.errors import QuiclabError, RequestError, unexpected
 
-#: Debian packages of the programs and headers that are asked for.
+#: Debian packages of the programs and headers that are required.
 PACKAGES = {
     "apt-cache": "apt",
     "apt-config": "apt",
@@ -62,7 +62,7 @@ def tied(name: str) -> list[str]:
 def live_program() -> Path:
     """Return the file of `quiclab-live`.
 
-    Looked for in the variable `QUICLAB_LIVE`, beside the Python interpreter, where `make setup` puts it, and on PATH.
+    Searched in the variable `QUICLAB_LIVE`, next to the Python interpreter, where `make setup` puts it, and on PATH.
 
     Raises
     ------

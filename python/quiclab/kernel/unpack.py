@@ -24,14 +24,14 @@ CHUNK_BYTES = 1 << 20
 
 
 class Progress(Protocol):
-    """Is told how far a step is."""
+    """Called with the progress of a step."""
 
     def __call__(self, step: str, done: float, total: float) -> None:
         """`done` of `total`, in a unit of the step."""
 
 
 class Report(Protocol):
-    """Is told how many bytes are done."""
+    """Called with the number of processed bytes."""
 
     def __call__(self, done: int) -> None:
         """Bytes from the start."""
@@ -39,7 +39,7 @@ class Report(Protocol):
 
 @contextmanager
 def ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """See to it that a process has ended, whatever happens meanwhile."""
+    """Ensure that a process has ended, also after errors."""
     try:
         yield
     finally:
@@ -58,7 +58,7 @@ def unpack(file: Path, work: Path, progress: Progress) -> None:
     work
         Directory in which `source` appears.
     progress
-        Is told how far it is, in bytes.
+        Called with the progress in bytes.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _untar(stream: IO[bytes], size: int, name: str, folder: Path, report: Report
                     done += len(piece)
                     report(done)
         except BrokenPipeError:
-            pass  # tar says why
+            pass  # tar reports the reason
         message = messages.read().decode("utf-8", "replace").strip()
         if process.wait() != 0 or done != size:
             raise QuiclabError(f"cannot unpack {name}: {message.splitlines()[0] if message else 'truncated'}")

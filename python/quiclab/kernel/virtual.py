@@ -6,7 +6,7 @@ the seed, no randomised addresses, and the very same command line, environment a
 namespaces of its own, in which its files always have the same names:
 
 ========================= ============================================================
-path in the namespace     what it is
+path in the namespace     content
 ========================= ============================================================
 `/dev/shm`                empty, private: the guest's memory, its sockets
 `/dev/shm/linux`          the kernel
@@ -44,7 +44,7 @@ SCHEMA = "quiclab.guest/1"
 #: Where the guest has the directory of the run.
 GUEST_DIRECTORY = "/run/quiclab/job"
 TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdout.txt"
-#: Nanoseconds since 1970 when the guest starts (2027-01-15): a constant, so that no run has a date of its own, and a
+#: Nanoseconds since 1970 when the guest starts (2027-01-15): a constant, so that all runs have the same date, and a
 #: day on which the certificates of our programs are valid.
 START_NS = 1_800_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
@@ -52,7 +52,7 @@ SEED_VARIABLE = "QUICLAB_GUEST_SEED"
 MEMORY = "512M"
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#: Addresses are the same in each run, too.
+#: Addresses are also the same in each run.
 SYSCTLS = {"kernel.randomize_va_space": "0"}
 
 # $1 kernel, $2 first program, $3 directory of the run, the rest: arguments of the kernel. Whatever lies below /dev/shm
@@ -136,7 +136,7 @@ def boot(
     timeout_s
         Seconds on the host's clock after which the guest is killed.
     memory
-        Of the guest, such as `512M`. The host gives what is used.
+        Memory of the guest, such as `512M`. The host provides only used memory.
     syscall_cost_ns
         Virtual nanoseconds that each system call takes; none by default, as computations take none either.
     on_line
@@ -144,9 +144,9 @@ def boot(
     environment
         The whole environment of the command; a short constant one by default.
     sysctls
-        Settings such as `net.core.rmem_max`, beside `SYSCTLS`.
+        Settings such as `net.core.rmem_max`, in addition to `SYSCTLS`.
     console
-        Whether standard output goes to the console, too. What a busy host does not read in time delays the guest once
+        Whether standard output also goes to the console. Unread output delays the guest once
         it is more than a megabyte.
     init
         First program of the guest, started with the argument `guest`; by default `quiclab-live`.
@@ -257,7 +257,7 @@ def _check(
 
 
 def _exit(file: Path, watched: Watched) -> Exit:
-    """Read how the guest says that it ended."""
+    """Read the exit report of the guest."""
     try:
         data = json.loads(file.read_bytes())
         if data["schema"] != SCHEMA:

@@ -1,6 +1,6 @@
-"""Programs as stacks of the kernel lane: which there are, whether they can be used, and how they are started.
+"""Programs as stacks of the kernel lane: available programs, their requirements and their commands.
 
-A program is described by a short TOML file (docs/adapters.md): the built-in ones lie in `adapters/` beside this
+A program is described by a short TOML file (docs/adapters.md): the built-in ones are in `adapters/` next to this
 module, users have their own. Nothing here starts a transfer: commands are made in the form of a job of `quiclab-live`.
 """
 
@@ -27,7 +27,7 @@ BUILT_IN: Final = Path(__file__).parent / "adapters"
 CERTIFICATE_NAME: Final = "quiclab.test"
 #: Options of an end that are no matter of its program.
 _NOT_OF_THE_PROGRAM: Final = ("stack", "host")
-#: Fields whose value is a named variant with options of its own, such as `pacing`.
+#: Fields whose value is a named variant with its own options, such as `pacing`.
 _TAG: Final = "kind"
 _VERSION_TIMEOUT_S: Final = 10
 
@@ -38,7 +38,7 @@ class Adapter:
     Parameters
     ----------
     file
-        What its file says.
+        The contents of its file.
     """
 
     def __init__(self, file: AdapterFile) -> None:
@@ -51,7 +51,7 @@ class Adapter:
 
     @property
     def description(self) -> str:
-        """What it is, in a sentence."""
+        """Description of the program."""
         return self.file.description
 
     @property
@@ -60,7 +60,7 @@ class Adapter:
         return self.file.protocol
 
     def files(self) -> list[Path]:
-        """Return the programs and files that it needs and that are there."""
+        """Return the required programs and files that are available."""
         standard = self._standard({})
         names = [(need.kind, _fill(need.name, standard, late=False) or need.name) for need in self.file.needs]
         found = [_which(name) if kind == "program" else name for kind, name in names if kind != "python"]
@@ -141,7 +141,7 @@ class Adapter:
         flow
             A resolved flow: `sender`, `receiver`, `workload`.
         placeholders
-            `flow` (its name) and `seed`; `quiclab_live`, `certificate` and the like where they are not the usual ones.
+            `flow` (its name) and `seed`; `quiclab_live`, `certificate` and similar, if they differ from the defaults.
 
         Raises
         ------
@@ -164,11 +164,11 @@ class Adapter:
         }
 
     def _of_other(self, options: Mapping[str, Mapping[str, str]], other: str) -> dict[str, str]:
-        """Options that only the other end has: many a program is told by its client what its server shall do."""
+        """Options of the other end: the client of some programs configures their server."""
         return {name: word for name, word in options[other].items() if self.file.options[name].ends == (other,)}
 
     def _options(self, table: Mapping[str, Any], end: str) -> dict[str, str]:
-        """Words for the options of an end, defaults for what it leaves out; an empty word counts as left out."""
+        """Words for the options of an endpoint, with defaults for unset options; an empty word counts as unset."""
         given = dict(_flat(table))
         values = {
             name: option.word(given.get(name, option.default))
@@ -216,9 +216,9 @@ def load_adapters(extra_paths: Iterable[Path | str] = ()) -> dict[str, Adapter]:
 
 
 def programs(extra_paths: Iterable[Path | str] = ()) -> list[dict[str, Any]]:
-    """Return what can be said of each program on this machine: `name`, `protocol`, `description`, `version`, `missing`.
+    """Return a description of each program on this machine: `name`, `protocol`, `description`, `version`, `missing`.
 
-    `missing` are sentences, none if it can be used; `version` is None if it cannot, or does not tell.
+    `missing` has messages, none if it is available; `version` is None if it is unavailable or not reported.
     """
     return [
         {

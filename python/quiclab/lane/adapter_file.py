@@ -1,7 +1,7 @@
-"""The file of a program: a short TOML file that says how a program is started and what its options are called.
+"""The adapter file of a program: a short TOML file with its commands and the names of its options.
 
 The format is described in docs/adapters.md; here it is read, strictly. Everything wrong is one sentence that names
-file, field, value and what is allowed.
+file, field, value and expected values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.lane.words import in_unit, plain
 
 PROTOCOLS: Final = ("tcp", "quic", "udp")
-#: Workloads that a program can be asked for; a download is limited by a size or by a duration.
+#: Workloads that a program can support; a download is limited by a size or by a duration.
 WORKLOADS: Final = ("download.size", "download.duration", "request_response", "page", "ping", "datagrams")
 #: How the output of a program becomes numbers.
 FORMATS: Final = ("quiclab", "json_lines", "iperf3", "curl", "none")
@@ -27,7 +27,7 @@ UNITS: Final = ("bytes", "seconds", "milliseconds", "microseconds", "bits_per_se
 ENDS: Final = ("sender", "receiver")
 #: Placeholders that are filled when the program is started.
 LATE: Final = ("server_address", "client_address", "directory")
-#: Placeholders that are filled before, beside options and fields of the workload.
+#: Placeholders that are filled early, in addition to options and fields of the workload.
 EARLY: Final = (
     "python",
     "quiclab_live",
@@ -76,7 +76,7 @@ _FIELDS_OF_A_FILE: Final = [
     "guest",
 ]
 
-#: A command: words, and groups of words that are left out where a placeholder in them has no value.
+#: A command: words, and groups of words that are omitted if a placeholder in them has no value.
 Command = tuple["str | tuple[str, ...]", ...]
 
 
@@ -131,7 +131,7 @@ class ProgramPlan:
 
 @dataclass(frozen=True)
 class GuestPlan:
-    """What it needs of a guest with the virtual clock: memory such as `2G`, and settings of its kernel."""
+    """Requirements for a guest with the virtual clock: memory such as `2G`, and settings of its kernel."""
 
     memory: str | None = None
     sysctls: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class GuestPlan:
 
 @dataclass(frozen=True)
 class AdapterFile:
-    """What a file says, checked."""
+    """The validated contents of a file."""
 
     path: Path
     name: str

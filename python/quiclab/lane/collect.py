@@ -1,6 +1,6 @@
-"""What the programs of a flow have said, as numbers on the run's clock.
+"""Reports of the programs of a flow, as numbers on the clock of the run.
 
-| format | what is read | times |
+| format | source | times |
 | --- | --- | --- |
 | `quiclab` | reports `FLOW.client.json` and `FLOW.server.json` (`quiclab.report/1`) | CLOCK_MONOTONIC, exact |
 | `json_lines` | lines of the same on stdout, each completing those before; `{"sample": {}}` is one row | the same |
@@ -8,8 +8,9 @@
 | `curl` | `--write-out '%{json}'` of the client | from when the client was started |
 | `none` | nothing: the elements have counted the bytes | |
 
-A program that died, hung or said nothing is a sentence in `problems`; what it told before is kept, and `complete` is
-false. Without a sentence it is false where the run was over before the flow: the result says that itself.
+A program that died, hung or reported nothing is a message in `problems`; earlier reports are retained, and `complete`
+is
+false. Without a message it is false if the run ended before the flow, as the result states.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ Row = tuple[float, str, str, float]
 
 @dataclass
 class Report:
-    """What the programs of a flow told.
+    """Reports of the programs of a flow.
 
     Parameters
     ----------
     delivered_bytes
         Bytes that the client's application has read.
     started_s, first_byte_s, finished_s
-        Times on the run's clock; None where it did not happen or is not told.
+        Times on the run's clock; None if it did not happen or is not reported.
     sender, receiver
         Values over the whole transfer.
     series
@@ -54,7 +55,7 @@ class Report:
     complete
         Whether the client did all it had to.
     problems
-        Sentences about what is missing.
+        Messages about missing reports.
     """
 
     delivered_bytes: int | None = None
@@ -70,7 +71,7 @@ class Report:
 
 
 def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) -> Report:
-    """Read what the programs of a flow left in the directory of a run.
+    """Read the reports of the programs of a flow from the directory of a run.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     directory
         Where the run was.
     epoch_ns
-        What CLOCK_MONOTONIC showed at time 0 of the run.
+        CLOCK_MONOTONIC at time 0 of the run.
     """
     said = _ProgramOutput(adapter.name, flow_name, directory, epoch_ns, adapter.file.reporting)
     readers: dict[str, Callable[[_ProgramOutput], Report]] = {
@@ -114,7 +115,7 @@ class _ProgramOutput:
     ends: tuple[str, ...]
 
     def text(self, name: str) -> str:
-        """Return what a program printed (`client.out` and the like); nothing if there is no such file."""
+        """Return the output of a program (such as `client.out`); empty if the file does not exist."""
         try:
             return (self.directory / f"{self.flow}.{name}").read_bytes().decode(errors="replace")
         except OSError:
@@ -148,7 +149,7 @@ class _ProgramOutput:
         return float(start_s) if isinstance(start_s, int | float) else 0.0
 
     def cut_short(self) -> bool:
-        """Whether the run ended before its flows: the result says so, and no program is to blame."""
+        """Whether the run ended before its flows: the result states this, and it is not an error of a program."""
         return _part(self.result(), "run").get("ended_by") in ("duration_over", "delivered", "interrupted")
 
 
@@ -230,7 +231,7 @@ def _report_lines(said: _ProgramOutput, role: str) -> dict[str, Any] | str:
 
 
 def _object(line: str) -> dict[str, Any] | None:
-    """Read a line that is a JSON object; a last line cut off is none."""
+    """Read a line that is a JSON object; a truncated last line is not."""
     if not line.lstrip().startswith("{"):
         return None
     try:

@@ -37,7 +37,7 @@ class Columns:
 
 
 def read_columns(directory: str | Path) -> Columns:
-    """Read what `quiclab-live run` has written beside `result.json`.
+    """Read the recordings that `quiclab-live run` has written next to `result.json`.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""What this machine can do for the kernel lane. Nothing here changes the system.
+"""Kernel-lane features of this machine. Nothing here changes the system.
 
-What has to be tried is tried in namespaces without names, which are gone with the process in them.
+Features are tested in anonymous namespaces, which are removed with their process.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Finding:
     ok
         Whether it can.
     found
-        What is there.
+        The state.
     advice
-        What to do; empty where nothing needs to be done.
+        The remedy; empty if none is required.
     """
 
     name: str
@@ -109,7 +109,7 @@ def programs() -> list[Finding]:
 
 
 def user_prefix() -> list[str] | None:
-    """Return what makes a command root in its namespaces: nothing for root; None if there is no way."""
+    """Return what makes a command root in its namespaces: nothing for root; None if this is not possible."""
     unshare = found("unshare")
     if unshare is None:
         return None
@@ -181,7 +181,7 @@ def queue_disciplines(prefix: list[str] | None) -> list[Finding]:
             findings.append(Finding(key, title, True, "available"))
         else:
             advice = (
-                f"`modprobe sch_{name}`; else use the emulation `engine`, or the virtual clock, whose kernel supports it"
+                f"`modprobe sch_{name}`; else use emulation `engine`, or the virtual clock, whose kernel supports it"
             )
             findings.append(Finding(key, title, False, text or "refused", advice))
     return findings
@@ -208,7 +208,11 @@ def tcp_probe(prefix: list[str] | None) -> Finding:
     if prefix is not None and _run([*prefix, "--mount", "sh", "-c", script])[0] == 0:
         return Finding("tcp_probe", title, True, "available")
     return Finding(
-        "tcp_probe", title, False, "none", "requires root and a kernel that supports it, such as the virtual-clock kernel"
+        "tcp_probe",
+        title,
+        False,
+        "none",
+        "requires root and a kernel that supports it, such as the virtual-clock kernel",
     )
 
 
@@ -249,7 +253,9 @@ def virtual_boot() -> Finding:
     except QuiclabError as error:
         return Finding("virtual_boot", title, False, "no", error.sentence)
     if ended.code != 0:
-        return Finding("virtual_boot", title, False, f"`true` ended with {ended.code}", "report this as a bug, with this output")
+        return Finding(
+            "virtual_boot", title, False, f"`true` ended with {ended.code}", "report this as a bug, with this output"
+        )
     return Finding("virtual_boot", title, True, f"{ended.wall_s:.2f} s, of CPU {ended.cpu_s:.2f} s")
 
 

@@ -56,7 +56,7 @@ def make_job(
         flows[name] = adapters[server].commands(flow, placeholders)
         flows[name]["client"]["command"] += lane.client_words
         if plain["record"]["pcapng"]:
-            # one end has the secrets of both directions; what the adapter says itself goes before
+            # one endpoint has the secrets of both directions; settings of the adapter take precedence
             flows[name]["client"]["environment"].setdefault(VARIABLE, f"{{directory}}/{key_log(name)}")
         for role, program in flows[name].items():
             words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]

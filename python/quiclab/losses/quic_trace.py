@@ -1,6 +1,6 @@
-"""What a QUIC sender did, from the qlog files of both ends of a flow.
+"""Event log of a QUIC sender, from the qlog files of both ends of a flow.
 
-What was declared lost are the `packet_lost` events. lab-quic tells them itself. quinn and noq count their losses and do
+Declared losses are the `packet_lost` events. lab-quic writes them itself. quinn and noq count their losses and do
 not name them: their adapter names, at the moment at which the count goes up, the oldest packets beyond the packet
 threshold first and then the oldest outstanding ones (`quiclab-stacks`, `observation.rs`). That is the rule of
 RFC 9002, so names prove nothing there: count and times do.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SPACES = {"initial": "initial", "handshake": "handshake", "1RTT": "1RTT"}
 SILENT = frozenset({"ack", "padding", "connection_close"})
-"""Frames that ask for no acknowledgement (RFC 9002 section 2)."""
+"""Frames that are not ack-eliciting (RFC 9002 section 2)."""
 NAMED = "packet_lost events of qlog"
 COUNTED = "the stack's counter of lost packets: number and time only; the adapter chooses the packets (oldest first)"
 

@@ -1,14 +1,14 @@
-"""RFC 8985 as it is written: RACK's loss detection (section 6.2) for segments with SACK and timestamps.
+"""RFC 8985 as specified: RACK's loss detection (section 6.2) for segments with SACK and timestamps.
 
-An independent model, as `rfc9002`. A tail loss probe (section 7) declares nothing lost: it is among what was sent, and
-what its acknowledgement tells goes through RACK. A retransmission timeout (section 6.3) is not modelled.
+An independent model, as `rfc9002`. A tail loss probe (section 7) declares nothing lost: it is a sent packet, and
+its acknowledgement is processed by RACK. A retransmission timeout (section 6.3) is not modelled.
 
 | section | here |
 | --- | --- |
 | 6.2 step 1 | min_RTT is the least RTT of the connection: runs last some seconds |
 | 6.2 step 2 | a retransmitted segment counts if its timestamp is echoed and its RTT is not below min_RTT |
-| | the first is asked only of what is acknowledged cumulatively: what arrives out of order echoes an older timestamp |
-| | (RFC 7323 section 4.3), and a tail loss probe could never show what is lost before it |
+| | the first applies only to cumulatively acknowledged segments: out-of-order segments echo an older timestamp |
+| | (RFC 7323 section 4.3), and a tail loss probe could never reveal losses before it |
 | 6.2 step 3 | a segment below FACK that was sent once is delivered: reordering is seen |
 | 6.2 step 4 | DupThresh = 3; min_RTT / 4, a multiple with each round of DSACK, SRTT at most; back after 16 recoveries |
 | 6.2 step 5 | lost when sent before RACK.segment and RACK.rtt + RACK.reo_wnd ago |

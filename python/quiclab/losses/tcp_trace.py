@@ -1,7 +1,8 @@
-"""What a TCP sender did, from the captures of both ends of a flow and the recovery events of its qlog file.
+"""Event log of a TCP sender, from the captures of both ends of a flow and the recovery events of its qlog file.
 
-TCP has no event that names what is lost. When the counter of lost segments goes up, that many have been declared lost;
-which, the retransmissions that follow tell, in their order. A retransmission without such a count before it is a tail
+TCP has no event that names what is lost. When the counter of lost segments increases by N, N segments have been
+declared lost;
+the retransmissions that follow identify them, in their order. A retransmission without such a count before it is a tail
 loss probe.
 """
 
@@ -91,14 +92,14 @@ def _counts(path: Path) -> Iterator[tuple[float, int]]:
 
 
 def _declared(events: list[Sent | AckReceived], counts: list[tuple[float, int]]) -> list[Lost]:
-    """Name what was declared lost: each retransmission takes the oldest declaration that is open."""
+    """Identify the declared losses: each retransmission takes the oldest open declaration."""
     found: list[Lost] = []
     open_ms = [time_ms for time_ms, count in counts for _ in range(count)]
     last_sent: dict[int, float] = {}
     for event in events:
         if not isinstance(event, Sent) or event.number == HANDSHAKE:
             continue
-        # the counter is told after what is sent at that instant
+        # the counter is reported after packets sent at that instant
         if event.again and open_ms and open_ms[0] <= event.time_ms + AT_ONCE_MS:
             found.append(Lost(event.number, last_sent[event.number], open_ms.pop(0)))
         last_sent[event.number] = event.time_ms

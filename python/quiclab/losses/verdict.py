@@ -1,4 +1,4 @@
-"""What an engine declared lost, beside what the standard declares lost at the engine's own times."""
+"""Losses declared by a stack, compared with those of the standard at the times of the stack."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def agrees_in_number(declared: Sequence[Lost], expected: Sequence[Lost], slack_m
     """Say whether as many packets were declared lost, at the same times; which ones is not asked.
 
     For a stack that counts only: our adapter names packets by the rule of RFC 9002 itself, so that a comparison of
-    names would find the standard in it whatever the stack did.
+    names would find the standard in it regardless of the stack.
     """
     times = [sorted(item.time_ms for item in side) for side in (declared, expected)]
     return len(declared) == len(expected) and all(

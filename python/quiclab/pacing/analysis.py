@@ -1,4 +1,4 @@
-"""The analysis of several captures: which files a name stands for, and what each of them says."""
+"""The analysis of several captures: the files of an argument, and the result of each."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What captures say of pacing and acknowledgements.
+    """Pacing and acknowledgements of captures.
 
     Attributes
     ----------
     settings
-        What the analysis was told.
+        The settings of the analysis.
     captures
         One for each file that could be read, in the order given.
     failures
@@ -55,7 +55,7 @@ class Analysis:
     failures: tuple[Failure, ...] = ()
 
     def without(self) -> list[str]:
-        """Return, for each file that says nothing of any flow, why."""
+        """Return the reason for each file without a flow."""
         empty = (capture for capture in self.captures if not capture["flows"])
         return [
             *(f"cannot read {item.file}: {item.reason}" for item in self.failures),
@@ -80,14 +80,14 @@ def analyse(
     flows: int = FLOWS,
     progress: Progress | None = None,
 ) -> Analysis:
-    """Analyse pacing and acknowledgements of captures and qlog files of anybody.
+    """Analyse pacing and acknowledgements of captures and qlog files from any source.
 
     Parameters
     ----------
     paths
-        The files; a directory of a run stands for what it has recorded.
+        The files; a directory of a run represents its recordings.
     settings
-        What it is told; the defaults without.
+        The settings (default: the default values).
     key_logs
         Files of TLS secrets, as programs write them to SSLKEYLOGFILE.
     flows

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 MAX_FOUND: Final = 6
 # room for marks above the highest step
 HEADROOM: Final = 1.12
-# what is shown around expected intervals, as a factor
+# range around expected intervals, as a factor
 ZOOM: Final = 1.6
-#: Expected intervals of flows whose frames differ by less stand together.
+#: Expected intervals of flows whose frames differ by less are drawn together.
 ALIKE: Final = 1.005
 SHARES: Final = (("what:N", "Interval"), ("share:Q", "Share", ".2%"))
 NO_INTERVAL: Final = "No intervals."
@@ -107,7 +107,7 @@ def _peaks(
     Parameters
     ----------
     heights
-        What is drawn of each flow: from, to and share.
+        Data of each flow: from, to and share.
     """
     rows = [
         {
@@ -134,7 +134,7 @@ def _highest(parts: Sequence[tuple[float, float, float]], peak: Found) -> float:
 
 
 def _on(x: alt.X, field: str) -> alt.X:
-    """Return the same axis for another field: a layer with a scale of its own would widen it."""
+    """Return the same axis for another field: a layer with a separate scale would widen it."""
     other: alt.X = x.copy()
     other["shorthand"] = field
     return other
@@ -187,7 +187,7 @@ def _expected(
 
 
 def _alike(expected: Mapping[str, Sequence[Expected]]) -> bool:
-    """Say whether all flows have the same expected intervals, but for what nobody sees."""
+    """Return whether all flows have the same expected intervals, up to invisible differences."""
     of_first = [near[0]["interval_ms"] for near in expected.values() if near]
     return max(of_first) <= ALIKE * min(of_first)
 

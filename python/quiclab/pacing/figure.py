@@ -1,7 +1,7 @@
 """The figures: intervals, bursts, rate over time, packets per ACK.
 
 A flow has one colour, and beyond the fifth one dashes, in all of them; the page has one legend for all. A figure has
-the parameter `hidden`, a list of flows that it leaves out.
+the parameter `hidden`, a list of hidden flows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, with what stands around it; a sentence instead of the chart where there is nothing to show."""
+    """A figure with its texts; a message instead of the chart if there is no data."""
 
     title: str
     caption: str
@@ -39,9 +39,9 @@ def figures(flows: Sequence[LabelledFlow], settings: Settings) -> list[Figure]:
     Parameters
     ----------
     flows
-        What is drawn.
+        The data.
     settings
-        What the analysis was told.
+        The settings of the analysis.
     """
     bottleneck_mbps, step_s, window_ms = settings.bottleneck_mbps, settings.rate_step_s, settings.window_ms
     names = [item.label for item in flows]
@@ -106,7 +106,9 @@ def _shortest(shown: Mapping[str, Intervals]) -> str:
     least = [item["at_ms"][0] for item in shown.values() if item["at_ms"]]
     if min(least, default=1.0) >= series.FLOOR_MS:
         return ""
-    return f" Everything shorter than {duration(series.FLOOR_MS)}, such as packets with equal timestamps, is drawn there."
+    return (
+        f" Everything shorter than {duration(series.FLOOR_MS)}, such as packets with equal timestamps, is drawn there."
+    )
 
 
 def _bars(

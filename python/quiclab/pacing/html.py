@@ -30,7 +30,7 @@ PARTS: Final = 10
 def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str:
     """Return the page of an analysis.
 
-    Every text of a file stands in it as text, whatever it is. `advance` is called `PARTS` times: for each figure there
+    Every string of a file is escaped. `advance` is called `PARTS` times: for each figure there
     can be, and for those that there are not, when it is known; for the declarations; and for the page itself.
     """
     flows = labels.flows_of(found.captures)
@@ -100,7 +100,7 @@ def _chart(number: int, item: figure.Figure) -> dict[str, Any]:
 
 
 def _flow(number: int, item: LabelledFlow) -> dict[str, Any]:
-    """Return what the page says of a flow, with numbers as texts."""
+    """Return the data of a flow for the report, with numbers as strings."""
     data, acks = item.flow["data"], item.flow["acks"]
     colour, (dash, gap) = axes.style(number)
     clocking = acks["clocking"]["explained"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NONE: Final = "–"
 MAX_LETTERS: Final = 48
-#: Endings of files that say what they are and nothing about what is in them.
+#: File name extensions that are removed from labels.
 ENDINGS: Final = (".gz", ".pcapng", ".pcap", ".cap", ".sqlog", ".qlog", ".json")
 #: With fewer packets than this, shares and clusters are accidents.
 FEW_PACKETS: Final = 100
@@ -23,7 +23,7 @@ FEW_PACKETS: Final = 100
 
 @dataclass(frozen=True)
 class LabelledFlow:
-    """A flow with the name that tells it from all others, and its capture."""
+    """A flow with a unique label, and its capture."""
 
     label: str
     capture: Capture
@@ -40,7 +40,7 @@ class Caution:
 
 
 def flows_of(captures: Sequence[Capture]) -> list[LabelledFlow]:
-    """Return the flows of all captures; each has a label of its own, as short as that allows."""
+    """Return the flows of all captures; each has a unique label, as short as possible."""
     found = []
     for name, capture in zip(_capture_names(captures), captures, strict=True):
         several = len(capture["flows"]) > 1
@@ -52,12 +52,12 @@ def flows_of(captures: Sequence[Capture]) -> list[LabelledFlow]:
 
 
 def plain(text: str) -> str:
-    """Return a text of a file without what a terminal would obey or not show."""
+    """Return a string of a file without control and invisible characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _capture_names(captures: Sequence[Capture]) -> list[str]:
-    """Return file names without their endings; where two are alike, with their folders."""
+    """Return file names without their endings; with their directories if two are equal."""
     paths = [Path(capture["file"]) for capture in captures]
     stems = [_stem(path.name) for path in paths]
     often = Counter(stems)
@@ -100,7 +100,7 @@ def _numbered(labels: Sequence[str]) -> list[str]:
 
 
 def digits(value: float | None, count: int = 4) -> str:
-    """Write a number with so many significant digits and without an exponent."""
+    """Write a number with a number of significant digits and without an exponent."""
     if value is None:
         return NONE
     text = f"{Decimal(f'{value:.{count}g}'):f}"
@@ -131,7 +131,7 @@ def duration(value_ms: float | None) -> str:
     return f"{digits(value_ms)} ms" if value_ms >= 0.1 or value_ms == 0 else f"{digits(1000 * value_ms)} µs"
 
 
-#: What stands side by side for all flows: name, text of the number.
+#: Values shown side by side for all flows: name, formatted number.
 NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
     ("Protocol", lambda flow: flow["protocol"].upper()),
     ("Sender", lambda flow: flow["sender"] or NONE),
@@ -200,7 +200,7 @@ def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
 
 
 def _cut_off(settings: Settings) -> str:
-    """Say what of the request leaves nothing of a flow, and how long the flow can be then."""
+    """Return which option excludes all packets of a flow, and the length of the flow."""
     skip, until = duration(1000 * settings.skip_s), duration(1000 * (settings.until_s or 0.0))
     if settings.until_s is None:
         return f"All data of the flow come in its first {skip}, which --skip {skip} cuts off: it lasts no longer."
@@ -210,7 +210,7 @@ def _cut_off(settings: Settings) -> str:
 
 
 def _unknown_acks(flow: Flow, file_format: str) -> tuple[str, str]:
-    """Say why it is not known what the receiver acknowledges, and what would help."""
+    """Return why acknowledgements are unknown, and the remedy."""
     exact = "Intervals, bursts and rate are not affected."
     if not flow["acks"]["count"]:
         return ("No ACK was seen", f"The counted packets include none of the receiver that could be an ACK. {exact}")

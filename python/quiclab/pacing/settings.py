@@ -1,4 +1,4 @@
-"""What an analysis of captures is told, with its defaults and what is allowed."""
+"""Settings of an analysis of captures, with defaults and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One entry of a HAR file (HTTP Archive 1.2): what is taken of it, and what is wrong with it.
+"""One entry of a HAR file (HTTP Archive 1.2): its values, and errors in it.
 
 | Quantity | Taken from, in this order |
 | --- | --- |
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["style", "script", "image", "font"]
 
 MAX_BODY_BYTES = 10**10
-# the limit for a header list of Chromium, which the workload has, too
+# Chromium's limit for a header list, which is also that of the workload
 MAX_SECTION_BYTES = 256 * 1024
 # a page that takes longer is not being loaded
 MAX_MS = 3_600_000.0
@@ -56,13 +56,13 @@ class Entry:
     url, origin
         Without fragment; scheme, host and port.
     kind
-        What it is for a browser's priorities.
+        Its kind for the priorities of a browser.
     body_bytes
         Length of the body on the wire; `None` if the file does not say it.
     size_is_decoded
         The length is that after decoding: what was on the wire may have been shorter.
     started_ms, duration_ms
-        When the browser wanted it, and how long it took.
+        Time of the request in the browser, and duration of the load.
     wait_ms
         From the end of the request to the first byte of the answer; `None` if not recorded.
     handshake_ms
@@ -76,7 +76,7 @@ class Entry:
     redirect
         Where its answer sends the browser; empty for nowhere.
     assumed
-        What was taken otherwise than the file says it, to be counted.
+        Assumptions that differ from the file, to be counted.
     """
 
     number: int
@@ -121,7 +121,7 @@ class Reader:
         return value
 
     def text(self, table: Mapping[str, Any], name: str, field: str) -> str:
-        """Take a text; empty if it is not there."""
+        """Read a string; empty if it is missing."""
         value = table.get(name)
         if value is None:
             return ""
@@ -171,7 +171,7 @@ class Reader:
 
 
 def skip_reason(reader: Reader) -> str | None:
-    """Return why an entry is no transfer over the network, in words; `None` if it is one."""
+    """Return why an entry is not a transfer over the network; `None` if it is one."""
     entry = reader.entry
     request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
     url = plain(reader.text(request, "url", "request"))
@@ -206,14 +206,14 @@ def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> En
     reader
         The entry.
     origin_of_time
-        What times are counted from.
+        The origin of times.
     by_firefox
         The file says that Firefox wrote it.
 
     Raises
     ------
     RequestError
-        With entry number and field of what is wrong.
+        With number of the entry and field.
     """
     entry = reader.entry
     request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
@@ -273,7 +273,7 @@ def _body(
 
 
 def kind_of(entry: Mapping[str, Any], mime: str, path: str) -> Kind:
-    """Return what an answer is for a browser's priorities, of the four kinds that pages have.
+    """Return the kind of a response for the priorities of a browser, of the four kinds that pages have.
 
     What is none of them gets the one that has its priority in Chromium (`TypeToPriority`, blink's resource_fetcher.cc):
     frames that of style sheets (highest), fetch, XHR and other text that of scripts (high), media that of images (low).

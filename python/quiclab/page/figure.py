@@ -1,4 +1,4 @@
-"""The waterfall: what a browser waited for, one row for each resource."""
+"""The waterfall: waiting times of a browser, one row per resource."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapp
     rows
         Its requests, as in `typical.requests` of `quiclab page --json`.
     longest_ms
-        End of the axis: the same for all stacks, so that they stand below one another.
+        End of the axis: the same for all stacks, so that the charts are aligned.
     labels
-        What stands beside a row, by number of the resource.
+        Label of a row, by number of the resource.
     """
     order = sorted(rows, key=lambda row: (row["wanted_ms"] or 0.0, row["resource"]))
     place = {row["resource"]: number for number, row in enumerate(order)}

@@ -1,8 +1,8 @@
-"""From a HAR file to what a page load consists of: sizes, order, dependencies, delays, think times.
+"""From a HAR file to the components of a page load: sizes, order, dependencies, delays, think times.
 
-What the file does not say is assumed, and each assumption is counted (`RecordedPage.counts`):
+Missing values are assumed, and each assumption is counted (`RecordedPage.counts`):
 
-| What | Assumed |
+| Value | Assumption |
 | --- | --- |
 | what led to a request | the redirect to it; else `_initiator`, its stack; else Referer; else the document |
 | delay | from the end of what led to it to its start; 0 where it began before (a preload scanner reads on the way) |
@@ -58,7 +58,7 @@ class Resource:
     url
         Without fragment.
     kind
-        What it is for a browser's priorities.
+        Its kind for the priorities of a browser.
     origin
         Position in `RecordedPage.origins`.
     after
@@ -94,9 +94,9 @@ class RecordedPage:
     origins
         Scheme, host and port of each server; that of the document first.
     counts
-        How many entries were left out and why, and how often each assumption was made.
+        Number of excluded entries by reason, and of each assumption.
     on_load_ms
-        When the browser said that the page was loaded; `None` if the file does not say it.
+        Load time reported by the browser; `None` if missing.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""What led to each request of a recorded page: a redirect, its initiator, the Referer, else the document."""
+"""The initiator of each request of a recorded page: a redirect, its initiator, the Referer, or the document."""
 
 from __future__ import annotations
 

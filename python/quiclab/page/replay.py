@@ -38,13 +38,13 @@ class Stack:
     Attributes
     ----------
     name
-        As it was asked for.
+        As requested.
     stack, profile
         Engine and its profile.
     protocol
         `tcp`, `quic` or `udp`.
     workloads
-        What it can run.
+        The supported workloads.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Loads:
-    """What the loads with one stack came to.
+    """The loads with one stack.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def known_stacks() -> dict[str, Stack]:
     for engine_of in list(found.values()):
         for profile in next(entry["profiles"] for entry in catalogue if entry["name"] == engine_of.name):
             name = profile if isinstance(profile, str) else profile["name"]
-            for written in (name, f"{engine_of.name}/{name}"):  # an engine has the shorter right to a name
+            for written in (name, f"{engine_of.name}/{name}"):  # stacks take precedence over profiles
                 found.setdefault(written, replace(engine_of, name=written, profile=name))
     return found
 
@@ -273,7 +273,7 @@ def _why(result: RunResult) -> str:
 
 
 def request_rows(page: RecordedPage, loads: Loads) -> list[dict[str, Any]]:
-    """Return what happened to each request of the typical run, with what the file says of it; times in ms."""
+    """Return the times of each request of the typical run, with its values from the file; times in ms."""
     if loads.result is None:
         return []
     rows = []

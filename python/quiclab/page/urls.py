@@ -39,7 +39,7 @@ def resolved(base: str, url: str) -> str | None:
 def initiators(entry: Mapping[str, Any], headers: tuple[tuple[str, str], ...] | None) -> list[tuple[str, str]]:
     """Return URLs that may have led to a request, the likeliest first, with where each was found.
 
-    What is no URL is left out: no entry has it.
+    Strings that are not URLs are omitted.
     """
     found: list[tuple[str, str]] = []
     for field in ("_initiator_detail", "_initiator", "initiator"):

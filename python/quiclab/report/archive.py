@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from quiclab.study.evaluate import Evaluation
 
 LOCKS = ("uv.lock", "Cargo.lock")
-# of runs.csv: what another build of the same source may change, and what is in runs.parquet
+# columns of runs.csv that differ between builds of the same source, or are in runs.parquet
 LEFT_OUT = {"identity", "result"}
 
 RERUN = """\
@@ -79,7 +79,7 @@ The scenarios in `settings/` name them as they lay where the archive was made.
 
 
 def write_package(evaluation: Evaluation) -> Path:
-    """Write the archive of a study beside its results and return its path."""
+    """Write the archive of a study next to its results and return its path."""
     study = evaluation.study
     stem = study.name.replace("/", "-")
     path = evaluation.directory / f"{stem}.tar.gz"

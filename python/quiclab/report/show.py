@@ -1,4 +1,4 @@
-"""What the command line prints for people, with rich tables on stdout."""
+"""Human-readable output of the command line, with rich tables on stdout."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def comparison(document: Mapping[str, Any]) -> None:
 
 
 def _maps(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Print how alike the published and the measured maps are; those of which one is missing are left out."""
+    """Print the agreement of published and measured maps; incomplete pairs are omitted."""
     columns = ("title", "cells", "correlation", "significant", "right_sign", "also_significant", "sign_share")
     both = [entry for entry in entries if entry["cells"]]
     if both:
@@ -354,7 +354,7 @@ def multiverse(found: Sequence[Row]) -> None:
 
 
 def page_loads(document: Mapping[str, Any]) -> None:
-    """Print the load times of a page, and what the recording left open."""
+    """Print the load times of a page, and the assumptions about the recording."""
     out = console()
     page = document["page"]
     out.print(f"{page['url']} over {document['network']['scenario']}", style="bold")

@@ -58,7 +58,7 @@ def digest_of_digests(digests: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """A report that was written, with what an overview says of it.
+    """A written report, with its data for an overview.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
 
 
 def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs: bool = False) -> dict[str, Any]:
-    """Return what the page needs of a chart."""
+    """Return the data of a chart for the report."""
     kind = " rows" if "usermeta" in spec else " panels" if "vconcat" in spec else ""
     drawn = inline_json(responsive(spec))
     return {"title": title, "caption": caption, "kind": kind, "spec": drawn, "svg": svg, "of_runs": of_runs}
@@ -166,7 +166,7 @@ def _as(source: str) -> str:
 
 
 def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
-    """Return what the page says beside figures, fidelity and claims."""
+    """Return the data of the report other than figures, fidelity and claims."""
     study = evaluation.study
     rows = compare_rows(evaluation, engine)
     return {
@@ -194,7 +194,7 @@ def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
 
 
 def _further(evaluation: Evaluation, engine: str, metric: Metric) -> dict[str, Any]:
-    """Return a further metric beside what was printed of it; where nothing was, what was measured."""
+    """Return a further metric next to its published values; without those, only the measured values."""
     study = evaluation.study
     rows = compare_rows(evaluation, engine, metric.name)
     printed = bool(rows)
@@ -226,7 +226,7 @@ def _groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, An
 
 
 def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
-    """Return what was run, as pairs of name and value."""
+    """Return a description of the runs, as pairs of name and value."""
     chosen = _chosen(evaluation, engine)
     versions: dict[str, dict[str, None]] = {}
     for text in chosen["result"]:
@@ -282,7 +282,7 @@ def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
 
 
 def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return means of each variant beside those of the base, by configuration and point."""
+    """Return means of each variant with those of the base, by configuration and point."""
     study = evaluation.study
     base = evaluation.summaries(study.default_engine)
     found = []

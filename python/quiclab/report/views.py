@@ -1,4 +1,4 @@
-"""Views: figures of single runs of a study, which are made again with what the figure needs recorded.
+"""Views: figures of single runs of a study, which are repeated with the recordings that the figure requires.
 
 A view is no result: it shows how one comes about. Its runs have the study's first seed and its default engine, so that
 the figure is the same each time.
@@ -71,7 +71,7 @@ def draw(study: Study) -> list[Drawn]:
 
 
 def result_of(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> RunResult:
-    """Run one setting with what a view records and changes.
+    """Run one setting with the recordings and changes of a view.
 
     Parameters
     ----------

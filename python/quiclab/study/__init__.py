@@ -3,10 +3,10 @@
 A study file needs the names here; the modules are the steps from a design to verdicts.
 
 ============================================ ================================================================
-`design`, `parts`                            what a study is
+`design`, `parts`                            definition of a study
 `registry`                                   finds the study files
 `inputs`, `sweep`, `store`                   runs over worker processes, with results that survive a kill
-`evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, beside the published ones
+`evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, compared with published ones
 `claims`, `criteria`, `fidelity`             verdicts
 ============================================ ================================================================
 """

@@ -144,7 +144,7 @@ def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[s
 
 
 def map_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
-    """Return each map of the study: what it shows, how alike published and measured are, and its cells."""
+    """Return each map of the study: its contents, the agreement of published and measured, and its cells."""
     return [
         {
             "title": item.figure.title,

@@ -1,4 +1,4 @@
-"""What a study is: base scenario, what is varied, how often, what is measured, and what it is compared with.
+"""Definition of a study: base scenario, factors, number of runs, metrics, and reference.
 
 A study file in `studies/` builds these values and lists them as `STUDIES`; it reads like the abstract of an experiment.
 """
@@ -48,28 +48,28 @@ class Study:
     name
         `group/experiment`.
     title, abstract, source
-        What it is about, and where it was published.
+        Subject and publication.
     scenario
         Base scenario, a file under the repository root.
     configurations, factors
-        What is varied; every combination is run.
+        The factors; every combination is run.
     metric
-        What is measured.
+        The main metric.
     further
-        What is measured beside it; criteria and claims may be about these, figures of a factor and scores are not.
+        Further metrics; criteria and claims can use them, figures over a factor and scores do not.
     engines
         Stacks it can run with; the first is the default.
     engine_changes
-        What choosing an engine changes in the scenario.
+        Changes of an engine to the scenario.
     runs, seed
         Repetitions of each setting; run i has the seed `seed + i`.
     own_seeds
-        Each setting has seeds of its own, as in a testbed, where no two share their accidents; variants and engines
+        Each setting has separate seeds (independent randomness, as in a testbed); variants and engines
         of a setting have the same ones. `seed` and a hash of the setting give the first.
     table, figures, claims
-        What it is compared with.
+        The reference.
     assumptions, variants, limits
-        How the description was read, and what that leaves out.
+        Interpretation of the description, and its omissions.
     unavailable
         Published configurations that cannot be run yet, with the reason.
     criteria
@@ -80,12 +80,12 @@ class Study:
         Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
         the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
     keep
-        What is kept of the qlog files and captures that the runs record, for metrics that need it: `data["kept"]` of a
+        Data stored of the qlog files and captures of the runs, for metrics that require it: `data["kept"]` of a
         result. A function of a module of quiclab. Programs of the kernel lane write no qlog.
     describe
         Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
     model
-        An estimate without simulation that figures show as a line of its own.
+        An estimate without simulation that figures show as a separate line.
     views
         Figures of single runs, made again for the report.
     series_factor
@@ -164,7 +164,7 @@ class Study:
 
     @property
     def series_factors(self) -> tuple[Factor, ...]:
-        """Factors that tell series apart: all but the one over which they run, if it is named; else parts of runs."""
+        """Factors that distinguish series: all except the series factor, if it is named; otherwise parts of runs."""
         return (
             tuple(item for item in self.factors if item.name != self.series_factor)
             if self.series_factor
@@ -172,7 +172,7 @@ class Study:
         )
 
     def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
-        """Return which series a setting belongs to: its configuration, and the values of what tells series apart."""
+        """Return the series of a setting: its configuration, and the values of the series factors."""
         values = dict(zip((factor.name for factor in self.factors), key[1:], strict=False))
         return (key[0], *(values[factor.name] for factor in self.series_factors))
 
@@ -357,7 +357,7 @@ class Study:
 
     @property
     def keys(self) -> dict[str, str]:
-        """What `--only` can choose by: key -> column."""
+        """Keys of `--only`: key -> column."""
         columns = {"engine": "engine", "variant": "variant", "configuration": "configuration"}
         for factor in self.factors:
             columns |= {factor.name: factor.column, factor.column: factor.column}

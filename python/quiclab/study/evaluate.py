@@ -92,7 +92,7 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published row beside what was measured there."""
+    """A published row with the measured values."""
 
     published: PublishedRow
     measured: Summary
@@ -203,7 +203,7 @@ class Evaluation:
         return self.reference()
 
     def reference(self, metric: str = "") -> list[PublishedRow]:
-        """Return what is compared with: the published table, or what the engine in its place has measured.
+        """Return the reference: the published table, or the values of the reference engine.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Evaluation:
         ]
 
     def criteria(self, engine: str) -> list[Assessment]:
-        """Return each criterion of the study with the settings that it judges, beside what was measured."""
+        """Return each criterion of the study with the settings that it judges, with the measured values."""
         found = []
         for item in self.study.criteria:
             scatter = {row.key: row.summary for row in self.reference(item.metric)}
@@ -347,7 +347,7 @@ def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = No
 
 
 def _as_printed(summary: Summary) -> Summary:
-    """Round what stands in the place of a published table."""
+    """Round the values that replace a published table."""
     return replace(summary, mean=round(summary.mean, PRINTED_DECIMALS), std=round(summary.std, PRINTED_DECIMALS))
 
 
@@ -402,7 +402,7 @@ def number(text: str) -> str | int | float:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a results directory is to hold.
+    """Planned contents of a results directory.
 
     Attributes
     ----------
@@ -411,7 +411,7 @@ class Manifest:
     partial
         Whether only partial sweeps (`--only`) were made, so that no full one has fixed the number.
     variants
-        Variants that were asked for; `None` if that was not noted.
+        Requested variants; `None` if not recorded.
     """
 
     runs: int
@@ -445,7 +445,7 @@ def read_manifest(directory: Path) -> Manifest | None:
 def write_manifest(
     study: Study, directory: Path, runs: int, partial: bool, variants: Sequence[str] | None = None
 ) -> int:
-    """Note how many runs of each setting there are to be, beside the shards; returns the number that counts now.
+    """Record the planned number of runs of each setting, next to the shards; returns the effective number.
 
     Variants add up: those of earlier sweeps stay.
 

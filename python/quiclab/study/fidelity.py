@@ -1,6 +1,6 @@
 """How close a measured series comes to a published one.
 
-A series is one configuration over one factor. Two kinds are told apart by the published numbers alone: where their
+A series is one configuration over one factor. Two kinds are distinguished by the published numbers alone: where their
 range exceeds ten of their standard deviations there is a shape to reproduce, and *skill* says how much of it is;
 elsewhere the series is flat within its noise, and what counts is *equivalence* point by point.
 """

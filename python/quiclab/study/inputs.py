@@ -1,6 +1,6 @@
-"""What a run depends on beside scenario text, seed and engine.
+"""Inputs of a run besides scenario text, seed and engine.
 
-Files that it names, functions of its plugins, stacks written in Python, and the code of what is kept of its recordings.
+Files that it names, functions of its plugins, stacks written in Python, and the code that processes its recordings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def code_of(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
 def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
     """Return one line for each input of a run that its scenario only names; none for most scenarios.
 
-    Where files lie does not count, what is in them does.
+    Contents of files count, their location does not.
 
     Parameters
     ----------

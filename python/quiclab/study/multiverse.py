@@ -25,7 +25,7 @@ HOLDS, FAILS, OPEN = "holds", "fails", "open"
 
 @dataclass(frozen=True)
 class InterpretationResult:
-    """What a claim comes to in one reading.
+    """Result of a claim under one interpretation.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def base(self) -> InterpretationResult | None:
-        """What it comes to as published; `None` if that was not run."""
+        """Result of the literal interpretation; `None` if not run."""
         return self.interpretations.get(AS_PUBLISHED)
 
     @property
@@ -79,14 +79,14 @@ class Row:
 
     @property
     def summary(self) -> str:
-        """In a word: robust, or what it depends on."""
+        """Summary: robust, or the interpretations on which it depends."""
         if len(self.interpretations) < 2:
             return "only one reading was run"
         return f"depends on {', '.join(self.differing)}" if self.differing else "robust"
 
 
 def result_of(judgement: Judgement) -> InterpretationResult | None:
-    """Return what a verdict says of a reading; `None` if it was not tested."""
+    """Return the result of a verdict under an interpretation; `None` if it was not tested."""
     share = judgement.share_true
     if share is None:
         return None

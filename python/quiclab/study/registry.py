@@ -70,7 +70,7 @@ def file_of(name: str) -> Path:
 
 
 def about(found: Sequence[Study]) -> list[str]:
-    """Return what the files of some studies say of themselves: the paragraphs of their docstrings."""
+    """Return the descriptions of the files of some studies: the paragraphs of their docstrings."""
     paragraphs = []
     for path in dict.fromkeys(file_of(study.name) for study in found):
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -138,7 +138,7 @@ def _text_of(path: Path) -> str:
             continue
         try:
             texts[file] = file.read_text(encoding="utf-8", errors="replace")
-        except OSError:  # loading it says what is wrong
+        except OSError:  # loading it reports the error
             texts[file] = ""
         parts = re.findall(r"^\s*(?:from|import)\s+(_\w+)", texts[file], re.MULTILINE)
         waiting += [path.with_name(f"{part}.py") for part in parts]
@@ -155,7 +155,7 @@ def _load(path: Path) -> tuple[Study, ...]:
         with _importable(path.parent):
             specification.loader.exec_module(module)
         found: tuple[Study, ...] = tuple(module.STUDIES)
-    except Exception as error:  # whatever a study file does wrong ends in one sentence
+    except Exception as error:  # any error of a study file becomes a one-line message
         raise QuiclabError(f"cannot load the study file {path}: {type(error).__name__}: {error}") from error
     return found
 

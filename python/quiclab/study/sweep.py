@@ -1,7 +1,7 @@
 """Sweeps: many runs over worker processes, with results that survive a kill.
 
-A run is identified by its resolved scenario, its seed, the build of the engine and whatever else it depends on (see
-`inputs`); what is stored is not run again.
+A run is identified by its resolved scenario, its seed, the build of the engine and its other inputs (see
+`inputs`); stored runs are reused.
 The table of a sweep is sorted by the sweep's own order, so that it does not depend on the number of workers, on the
 order in which runs finished, or on how often the sweep was killed and continued.
 """
@@ -69,7 +69,7 @@ class Job:
     series
         Metrics of time series that are kept with the result.
     keep
-        What is kept of the files that the run records, a function of a module.
+        The function that processes the recordings of a run.
     """
 
     labels: Mapping[str, str | int | float]
@@ -85,7 +85,7 @@ class Job:
     def identity(self) -> str:
         """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits.
 
-        What is kept of the recordings is an input, too: its code decides what is stored.
+        The function that processes recordings is also an input: its code determines the stored data.
         """
         scenario = json.loads(self.scenario)
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
@@ -98,7 +98,7 @@ class Job:
 
 @dataclass
 class Outcome:
-    """What a sweep came to.
+    """The outcome of a sweep.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def execute(
     on_flush: Callable[[], None] | None = None,
     stream: TextIO | None = None,
 ) -> Outcome:
-    """Run what is not stored yet.
+    """Run the jobs that are not stored.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ def execute(
     directory
         Results directory; or its store, which may be locked by the caller already.
     title
-        What the progress is called.
+        Title of the progress.
     workers
         Number of processes; by default the CPUs this process may use.
     flush_runs, flush_seconds
-        A shard is written when that many runs or that much time have passed.
+        A shard is written after this number of runs or this time.
     on_flush
         Called after each shard is on the disk.
     stream
@@ -186,7 +186,7 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
     Raises
     ------
     QuiclabError
-        If one is not the wanted one: whatever was measured through it would be no result.
+        If a network does not match: results would be invalid.
     """
     if not any(job.lane is not None and job.lane.clock == "real" for job in jobs):
         return
@@ -210,7 +210,7 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
 
 
 def _workers_for(jobs: Iterable[Job], asked: int | None) -> int:
-    """Return how many runs go on at one time: in real time one alone, because they would disturb each other."""
+    """Return the number of concurrent runs: one in real time, because runs would disturb each other."""
     in_real_time = any(job.lane is not None and job.lane.clock == "real" for job in jobs)
     return 1 if in_real_time else asked or available_cpus()
 
@@ -301,7 +301,7 @@ class _Flusher:
             self.flush()
 
     def flush_if_due(self) -> None:
-        """Write what has waited long enough, whether or not another run ends."""
+        """Write results that have waited long enough, even if no further run ends."""
         if time.monotonic() - self.last >= self.seconds:
             self.flush()
 
@@ -318,7 +318,7 @@ class _Flusher:
 
 @contextmanager
 def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Start worker processes; whatever ends the sweep early ends them, too, instead of waiting for their runs."""
+    """Start worker processes; an early end of the sweep also ends them, without waiting for their runs."""
     others = set(active_children())
     pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker)
     try:
@@ -383,7 +383,7 @@ def _run_all(
 
 
 class _Abandoned(Exception):  # noqa: N818 - a wish of the user
-    """Ctrl-C was pressed twice: the runs under way are not waited for."""
+    """Ctrl-C was pressed twice: do not wait for running jobs."""
 
 
 def _start_worker() -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME: Final = "4G data set of Raca et al. (MMSys 2018)"
-#: What tells a file of the data set; there are more columns, of which some files lack some.
+#: Columns that identify a file of the data set; there are more columns, some of which are optional.
 COLUMNS: Final = ("Timestamp", "CellID", "NetworkMode", "DL_bitrate", "UL_bitrate", "State")
 #: A day at a row a second; the files have about 900.
 MAX_ROWS: Final = 100_000
@@ -83,7 +83,7 @@ def read_dataset(path: Path, start_s: int = 0, duration_s: int | None = None) ->
     Raises
     ------
     RequestError
-        If the file cannot be read or is none of the data set, with line, column, value and what is allowed; or if it
+        If the file cannot be read or is none of the data set, with line, column, value and expected values; or if it
         does not hold that part.
     """
     seconds = _seconds(path)

@@ -34,7 +34,7 @@ def points(trace: Trace) -> tuple[list[dict[str, float]], float | None]:
 
 
 def specification(trace: Trace) -> dict[str, Any]:
-    """Return the Vega-Lite specification of the figure, without a theme; its title says where the trace is from."""
+    """Return the Vega-Lite specification of the figure, without a theme; its title states the origin of the trace."""
     data, width = points(trace)
     numbers = statistics(trace)
     subtitle = [

@@ -1,6 +1,6 @@
 """Traces that the user has installed, because quiclab cannot ship them.
 
-They lie in `$XDG_DATA_HOME/quiclab/traces` (`~/.local/share` without it), as `NAME.csv`. `lte` is the one of the study
+They are in `$XDG_DATA_HOME/quiclab/traces` (default: `~/.local/share`), as `NAME.csv`. `lte` is the one of the study
 `QUIC over Dual Connectivity`.
 """
 
@@ -25,7 +25,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 def directory() -> Path:
     """Return the directory of installed traces; it need not exist."""
     base = os.environ.get("XDG_DATA_HOME", "")
-    # the specification says that relative paths are to be ignored
+    # the specification requires relative paths to be ignored
     root = Path(base) if base.startswith("/") else Path.home() / ".local" / "share"
     return root / "quiclab" / "traces"
 
@@ -64,7 +64,7 @@ def installed(name: str) -> Path | None:
 
 
 def check_published(name: str, trace: Trace) -> None:
-    """Check that a name that a study uses stands for the trace that was published.
+    """Check that a name that a study uses refers to the published trace.
 
     Raises
     ------

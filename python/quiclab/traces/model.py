@@ -1,6 +1,6 @@
-"""A model of what a phone indoors gets from an LTE cell, for traces that can be shipped.
+"""A model of the LTE rate of an indoor phone, for traces that can be distributed.
 
-The rate is a product of a slow process, of dips and of bursts, scaled to the mean that is asked for:
+The rate is a product of a slow process, of dips and of bursts, scaled to the requested mean:
 
     x(0) = s e(0),   x(k) = a x(k-1) + s sqrt(1 - a^2) e(k),   a = exp(-step / tau)
     u(k) = max(exp(x(k)) f(k), floor * mean of exp(x) f)
@@ -8,17 +8,17 @@ The rate is a product of a slow process, of dips and of bursts, scaled to the me
 
 - *Slow process.* Log-normal, first-order autoregressive (an Ornstein-Uhlenbeck process, sampled exactly): load of the
   cell and shadowing multiply the rate, and Gudmundson (Electronics Letters 27(23), 1991) found shadowing in decibels
-  Gaussian with an exponential autocorrelation. `s` and `tau` are ours.
+  Gaussian with an exponential autocorrelation. `s` and `tau` are chosen by quiclab.
 - *Dips and bursts.* A Markov chain of three states. From `normal` it goes to `dip` (`burst`) at a constant rate, comes
   back at another, and leaves after `longest` in any case, so that no outage lasts. At each entry a factor f is drawn,
-  uniform between the bounds of the state; in `normal` it is 1. Dips stand for blocked or re-established connections,
-  bursts for seconds in which the cell has nobody else to serve.
+  uniform between the bounds of the state; in `normal` it is 1. Dips represent blocked or re-established connections,
+  bursts seconds in which the cell serves no other user.
 - *Floor.* No sample is below 1 % of the mean before scaling, 0.99 % after: near zero, but never an outage.
 
 The parameters are set so that many traces together have the spread of the data set of Raca et al. (MMSys 2018) for
 operator A, static: mean 5.3 Mbit/s, tenth and ninetieth percentile 0.9 and 9.3 Mbit/s (their Table 2), which are 0.17
 and 1.75 of the mean; the model has 0.19 and 1.77. Autocorrelation and length of dips are not published for it: these
-are assumptions. A trace stands for no place and no operator.
+are assumptions. A trace represents no place and no operator.
 
 The same parameters give the same bytes on every machine: bits of PCG64, whose stream numpy guarantees; uniform numbers
 of 53 bits; standard normal ones as the sum of twelve uniform ones minus six, which needs no mathematical library;
@@ -52,7 +52,7 @@ _EXACT: Final = Context(prec=25, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True)
 class Excursion:
-    """A state beside the normal one.
+    """A state other than the normal one.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Trace:
 
     @property
     def synthetic(self) -> bool:
-        """Whether it says that it was made by a model."""
+        """Whether its origin is a model."""
         return re.match(rf"{SYNTHETIC}\b", self.origin or "") is not None
 
     @property
@@ -80,7 +80,7 @@ class Trace:
 
     @property
     def title(self) -> str:
-        """What every table and figure of it says."""
+        """Title of its tables and figures."""
         if self.synthetic:
             return "Synthetic trace"
         return "Trace of unknown origin" if self.origin is None else f"Trace: {self.origin}"
@@ -110,12 +110,12 @@ def write(path: Path, trace: Trace) -> None:
 
 
 def read(path: Path) -> Trace:
-    """Read a trace of format `csv`, whoever wrote it.
+    """Read a trace of format `csv` from any source.
 
     Raises
     ------
     RequestError
-        If the file cannot be read or is none; the sentence names line and value, and what is allowed.
+        If the file cannot be read or is invalid; the message names line, value and expected values.
     """
     about: list[str] = []
     units: tuple[str, str] | None = None

@@ -2,7 +2,7 @@
 
 The client opens a stream for each request; the server answers on it with a number of bytes, or for a time. The first
 eight bytes of a request (where it has as many) say when the client started, by CLOCK_MONOTONIC. With `--h3` the client
-asks for `/` by HTTP/3 (RFC 9114) instead, of any server. Both report in the format `quiclab.report/1`.
+requests `/` over HTTP/3 (RFC 9114) instead, from any server. Both report in the format `quiclab.report/1`.
 
 It runs with aioquic from 0.9.0 (draft 28) on, in which a stream is its own sender and there are fewer options.
 """
@@ -31,7 +31,7 @@ from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataRecei
 
 SCHEMA: Final = "quiclab.report/1"
 ALPN: Final = "quiclab"
-#: Most bytes handed to aioquic's send buffer ahead of what it has sent.
+#: Maximum number of unsent bytes in aioquic's send buffer.
 SEND_AHEAD_BYTES: Final = 1 << 20
 _CHUNK: Final = bytes(1 << 18)
 _START_BYTES: Final = 8
@@ -39,7 +39,7 @@ _SAMPLE_NS: Final = 10_000_000
 
 
 class Report:
-    """What an end says of its transfer."""
+    """Report of an endpoint about its transfer."""
 
     def __init__(self) -> None:
         self.times: dict[str, int | None] = dict.fromkeys(("started", "connected", "first_byte", "finished"))
@@ -78,7 +78,7 @@ class Report:
 
 
 def recovery(protocol: QuicConnectionProtocol) -> dict[str, float]:
-    """State of recovery, with the names that all stacks share; aioquic tells it in its log only."""
+    """State of recovery, with the names that all stacks share; aioquic reports it in its log only."""
     loss = protocol._quic._loss
     control = loss._cc
     values = {"cwnd_bytes": float(control.congestion_window), "in_flight_bytes": float(control.bytes_in_flight)}
@@ -103,7 +103,7 @@ class Server(QuicConnectionProtocol):
         self.report.note("started")
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Take what aioquic tells."""
+        """Handle an event of aioquic."""
         if isinstance(event, StreamDataReceived):
             request = self._requests.get(event.stream_id, b"") + event.data
             self._requests[event.stream_id] = request
@@ -144,7 +144,7 @@ class Server(QuicConnectionProtocol):
 
 
 class Client(QuicConnectionProtocol):
-    """Asks and counts what comes."""
+    """Sends requests and counts received bytes."""
 
     report: Report
     h3 = False
@@ -174,7 +174,7 @@ class Client(QuicConnectionProtocol):
         await self._done.wait()
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Take what aioquic tells."""
+        """Handle an event of aioquic."""
         if isinstance(event, ConnectionTerminated):
             self.ended = event.reason_phrase or f"error {event.error_code}"
             self._done.set()
@@ -196,7 +196,7 @@ class Client(QuicConnectionProtocol):
 
 
 def configuration(arguments: argparse.Namespace, *, client: bool) -> QuicConfiguration:
-    """Return aioquic's configuration; what is left out has its default."""
+    """Return aioquic's configuration; unset options have their defaults."""
     config = QuicConfiguration(
         is_client=client,
         alpn_protocols=H3_ALPN if getattr(arguments, "h3", False) else [ALPN],

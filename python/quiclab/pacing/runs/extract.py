@@ -1,4 +1,4 @@
-"""What a study keeps of a run past a bottleneck: its analysis, of which every metric and figure is made.
+"""The stored data of a run with a bottleneck: its analysis, the source of all metrics and figures.
 
 The scenario has a flow `main`, a tap `at_sender`, and a link `bottleneck`.
 """

@@ -1,7 +1,7 @@
-"""Pacing and acknowledgements of a run of ours, from what a tap in front of the bottleneck has recorded.
+"""Pacing and acknowledgements of a run, from the recording of a tap before the bottleneck.
 
-The numbers are those of `quiclab pacing analyse`, by the same code. Acknowledgements are those that the sender heard
-(`record.acks`), which tells what each of them covers without any keys.
+The numbers are those of `quiclab pacing analyse`, by the same code. Acknowledgements are those that the sender received
+(`record.acks`), which has their ranges without any keys.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ETHERNET_BYTES = 14
 def of_flow(
     result: RunResult, flow: str, tap: str = "at_sender", settings: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Analyse the packets of a flow that passed a tap on their way down, and the ACKs that its sender heard.
+    """Analyse the packets of a flow at a tap on the down path, and the ACKs that its sender received.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def of_flow(
     tap
         Name of the tap.
     settings
-        As in the document `quiclab.pacing/1`; what is missing has its default.
+        As in the document `quiclab.pacing/1`; missing fields have their defaults.
 
     Returns
     -------

@@ -79,7 +79,7 @@ def _differ(criterion: Criterion) -> bool:
 
 
 def _scale(criterion: Criterion, limit: float) -> float:
-    """Return what turns a difference into what the figure shows."""
+    """Return the function from a difference to the value shown."""
     return 100.0 if criterion.relative else 1.0 / limit if _differ(criterion) else 1.0
 
 
@@ -197,7 +197,7 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
 
 
 def caption(figure: Figure, engine: str) -> str:
-    """Return what the marks of a figure mean."""
+    """Return a description of the marks of a figure."""
     confidence = f"{100 * stats.CONFIDENCE:.10g} %"
     if figure.pairs:
         return f"Squares: reference ({figure.source}). Circles: measured with {engine}. Bars: {confidence} of the mean."

@@ -101,7 +101,7 @@ def _word(shown: MeasuredMap, value: Value) -> str:
 
 
 def _look(difference: float, significant: bool | None) -> dict[str, Any]:
-    """Return text and colours of a cell: white if it is not significant, grey if that cannot be told."""
+    """Return text and colours of a cell: white if it is not significant, grey if that cannot be tested."""
     text = annotation(difference)
     look: dict[str, Any] = {"text": text if significant is not None else f"{text} *", "bold": bool(significant)}
     for index, palette in enumerate(PALETTES):
@@ -219,7 +219,7 @@ def _scale(named: Sequence[str]) -> Layers:
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
-    """Return what the colours of a map mean, and how alike the maps are."""
+    """Return a description of the colours of a map, and the agreement of the maps."""
     shown = map_of(evaluation, figure, engine)
     if figure.map is None or not (shown.measured or shown.published):
         return ""
@@ -230,9 +230,7 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
         f"White: not significant (Welch's t-test, p ≥ {SIGNIFICANT:g}).",
     ]
     if any(cell.significant is None for cell in (*shown.measured, *shown.published)):
-        sentences.append(
-            "Grey with an asterisk: no p-value, because all runs of both are equal or fewer than two."
-        )
+        sentences.append("Grey with an asterisk: no p-value, because all runs of both are equal or fewer than two.")
     if not shown.published:
         sentences.append(f"The publication has no numbers for this map ({figure.source}).")
     found = shown.score

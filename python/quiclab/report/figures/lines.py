@@ -48,7 +48,7 @@ class Style:
     Attributes
     ----------
     name
-        What the legend calls it.
+        Label in the legend.
     symbol
         What the legend shows, as an outline in a box from -1 to 1.
     shift
@@ -134,7 +134,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
 
 
 def styled(data: pl.DataFrame, model: str) -> tuple[pl.DataFrame, list[Style]]:
-    """Add the column `style`, by which kinds of series are told apart, and return how each is drawn.
+    """Add the column `style`, which distinguishes kinds of series, and return how each is drawn.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _named(style: Style, name: str) -> Style:
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
-    """Return what the marks of a figure mean."""
+    """Return a description of the marks of a figure."""
     data = figure_data(evaluation, figure, engine)
     sources = set(data["source"])
     model = evaluation.study.model
