@@ -221,7 +221,8 @@ ASSUMPTIONS = (
         "The sources name the kernels and clamp the segment size.",
     ),
     Assumption(
-        "TCP starts with what its kernel kept from the run before: slow-start threshold, RTT, reordering.",
+        "TCP starts with metrics that an earlier run left in its kernel (warm start): slow-start threshold, RTT, "
+        "reordering.",
         "tcp_no_metrics_save is 0 by default and not mentioned; Linux up to 5.5 keeps the threshold of a "
         "destination. Ten "
         "runs between the same hosts start so, all but the first. The printed 10 MB (35.2 ± 0.06) have no overshoot: "
@@ -229,21 +230,21 @@ ASSUMPTIONS = (
     ),
     Assumption(
         f"Receiving a datagram costs the QUIC client {COST_OF_A_DATAGRAM.replace('us', 'µs')} of CPU time.",
-        "The sources do not give a cost. 103 µs is what a receiving call of one datagram takes in unmodified "
+        "The sources do not give a cost. 103 µs is the cost of a receiving call of one datagram in unmodified "
         "aioquic's server in the kernel lane (`quiclab kernel host aioquic`); the client's was not measured. The value "
         "was chosen with the tables known: over the batch sizes the default buffer has a skill of 0.88 at 35 µs, what "
         "aioquic takes without system calls, and of 0.95 at 100 µs. Variants bound it.",
     ),
     Assumption(
-        "The socket buffer is charged as Linux does: each datagram counts with the buffer that holds it. What was read "
-        "is given back in steps of a quarter of the buffer.",
+        "The socket buffer is charged as Linux does: each datagram counts with the buffer that holds it. Memory of "
+        "read datagrams is returned in steps of a quarter of the buffer.",
         "The sources name the kernel parameter (rmem_default 212992 or 33554432 bytes), which is in these units. The "
         "client's kernel 4.15.0-74 has commit 0d4a6608f68c and not its revert of January 2020. That was looked for "
         "with the tables known, whose tail of the default buffer it explains. The variant memory_at_once is without.",
     ),
     Assumption(
         "The queue of each downlink holds exactly 100 packets, the one in service included; the delay follows it and "
-        "has no limit of its own.",
+        "has no separate limit.",
         "That is how the kernels of the testbed applied the printed limit of the rate stage.",
     ),
     Assumption(
@@ -280,7 +281,7 @@ VARIANTS = (
     Variant(
         "fast_receiver",
         "35 µs per datagram",
-        "What aioquic takes for a packet without system calls.",
+        "Cost per packet in aioquic without system calls.",
         of_client(receive_datagram="35 us"),
         runs=3,
     ),
@@ -301,7 +302,7 @@ VARIANTS = (
     Variant(
         "queue_81",
         "81 packets of queue",
-        "What kernels from 6.12 on leave of `limit 100`, because the delay stage's packets count, too.",
+        "The rest of `limit 100` in kernels since 6.12, which also count packets in the delay stage.",
         {"links.down1.queue.packets": 81, "links.down2.queue.packets": 81},
         runs=3,
     ),

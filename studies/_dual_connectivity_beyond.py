@@ -272,14 +272,14 @@ BEYOND = (
     experiment(
         "splitters",
         "splitters",
-        "What splitter, batch and timer give on links of unequal rate, delay and loss.",
+        "Throughput by splitter, batch and timer on links of unequal rate, delay and loss.",
         SPLITS,
         (NETWORK,),
     ),
     experiment(
         "fairness",
-        "splitters beside single connectivity",
-        "The same choices with a flow of single connectivity on each link: what the gain costs the others.",
+        "splitters with competing single-connectivity flows",
+        "The same choices with a flow of single connectivity on each link: impact of the gain on competing flows.",
         (*SPLITS, *ABOVE[:2]),
         (NETWORK, FLOW),
         metric=_main,

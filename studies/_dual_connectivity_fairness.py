@@ -129,7 +129,7 @@ FLOW = Factor("flow", "flow", "Flow", "", FLOWS, None)
 FAIRNESS_ASSUMPTIONS = (
     *ASSUMPTIONS,
     Assumption(
-        "All flows start at once, and the whole 180 s count.",
+        "All flows start at the same time, and the whole 180 s count.",
         "The sources do not give the order of starts, and say that the first 180 s count.",
     ),
     Assumption(

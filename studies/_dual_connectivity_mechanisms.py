@@ -38,7 +38,7 @@ from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Fi
 TIMER_SLACK = {"mean": "0.7 ms", "deviation": "0.3 ms", "distribution": "normal"}
 NO_JITTER_ASSUMPTION = Assumption(
     "The timers of the server's process fire 0.7 ms late on average, with a deviation of 0.3 ms.",
-    "Measured with aioquic in the kernel lane; without jitter it is what tells one run from another.",
+    "Measured with aioquic in the kernel lane; without jitter it is the only difference between runs.",
 )
 
 
@@ -382,8 +382,7 @@ PAIRS = Study(
     name="dual_connectivity/pairs",
     title="Dual Connectivity: two flows on one link",
     abstract="Two flows over link 1 for 180 s: QUIC and QUIC, QUIC and TCP, TCP and TCP. Published: all share "
-    "fairly; QUIC "
-    "beside QUIC is the steadiest.",
+    "fairly; QUIC with QUIC is the steadiest.",
     source=SOURCE,
     scenario=SCENARIO,
     configurations=tuple(

@@ -141,7 +141,7 @@ def of_ngtcp2(study: Study) -> Study:
         study,
         name=f"dual_connectivity/ngtcp2_{name}",
         title=study.title.replace("Dual Connectivity", "Dual Connectivity, ngtcp2", 1),
-        abstract="With ngtcp2 in place of aioquic, and CUBIC beside NewReno. Published as figures only.",
+        abstract="With ngtcp2 in place of aioquic, and CUBIC in addition to NewReno. Published as figures only.",
         configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
         engines=(*ENGINES, *((PROGRAMS, LINUX) if name in WITH_PROGRAMS else ())),
         engine_changes=of_engine if alone else three,

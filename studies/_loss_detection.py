@@ -157,7 +157,7 @@ CASES = (
         _twice_lost,
         (2, 0),
         (2, 0),
-        "A retransmission is a packet of its own (RFC 9002 section 2), and has its own time (RFC 8985 section 3.1).",
+        "A retransmission is a separate packet (RFC 9002 section 2), and has its own time (RFC 8985 section 3.1).",
     ),
     *(
         Case(
@@ -212,7 +212,7 @@ CASES = (
         _of(Done(acks_lost=tuple(range(20, 26)))),
         (0, 0),
         (0, 0),
-        "Later acknowledgements say what the lost ones did.",
+        "Later acknowledgements repeat the information of lost ones.",
     ),
 )
 BY_NAME = {case.name: case for case in CASES}

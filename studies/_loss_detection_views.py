@@ -43,7 +43,8 @@ MECHANISMS = {
     "lab-quic:chromium-quic1": CHROMIUM,
     "lab-quic:chromium-gquic37": "packet threshold 3 for ever; 5/4 of the RTT (early retransmission)",
     "lab-quic:picoquic": "no packet threshold: 5/4 of the RTT stand in the profile for picoquic's RACK (sender.c)",
-    "lab-tcp:linux-4.15": "three duplicates count beside RACK (RFC 6675 section 4), whatever reordering was seen",
+    "lab-tcp:linux-4.15": "three duplicates count in addition to RACK (RFC 6675 section 4), regardless of observed "
+    "reordering",
     **{f"lab-tcp:linux-{release}": UNDO for release in ("4.19", "5.3", "5.15", "7")},
 }
 

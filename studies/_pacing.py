@@ -216,8 +216,8 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
 HOST_ASSUMPTIONS = (
     Assumption(
         "Programs in C and Go take 8 us for a packet that they send, one system call each.",
-        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 says about "
-        "5 us for QUIC in general.",
+        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 states "
+        "about 5 us for QUIC in general.",
     ),
     Assumption(
         "aioquic takes 180 us for a datagram in either direction.",
@@ -228,7 +228,7 @@ HOST_ASSUMPTIONS = (
         "Timers of programs in C are 55 us late, with a standard deviation of 5 us; those of Python and Go up to a "
         "millisecond.",
         "Linux lets a wait be 50 us late by default (prctl(2), PR_SET_TIMERSLACK), and waking takes a "
-        "few more; the deviation is ours, small, so that waits are not all alike; Python's "
+        "few more; the deviation is an assumption, small, so that waits are not all equal; Python's "
         "asyncio waits in whole milliseconds (selectors.EpollSelector), and so does Go's runtime (netpoll_epoll.go).",
     ),
     Assumption(
@@ -262,20 +262,21 @@ ASSUMPTIONS = (
         "Not said.",
     ),
     Assumption(
-        "Captures show single segments: no offload joins what is sent.",
+        "Captures show single segments: no offload merges sent packets.",
         "The tap is on the fibre, behind the server's card.",
     ),
     Assumption(
         "A burst is of packets that follow each other within 0.04 ms; intervals of acknowledgements have "
         "the width from "
         "their 1 % to their 99 % quantile.",
-        "The thesis has no definition. 0.04 ms lies between packets sent in one go (8 us) and the shortest interval of "
+        "The thesis has no definition. 0.04 ms lies between packets sent in one batch (8 us) and the shortest "
+        "interval of "
         "a pacer (84 us).",
     ),
     Assumption(
         "The link in front of the router and the way back never queue: 10 Gbit/s and 1 Gbit/s.",
-        "The fastest link of the thesis has 10 Gbit/s; the rate of the way back is not said, and acknowledgements "
-        "need a small part of it.",
+        "The fastest link of the thesis has 10 Gbit/s; the rate of the return path is not stated, and "
+        "acknowledgements use a small share of it.",
     ),
     Assumption(
         "Peaks of a distribution are those that `quiclab pacing analyse` finds: between two there is a valley of half "
@@ -350,7 +351,9 @@ VARIANTS = (
         payload_rate,
         5,
     ),
-    Variant("ideal_hosts", "hosts that cost nothing", "What is left is what the transports do.", without_hosts, 3),
+    Variant(
+        "ideal_hosts", "hosts that cost nothing", "The remaining effects are those of the transports.", without_hosts, 3
+    ),
     Variant(
         "late_processes",
         "programs that run up to 133 us after a packet has come",

@@ -213,12 +213,13 @@ def sharing(control: str, **parts: object) -> Callable[[Value], Changes]:
 
 ASSUMPTIONS = (
     Assumption(
-        "20 Mbit/s and 50 ms behind a link of 10 Gbit/s; hosts cost nothing; one flow of 30 s unless said.",
+        "20 Mbit/s and 50 ms behind a link of 10 Gbit/s; hosts have no cost; one flow of 30 s unless stated otherwise.",
         "A bandwidth-delay product of 125 kB, 100 packets. Bursts arrive as the sender made them, and nothing but "
         "transport and link is in the numbers.",
     ),
     Assumption(
-        "Each run has a round trip time of its own, from 47.5 to 52.5 ms; the delay of what returns varies by 0.05 ms.",
+        "Each run has a separate round-trip time, from 47.5 to 52.5 ms; the delay of the return path varies by 0.05 "
+        "ms.",
         "Nothing else is random: without it all runs of a setting were one run, and a difference between two pacers "
         "could be that of a phase.",
     ),

@@ -208,7 +208,7 @@ BURSTS = beyond(
     assumptions=(
         Assumption(
             "Bursts of GSO are those of a bucket that waits until it is full (`whole_bursts`), with rare ACKs.",
-            "A sender that is woken by an ACK sends what the bucket holds: with an ACK for every second packet no "
+            "A sender that is woken by an ACK sends the contents of the bucket: with an ACK for every second packet no "
             "pacer, no segmentation offload of TCP and no batch of system calls makes bursts of more than two or "
             "three here.",
         ),
@@ -261,7 +261,7 @@ ACK_FREQUENCY = beyond(
         Configuration("even", "even, no bursts", asking(EVEN)),
     ),
     (
-        Factor("threshold", "packets_per_ack_asked", "Packets per ACK asked for", "", THRESHOLDS, asked),
+        Factor("threshold", "packets_per_ack_asked", "Requested packets per ACK", "", THRESHOLDS, asked),
         Factor("delay", "max_ack_delay_ms", "Longest ACK delay [ms]", "", ASKED_DELAYS_MS, asked_delay),
     ),
     (LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, VARIATION, COVERED, RETURNED),
@@ -291,7 +291,7 @@ MIXES: Mapping[str, Mix] = {
 }
 FAIRNESS = beyond(
     "fairness",
-    "paced beside unpaced flows",
+    "paced competing with unpaced flows",
     "Two and eight flows with CUBIC share the bottleneck for a minute; all, none or every second one is paced.",
     tuple(mix.configuration(name) for name, mix in MIXES.items()),
     (buffers(*FAIR_BUFFERS), flows(2, 8, workload={"kind": "download", "duration": "60 s"})),
@@ -320,7 +320,7 @@ def many(count: Value) -> Changes:
 
 FLOWS = beyond(
     "flows",
-    "1 to 100 flows at once",
+    "1 to 100 concurrent flows",
     "Flows of NewReno start in the same instant over 100 Mbit/s, a BDP of 500 packets: Aggarwal, Savage and Anderson "
     "(INFOCOM 2000) saw paced ones lose together, and get less.",
     tuple(MIXES[name].configuration(name) for name in ("unpaced", "paced", "even")),
@@ -361,8 +361,8 @@ CHANGES = beyond(
     (figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
     assumptions=(
         Assumption(
-            "The queue has 125 kB, whatever the rate is.",
-            "A queue in bytes is what a device has: 50 ms at 20 Mbit/s are 200 ms at 5 Mbit/s.",
+            "The queue has 125 kB at every rate.",
+            "Queues of devices are limited in bytes: 50 ms at 20 Mbit/s are 200 ms at 5 Mbit/s.",
         ),
     ),
 )

@@ -52,9 +52,8 @@ QUIC: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 RATE: Factor = rates(*SECONDS)
 ASSUMPTIONS = (
     Assumption(
-        "The network is that of the other studies, its elements between the TUN devices of two hosts in "
-        "a guest whose clock "
-        "stands still while anything computes.",
+        "The network is that of the other studies, its elements between the TUN devices of two hosts in a guest "
+        "whose clock is frozen while programs compute.",
         "Stamps are exact to the nanosecond; what computing costs is not in them.",
     ),
     Assumption(
@@ -69,7 +68,7 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "Segmentation offload is as Linux has it: the device cuts up what TCP hands over, at one instant.",
-        "On the thesis' fibre the segments of one such piece are 1.2 us apart.",
+        "On the fibre of the thesis, the segments of such a burst have intervals of 1.2 us.",
     ),
 )
 

@@ -74,7 +74,7 @@ LABELS = {
     "quic1": "QUICv1",
     "tcp": "TCP",
     "gquic37": "gQUIC 37",
-    "tcp_replicated": "TCP beside gQUIC 37",
+    "tcp_replicated": "TCP with gQUIC 37",
     "quic1_1rtt": "QUICv1, 1-RTT",
     "quic1_n1": "QUICv1, N = 1",
     "quic1_bbr": "QUICv1, BBR",

@@ -70,18 +70,18 @@ NOTES: Mapping[str, str] = {
     "PL08": "The source contradicts itself: its Tables B.1 and B.5 give 2.0 round trips, not three.",
     "PL13": "The tables of several objects are not among the transcribed ones.",
     "PL14": "In the source's own data QUICv1's difference is not significant (p about 0.2). The default of 100 streams "
-    "at a time, which makes two batches of 200 objects, is part of the reading.",
+    "at a time, which makes two batches of 200 objects, is part of the interpretation.",
     "PL17": "Counted from the request for the HTML: the published traces are the server's, and TCP's request leaves "
     "two round trips after QUIC's.",
     "PL38": "How many round trips the two handshakes take is put in with the protocols.",
-    "PL40": "Only with jitter on the data, which the testbed's scripts make beside that of what the client sends; "
-    "with the latter alone (variant `jitter_of_acks`) no data are reordered.",
+    "PL40": "Only with jitter on the data, which the scripts of the testbed add to that of the client's packets; "
+    "with the latter alone (variant `jitter_of_acks`) no data is reordered.",
     "PL43": "Only with jitter on the data, as PL40.",
     "PL46": "Only with jitter on the data, as PL40.",
     "PL47": "Only with jitter on the data, as PL40.",
     "PL52": "Only with jitter on the data, as PL40. The limits are those of the reference.",
     "PL53": "Only with jitter on the data, as PL40.",
-    "PL55": "The source contradicts itself: its text says twice, its Table 4.1 three times (3.74 and 1.24 Mbit/s).",
+    "PL55": "The source contradicts itself: its text states twice, its Table 4.1 three times (3.74 and 1.24 Mbit/s).",
     "PL58": "The source contradicts itself: its formula gives 100, 67 and 40 %, its Table 4.1 75, 52 and 32 %. "
     "N / (N + M) would give 67, 50 and 33 %.",
 }

@@ -39,10 +39,9 @@ ASSUMPTIONS = (
         "their own here, and in two steps always. The variant `script_in_no_time` has 100 ms.",
     ),
     Assumption(
-        "The browser takes 30 ms (deviation 2 ms) of its own for a page.",
-        "What is left of the published times of the smallest page when the round trips are taken away, which "
-        "follow from the two "
-        "delays: 30.8 ms with QUIC and 30.6 ms with TCP at 100 Mbit/s. It is the same for all stacks, sizes "
+        "The processing time of the browser is 30 ms (deviation 2 ms) per page.",
+        "The published times of the smallest page less the round trips, which follow from the two delays: 30.8 ms "
+        "with QUIC and 30.6 ms with TCP at 100 Mbit/s. It is the same for all stacks, sizes "
         "and networks, and "
         "the only randomness of runs without loss and jitter; published deviations are 1.3 to 3 ms.",
     ),
@@ -72,7 +71,7 @@ ASSUMPTIONS = (
         "The pages of the testbed's repository: QUIC's name images with the whole address, TCP's with their path.",
     ),
     Assumption(
-        "All images are asked for when the whole HTML has been read.",
+        "All images are requested when the whole HTML has been read.",
         "Most HTML is one packet; that of 200 images has 7 or 14 kB.",
     ),
     Assumption(
@@ -81,7 +80,7 @@ ASSUMPTIONS = (
         "sees whole frames.",
     ),
     Assumption(
-        "Long transfers: 60 s beside each other, 60 s under loss, 160 s under jitter.",
+        "Long transfers: 60 s concurrently, 60 s under loss, 160 s under jitter.",
         "The thesis gives no lengths but the 150 s of one figure.",
     ),
 )
@@ -184,7 +183,7 @@ VARIANTS = (
     variant("loss_of_acks", "1 % loss of acknowledgements only", "As `loss_of_data`.", without_loss("down1")),
     variant(
         "jitter_of_acks",
-        "jitter of what the client sends only",
+        "jitter of the client's packets only",
         "`tc` on an interface shapes what leaves there: read without the ifb of the scripts.",
         constant_delay("down"),
     ),
@@ -197,7 +196,7 @@ VARIANTS = (
     variant(
         "jitter_each_packet",
         "each packet draws its delay",
-        "What `tc-netem` does with a jitter of its own; the text reads so, the scripts do not.",
+        "The jitter of `tc-netem`; the text suggests this, the scripts do not use it.",
         edited_changes(each_packet),
     ),
     variant(
@@ -227,7 +226,7 @@ VARIANTS = (
     variant(
         "first_connection_rtt",
         "QUIC assumes 100 ms at first",
-        "Without what the browser remembers of the connection before.",
+        "Without state that the browser stores of an earlier connection.",
         ends(QUIC, initial_rtt="100 ms"),
     ),
     variant(
@@ -257,7 +256,7 @@ VARIANTS = (
     variant(
         "no_hystart",
         "QUIC without Hybrid Slow Start",
-        "An ablation: what the exit on delay costs.",
+        "An ablation: the cost of the exit on delay.",
         edited_changes(
             lambda edited: (
                 edited.update({f"{FLOW}.sender": {**edited[f"{FLOW}.sender"], "slow_start_exit": "none"}})
@@ -270,7 +269,7 @@ VARIANTS = (
     variant(
         "static_threshold",
         "QUIC with a static threshold of 3 packets",
-        "An ablation: what the adaptive threshold gains.",
+        "An ablation: the gain of the adaptive threshold.",
         quic_options(adaptive_packet_threshold=False),
     ),
 )

@@ -256,12 +256,12 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "Links have one queue for all packets.",
-        "The thesis says that FQ-CoDel is on all interfaces, for the bottleneck test; there it is. With windows of one "
-        "bandwidth-delay product next to nothing waits in the links: the variant `fq_codel_links` shows it.",
+        "The thesis states that FQ-CoDel is on all interfaces, for the bottleneck test; there it is. With windows of "
+        "one bandwidth-delay product the queues of the links are almost empty: the variant `fq_codel_links` shows it.",
     ),
     Assumption(
         "Lowest RTT takes turns among paths whose RTT is within an eighth of the lowest.",
-        "The thesis says nothing about ties; without a rule noise decides which of two equal paths takes everything.",
+        "The thesis does not specify ties; without a rule noise decides which of two equal paths takes everything.",
     ),
     Assumption(
         "Packets of the tunnel have up to 1440 B of UDP payload, virtual interfaces 1400 B.",
@@ -358,7 +358,7 @@ VARIANTS = (
     ),
     Variant(
         "at_once",
-        "packets leave at once",
+        "packets leave immediately",
         "Without the rule of full packets.",
         published_only(LEAVES_AT_ONCE),
         runs=5,
@@ -382,14 +382,14 @@ VARIANTS = (
     Variant(
         "windows_50000",
         "windows of 50 000 B on all paths",
-        "The windows were set by hand between tests: those of the equal paths may have stayed for the unequal ones.",
+        "The windows were set manually between tests: those of the equal paths may have stayed for the unequal ones.",
         windows("50000 B"),
         runs=5,
     ),
     Variant(
         "window_162500",
         "windows of 162 500 B",
-        "One version of the public code has this window (50 Mbit/s for 26 ms): it was changed by hand between tests.",
+        "One version of the public code has this window (50 Mbit/s for 26 ms): it was changed manually between tests.",
         windows("162500 B"),
         runs=5,
     ),

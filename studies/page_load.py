@@ -200,7 +200,7 @@ REORDERING = study(
 )
 FAIRNESS = study(
     "fairness",
-    "QUIC beside TCP on 5 Mbit/s",
+    "QUIC and TCP sharing 5 Mbit/s",
     "Transfers that begin together share 5 Mbit/s and a queue of 30 kB.",
     configurations=tuple(concurrent_transfers(name) for name in BESIDE),
     factors=(FLOW,),
@@ -213,7 +213,7 @@ FAIRNESS = study(
     table=FAIRNESS_TABLE,
     figures=(
         Figure(
-            "Rates of transfers beside each other",
+            "Rates of concurrent transfers",
             "Table 4.1",
             "",
             "Each mark is a flow: hollow squares are published means, discs are ours.",
@@ -222,7 +222,7 @@ FAIRNESS = study(
     ),
     views=(
         view(
-            "Windows beside each other",
+            "Windows of concurrent transfers",
             "Figures 4.1 and 4.3",
             "QUIC is the first flow.",
             {name: (name, {}) for name in ("Q2+T", "Q1+T", "Qbbr+Tbbr", "Q2+Tbbr")},

@@ -100,8 +100,7 @@ def _keys(number: Integers, space: Integers) -> Integers:
 
 
 def _match(sent: Packets, received: Packets) -> tuple[Integers, Integers]:
-    """Return for each packet sent where it is among those received (-1: nowhere), and the indices of received packets
-    without a sender."""
+    """Return the position of each sent packet among those received (-1: none), and received packets never sent."""
     if not len(sent) or not len(received):
         return np.full(len(sent), -1, dtype=np.int64), np.arange(len(received), dtype=np.int64)
     keys, first = np.unique(_keys(received.number, received.space), return_index=True)  # a copy does not count
