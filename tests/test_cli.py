@@ -63,7 +63,7 @@ def test_run_prints_a_summary(small: Path, capsys: Captured) -> None:
         assert part in text
 
 
-def test_run_writes_what_is_recorded(small: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_run_writes_recordings(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
     recorded = ("--set", "record.series_interval=10 ms", "--set", "record.packets=true", "--set", "record.acks=true")
     assert invoke("run", small, *recorded, "--out", out, "--json") == 0
@@ -209,7 +209,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         ),
     ],
 )
-def test_wrong_requests_end_in_one_sentence(arguments: list[str], part: str, small: Path, capsys: Captured) -> None:
+def test_invalid_requests_are_one_line_errors(arguments: list[str], part: str, small: Path, capsys: Captured) -> None:
     assert invoke(*(small if argument == "SMALL" else argument for argument in arguments)) == 2
     assert part in sentence(capsys)
 
@@ -309,7 +309,7 @@ def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Capture
     assert "dual_connectivity/batch_size" in capsys.readouterr().out
 
 
-def test_profiles_are_printed_by_what_they_change(capsys: Captured) -> None:
+def test_profiles_are_printed_by_their_changes(capsys: Captured) -> None:
     option = {"option": "a", "meaning": "the first", "default": "1", "source": "here"}
     fixed = {"option": None, "meaning": "the second", "default": "2", "source": "there"}
     old = {"name": "old", "description": "as it was", "options": [option, fixed | {"default": "20"}]}
@@ -360,7 +360,7 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
         (["study", "run", "--help"], " quiclab.study.evaluate quiclab.study.registry"),
     ],
 )
-def test_a_command_loads_what_it_needs(arguments: list[str], loaded: str, small: Path) -> None:
+def test_a_command_loads_only_its_modules(arguments: list[str], loaded: str, small: Path) -> None:
     words = [str(small) if word == "FILE" else word for word in arguments]
     command = [sys.executable, "-c", WHAT_IS_LOADED, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -368,7 +368,7 @@ def test_a_command_loads_what_it_needs(arguments: list[str], loaded: str, small:
 
 
 @pytest.mark.parametrize("name", [*cli.COMMANDS, *cli.GROUPS])
-def test_the_help_says_of_a_command_that_is_not_loaded_what_the_command_says(name: str) -> None:
+def test_the_help_of_a_command_is_the_same_if_it_is_not_loaded(name: str) -> None:
     helps = []
     for named in ("", name):
         group = typer.main.get_command(cli.application(named))

@@ -95,7 +95,7 @@ def test_configurations_without_a_factor_are_rows_and_nothing_is_called_publishe
     assert mark["encoding"]["y"]["sort"] == ["first kind", "second kind"]
 
 
-def test_published_values_stand_beside_names() -> None:
+def test_published_values_are_next_to_names() -> None:
     one = study(configurations=(Configuration("one", "first kind", {}),), factors=(PROXY,))
     runs = {("one", "false"): [18.0, 19.0], ("one", "true"): [17.0, 17.5]}
     printed = {("one", "false"): 18.3, ("one", "true"): 17.0}
@@ -115,7 +115,7 @@ def test_values_that_hardly_differ_stand_on_an_axis_from_zero() -> None:
     assert "start at zero" not in caption
 
 
-def test_parts_of_runs_are_rows_and_what_all_share_is_one() -> None:
+def test_parts_of_runs_are_rows_and_shared_values_one_row() -> None:
     one = study(
         configurations=(Configuration("one", "first kind", {}),), factors=(FLOW,), metric=OF_FLOW, further=(INDEX,)
     )

@@ -289,7 +289,7 @@ def test_the_page_asks_for_nothing(pair: Path) -> None:
     assert set(re.findall(r"https?://[^\s\"'`)]+", text)) == {"http://www.w3.org/2000/svg"}
 
 
-def test_what_names_hold_stays_text(tmp_path: Path) -> None:
+def test_contents_of_names_stay_strings(tmp_path: Path) -> None:
     bad = "</script><script>document.title='bad'</script><img src=x onerror=\"document.title='bad'\">"
     run = both(20, 1.0)
     run.name, run.origin = bad, bad

@@ -34,7 +34,7 @@ def test_the_log_of_a_run_agrees_with_its_result(small: Path, tmp_path: Path) ->
     assert carried >= result.flows["dc"].delivered_bytes > 0
 
 
-def test_progress_and_what_it_raises() -> None:
+def test_progress_and_its_errors() -> None:
     log = DATA / "03-aioquic.qlog"
     told: list[tuple[int, int]] = []
     extension().inspect_qlog(str(log), 1000, lambda done, total: told.append((done, total)))
@@ -48,7 +48,7 @@ def test_progress_and_what_it_raises() -> None:
         extension().inspect_qlog(str(log), 1000, stop)
 
 
-def test_what_is_no_qlog_is_told(small: Path, tmp_path: Path) -> None:
+def test_files_other_than_qlog_are_reported(small: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"not a qlog: .* is something that begins with .*; allowed is"):
         extension().inspect_qlog(str(small), 1000)
     with pytest.raises(OSError, match=r"missing\.qlog"):

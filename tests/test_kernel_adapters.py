@@ -137,7 +137,7 @@ def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
         ({}, {}, {"kind": "page"}, ["workload: expected", 'got "page"', "`download.size`"]),
     ],
 )
-def test_what_a_program_has_not_is_refused(
+def test_unsupported_options_of_a_program_are_rejected(
     tmp_path: Path, sender: dict[str, Any], receiver: dict[str, Any], workload: dict[str, Any] | None, words: list[str]
 ) -> None:
     with pytest.raises(RequestError) as error:
@@ -212,7 +212,7 @@ def test_what_a_program_has_not_is_refused(
         ("[client]", "[client", ["not valid TOML"]),
     ],
 )
-def test_errors_name_file_field_value_and_what_is_allowed(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
+def test_errors_name_file_field_value_and_expected_values(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
     assert old in MINIMAL
     with pytest.raises(RequestError) as error:
         adapter(tmp_path, MINIMAL.replace(old, new))
@@ -229,7 +229,7 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
         load_adapters([tmp_path / "nowhere.toml"])
 
 
-def test_what_is_missing_is_said_with_its_package(tmp_path: Path) -> None:
+def test_missing_programs_are_named_with_their_package(tmp_path: Path) -> None:
     needs = """needs = [
         { program = "no-such-program", package = "apt-get install it" },
         { file = "{adapters}/beside.py", package = "copy it" },
@@ -249,7 +249,7 @@ def test_what_is_missing_is_said_with_its_package(tmp_path: Path) -> None:
     assert (there.missing(), there.version()) == ([], "7.1")
 
 
-def test_the_list_for_the_doctor_says_what_is_missing_and_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_for_the_doctor_has_missing_and_available_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("QUICLAB_PROGRAMS", "/nowhere")
     found = {program["name"]: program for program in programs()}

@@ -116,7 +116,7 @@ def test_a_page_that_a_real_server_cannot_have_is_refused(change: dict[str, Any]
         assert word in error.value.sentence
 
 
-def test_the_key_of_the_certificate_is_what_openssl_says() -> None:
+def test_the_key_of_the_certificate_matches_openssl() -> None:
     # openssl x509 -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
     assert key_hash(BUILT_IN / "certificate-ecdsa.pem") == "1znCwsNTeUOxyrJDsxS+2/ThyRdxBFzqerRC9CAgCjk="
 
@@ -161,7 +161,7 @@ def test_the_numbers_of_a_load_are_those_of_its_events(protocol: str) -> None:
     assert found.early_data_sent is {"h2": None, "h3": True}[protocol]
 
 
-def test_zero_rtt_is_a_request_that_left_before_the_handshake_was_over() -> None:
+def test_zero_rtt_is_a_request_sent_before_the_handshake_is_complete() -> None:
     timing = dict(RECORDED["h3"][1][1]["response"]["timing"])
     late = timing | {"sendStart": timing["connectEnd"] + 1, "sendEnd": timing["connectEnd"] + 2}
     assert examine(record(events("h3")), SIZES, 1, "h3").early_data_sent is True
@@ -210,7 +210,7 @@ def test_time_for_the_name_does_not_count() -> None:
         ([], ["the browser sent no request"]),
     ],
 )
-def test_a_load_that_is_not_what_it_should_be_counts_for_nothing(found: list[Event], words: list[str]) -> None:
+def test_an_invalid_load_is_rejected(found: list[Event], words: list[str]) -> None:
     with pytest.raises(LoadError) as error:
         examine(record(found), SIZES, 7, "h3")
     for word in ["load 7 over HTTP/3", *words]:
@@ -218,7 +218,7 @@ def test_a_load_that_is_not_what_it_should_be_counts_for_nothing(found: list[Eve
 
 
 @pytest.mark.parametrize("protocol", ["h2", "h3"])
-def test_a_har_says_what_the_specification_wants(protocol: str) -> None:
+def test_a_har_follows_the_specification(protocol: str) -> None:
     recording = record(events(protocol))
     log = har(recording, "load_1", "Chromium/156.0", "0.1.0")["log"]
     assert (log["version"], log["browser"]) == ("1.2", {"name": "Chromium", "version": "156.0"})
@@ -289,7 +289,7 @@ def logged(path: str) -> list[Request]:
     return [Request(protocol, "1", path, early_data=True)]
 
 
-def test_the_first_round_is_thrown_away_and_loads_without_a_ticket_are_made_up_for() -> None:
+def test_the_first_round_is_discarded_and_loads_without_a_ticket_are_repeated() -> None:
     loaders = {"h2": Scripted("h2", [None] * 3), "h3": Scripted("h3", [False, True, False, True])}
     loads = client.Loads()
     client.load_all(loaders, 2, 9.0, 0.0, logged, loads)
@@ -349,7 +349,7 @@ def test_curls_numbers_are_put_together() -> None:
         ([CURL | {"exitcode": 28, "errormsg": "Operation timed out"}, IMAGE, IMAGE], "Operation timed out"),
     ],
 )
-def test_what_curl_did_otherwise_is_refused(entries: list[dict[str, Any]], words: str) -> None:
+def test_unexpected_results_of_curl_are_rejected(entries: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(LoadError, match=words):
         curl.read(entries, SIZES, 1, "h2", (0, 1))
 
@@ -465,12 +465,14 @@ def test_of_a_scenario_network_and_page_count() -> None:
         (["--flow", "x"], 'flow: expected a flow with workload `page` (`main`), got "x"'),
     ],
 )
-def test_a_wrong_request_is_a_sentence(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_request_is_a_one_line_error(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.invoke(["browse", str(PAGE_FILE), *options]) == 2
     assert words in capsys.readouterr().err
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_items_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr("quiclab.lane.adapter.SYSTEM_PATH", "/nowhere")
     assert cli.invoke(["browse", str(PAGE_FILE)]) == 2

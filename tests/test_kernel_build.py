@@ -117,7 +117,7 @@ def test_the_newest_source_of_all_archives_is_taken() -> None:
 
 
 @pytest.mark.parametrize(("version", "asked"), [("6.12.117-1", True), ("6.16.1-1", False)])
-def test_the_last_resort_is_asked_only_without_seccomp_elsewhere(version: str, asked: bool) -> None:
+def test_the_last_archive_is_used_only_without_seccomp_elsewhere(version: str, asked: bool) -> None:
     last = Archive("sid", {"linux-source-7.2": "7.2.13-1"})
     source, _ = find_source("newest", [Archive(None, {"linux-source-6": version}), last], print)
     assert last.asked is asked
@@ -133,7 +133,7 @@ def test_a_named_package_is_taken_in_its_newest_version() -> None:
     assert (source.version, archive) == ("6.12.117", archives[1])
 
 
-def test_an_archive_that_cannot_be_reached_is_said_and_passed_over() -> None:
+def test_an_unreachable_archive_is_reported_and_skipped() -> None:
     said: list[str] = []
     archives = [Archive("backports", None), Archive(None, {"linux-source-6.1": "6.1.192-2"})]
     source, _ = find_source("newest", archives, said.append)
@@ -141,14 +141,14 @@ def test_an_archive_that_cannot_be_reached_is_said_and_passed_over() -> None:
     assert said == ["backports is far away"]
 
 
-def test_no_source_anywhere_is_an_error_that_says_what_was_asked() -> None:
+def test_no_available_source_is_an_error_with_the_searched_archives() -> None:
     with pytest.raises(QuiclabError, match=r"none of the archives system, sid has .*\(sid could not be asked\)"):
         find_source("newest", [Archive(None, {}), Archive("sid", None)], print)
     with pytest.raises(QuiclabError, match="the package linux-source-9"):
         find_source("linux-source-9", [Archive(None, {"linux-source-6.1": "6.1.192-2"})], print)
 
 
-def test_what_apt_shows_is_read() -> None:
+def test_the_output_of_apt_is_read() -> None:
     text = (
         "Package: linux-source-7.3\nVersion: 7.3.4-1~bpo13+1\nDepends: xz-utils,\n binutils\nSize: 166780612\n"
         "Description: Linux kernel source\n more: of it\n\nPackage: broken\n"
@@ -271,7 +271,7 @@ def test_a_build_goes_on_where_it_stopped(tree: Path, workshop: Path) -> None:
     assert kernels(workshop) == [kernel]
 
 
-def test_what_is_there_is_not_built_again_unless_asked(tree: Path, workshop: Path) -> None:
+def test_an_existing_kernel_is_rebuilt_only_on_request(tree: Path, workshop: Path) -> None:
     plan = plan_for(tree, workshop)
     first = build(plan, silent)
     (tree / "hello").write_text("#!/bin/sh\necho again\n")
@@ -409,7 +409,7 @@ def test_the_newest_kernel_is_found_and_broken_ones_are_passed_over(tmp_path: Pa
     assert newest_kernel(tmp_path) == made[1]
 
 
-def test_an_empty_cache_says_what_to_do(tmp_path: Path) -> None:
+def test_an_empty_cache_names_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="`quiclab kernel build` builds one"):
         newest_kernel(tmp_path)
 

@@ -88,7 +88,7 @@ def test_a_client_that_was_stopped_keeps_its_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_that_ended_before_its_flows_is_nobodys_fault(tmp_path: Path) -> None:
+def test_a_run_that_ended_before_its_flows_is_not_a_program_error(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(json.dumps({"run": {"ended_by": "duration_over"}}))
     client = record(started_ns=EPOCH_NS, finished_ns=None, bytes=500)
     report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
@@ -97,7 +97,7 @@ def test_a_run_that_ended_before_its_flows_is_nobodys_fault(tmp_path: Path) -> N
     assert (collected("iperf3", tmp_path).complete, collected("iperf3", tmp_path).problems) == (False, [])
 
 
-def test_a_program_without_a_report_is_said_with_its_last_words(tmp_path: Path) -> None:
+def test_a_program_without_a_report_is_reported_with_its_last_output(tmp_path: Path) -> None:
     report = collected("linux", left(tmp_path, client_err="out of memory\n", server_json=record()))
     assert report.problems == ["flow `main`: the client of stack `linux` left no report; its last words: out of memory"]
     assert (report.complete, report.delivered_bytes) == (False, None)

@@ -61,7 +61,7 @@ def scenario(*sets: tuple[str, str]) -> Scenario:
         ([("flows.main.stack", "iperf3"), ("record.acks", "true")], ("record.acks", "`iperf3`")),
     ],
 )
-def test_what_a_program_cannot_do_is_refused(sets: list[tuple[str, str]], words: tuple[str, ...]) -> None:
+def test_unsupported_workloads_of_a_program_are_rejected(sets: list[tuple[str, str]], words: tuple[str, ...]) -> None:
     with pytest.raises(RequestError) as error:
         load(LANES, sets, Lane().stacks())
     for word in words:
@@ -195,7 +195,7 @@ def test_the_kernel_and_its_model_agree_on_a_clean_link(virtual: Lane) -> None:
 
 
 @pytest.mark.guest
-def test_a_scenario_that_is_too_short_for_its_program_is_said(virtual: Lane) -> None:
+def test_a_scenario_too_short_for_its_program_is_reported(virtual: Lane) -> None:
     short = load(LANES, [*SMALL, ("duration", "50 ms")], virtual.stacks())
     outcome = virtual.run(short, 1, base_dir=ROOT)
     assert not outcome.flows["main"].completed
@@ -240,7 +240,7 @@ def test_a_report_counts_from_when_its_client_started() -> None:
     assert (flow["download_time_s"], flow["goodput_mbps"], flow["completed"]) == (2.0, 4.0, True)
 
 
-def test_nothing_of_an_older_run_is_left_in_its_directory_but_what_is_not_ours(tmp_path: Path) -> None:
+def test_files_of_an_older_run_are_removed_and_foreign_files_kept(tmp_path: Path) -> None:
     lane = Lane()
     job = make_job(scenario(), 1, lane, lane.programs(), ROOT)
     ours = ["result.json", "main.client.json", "main.server.out"]
@@ -250,7 +250,7 @@ def test_nothing_of_an_older_run_is_left_in_its_directory_but_what_is_not_ours(t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["columns", "other.client.json"]
 
 
-def test_what_results_depend_on_names_the_files_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_of_results_include_the_files_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "mine"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

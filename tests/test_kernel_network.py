@@ -73,7 +73,7 @@ def test_other_networks(lanes: dict[str, Any], figure: Any, sentence: str) -> No
     assert sentence in str(verdict([check]))
 
 
-def test_what_cannot_be_told_has_a_sentence(lanes: dict[str, Any]) -> None:
+def test_unmeasurable_values_have_a_message(lanes: dict[str, Any]) -> None:
     link = lanes["links"]["bottleneck"]
     link["loss"] = {"kind": "independent", "probability": "1 %"}
     assert queue("main", "down", route(lanes, "down"), {"queue_packets": 5}).ok is None

@@ -139,7 +139,7 @@ def test_rates_are_a_line() -> None:
     )
 
 
-def test_bad_requests_are_sentences() -> None:
+def test_invalid_requests_are_one_line_errors() -> None:
     for options, sentence in (
         (["--port", "80"], "--port requires --server"),
         (["--server", "nginx", "--port", "x"], '--port: expected 1 to 65535, or `udp:` and a port number, got "x"'),

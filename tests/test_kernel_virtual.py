@@ -82,7 +82,7 @@ def test_a_guest_sees_the_same_names_wherever_it_runs(
     assert seen[0].endswith("init\njob\nlinux\numl\n")
 
 
-def test_what_depends_on_the_kernel_is_on_its_command_line(
+def test_kernel_settings_are_on_its_command_line(
     script: Callable[[str], Kernel], run: Callable[..., Exit], tmp_path: Path
 ) -> None:
     kernel = script(f"echo \"$@\" > /dev/shm/job/seen; echo '{ENDED}' > /dev/shm/job/{EXIT_FILE}")
@@ -223,7 +223,7 @@ def test_waiting_takes_no_time_of_the_host(kernel: Kernel, tmp_path: Path) -> No
 
 
 @pytest.mark.guest
-def test_the_end_by_a_signal_is_told(kernel: Kernel, tmp_path: Path) -> None:
+def test_the_end_by_a_signal_is_reported(kernel: Kernel, tmp_path: Path) -> None:
     ended = in_guest(kernel, tmp_path / "a", "kill -9 $$")
     assert (ended.code, ended.signal) == (None, 9)
 
@@ -235,7 +235,7 @@ def test_a_program_that_is_missing_is_an_error(kernel: Kernel, tmp_path: Path) -
 
 
 @pytest.mark.guest
-def test_orphans_are_buried_and_what_runs_on_is_ended(kernel: Kernel, tmp_path: Path) -> None:
+def test_orphans_are_reaped_and_remaining_processes_ended(kernel: Kernel, tmp_path: Path) -> None:
     ended = in_guest(kernel, tmp_path / "a", "(sleep 1 & true); sleep 10 & sleep 2; exit 5")
     assert ended.code == 5
     assert 2 <= ended.virtual_s < 3
@@ -281,7 +281,7 @@ def test_system_calls_can_cost_time(kernel: Kernel, tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-def test_the_kernel_has_what_the_lane_needs(kernel: Kernel, tmp_path: Path) -> None:
+def test_the_kernel_has_the_features_of_the_lane(kernel: Kernel, tmp_path: Path) -> None:
     text = "cat /proc/sys/net/ipv4/tcp_available_congestion_control; ls /dev/net/tun /sys/kernel/tracing/events/tcp"
     assert in_guest(kernel, tmp_path / "a", text).code == 0
     output = (tmp_path / "a" / OUTPUT_FILE).read_text().split()

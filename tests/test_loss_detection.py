@@ -192,7 +192,7 @@ CASES = [str(case) for case in find(NAME).factors[0].values]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_case_has_the_answer_computed_by_hand(case: str) -> None:
+def test_every_case_has_a_hand_computed_result(case: str) -> None:
     """The standards' answers are in the study, with their derivations; engines that follow them give these."""
     by_hand = _cases()[case]
     for configuration, expected in (("lab-quic:rfc9002", by_hand.quic), ("lab-tcp:linux-7", by_hand.tcp)):
@@ -214,7 +214,7 @@ def _cases() -> dict[str, Any]:
     return found
 
 
-def test_what_was_kept_is_stored_and_the_report_tells_it(tmp_path: Path) -> None:
+def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:
     """Two cells through the sweep: the table and the matrix are made of what was stored."""
     study = find(NAME)
     names = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn")
@@ -261,7 +261,7 @@ def test_the_libraries_follow_rfc9002_in_number_and_times(stack: str) -> None:
         assert (counts(found, "declared")[0], counts(found, "expected")) == (expected[0], expected)
 
 
-def test_linux_4_15_counts_duplicates_beside_rack() -> None:
+def test_linux_4_15_counts_duplicates_in_addition_to_rack() -> None:
     """Five duplicates are enough for it although reordering was seen; RFC 8985 waits for min_RTT / 4."""
     found = kept("lab-tcp:linux-4.15", "seen_5")
     assert (counts(found, "declared"), counts(found, "expected")) == ((1, 1), (0, 0))

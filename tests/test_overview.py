@@ -109,7 +109,7 @@ def page(lab: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return last
 
 
-def test_kappa_by_hand() -> None:
+def test_kappa_hand_computed() -> None:
     # 20 times both yes, 5 and 10 times one of them, 15 times both no: p_o = 35/50; the first says yes 25, the second
     # 30 times: p_e = 0.5 * 0.6 + 0.5 * 0.4 = 0.5; (0.7 - 0.5) / (1 - 0.5) = 0.4
     first = [True] * 25 + [False] * 25
@@ -154,7 +154,7 @@ def test_paragraphs_of_the_files() -> None:
     assert third.startswith("A study small enough")
 
 
-def test_overview_has_cards_claims_and_what_is_missing(page: Path) -> None:
+def test_overview_has_cards_claims_and_missing_studies(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "<h1>A second file: small studies</h1>" in text
     assert "<strong>Not run yet:</strong> 1 of 3 experiments: never." in text

@@ -38,7 +38,7 @@ def analysis(at_ms: list[float], counts: list[int], **further: Any) -> SimpleNam
     return SimpleNamespace(data={"kept": {"data": {**data, **further}, "acks": acks, "period_s": None}})
 
 
-def test_the_queue_is_what_netem_leaves_behind_its_delay() -> None:
+def test_the_queue_is_the_rest_of_netem_after_its_delay() -> None:
     """25 ms are 31 250 B at 10 Mbit/s, 20.6 frames of 1514 B; ten times that at 100: 206."""
     queues = [_pacing.rate(rate)["links.bottleneck.queue"] for rate in (10, 100)]
     assert queues == [{"kind": "drop_tail", "packets": packets} for packets in (1000 - 21, 1000 - 206)]

@@ -61,7 +61,7 @@ def test_every_number_of_a_known_capture_is_exact(tmp_path: Path) -> None:
     assert acks["clocking"]["by_chance"] == pytest.approx(1 / 242.24, rel=1e-9)
 
 
-def test_what_is_cut_off_leaves_the_rest_as_it_is(tmp_path: Path) -> None:
+def test_truncation_leaves_the_remaining_events_unchanged(tmp_path: Path) -> None:
     """A tenth of a second is cut off: 412 pairs of 242.24 us and the ACK of the 412th are before it."""
     capture = tmp_path / "known.pcap"
     header_capture.write(capture, 3000)

@@ -104,7 +104,7 @@ def test_options_become_settings(stand_in: StandIn, tmp_path: Path) -> None:
     ]
 
 
-def test_without_options_the_defaults_are_told(stand_in: StandIn) -> None:
+def test_without_options_the_defaults_are_reported(stand_in: StandIn) -> None:
     """All of them, so that the document says what was assumed; they are those of the type."""
     assert run("even.pcapng") == 0
     assert stand_in.asked[0]["settings"] == pacing.Settings().document()
@@ -140,7 +140,7 @@ def test_without_options_the_defaults_are_told(stand_in: StandIn) -> None:
         (["--out", "page.pdf"], "--out: expected a file name that ends with `.html`, got page.pdf"),
     ],
 )
-def test_what_is_wrong_is_a_sentence_and_nothing_is_read(
+def test_errors_are_one_line_and_nothing_is_read(
     stand_in: StandIn, capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
 ) -> None:
     assert run("even.pcapng", *options) == 2
@@ -167,7 +167,7 @@ def test_tables_have_a_row_for_each_flow(stand_in: StandIn, capsys: pytest.Captu
     assert len(stand_in.asked) == 2
 
 
-def test_what_a_reader_must_know_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_for_the_reader_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     settings = pacing.Settings()
     flow = made.flow("pairs", settings, PACKETS, acks_known=False, notes=["A note of the flow."])
     flow["data"].update({"oversized": 7, "frame_largest_bytes": 65226, "backwards": 1})
@@ -230,7 +230,7 @@ def test_if_no_file_can_be_read_the_request_is_wrong(
     assert len(stand_in.asked) == len(files)
 
 
-def test_a_page_is_not_overwritten_unless_it_is_asked_for(
+def test_a_report_is_only_overwritten_on_request(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "page.html"
@@ -243,7 +243,7 @@ def test_a_page_is_not_overwritten_unless_it_is_asked_for(
     assert "<h1>Pacing of even.pcapng</h1>" in out.read_text(encoding="utf-8")
 
 
-def test_a_file_without_a_flow_is_shown_and_said(
+def test_a_file_without_a_flow_is_shown_and_reported(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "page.html"
@@ -306,7 +306,7 @@ def test_why_acks_are_not_known_depends_on_protocol_and_file() -> None:
     assert "Every packet" not in others["No ACK was seen. The counted"]
 
 
-def test_what_was_cut_off_is_all_that_is_said() -> None:
+def test_exclusions_are_the_only_caution() -> None:
     empty: dict[str, Any] = {"data": {"packets": 0}, "acks": {"count": 0}}
     skipped = cautions_of("tcp", settings=pacing.Settings(skip_s=5.0), **empty)
     assert skipped == (
@@ -321,7 +321,7 @@ def test_what_was_cut_off_is_all_that_is_said() -> None:
     assert "Only 0 packets" in cautions_of("tcp", **empty)
 
 
-def test_a_directory_of_a_run_stands_for_its_captures(tmp_path: Path) -> None:
+def test_a_directory_of_a_run_represents_its_captures(tmp_path: Path) -> None:
     """Of each flow the sender first; qlog files only without captures; any other directory is refused."""
     names = ["result.json", "b.receiver.pcapng", "b.sender.pcapng", "a.receiver.pcapng", "a.sender.pcapng"]
     for name in [*names, "a.sender.sqlog", "a.receiver.sqlog", "series.parquet"]:
@@ -358,7 +358,7 @@ def test_progress_shows_bytes_once_it_takes_a_while(monkeypatch: pytest.MonkeyPa
     assert stream.getvalue().splitlines() == ["reading: 20.0 of 200.0 MB, 10 %", "reading: 120.0 of 200.0 MB, 60 %"]
 
 
-def test_labels_tell_flows_apart() -> None:
+def test_labels_distinguish_flows() -> None:
     settings = pacing.Settings()
     one, other = (made.flow("even", settings, 10, name=name) for name in ("", "abc"))
     captures = [

@@ -38,7 +38,7 @@ def document_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[
     return printed
 
 
-def test_resources_are_wanted_when_what_led_to_them_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+def test_resources_are_requested_when_their_initiator_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     """In every protocol: wanted = complete of its initiator + recorded delay; then the phases in their order."""
     page = read_har(SHOP)
     document = document_of(capsys, "--stacks", "lab-tcp,chromium-quic1,chromium-gquic37", "--runs", 1)
@@ -116,7 +116,7 @@ def row(**times: float | None) -> dict[str, Any]:
     return {f"{name}_ms": times.get(name) for name in names}
 
 
-def test_phases_by_hand() -> None:
+def test_phases_hand_computed() -> None:
     """A new connection, a wait for a stream, a request that was never answered, and one that was never wanted."""
     connection, stream, request, download = figure.PHASES
     new = row(connecting=10, connected=50, wanted=10, asked=50, first_byte=92, complete=95)
@@ -229,7 +229,7 @@ def test_a_stack_is_named_as_in_the_list() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_a_sentence_and_nothing_is_written(
+def test_errors_are_one_line_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     """Exit code 2."""

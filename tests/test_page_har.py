@@ -44,7 +44,7 @@ def read(folder: Path, document: object) -> RecordedPage:
     return read_har(path)
 
 
-def test_what_leads_to_what_comes_from_redirects_initiators_and_referers(tmp_path: Path) -> None:
+def test_dependencies_come_from_redirects_initiators_and_referers(tmp_path: Path) -> None:
     """/ redirects to /home, which names s.css and j.js; the script's stack leads to d, a Referer to i.png."""
     stack = {"callFrames": [], "parent": {"callFrames": [{"url": f"{SITE}/j.js"}]}}
     moved = {"status": 301, "redirectURL": "/home", "bodySize": 0, "content": {"size": 0}}
@@ -219,7 +219,7 @@ def test_entries_without_a_page_are_of_the_first(tmp_path: Path) -> None:
     assert page.counts["of further pages"] == 1
 
 
-def test_what_was_no_transfer_is_left_out_and_counted(tmp_path: Path) -> None:
+def test_entries_other_than_transfers_are_excluded_and_counted(tmp_path: Path) -> None:
     """Caches, aborted requests, other schemes, further pages, and what began after onLoad."""
     cached = {"bodySize": 0, "_transferSize": 0}
     page = read(
@@ -361,7 +361,7 @@ BAD: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize(("document", "sentence"), BAD, ids=[sentence[:40] for _, sentence in BAD])
-def test_what_is_wrong_is_named(tmp_path: Path, document: object, sentence: str) -> None:
+def test_errors_name_the_field(tmp_path: Path, document: object, sentence: str) -> None:
     """Every sentence names the file, and where there is one, entry and field."""
     with pytest.raises(RequestError) as caught:
         read(tmp_path, document)

@@ -149,7 +149,7 @@ def test_functions_of_packages_and_of_installed_modules(folder: Path) -> None:
         ("abstract:F", "the class cannot be instantiated: TypeError: ", "`module:function`"),
     ],
 )
-def test_what_is_no_function_is_named(folder: Path, name: str, reason: str, allowed: str) -> None:
+def test_invalid_functions_are_named(folder: Path, name: str, reason: str, allowed: str) -> None:
     (folder / "broken.py").write_text("def f(:\n")
     (folder / "raises.py").write_text("\n1 / 0\n")
     (folder / "needs.py").write_text("import absent\n")
@@ -204,7 +204,7 @@ def test_dataclasses_and_files_say_the_same(folder: Path) -> None:
         scenario.with_value("plugins.other.ends", "both")
 
 
-def test_a_plugin_is_one_line_and_does_what_its_options_do(folder: Path) -> None:
+def test_a_plugin_is_one_line_and_equals_its_options(folder: Path) -> None:
     path = folder / "s.toml"
     plain = run(load(path), 1)
     by_plugin = run(load(path, [("flows.f.plugins", '["no-slow-start-exit"]')]), 1)
@@ -221,7 +221,7 @@ def ends(control: str) -> list[tuple[str, str]]:
     return [(f"flows.f.{end}.congestion_control", control) for end in ("sender", "receiver")]
 
 
-def test_show_prints_manifests_in_full_and_what_is_printed_runs_the_same(folder: Path) -> None:
+def test_show_prints_complete_plugin_definitions_and_its_output_runs_equally(folder: Path) -> None:
     shown = quiclab_process("scenario", "show", folder / "s.toml", "--set", 'flows.f.plugins=["no-slow-start-exit"]')
     assert shown.returncode == 0, shown.stderr
     for part in ('plugins = ["no-slow-start-exit"]', "[plugins.no-slow-start-exit]", 'operation = "slow_start_exit"'):
@@ -453,7 +453,7 @@ def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile:
     ("name", "profile"),
     [("ack-every-packet", "rfc9002"), ("no-pacing", "rfc9002"), ("no-slow-start-exit", "chromium-quic1")],
 )
-def test_a_plugin_on_lab_quic_does_what_its_options_do(folder: Path, name: str, profile: str) -> None:
+def test_a_plugin_on_lab_quic_equals_its_options(folder: Path, name: str, profile: str) -> None:
     (folder / "s.toml").write_text(SCENARIO.replace("lab-tcp", "lab-quic"))
     exchanges = json.loads(extension().plugins())["plugins"][name]["exchanges"]
     profiles = [(f"flows.f.{end}.profile", profile) for end in ("sender", "receiver")]

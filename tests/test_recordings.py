@@ -327,7 +327,7 @@ def test_the_reference_says_which_engine_gives_which_metric(stack: str, tmp_path
     assert set(result.flows["dc"].sender) >= documented
 
 
-def test_nothing_is_recorded_unless_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_recorded_by_default(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
     out = tmp_path / "out"

@@ -240,7 +240,7 @@ def test_load_resolves_and_applies_sets(small: Path) -> None:
     assert scenario.until == "workloads_done"
 
 
-def test_load_says_what_is_wrong(tmp_path: Path, small: Path) -> None:
+def test_load_reports_errors(tmp_path: Path, small: Path) -> None:
     with pytest.raises(RequestError, match=r"cannot read the scenario .*: No such file or directory"):
         load(tmp_path / "none.toml")
     small.write_text(small.read_text().replace('down = ["down1"]', 'down = ["down9"]'))
@@ -293,7 +293,7 @@ def test_fields_are_those_of_the_schema() -> None:
     assert {ours.get(names, sorted(names)) for names in theirs} == {ours[names] for names in ours}
 
 
-def test_what_the_dataclasses_write_is_valid(small: Path) -> None:
+def test_output_of_the_dataclasses_is_valid(small: Path) -> None:
     schema = json.loads(extension().schema())
     jsonschema.validate(load(small).to_dict(), schema)
     jsonschema.validate(PLAIN, schema)

@@ -150,7 +150,7 @@ def test_scenarios_are_the_published_default_point() -> None:
     assert jobs[3].replay.endswith("--seed 4")
 
 
-def test_variants_change_what_they_say_and_nothing_else() -> None:
+def test_variants_change_only_their_fields() -> None:
     study = find(NAME)
     only = {"share": ("50",), "configuration": ("quic_large_buffer",)}
     points = list(study.points(("lab-quic",), 10, only))
@@ -274,7 +274,7 @@ def test_a_setting_that_removes_entries_is_replayed_by_its_command(name: str, mo
     assert json.loads(scenario.resolved_json()) == json.loads(job.scenario)
 
 
-def test_throughput_is_what_was_delivered_over_the_time_it_took() -> None:
+def test_throughput_is_delivered_bytes_over_time() -> None:
     flow = FlowResult(0.0, 4.0, True, False, None, 10_000_000, 4.0, 20.0, {}, {})
     measure = find(NAME).metric.measure
     for result, expected in ((flow, 20.0), (replace(flow, completed=False, download_time_s=None), math.nan)):

@@ -190,7 +190,7 @@ def test_relative_data_directories_are_ignored(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("source", ["synthetic", "data set"])
-def test_the_engine_delivers_what_the_trace_allows(source: str, tmp_path: Path) -> None:
+def test_the_simulator_delivers_at_the_rate_of_the_trace(source: str, tmp_path: Path) -> None:
     if source == "synthetic":
         trace = traces.generate(seed=2)
     else:

@@ -21,7 +21,9 @@ S = 10**9
 # the model
 
 
-def test_the_shipped_trace_is_what_the_command_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_included_trace_equals_the_output_of_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.invoke(["trace", "generate", "--out", str(tmp_path / "again.csv")]) == 0
     assert "Synthetic trace" in capsys.readouterr().out
     assert (tmp_path / "again.csv").read_bytes() == SHIPPED.read_bytes()
@@ -147,7 +149,7 @@ def test_wrong_files(content: bytes, parts: tuple[str, ...], tmp_path: Path) -> 
     assert len(raised.value.sentence) < 400 + len(str(path))
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_paths_other_than_files_are_rejected(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     cases = [("absent", "No such file"), (".", "Is a directory"), ("pipe", "not a regular file"), ("a\0b", "null")]
     for name, reason in cases:
@@ -159,7 +161,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 # statistics
 
 
-def test_statistics_by_hand() -> None:
+def test_statistics_hand_computed() -> None:
     # 1 s at 4, 2 s at 0 in two entries, 1 s at 8 Mbit/s: mean 3, variance (1 + 9 + 9 + 25) / 4
     numbers = traces.statistics(Trace((0, S, 2 * S, 3 * S), (4_000_000, 0, 0, 8_000_000), 4 * S))
     assert numbers.mean_mbps == pytest.approx(3)
@@ -188,7 +190,7 @@ def test_uneven_entries_are_weighted_with_their_time() -> None:
 # figures
 
 
-def test_show_draws_and_says_what_is_synthetic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_draws_and_marks_synthetic_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, start in (("f.svg", b"<svg"), ("f.png", b"\x89PNG")):
         assert cli.invoke(["trace", "show", str(SHIPPED), "--figure", str(tmp_path / name)]) == 0
         out = capsys.readouterr().out
