@@ -1,4 +1,4 @@
-"""What the studies of QUIC over Dual Connectivity share: sources, ends, configurations, assumptions, readings."""
+"""Shared parts of the studies of QUIC over Dual Connectivity: sources, endpoints, configurations, assumptions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,17 +26,17 @@ TCP_PROFILES = ("linux-5.3", "linux-4.15")
 
 
 def host(receive_buffer_bytes: int, cost: str = COST_OF_A_DATAGRAM) -> Host:
-    """Return the client's host: its socket buffer, and what a datagram costs its process."""
+    """Return the client's host: its socket buffer, and the cost of a datagram."""
     return Host(receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters")
 
 
 PROXIES_MS = 2.0
 PROXIES: Changes = {"links.proxies": {"delay": f"{PROXIES_MS} ms"}}
-"""What the two proxies add to the round trip (thesis, Table 5.1), in front of the bearer."""
+"""Delay added by the two proxies to the round trip (thesis, Table 5.1), before the bearer."""
 
 
 DOWNLOAD: Changes = {**PROXIES, "duration": "900 s"}
-"""What all downloads share: the proxies, and time for the longest of them."""
+"""Shared changes of all downloads: the proxies, and the duration."""
 
 
 def quic_flow(engine: str, link: str, impl: str = "aioquic", control: str = "newreno") -> dict[str, object]:
@@ -110,7 +110,7 @@ def tcp(control: str = "newreno") -> Callable[[Changes], Changes]:
 
 
 def lowercase_title(label: str) -> str:
-    """Return the title of an axis as it stands inside a sentence; abbreviations stay as they are."""
+    """Return the title of an axis in lower case, except abbreviations."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 

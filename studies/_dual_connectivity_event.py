@@ -58,7 +58,7 @@ def first_expiry(packets: pl.DataFrame, numbers: Mapping[int, int]) -> Event | N
 
 
 def rows_of(packets: pl.DataFrame) -> tuple[list[dict[str, object]], Event | None]:
-    """Return what is drawn: time after the expiry [ms], number after the first lost one, and what happened."""
+    """Return the data of the figure: time after the expiry [ms], number after the first lost one, and what happened."""
     numbers = numbers_of(packets)
     event = first_expiry(packets, numbers)
     if event is None:

@@ -54,7 +54,7 @@ def sender_statistic(name: str) -> Callable[[RunResult], float]:
 
 
 def mean_rtt_ms(result: RunResult) -> float:
-    """Mean smoothed RTT over the run [ms]; the sender's name is longer where a bearer has the flow's name, too."""
+    """Mean smoothed RTT over the run [ms]; the sender's name is longer if a bearer also has the flow's name."""
     sender = next(
         name
         for name in ("flows.dc.sender", "dc.sender")

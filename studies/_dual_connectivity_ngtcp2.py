@@ -1,4 +1,4 @@
-"""Experiments N1 to N9: ngtcp2 with NewReno and CUBIC beside TCP CUBIC, alone and in three flows."""
+"""Experiments N1 to N9: ngtcp2 with NewReno and CUBIC compared with TCP CUBIC, alone and in three flows."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -70,7 +70,7 @@ def flow(control: str) -> Changes:
 
 
 def sized(control: str) -> Configuration:
-    """Return ngtcp2 with a congestion control; what a factor changes in the file, it keeps."""
+    """Return ngtcp2 with a congestion control; changes of a factor to the file are retained."""
 
     def replaced(changes: Changes) -> Changes:
         given = changes.get("flows.dc")

@@ -1,4 +1,4 @@
-"""What is done to the packets of a download, case by case, with the answer of each standard computed by hand.
+"""Disturbances of the packets of a download, case by case, with hand-computed results of each standard.
 
 The n-th packet of the link `down` is dropped or held back. MID lies in the middle of the first flight of 60, whatever
 the handshake; the last packet of a download, and the retransmission of a packet, have the number that a run without
@@ -44,7 +44,7 @@ class Done:
     held
         Packets that are held back: number, how long, behind how many.
     acks_lost
-        Packets of the way back that are dropped.
+        Dropped packets of the return path.
     size
         Of the download.
     goes_on
@@ -60,7 +60,7 @@ class Done:
     goes_on: bool = False
 
     def changes(self, stack: Changes) -> Changes:
-        """Return what it changes in the scenario of a stack."""
+        """Return its changes to the scenario of a stack."""
         found: dict[str, object] = {"flows.main.workload": {"kind": "download", "size": self.size}}
         if self.goes_on and str(stack["flows.main.stack"]).startswith("lab-"):
             responses = {"kind": "request_response", "count": 2, "response": self.size, "pause": PAUSE}
@@ -84,10 +84,10 @@ class Case:
     name, label
         Its name, and what happens in words.
     done
-        From what the engine changes to the disturbance.
+        From the changes of the engine to the disturbance.
     quic, tcp
-        How many packets RFC 9002 and RFC 8985 declare lost, and how many of these spuriously, with the engines that
-        follow them and acknowledge what is out of order at once.
+        Number of packets that RFC 9002 and RFC 8985 declare lost, and of spurious losses, with the engines that
+        follow them and acknowledge out-of-order packets immediately.
     why
         How these follow.
     """
@@ -224,7 +224,7 @@ def chosen(case: Value) -> Changes:
 
 
 def resolved(stack: Changes) -> Callable[[Changes], Changes]:
-    """Return what a configuration changes: its stack, and what the case that was noted does to its packets."""
+    """Return the changes of a configuration: its stack, and the disturbance of the case."""
 
     def change(noted: Changes) -> Changes:
         done = BY_NAME[str(noted[CASE])].done(stack)

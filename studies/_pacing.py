@@ -18,7 +18,7 @@ SCENARIO = "scenarios/pacing.toml"
 SOURCE = "Keller, Analysis of the Pacing Mechanism in Current QUIC Protocol Stacks, thesis, TU Munich, 2021"
 RUNS = 10
 DURATION_S = 125
-"""A download of at least two minutes, and the 5 s that are cut off."""
+"""A download of at least two minutes, and the 5 s that are skipped."""
 RATES_MBPS = (10, 100)
 DELAY_S = 0.025
 NETEM_PACKETS = 1000
@@ -27,7 +27,7 @@ FULL_FRAME_BYTES = 1514
 # --- hosts
 
 WAKE_UP = {"mean": "67 us", "deviation": "66 us", "distribution": "uniform"}
-"""What a processor that sleeps takes to wake, in a variant."""
+"""Wake-up time of a sleeping processor, in a variant."""
 C_HOST = {
     "send_call": "8 us",
     "timer_slack": {"mean": "55 us", "deviation": "5 us", "distribution": "normal"},
@@ -82,7 +82,7 @@ WIDE = {"stream_receive_window": "6 MiB", "connection_receive_window": "15 MiB"}
 """Windows that do not limit the sender at 100 Mbit/s: those of ngtcp2's client two years later."""
 PICOQUIC_CLIENT = {"quic": {"acknowledgement": QUARTER_RTT}}
 BOTTLENECK = "RATE"
-"""Stands for the rate of the bottleneck in what a configuration changes."""
+"""Placeholder for the rate of the bottleneck in the changes of a configuration."""
 
 ENDS: Mapping[str, Mapping[str, Any]] = {
     "aioquic": quic("aioquic-0.8.8", PYTHON_HOST),
@@ -172,7 +172,7 @@ LONG: Changes = {
 
 
 def with_rate(changes: Changes) -> Changes:
-    """Put the rate of the bottleneck where a configuration asks for it."""
+    """Replace the placeholder of a configuration by the rate of the bottleneck."""
     merged = dict(changes)
     sender: Mapping[str, Any] = merged["flows.main.sender"]  # type: ignore[assignment]
     pacing = sender.get("pacing", {})
@@ -331,7 +331,7 @@ def every_second(changes: Changes) -> Changes:
 
 
 def payload_rate(changes: Changes) -> Changes:
-    """Let the kernel's pacers be as slow as the bottleneck is, which counts headers, too."""
+    """Let the kernel's pacers be as slow as the bottleneck is, which also counts headers."""
     sender: Mapping[str, Any] = changes["flows.main.sender"]  # type: ignore[assignment]
     pacing = sender.get("pacing", {})
     if pacing.get("kind") not in ("fq", "linux"):

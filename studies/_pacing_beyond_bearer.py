@@ -1,4 +1,4 @@
-"""Pacers over a bearer of Dual Connectivity: what they do to its batches, and what PDCP lets out at one instant."""
+"""Pacers over a bearer of Dual Connectivity: their effect on its batches, and on the bursts that PDCP delivers."""
 
 from __future__ import annotations
 

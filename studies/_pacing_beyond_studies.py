@@ -65,7 +65,7 @@ def beyond(
     variants: tuple[Variant, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
 ) -> Study:
-    """Return an experiment of our own: nothing is published about it."""
+    """Return an experiment without a publication."""
     whole: Changes = {**network(), **(changes or {})}
     return Study(
         name=f"pacing/beyond_{name}",
@@ -97,7 +97,7 @@ ACKS: Mapping[str, dict[str, object]] = {
     EVERY_SECOND: {},
     RARE: {"quic": {"acknowledgement": {"kind": "timer", "delay": "25 ms"}}},
 }
-"""A receiver as in RFC 9000, and one that says half a window at a time, as links and hosts that merge ACKs do."""
+"""A receiver as in RFC 9000, and one that acknowledges half a window at a time, as with merged ACKs."""
 
 
 def acknowledged(name: Value) -> Changes:
@@ -183,7 +183,7 @@ def forced(make: Callable[[int], tuple[Mapping[str, object], Mapping[str, object
 
 
 def every(packets: int) -> dict[str, object]:
-    """Return a receiver that acknowledges every so many packets."""
+    """Return a receiver that acknowledges every N packets."""
     return {"profile": "rfc9002", "quic": {"acknowledgement": {"kind": "every", "packets": packets, "delay": "100 ms"}}}
 
 
@@ -222,7 +222,7 @@ ASKED_DELAYS_MS = (5, 25, 100)
 
 
 def asked(threshold: Value) -> Changes:
-    """Ask for an ACK for more than so many packets; RFC: so many may go without one."""
+    """Request an ACK for more than N packets; in the draft: N packets may remain unacknowledged."""
     return {"asked.threshold": threshold}
 
 
@@ -232,7 +232,7 @@ def asked_delay(delay_ms: Value) -> Changes:
 
 
 def asking(pacing: Mapping[str, object]) -> Callable[[Changes], Changes]:
-    """Return a sender with a pacer that asks for acknowledgements by ACK_FREQUENCY."""
+    """Return a sender with a pacer that requests acknowledgements by ACK_FREQUENCY."""
 
     def changes(given: Changes) -> Changes:
         rest = dict(given)
@@ -307,14 +307,14 @@ WIDE_MBPS = 100
 
 
 def wide_buffer(bdp: Value) -> Changes:
-    """Return a queue of so many bandwidth-delay products of 100 Mbit/s."""
+    """Return a queue of N bandwidth-delay products of 100 Mbit/s."""
     wide: Any = network(WIDE_MBPS)["links.bottleneck"]
     size = f"{round(float(bdp) * WIDE_MBPS * 50 * 125)} B"
     return {"links.bottleneck": {**wide, "queue": {"kind": "drop_tail", "bytes": size}}}
 
 
 def many(count: Value) -> Changes:
-    """Return so many flows of NewReno, which start at once, for 20 s."""
+    """Return N flows of NewReno that start at the same time, for 20 s."""
     return sharing("newreno", workload={"kind": "download", "duration": "20 s"})(count)
 
 

@@ -75,7 +75,7 @@ class Names(Vocabulary):
     group = GROUP
 
     def names(self) -> Mapping[str, Any]:
-        """Return what the names mean."""
+        """Return the definitions of the names."""
         distributions = {
             "send_interval_ms": ("intervals", "send", 1.0),
             "send_interval_us": ("intervals", "send", 1e3),

@@ -1,4 +1,4 @@
-"""Figures of the pacing studies: distributions of intervals, bursts and acknowledgements, stack beside stack."""
+"""Figures of the pacing studies: distributions of intervals, bursts and acknowledgements of stacks side by side."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GAIN_COLOUR = COLOURS[1]
 
 
 def kept_of(evaluation: Evaluation, engine: str, rate: int) -> dict[str, list[Kept]]:
-    """Return what was kept of the runs at a rate, by configuration."""
+    """Return the stored data of the runs at a rate, by configuration."""
     table = evaluation.table.filter(
         (evaluation.table["engine"] == engine)
         & (evaluation.table["variant"] == BASE)

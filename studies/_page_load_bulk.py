@@ -1,4 +1,4 @@
-"""Long transfers of the page-load thesis: beside each other on 5 Mbit/s, under loss, and under jitter."""
+"""Long transfers of the page-load thesis: concurrently on 5 Mbit/s, under loss, and under jitter."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bulk(name: str, seconds: int) -> Configuration:
     return configuration(name, large)
 
 
-# --- beside each other
+# --- concurrent transfers
 
 BESIDE = {
     "Q2+Q2": ("quic1", "quic1"),

@@ -108,7 +108,7 @@ class Names(Vocabulary):
         super().__init__(sample, home, note)
 
     def names(self) -> Mapping[str, Any]:
-        """Return what the names mean."""
+        """Return the definitions of the names."""
         return {
             **{name: self.noted(name) for name in MEASURED},
             **{name: getattr(self, name) for name in ("W", "L", "tput", "cwnd_kb", "avg", "quantile")},
@@ -215,7 +215,7 @@ class Names(Vocabulary):
         return (far - base) / EXTRA_RTT_MS - 1
 
     def rate(self, scenario: str, flow: int) -> float:
-        """Mean rate of a flow beside the others [Mbit/s]."""
+        """Mean rate of a flow with the others [Mbit/s]."""
         return self._at("fairness", scenario, {"flow": flow})
 
     def tput(self, scenario: str) -> list[float]:
@@ -254,7 +254,7 @@ class Names(Vocabulary):
         return Window(stack, where, start_s, end_s)
 
     def window_kb(self, stack: str, where: str, metric: str) -> float:
-        """Return a number over the samples of a window, in a network or beside other flows [kB]."""
+        """Return a number over the samples of a window, in a network or with other flows [kB]."""
         if "+" in where:
             return self._at("fairness", where, {"flow": flow_of(stack)}, metric)
         return self._at("loss_window" if where == "loss" else "reordering", stack, {"network": where}, metric)
@@ -318,7 +318,7 @@ def flows_of(scenario: str) -> int:
 
 
 def flow_of(stack: str) -> int:
-    """Return the number of a stack's first flow beside the other: QUIC's is the first."""
+    """Return the number of a stack's first flow: QUIC's is the first."""
     return 2 if stack.startswith("tcp") else 1
 
 

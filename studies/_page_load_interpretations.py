@@ -87,7 +87,7 @@ ASSUMPTIONS = (
 
 
 def edited_changes(change: Callable[[dict[str, Any]], None]) -> Callable[[Changes], Changes]:
-    """Return a variant that edits what a setting changes."""
+    """Return a variant that edits the changes of a setting."""
 
     def changes(before: Changes) -> Changes:
         edited = dict(before)

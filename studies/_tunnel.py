@@ -108,7 +108,7 @@ def tcp(*, upload: bool = False, start_s: float = START_S) -> dict[str, Any]:
 
 
 def downloads(count: int, uploads: int = 0) -> Changes:
-    """Return several downloads, and uploads, at once."""
+    """Return several concurrent downloads and uploads."""
     changes: dict[str, object] = {f"flows.down{number}": tcp() for number in range(2, count + 1)}
     changes |= {f"flows.up{number}": tcp(upload=True) for number in range(1, uploads + 1)}
     return changes | ({"taps.back": {}} if uploads else {})
@@ -142,7 +142,7 @@ def by_name(frame: Any) -> Any:
 
 
 def payload(result: RunResult, flow: str) -> list[tuple[float, float]]:
-    """Bytes of payload that have left the tunnel for a flow, over the seconds of the test; those sent again, too."""
+    """Bytes of payload that have left the tunnel for a flow, over the test duration, including retransmissions."""
     stack = result.data["scenario"]["flows"][flow].get("stack")
     headers = TCP_HEADERS if stack == "lab-tcp" else UDP_HEADERS
     packets = dict(series(result, f"out:{flow}", "passed_packets"))
@@ -302,7 +302,7 @@ def table(value: object) -> dict[str, Any]:
 
 
 def published_only(changes: Changes) -> Callable[[Changes], Changes]:
-    """Change the published pipeline only: where there is another one, the setting stays as it is."""
+    """Change the published pipeline only: with another pipeline, the setting is unchanged."""
 
     def apply(given: Changes) -> Changes:
         pipeline = table(given.get("tunnels.vpn.pipeline", {"kind": "pquic"}))
@@ -322,7 +322,7 @@ def fifo_of(size: str) -> Callable[[Changes], Changes]:
 
 
 def code_fq_codel(given: Changes) -> Changes:
-    """Change the published FQ-CoDel to what the public code has."""
+    """Change the published FQ-CoDel to that of the public code."""
     queue = given.get("tunnels.vpn.queue", FIFO)
     if queue != PUBLISHED_FQ_CODEL:
         return given

@@ -94,7 +94,7 @@ MIX: Changes = {
 
 
 def page_ms(result: RunResult) -> float:
-    """Time that the page takes beside the other flows; NaN if it was not there at the end."""
+    """Load time of the page with the other flows; NaN if it was not complete at the end."""
     page = result.flows["page"]
     return math.nan if page.download_time_s is None else 1000 * page.download_time_s
 
