@@ -128,8 +128,8 @@ class Download:
         """Return the delay due to the socket buffer after an expiry releases a whole window [s].
 
         Datagrams that do not fit are retransmitted. If more is missing than half a window, nothing can be sent
-        before a probe timeout: SRTT + 4 RTTVAR + max_ack_delay, of which T - lead have passed. The acknowledgements of the released
-        packets carry RTTs of about T + D; aioquic's RTTVAR is the mean of |RTT - min RTT|.
+        before a probe timeout: SRTT + 4 RTTVAR + max_ack_delay, of which T - lead have passed. The
+        acknowledgements of the released packets carry RTTs of about T + D; aioquic's RTTVAR is the mean of |RTT - min RTT|.
         """
         fit = self.parameters.receive_buffer_bytes / SKB_TRUESIZE
         if math.isinf(fit):

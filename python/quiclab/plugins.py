@@ -36,7 +36,7 @@ _LOADING = threading.RLock()
 
 
 class FunctionError(Exception):
-    """A function cannot be had.
+    """A function is not available.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def load_functions(names: Sequence[str], base_dir: str) -> list[Callable[[dict[s
     Raises
     ------
     FunctionError
-        The first one that cannot be had.
+        The first function that is not available.
     """
     with _folder_first(Path(base_dir)):
         modules: dict[str, ModuleType] = {}

@@ -92,7 +92,7 @@ def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write rows as CSV with a header; missing values are empty, truth values `true` and `false`."""
+    """Write rows as CSV with a header; missing values are empty, booleans `true` and `false`."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
