@@ -129,7 +129,8 @@ class Download:
 
         Datagrams that do not fit are retransmitted. If more is missing than half a window, nothing can be sent
         before a probe timeout: SRTT + 4 RTTVAR + max_ack_delay, of which T - lead have passed. The
-        acknowledgements of the released packets carry RTTs of about T + D; aioquic's RTTVAR is the mean of |RTT - min RTT|.
+        acknowledgements of the released packets carry RTTs of about T + D; aioquic's RTTVAR is
+        the mean of |RTT - min RTT|.
         """
         fit = self.parameters.receive_buffer_bytes / SKB_TRUESIZE
         if math.isinf(fit):

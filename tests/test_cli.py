@@ -235,7 +235,7 @@ def test_incomplete_results_are_printed_and_end_in_1(tmp_path: Path, capsys: Cap
     only = ("--only", "batch=500")
     study = "dual_connectivity/batch_size"
     assert invoke("study", "run", study, "--runs", "1", *only, "--out", tmp_path) == 0
-    assert "3 of 3 runs done" in capsys.readouterr().err
+    assert "3 of 3 runs complete" in capsys.readouterr().err
     for command, count in ((("study", "table", study), "33 runs"), (("verify", study), "33 runs")):
         assert invoke(*command, "--out", tmp_path) == 1
         captured = capsys.readouterr()

@@ -89,7 +89,7 @@ def test_configurations_without_a_factor_are_rows_and_nothing_is_called_publishe
     for text in ("first kind", "second kind", "Rate [Mbit/s]"):
         assert f">{text}<" in svg
     assert "published" not in svg
-    assert "No numbers were printed for this figure (a figure); all points are ours." in caption
+    assert "The publication has no numbers for this figure (a figure); all points are measured." in caption
     [mark] = marks(spec, "point")
     assert mark["mark"]["shape"] == "circle"
     assert mark["encoding"]["y"]["sort"] == ["first kind", "second kind"]
@@ -138,7 +138,7 @@ def test_several_configurations_with_parts_differ_in_shape_and_dash() -> None:
     assert first["encoding"]["color"]["scale"]["domain"] == ["dc", "sc1", "sc2"]
     dashes = [tuple(line["mark"]["strokeDash"]) for line in marks(spec, "line")]
     assert len(set(dashes)) == 2
-    assert "shape and dash tell the configurations apart" in caption
+    assert "shape and dash distinguish the configurations" in caption
 
 
 def test_a_model_is_a_dotted_line_of_the_main_metric() -> None:

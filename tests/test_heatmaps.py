@@ -238,7 +238,7 @@ def test_the_svg_has_the_colours_and_the_page_a_switch() -> None:
 def test_without_a_published_table_there_is_one_map() -> None:
     spec, caption = drawn(Stored(stored().runs, {}))
     assert len(spec["vconcat"]) == 2  # the map, and the scale
-    assert "No numbers were printed for this map (Figure 4.6a)." in caption
+    assert "The publication has no numbers for this map (Figure 4.6a)." in caption
     nothing, caption = drawn(Stored({}, {}))
     assert "None of these settings has been run yet." in json.dumps(nothing)
     assert caption == ""

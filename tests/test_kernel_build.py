@@ -142,7 +142,7 @@ def test_an_unreachable_archive_is_reported_and_skipped() -> None:
 
 
 def test_no_available_source_is_an_error_with_the_searched_archives() -> None:
-    with pytest.raises(QuiclabError, match=r"none of the archives system, sid has .*\(sid could not be asked\)"):
+    with pytest.raises(QuiclabError, match=r"none of the archives system, sid has .*\(sid is not reachable\)"):
         find_source("newest", [Archive(None, {}), Archive("sid", None)], print)
     with pytest.raises(QuiclabError, match="the package linux-source-9"):
         find_source("linux-source-9", [Archive(None, {"linux-source-6.1": "6.1.192-2"})], print)

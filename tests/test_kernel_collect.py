@@ -104,7 +104,7 @@ def test_a_program_without_a_report_is_reported_with_its_last_output(tmp_path: P
     (tmp_path / "main.client.json").write_text('{"schema": "quiclab.rep')
     assert "not JSON" in collected("linux", tmp_path).problems[0]
     (tmp_path / "main.client.json").write_text('{"schema": "other/1"}')
-    assert "another form" in collected("linux", tmp_path).problems[0]
+    assert "unknown report" in collected("linux", tmp_path).problems[0]
 
 
 def test_a_failure_is_a_sentence(tmp_path: Path) -> None:

@@ -322,7 +322,7 @@ def test_studies_of_a_group_without_the_key_are_left_out(capsys: pytest.CaptureF
     chosen = ["share", "fairness_share", "ngtcp2_share", "ngtcp2_fairness_share", "lte_share"]
     found = [study.name for study in with_keys(every, {"share": ("50",)})]
     assert found == [f"dual_connectivity/{name}" for name in chosen]
-    assert "dual_connectivity/batch_size: left out, has no share" in capsys.readouterr().err
+    assert "dual_connectivity/batch_size: skipped, has no share" in capsys.readouterr().err
     assert with_keys(every, {"moon": ("1",)}) == every  # each of them says what it has
     assert with_keys(every, {"variant": ("",)}) == every
 

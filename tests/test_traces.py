@@ -223,7 +223,7 @@ def test_the_document_has_the_numbers_and_the_sentence(
         f"| 10th, 90th percentile [Mbit/s] | {p10:.2f}, {p90:.1f} |",
         f"| the same over the mean | {p10 / numbers.mean_mbps:.2f}, {p90 / numbers.mean_mbps:.2f} |",
         f"| standard deviation [Mbit/s] | {numbers.deviation_mbps:.2f} |",
-        f"| least, largest [Mbit/s] | {numbers.least_mbps:.3f}, {numbers.largest_mbps:.1f} |",
+        f"| minimum, maximum [Mbit/s] | {numbers.least_mbps:.3f}, {numbers.largest_mbps:.1f} |",
         f"| autocorrelation time [s] | {numbers.autocorrelation_time_s:.1f} |",
         f"| time below half the mean [%] | {100 * numbers.below_half_mean:.1f} |",
     ):
