@@ -279,7 +279,7 @@ def test_a_run_of_tcp_has_its_queue(tcp: Path, tmp_path: Path) -> None:
     assert min(found["marks"]) > 5
     assert len(found["empty"]) == 1
     assert "TCP has only one stream" in found["empty"][0]
-    assert found["packet"].startswith("packet 0, client to server\nno or few data (at most 80 B), 60 B\n")
+    assert found["packet"].startswith("packet 0, client to server\nlittle or no data (at most 80 B), 60 B\n")
     assert found["width"][0] <= found["width"][1]
 
 

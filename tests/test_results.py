@@ -123,7 +123,7 @@ def test_more_runs_of_some_settings_do_not_make_a_study_incomplete(
     assert study_run(tmp_path, "--runs", "2") == 0
     capsys.readouterr()
     assert study_run(tmp_path, "--runs", "1") == 0
-    assert "stays one with 2 runs" in capsys.readouterr().err
+    assert "keeps 2 runs" in capsys.readouterr().err
     assert Evaluation(find(NAME), tmp_path).runs == 2
 
 

@@ -141,7 +141,7 @@ def _run_study(
             write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
     if counted > wanted and not keep:
         print(
-            f"{study.name}: {directory} keeps {counted} runs of each setting, as an earlier sweep requested "
+            f"{study.name}: {directory} keeps {counted} runs of each setting, as an earlier sweep requested"
             f"; choose another directory with --out for {wanted}",
             file=sys.stderr,
         )
