@@ -178,7 +178,7 @@ def analyser_rate() -> float:
         command = [sys.executable, HEADER_CAPTURE, capture, "--packets", str(ANALYSED_PACKETS)]
         packets = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         start = time.process_time()
-        quiclab.native.engine().analyse_packets(str(capture), "{}", [], 1)
+        quiclab.native.extension().analyse_packets(str(capture), "{}", [], 1)
         return packets / (time.process_time() - start)
 
 

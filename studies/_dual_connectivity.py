@@ -1,4 +1,4 @@
-"""What the studies of QUIC over Dual Connectivity share: sources, ends, configurations, assumptions, readings."""
+"""Shared parts of the studies of QUIC over Dual Connectivity: sources, endpoints, configurations, assumptions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,17 +26,17 @@ TCP_PROFILES = ("linux-5.3", "linux-4.15")
 
 
 def host(receive_buffer_bytes: int, cost: str = COST_OF_A_DATAGRAM) -> Host:
-    """Return the client's host: its socket buffer, and what a datagram costs its process."""
+    """Return the client's host: its socket buffer, and the cost of a datagram."""
     return Host(receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters")
 
 
 PROXIES_MS = 2.0
 PROXIES: Changes = {"links.proxies": {"delay": f"{PROXIES_MS} ms"}}
-"""What the two proxies add to the round trip (thesis, Table 5.1), in front of the bearer."""
+"""Delay added by the two proxies to the round trip (thesis, Table 5.1), before the bearer."""
 
 
 DOWNLOAD: Changes = {**PROXIES, "duration": "900 s"}
-"""What all downloads share: the proxies, and time for the longest of them."""
+"""Shared changes of all downloads: the proxies, and the duration."""
 
 
 def quic_flow(engine: str, link: str, impl: str = "aioquic", control: str = "newreno") -> dict[str, object]:
@@ -109,8 +109,8 @@ def tcp(control: str = "newreno") -> Callable[[Changes], Changes]:
     return replaced
 
 
-def within(label: str) -> str:
-    """Return the title of an axis as it stands inside a sentence; abbreviations stay as they are."""
+def lowercase_title(label: str) -> str:
+    """Return the title of an axis in lower case, except abbreviations."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 
@@ -134,13 +134,13 @@ def split(share_on_link_1: Value) -> Changes:
 
 def rates(ratio: Value, sum_mbps: float = 40.0) -> Changes:
     """Give the links rates of a ratio to one with a constant sum."""
-    first, second = apart(ratio, sum_mbps)
+    first, second = split_by_ratio(ratio, sum_mbps)
     return {"links.down1.rate": f"{first:.6f} Mbit/s", "links.down2.rate": f"{second:.6f} Mbit/s"}
 
 
 def delays(ratio: Value, sum_ms: float) -> Changes:
     """Give the links delays of a ratio to one with a constant sum, each with a tenth of it as deviation."""
-    first, second = apart(ratio, sum_ms)
+    first, second = split_by_ratio(ratio, sum_ms)
     return {**delay("down1", first), **delay("down2", second)}
 
 
@@ -196,7 +196,7 @@ def without_jitter(changes: Changes) -> Changes:
     return constant
 
 
-def apart(ratio: Value, total: float) -> tuple[float, float]:
+def split_by_ratio(ratio: Value, total: float) -> tuple[float, float]:
     """Divide a sum in the ratio to one."""
     first = total * float(ratio) / (1 + float(ratio))
     return first, total - first
@@ -221,7 +221,8 @@ ASSUMPTIONS = (
         "The sources name the kernels and clamp the segment size.",
     ),
     Assumption(
-        "TCP starts with what its kernel kept from the run before: slow-start threshold, RTT, reordering.",
+        "TCP starts with metrics that an earlier run left in its kernel (warm start): slow-start threshold, RTT, "
+        "reordering.",
         "tcp_no_metrics_save is 0 by default and not mentioned; Linux up to 5.5 keeps the threshold of a "
         "destination. Ten "
         "runs between the same hosts start so, all but the first. The printed 10 MB (35.2 ± 0.06) have no overshoot: "
@@ -229,21 +230,21 @@ ASSUMPTIONS = (
     ),
     Assumption(
         f"Receiving a datagram costs the QUIC client {COST_OF_A_DATAGRAM.replace('us', 'µs')} of CPU time.",
-        "The sources do not give a cost. 103 µs is what a receiving call of one datagram takes in unmodified "
+        "The sources do not give a cost. 103 µs is the cost of a receiving call of one datagram in unmodified "
         "aioquic's server in the kernel lane (`quiclab kernel host aioquic`); the client's was not measured. The value "
         "was chosen with the tables known: over the batch sizes the default buffer has a skill of 0.88 at 35 µs, what "
         "aioquic takes without system calls, and of 0.95 at 100 µs. Variants bound it.",
     ),
     Assumption(
-        "The socket buffer is charged as Linux does: each datagram counts with the buffer that holds it. What was read "
-        "is given back in steps of a quarter of the buffer.",
+        "The socket buffer is charged as Linux does: each datagram counts with the buffer that holds it. Memory of "
+        "read datagrams is returned in steps of a quarter of the buffer.",
         "The sources name the kernel parameter (rmem_default 212992 or 33554432 bytes), which is in these units. The "
         "client's kernel 4.15.0-74 has commit 0d4a6608f68c and not its revert of January 2020. That was looked for "
         "with the tables known, whose tail of the default buffer it explains. The variant memory_at_once is without.",
     ),
     Assumption(
         "The queue of each downlink holds exactly 100 packets, the one in service included; the delay follows it and "
-        "has no limit of its own.",
+        "has no separate limit.",
         "That is how the kernels of the testbed applied the printed limit of the rate stage.",
     ),
     Assumption(
@@ -280,7 +281,7 @@ VARIANTS = (
     Variant(
         "fast_receiver",
         "35 µs per datagram",
-        "What aioquic takes for a packet without system calls.",
+        "Cost per packet in aioquic without system calls.",
         of_client(receive_datagram="35 us"),
         runs=3,
     ),
@@ -301,7 +302,7 @@ VARIANTS = (
     Variant(
         "queue_81",
         "81 packets of queue",
-        "What kernels from 6.12 on leave of `limit 100`, because the delay stage's packets count, too.",
+        "The rest of `limit 100` in kernels since 6.12, which also count packets in the delay stage.",
         {"links.down1.queue.packets": 81, "links.down2.queue.packets": 81},
         runs=3,
     ),

@@ -19,13 +19,13 @@ from _dual_connectivity import (
     THESIS,
     VARIANTS,
     alone,
-    apart,
     delays,
     describe,
     loss,
+    lowercase_title,
     rates,
     split,
-    within,
+    split_by_ratio,
 )
 from _dual_connectivity_model import estimate
 from _split_bearer import batch_factor
@@ -123,11 +123,11 @@ def estimated(name: str) -> Callable[[str, Mapping[str, Value]], float | None]:
 def parameters_at(name: str, value: float) -> dict[str, float | bool]:
     """Return the parameters of the model in a setting of an experiment."""
     if name.startswith("bandwidth_ratio"):
-        first, second = apart(value, 40.0)
+        first, second = split_by_ratio(value, 40.0)
         matched = {"share_percent": float(MATCHED_SHARES[value])} if name.endswith("matched") else {}
         return {"rate_1_mbps": first, "rate_2_mbps": second, **matched}
     if name.startswith("delay_ratio"):
-        first, second = apart(value, 20.0 if name.endswith("low") else 200.0)
+        first, second = split_by_ratio(value, 20.0 if name.endswith("low") else 200.0)
         return {"delay_1_ms": first, "delay_2_ms": second}
     if name.startswith("loss"):
         copied = {"duplicate": True} if name.endswith("duplicated") else {}
@@ -164,7 +164,12 @@ def experiment(
         runs=10,
         table=table,
         figures=(
-            Figure(title=f"Throughput over the {within(factor.label)}", source=figure, x=factor.name, caption=caption),
+            Figure(
+                title=f"Throughput over the {lowercase_title(factor.label)}",
+                source=figure,
+                x=factor.name,
+                caption=caption,
+            ),
         ),
         claims=(),
         assumptions=ASSUMPTIONS,

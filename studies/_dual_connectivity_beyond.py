@@ -1,6 +1,6 @@
 """Beyond the papers: splitters that adapt, t-Reordering, partial duplication, the split below and above, BBR.
 
-What an operator can choose is one configuration each; what links there are is a factor. Links keep the order of their
+Each choice of an operator is a configuration; the links are a factor. Links keep the order of their
 packets here, as RLC does, so that what reorders is the split alone.
 """
 
@@ -17,11 +17,11 @@ from _dual_connectivity import (
     PROXIES_MS,
     SCENARIO,
     SOURCE,
-    apart,
     client,
     file_over,
     loss,
     quic_flow,
+    split_by_ratio,
 )
 from _dual_connectivity_alone import EXPIRIES
 from _dual_connectivity_fairness import FLOW, delivered_mbps, metrics
@@ -40,7 +40,7 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Choice:
-    """What an operator chooses for the bearer: splitter, size of a batch, t-Reordering, copies."""
+    """Choice of an operator for the bearer: splitter, size of a batch, t-Reordering, copies."""
 
     label: str
     splitter: str = "batches"
@@ -62,7 +62,7 @@ class Choice:
         return whole
 
     def changes(self) -> Changes:
-        """Return what the choice changes; splitters that adapt get reports from the links."""
+        """Return the changes of the choice; adaptive splitters get reports from the links."""
         feedback = {f"links.{link}.feedback": FEEDBACK for link in ("down1", "down2")}
         return {"bearers.dc": self.bearer(), **({} if self.splitter == "batches" else feedback)}
 
@@ -88,7 +88,7 @@ class Network:
     rate: Mapping[str, str] | None = None
 
     def changes(self) -> Changes:
-        """Return what the network changes; delays vary by a tenth and keep the order."""
+        """Return the changes of the network; delays vary by a tenth and keep the order."""
         found: dict[str, object] = dict(loss(self.loss_percent))
         for link, rate, delay in zip(("down1", "down2"), self.rates, self.delays_ms, strict=True):
             found[f"links.{link}.rate"] = self.rate or f"{rate} Mbit/s"
@@ -103,12 +103,12 @@ def in_order(mean_ms: float) -> dict[str, object]:
 
 
 UP2 = {"rate": "20 Mbit/s", "overhead_per_packet": "14 B", "delay": in_order(10.0)}
-"""Multipath QUIC acknowledges on each path: its second path needs an uplink of its own."""
+"""Multipath QUIC acknowledges on each path: its second path requires a separate uplink."""
 TRACE = {"kind": "trace", "file": FILE, "format": "csv", "at_end": "loop"}
 NETWORKS: Mapping[str, Network] = {
     "20 + 20 Mbit/s": Network(),
-    "30 + 10 Mbit/s": Network(apart(3.0, 40.0)),
-    "35 + 5 Mbit/s": Network(apart(7.0, 40.0)),
+    "30 + 10 Mbit/s": Network(split_by_ratio(3.0, 40.0)),
+    "35 + 5 Mbit/s": Network(split_by_ratio(7.0, 40.0)),
     "10 + 40 ms": Network(delays_ms=(10.0, 40.0)),
     "0.1 % loss": Network(loss_percent=0.1),
     "1 % loss": Network(loss_percent=1.0),
@@ -210,13 +210,13 @@ def single(engine: str) -> Changes:
     return for_a_minute(engine, {"dc": "dc"})
 
 
-def beside(engine: str) -> Changes:
-    """Run the bearer's flow and one over each link, which keeps order and needs no bearer of its own."""
+def with_competing_flows(engine: str) -> Changes:
+    """Run the bearer's flow and one over each link, which keeps order and needs no bearer."""
     return for_a_minute(engine, {"dc": "dc", "sc1": "down1", "sc2": "down2"})
 
 
 def single_mbps(result: RunResult) -> float:
-    """What the two flows with single connectivity have together [Mbit/s]."""
+    """Sum of the two single-connectivity flows [Mbit/s]."""
     return delivered_mbps(result, "sc1") + delivered_mbps(result, "sc2")
 
 
@@ -236,7 +236,7 @@ def experiment(
     further: tuple[Metric, ...] = (EXPIRIES,),
     changes: Callable[[str], Changes] = single,
 ) -> Study:
-    """Return an experiment of our own: nothing is published about it."""
+    """Return an experiment without a publication."""
     x = factors[0].name
     return Study(
         name=f"dual_connectivity/beyond_{name}",
@@ -272,19 +272,19 @@ BEYOND = (
     experiment(
         "splitters",
         "splitters",
-        "What splitter, batch and timer give on links of unequal rate, delay and loss.",
+        "Throughput by splitter, batch and timer on links of unequal rate, delay and loss.",
         SPLITS,
         (NETWORK,),
     ),
     experiment(
         "fairness",
-        "splitters beside single connectivity",
-        "The same choices with a flow of single connectivity on each link: what the gain costs the others.",
+        "splitters with competing single-connectivity flows",
+        "The same choices with a flow of single connectivity on each link: impact of the gain on competing flows.",
         (*SPLITS, *ABOVE[:2]),
         (NETWORK, FLOW),
         metric=_main,
         further=(*_further, SINGLE),
-        changes=beside,
+        changes=with_competing_flows,
     ),
     experiment(
         "timer",

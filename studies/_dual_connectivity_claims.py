@@ -57,7 +57,7 @@ class Names(Vocabulary):
     group = GROUP
 
     def names(self) -> Mapping[str, Any]:
-        """Return what the names mean."""
+        """Return the definitions of the names."""
         return {
             **{name: getattr(self, name) for name in ("T", "S", "F", "SF", "J")},
             **{name: self.noted(name) for name in MEASURED},
@@ -115,7 +115,7 @@ class Names(Vocabulary):
         return self._at((configuration, *values, flow), study, metric, statistic)
 
     def F(self, flow: str, **point: Any) -> float:  # noqa: N802
-        """Mean throughput of a flow beside the two others [Mbit/s]."""
+        """Mean throughput of a flow with the two others [Mbit/s]."""
         return self.tell(term("F", flow, **point), self._three("throughput_mbps", "mean", flow, dict(point)))
 
     def SF(self, flow: str, **point: Any) -> float:  # noqa: N802
@@ -208,7 +208,7 @@ MEASURED = (
 
 
 def setting(point: Mapping[str, Any]) -> tuple[str, tuple[float, ...]]:
-    """Return the study that varies what a term gives, and the value there; without any, the default point."""
+    """Return the study that varies the quantity of a term, and its value; otherwise the default point."""
     if "loss" in point or point.get("dup"):
         return ("loss_duplicated" if point.get("dup") else "loss"), (point.get("loss", 0.0),)
     if "bw_ratio" in point:
@@ -247,7 +247,7 @@ REFERENCE = Reference(FILE, Names, PLACES, explanations=EXPLANATIONS)
 
 
 def with_claims(study: Study, *, synthetic: bool = False, problem: str = "") -> Study:
-    """Add its claims to a study; over a synthetic trace they cannot be tested, and a problem says why it is that."""
+    """Add its claims to a study; over a synthetic trace they cannot be tested; a problem gives the reason."""
     home = study.name.removeprefix(f"{GROUP}/")
     claims = [
         replace(

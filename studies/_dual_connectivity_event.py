@@ -58,7 +58,7 @@ def first_expiry(packets: pl.DataFrame, numbers: Mapping[int, int]) -> Event | N
 
 
 def rows_of(packets: pl.DataFrame) -> tuple[list[dict[str, object]], Event | None]:
-    """Return what is drawn: time after the expiry [ms], number after the first lost one, and what happened."""
+    """Return the data of the figure: time after the expiry [ms], number after the first lost one, and what happened."""
     numbers = numbers_of(packets)
     event = first_expiry(packets, numbers)
     if event is None:
@@ -87,12 +87,12 @@ def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
     """Draw the packets around the first expiry of t-Reordering."""
     import altair as alt  # noqa: PLC0415 - the chart library takes its time
 
-    from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, nothing_yet  # noqa: PLC0415 - as above
+    from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, empty_chart  # noqa: PLC0415 - as above
 
     [result] = results.values()
     rows, event = rows_of(result.packets)
     if event is None:
-        return nothing_yet("The timer never expires in this run.")
+        return empty_chart("The timer never expires in this run.")
     colour = {
         ARRIVED[0]: COLOURS[1],
         ARRIVED[1]: COLOURS[2],

@@ -9,10 +9,8 @@ EXPLANATIONS: dict[str, str] = {
     "drops at the socket are not the reason: 62.8 with the large buffer. Averaged over the sender's updates, one for "
     "each acknowledgement, it is 56.1 and 57.4 (three runs), and the claim would hold.",
     "DC-10": "Random loss agrees. At batches of 400 and more the default buffer is 3 to 8 % slower, because the "
-    "bursts of "
-    "each batch overflow it: what was read is given back in quarters of the buffer. In the variant memory_at_once "
-    "nothing "
-    "is left of it (26.8, 26.5, 25.5 at 400, 450, 500, beside 26.0, 25.6, 25.3 with the large buffer).",
+    "bursts of each batch overflow it: memory is returned in quarters of the buffer. In the variant memory_at_once "
+    "the difference disappears (26.8, 26.5, 25.5 at 400, 450, 500, beside 26.0, 25.6, 25.3 with the large buffer).",
     "DC-22": "The sources' own table contradicts it, too. A batch of 2 keeps both queues level; what reordering "
     "costs is a "
     "smaller burst than at 100. Only the default buffer is slower, as its bursts follow each other more closely.",
@@ -28,7 +26,7 @@ EXPLANATIONS: dict[str, str] = {
     "DC-34": "Only the default buffer moves: 32.3 at 1:1 and up to 34.5 at 3.5:1, with deviations of 1 Mbit/s, as "
     "in the "
     "published table (32.1 to 33.5). Whether a burst finds 70 or 93 places decides single runs.",
-    "DC-65": "QUIC beside QUIC and TCP beside TCP share to 0.999. QUIC beside TCP gets 11 of 18 Mbit/s, because "
+    "DC-65": "QUIC with QUIC and TCP with TCP share to 0.999. QUIC competing with TCP gets 11 of 18 Mbit/s, because "
     "it paces and "
     "TCP does not: its packets find the full queue less often. Without QUIC's pacer the index rises from 0.936 to "
     "0.974 "

@@ -1,4 +1,4 @@
-"""Experiments F0 to F8: the bearer's flow beside a flow with single connectivity on each link, for 180 s."""
+"""Experiments F0 to F8: the bearer's flow with a single-connectivity flow on each link, for 180 s."""
 
 import itertools
 import math
@@ -20,8 +20,8 @@ from _dual_connectivity import (
     VARIANTS,
     describe,
     file_over,
+    lowercase_title,
     quic_flow,
-    within,
 )
 from _dual_connectivity_alone import (
     BANDWIDTH,
@@ -66,12 +66,12 @@ def three(engine: str, impl: str = "aioquic", control: str = "newreno") -> Chang
 
 
 def delivered_mbps(result: RunResult, flow: Value) -> float:
-    """What the application of a flow got in the time of the run [Mbit/s]."""
+    """Application throughput of a flow over the run [Mbit/s]."""
     return 8 * result.flows[str(flow)].delivered_bytes / result.network_time_s / 1e6
 
 
 def interface_mbps(result: RunResult, flow: Value) -> float:
-    """What came over both links for a flow, every copy [Mbit/s of IP packets]: the sources read it there."""
+    """Rate of a flow over both links with duplicates [Mbit/s of IP packets], as measured by the sources."""
     received = result.elements[f"{flow}.receiver"]["received"]["bytes"]
     return float(8 * received / result.network_time_s / 1e6)
 
@@ -129,7 +129,7 @@ FLOW = Factor("flow", "flow", "Flow", "", FLOWS, None)
 FAIRNESS_ASSUMPTIONS = (
     *ASSUMPTIONS,
     Assumption(
-        "All flows start at once, and the whole 180 s count.",
+        "All flows start at the same time, and the whole 180 s count.",
         "The sources do not give the order of starts, and say that the first 180 s count.",
     ),
     Assumption(
@@ -242,7 +242,7 @@ def experiment(
     """Return one of the experiments; `constants` are columns of all of its rows."""
     main, *further = metrics(rate)
     swept = () if factor is None else (factor,)
-    over = "" if factor is None else f" over the {within(factor.label)}"
+    over = "" if factor is None else f" over the {lowercase_title(factor.label)}"
     x = FLOW.name if factor is None else factor.name
     return Study(
         name=f"dual_connectivity/{name}",

@@ -1,4 +1,4 @@
-"""Split bearer as a network of queues: what a window of packets achieves, and at which window a queue overflows.
+"""Split bearer as a network of queues: throughput of a window, and the window at which a queue overflows.
 
 First part of the analytical model of the Dual Connectivity study; the second part, `_dual_connectivity_model`, adds the
 congestion window. Derivation and limits: docs/studies/dual_connectivity_model.md. Nothing here is fitted to results.
@@ -34,7 +34,7 @@ class Link:
     rate_packets_per_s
         Full packets that the link serialises in a second.
     round_trip_s
-        Round trip of a packet that finds an empty queue [s]; infinitely many packets may be under way.
+        Round trip of a packet that finds an empty queue [s]; infinitely many packets may be in flight.
     share
         Part of the packets that take this link, 0 to 1.
     run_packets
@@ -180,7 +180,7 @@ def early_overflow(links: list[Link], queue_packets: float) -> tuple[float, floa
 
 
 def largest_batch_packets(queue_packets: float, pipe_packets: float, share: float = 0.5) -> float:
-    """Return the largest batch that one queue holds whatever the sender does: (Q + mu D) / s [packets]."""
+    """Return the maximum batch that one queue always holds: (Q + mu D) / s [packets]."""
     return (queue_packets + pipe_packets) / share
 
 

@@ -15,7 +15,7 @@ NAMES = ("batch_size", "share", "delay_ratio_low", "delay_ratio_high", "loss", "
 
 
 def trace_or_problem() -> tuple[Path | None, str]:
-    """Return the installed trace, and what is wrong with it: that must not keep the other studies from loading."""
+    """Return the installed trace, and its error, which must not prevent other studies from loading."""
     try:
         return installed("lte"), ""
     except RequestError as error:
@@ -25,7 +25,7 @@ def trace_or_problem() -> tuple[Path | None, str]:
 INSTALLED, PROBLEM = trace_or_problem()
 SYNTHETIC = INSTALLED is None
 FILE = "traces/synthetic_lte.csv" if INSTALLED is None else str(INSTALLED)
-"""As the scenario names it: the synthetic one lies beside it."""
+"""As named in the scenario; the synthetic trace is next to it."""
 MARK = "synthetic LTE trace" if SYNTHETIC else "LTE trace"
 
 

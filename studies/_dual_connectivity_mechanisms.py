@@ -38,11 +38,11 @@ from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Fi
 TIMER_SLACK = {"mean": "0.7 ms", "deviation": "0.3 ms", "distribution": "normal"}
 NO_JITTER_ASSUMPTION = Assumption(
     "The timers of the server's process fire 0.7 ms late on average, with a deviation of 0.3 ms.",
-    "Measured with aioquic in the kernel lane; without jitter it is what tells one run from another.",
+    "Measured with aioquic in the kernel lane; without jitter it is the only difference between runs.",
 )
 
 
-def quiet(changes: Changes) -> Changes:
+def without_jitter_late_timers(changes: Changes) -> Changes:
     """Take the jitter of the links away, and let the timers of the server be late."""
     still = dict(without_jitter(changes))
     return {**still, "hosts.server": {"timer_slack": TIMER_SLACK}, "flows.dc.sender.host": "server"}
@@ -90,7 +90,9 @@ def bearer_without_pdcp(shares: Sequence[int]) -> Changes:
 
 def over(name: str, label: str, changes: Changes) -> Configuration:
     """Return a variant of the bearer, with the default buffer and without jitter."""
-    return Configuration(name, label, lambda given: quiet({**given, **client(DEFAULT_BUFFER_BYTES), **changes}))
+    return Configuration(
+        name, label, lambda given: without_jitter_late_timers({**given, **client(DEFAULT_BUFFER_BYTES), **changes})
+    )
 
 
 PDCP = Study(
@@ -132,7 +134,7 @@ PDCP = Study(
 )
 
 
-def proxied(with_proxies: Value) -> Changes:
+def via_proxies(with_proxies: Value) -> Changes:
     """Lead the flow over link 1 through the proxies, which number it, or past them."""
     if with_proxies == "true":
         ordered = {"links": ["down1"], "reordering": {"timer": "200 ms", "sequence_bits": 16}}
@@ -162,7 +164,7 @@ PROXY = Study(
     source=SOURCE,
     scenario=SCENARIO,
     configurations=(Configuration(DEFAULT_BUFFER.name, DEFAULT_BUFFER.label, of_one_link),),
-    factors=(Factor("proxy", "pdcp_proxy", "Proxies", "", ("false", "true"), proxied),),
+    factors=(Factor("proxy", "pdcp_proxy", "Proxies", "", ("false", "true"), via_proxies),),
     metric=THROUGHPUT,
     further=(
         Metric(
@@ -205,7 +207,9 @@ REORDERING = Study(
     scenario=SCENARIO,
     configurations=(
         Configuration(
-            LARGE_BUFFER.name, LARGE_BUFFER.label, lambda given: quiet({**given, **client(LARGE_BUFFER_BYTES)})
+            LARGE_BUFFER.name,
+            LARGE_BUFFER.label,
+            lambda given: without_jitter_late_timers({**given, **client(LARGE_BUFFER_BYTES)}),
         ),
     ),
     factors=(batch_factor((2, 10, 50, 100, 200, 500)),),
@@ -263,7 +267,7 @@ def bins_at_capacity(result: RunResult, link: str) -> float:
     return sum(rate >= AT_CAPACITY for rate in found) / len(found)
 
 
-def looked_at(name: str, label: str, changes: Changes) -> Configuration:
+def monitored_configuration(name: str, label: str, changes: Changes) -> Configuration:
     """Return a setting whose links are watched."""
     return Configuration(name, label, {**client(LARGE_BUFFER_BYTES), **changes})
 
@@ -278,10 +282,10 @@ UTILISATION = Study(
     scenario=SCENARIO,
     configurations=(
         *(
-            looked_at(f"batch_{batch}", f"batches of {batch}", {"bearers.dc.batch_packets": batch})
+            monitored_configuration(f"batch_{batch}", f"batches of {batch}", {"bearers.dc.batch_packets": batch})
             for batch in (50, 200, 500)
         ),
-        looked_at("share_90", "90 % on link 1", split(90)),
+        monitored_configuration("share_90", "90 % on link 1", split(90)),
     ),
     factors=(),
     metric=Metric("both_busy", "Time in which both links carry more than half their rate", "", both_busy),
@@ -373,8 +377,7 @@ PAIRS = Study(
     name="dual_connectivity/pairs",
     title="Dual Connectivity: two flows on one link",
     abstract="Two flows over link 1 for 180 s: QUIC and QUIC, QUIC and TCP, TCP and TCP. Published: all share "
-    "fairly; QUIC "
-    "beside QUIC is the steadiest.",
+    "fairly; QUIC with QUIC is the steadiest.",
     source=SOURCE,
     scenario=SCENARIO,
     configurations=tuple(

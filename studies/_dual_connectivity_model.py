@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SKB_TRUESIZE = 2304  # bytes that Linux charges for a datagram of 1280
 INITIAL_WINDOW = 10.0  # packets
-LEAST_WINDOW = 2.0  # packets, RFC 9002 section 7.2
+MIN_WINDOW = 2.0  # packets, RFC 9002 section 7.2
 MAX_ACK_DELAY_S = 0.025  # RFC 9000 section 18.2, part of a probe timeout
 READ_S, ACK_TIMER_S = 35e-6, 1e-3  # cost of a datagram at the client, as in the study; aioquic's timer
 GRID = 96
@@ -46,7 +46,7 @@ UNLIKELY = 1e-3  # starts that do not widen the grid
 
 @dataclass(frozen=True)
 class Estimate:
-    """What comes out, with what leads to it; times in s, windows and queues in packets, rates in packets a second.
+    """Results of the model with intermediate values; times in s, windows and queues in packets, rates in packets/s.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Estimate:
     overflow_window_packets
         Window at which a queue overflows.
     excursion_packets
-        What the run of a batch queues on each link when all of the split bound is used.
+        Queue of the run of a batch on each link at the full split bound.
     slow_start_window_packets, slow_start_s
         Window at the end of slow start, and time until then, handshake included.
     mean_window_packets
@@ -115,7 +115,7 @@ class Download:
         """Return the time for which the links have nothing to send after a loss at these windows [s].
 
         Between the arrival of the gap and that of the first packet sent after the expiry lie T + D; in it the window is
-        delivered that was on its way, which takes W / lambda. The timer may have run for `lead_s` when delivery stops.
+        delivered that was in flight, which takes W / lambda. The timer may have run for `lead_s` when delivery stops.
         """
         return np.maximum(0.0, self.timer_s - lead_s + self.round_trip_s - window / self.rate(window))
 
@@ -125,11 +125,12 @@ class Download:
         return max(link.excursion_packets(rate) / link.rate_packets_per_s for link in self.links)
 
     def socket_s(self, window: Floats) -> Floats:
-        """Return what the socket buffer costs after an expiry releases a window at once [s].
+        """Return the delay due to the socket buffer after an expiry releases a whole window [s].
 
-        What does not fit is sent again. If more is missing than half a window, nothing can be sent before a probe
-        timeout: SRTT + 4 RTTVAR + max_ack_delay, of which T - lead have passed. The acknowledgements of the released
-        packets carry RTTs of about T + D; aioquic's RTTVAR is the mean of |RTT - min RTT|.
+        Datagrams that do not fit are retransmitted. If more is missing than half a window, nothing can be sent
+        before a probe timeout: SRTT + 4 RTTVAR + max_ack_delay, of which T - lead have passed. The
+        acknowledgements of the released packets carry RTTs of about T + D; aioquic's RTTVAR is
+        the mean of |RTT - min RTT|.
         """
         fit = self.parameters.receive_buffer_bytes / SKB_TRUESIZE
         if math.isinf(fit):
@@ -144,7 +145,7 @@ class Download:
         return dropped / self.rate(window) + np.where(dropped > window / 2, np.maximum(0.0, wait), 0.0)
 
     def add(self, packets: float, time_s: float) -> None:
-        """Add what was delivered; the last of it only as far as the file goes."""
+        """Add delivered packets, up to the end of the file."""
         part = min(1.0, (self.file_packets - self.packets) / packets) if packets > 0 else 1.0
         self.packets += part * packets
         self.time_s += part * time_s
@@ -188,14 +189,14 @@ class Download:
         self.time_s += events * stall_s
 
     def _states(self, starts: list[tuple[float, float]]) -> Floats:
-        """Return the windows that are told apart, closer together where they are small.
+        """Return the distinguished windows, closer together where they are small.
 
         As far as a window can come: to the overflow, with the whole file, or with 20 times the packets between losses.
         """
         packets_ahead = min(self.file_packets, 20 / self.loss if self.loss else math.inf)
         highest = max(window for weight, window in starts if weight > UNLIKELY)
         top = min(self.overflow, math.hypot(highest, math.sqrt(2 * packets_ahead)) + 1)
-        return LEAST_WINDOW + (max(top, 2 * LEAST_WINDOW) - LEAST_WINDOW) * np.linspace(0.0, 1.0, GRID) ** 2
+        return MIN_WINDOW + (max(top, 2 * MIN_WINDOW) - MIN_WINDOW) * np.linspace(0.0, 1.0, GRID) ** 2
 
     def avoid_congestion(self, starts: list[tuple[float, float]]) -> tuple[float, float]:
         """Follow the cycles of congestion avoidance; return the mean window and the stall of a loss [s]."""
@@ -221,7 +222,7 @@ class Download:
         full_stall = float((self.stall_s(full, self.lead_s()) + full_again * self.timer_s + self.socket_s(full))[0])
         full_trip = float((full / self.rate(full))[0])
 
-        # a cycle: growth, the window that is on its way at the loss, the stall
+        # a cycle: growth, the window in flight at the loss, the stall
         step_alive = np.where(upper[:, :-1], (alive[:, :-1] + alive[:, 1:]) / 2, 0.0)
         packets = step_alive @ step_packets + random_end @ middle + full_end * edges[-1]
         stall = random_end @ random_stall + full_end * full_stall

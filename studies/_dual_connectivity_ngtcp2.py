@@ -1,4 +1,4 @@
-"""Experiments N1 to N9: ngtcp2 with NewReno and CUBIC beside TCP CUBIC, alone and in three flows."""
+"""Experiments N1 to N9: ngtcp2 with NewReno and CUBIC compared with TCP CUBIC, alone and in three flows."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -70,7 +70,7 @@ def flow(control: str) -> Changes:
 
 
 def sized(control: str) -> Configuration:
-    """Return ngtcp2 with a congestion control; what a factor changes in the file, it keeps."""
+    """Return ngtcp2 with a congestion control; changes of a factor to the file are retained."""
 
     def replaced(changes: Changes) -> Changes:
         given = changes.get("flows.dc")
@@ -141,7 +141,7 @@ def of_ngtcp2(study: Study) -> Study:
         study,
         name=f"dual_connectivity/ngtcp2_{name}",
         title=study.title.replace("Dual Connectivity", "Dual Connectivity, ngtcp2", 1),
-        abstract="With ngtcp2 in place of aioquic, and CUBIC beside NewReno. Published as figures only.",
+        abstract="With ngtcp2 in place of aioquic, and CUBIC in addition to NewReno. Published as figures only.",
         configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
         engines=(*ENGINES, *((PROGRAMS, LINUX) if name in WITH_PROGRAMS else ())),
         engine_changes=of_engine if alone else three,

@@ -1,4 +1,4 @@
-"""Settings and stacks of the analytical model of the Dual Connectivity study, and what they are in packets.
+"""Settings and stacks of the analytical model of the Dual Connectivity study, in units of packets.
 
 Second part of the model, between `_dual_connectivity_links` and `_dual_connectivity_model`.
 """
@@ -24,16 +24,16 @@ SEGMENT = 1280  # bytes, UDP payload and clamped MSS of the published set-up
 
 @dataclass(frozen=True)
 class Sender:
-    """What the model knows of a stack.
+    """Parameters of a stack in the model.
 
     Attributes
     ----------
     wire_bytes, payload_bytes
-        Length of a full packet on the link, and what it carries of the file [B].
+        Length of a full packet on the link, and its payload [B].
     round_trips_to_first_byte
         From the start of the client to the first byte: handshakes and request.
     acknowledgement_delay_ms
-        What the receiver's acknowledgements add to a round trip on average [ms].
+        Mean delay of acknowledgements at the receiver [ms].
     rtt_exit
         Whether slow start ends when the RTT has risen by a quarter (aioquic's `QuicRttMonitor`), or by a loss only.
     """
@@ -76,7 +76,7 @@ class Parameters:
     jitter_percent
         Deviation of each delay [% of it]; packets overtake one another.
     queue_packets
-        What each queue holds, the packet in service included.
+        Limit of each queue, the packet in service included.
     loss_1_percent, loss_2_percent
         Random loss [%].
     duplicate

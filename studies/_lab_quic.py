@@ -1,4 +1,4 @@
-"""What the parts of the study `validation/lab_quic` share: the networks, lab-quic in them, what is measured, limits."""
+"""Shared parts of the studies `validation/lab_quic`: networks, lab-quic in them, metrics, limits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ CLEAN_SECONDS = 30
 
 @dataclass(frozen=True)
 class Chain:
-    """What lies between server and client: a bottleneck, then a delay."""
+    """The network between server and client: a bottleneck, then a delay."""
 
     rate_mbps: int
     rtt_ms: int
@@ -49,7 +49,7 @@ class Chain:
 
     @property
     def seconds(self) -> float:
-        """How long a run beside another engine lasts.
+        """Duration of a run that is compared with another engine.
 
         A window of NewReno at a loss rate of 0.1 % is some 40 packets (RFC 5348 section 3.1: 1.22 / sqrt(p)), hence
         5000 round trips have 200 random losses, ten runs 2000. With more loss, or with jitter, there are more.
@@ -145,7 +145,7 @@ def criteria(
     prefix
         How their identities begin, such as `LQ-Q`.
     other
-        What lab-quic is compared with.
+        The reference of lab-quic.
     configurations
         Configurations of the part.
     reference

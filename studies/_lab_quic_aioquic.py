@@ -1,4 +1,4 @@
-"""aioquic 0.9.25 as the study `validation/lab_quic` reads it: its measurements, beside which lab-quic is run."""
+"""aioquic 0.9.25 in the study `validation/lab_quic`: its measurements, with which lab-quic is compared."""
 
 import csv
 from collections.abc import Sequence

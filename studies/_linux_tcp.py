@@ -1,4 +1,4 @@
-"""What the parts of the study `validation/linux_tcp` share: reading the reference, and its network.
+"""Shared parts of the studies `validation/linux_tcp`: reading the reference, and its network.
 
 Every setting is built from the columns of the reference; nothing is set for a row alone.
 """

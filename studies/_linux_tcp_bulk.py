@@ -26,7 +26,7 @@ WITHOUT_LOSS, WITH_LOSS, ROUND_TRIP_TIME = 0.05, 0.15, 0.10
 
 @dataclass(frozen=True)
 class BulkPath:
-    """What lies between server and client in one setting of the bulk transfers."""
+    """The network between server and client in one setting of the bulk transfers."""
 
     rate_mbps: float
     rtt_ms: float
@@ -69,12 +69,12 @@ class BulkPath:
 
     @property
     def limited_by_buffers(self) -> bool:
-        """Whether the default socket buffers decide: the reference says so of the uniform jitter."""
+        """Whether the default socket buffers are the limit, as the reference states for uniform jitter."""
         return self.jitter.startswith("uniform") and not self.large_buffers
 
     @property
     def changes(self) -> Changes:
-        """What makes the base scenario this setting."""
+        """Changes of this setting to the base scenario."""
         receive, send = self.buffers.removesuffix(" MB").split("/")
         time = milliseconds(self.duration_s + ROUND_TRIPS_BEFORE_DATA * self.rtt_ms / 1e3)
         found: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""What the study `validation/linux_tcp` measures in a run, as the reference defines it."""
+"""Metrics of the study `validation/linux_tcp`, as defined by the reference."""
 
 import math
 

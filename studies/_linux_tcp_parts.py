@@ -30,7 +30,7 @@ SHARE_POINTS, BATCH_LARGEST, BATCH_MEDIAN = 0.10, 0.10, 0.05
 
 @dataclass(frozen=True)
 class Access:
-    """What lies between server and client in one setting of the short transfers."""
+    """The network between server and client in one setting of the short transfers."""
 
     rate_mbps: float
     rtt_ms: float
@@ -55,7 +55,7 @@ class Access:
 
     @property
     def changes(self) -> Changes:
-        """What makes the base scenario this setting."""
+        """Changes of this setting to the base scenario."""
         return chain(self.rate_mbps, self.rtt_ms, self.queue_packets, self.loss_percent)
 
 

@@ -1,4 +1,4 @@
-"""What is done to the packets of a download, case by case, with the answer of each standard computed by hand.
+"""Disturbances of the packets of a download, case by case, with hand-computed results of each standard.
 
 The n-th packet of the link `down` is dropped or held back. MID lies in the middle of the first flight of 60, whatever
 the handshake; the last packet of a download, and the retransmission of a packet, have the number that a run without
@@ -26,8 +26,8 @@ CASE = "case"
 MID, NEXT, LATER = 40, 100, 220
 """Packets of the link in the first, second and fourth flight of 60."""
 SIZE, LONGER = "200 kB", "400 kB"
-MOST_WAIT, PAUSE, LONG_NS = "1 s", "500 ms", 400_000_000
-LEAST_DATA_BYTES = 150
+MAX_WAIT, PAUSE, LONG_NS = "1 s", "500 ms", 400_000_000
+MIN_DATA_BYTES = 150
 """An IP packet with fewer has no data: acknowledgements have some 80 B."""
 
 Numbers = tuple[int, ...]
@@ -44,7 +44,7 @@ class Done:
     held
         Packets that are held back: number, how long, behind how many.
     acks_lost
-        Packets of the way back that are dropped.
+        Dropped packets of the return path.
     size
         Of the download.
     goes_on
@@ -60,7 +60,7 @@ class Done:
     goes_on: bool = False
 
     def changes(self, stack: Changes) -> Changes:
-        """Return what it changes in the scenario of a stack."""
+        """Return its changes to the scenario of a stack."""
         found: dict[str, object] = {"flows.main.workload": {"kind": "download", "size": self.size}}
         if self.goes_on and str(stack["flows.main.stack"]).startswith("lab-"):
             responses = {"kind": "request_response", "count": 2, "response": self.size, "pause": PAUSE}
@@ -84,10 +84,10 @@ class Case:
     name, label
         Its name, and what happens in words.
     done
-        From what the engine changes to the disturbance.
+        From the changes of the engine to the disturbance.
     quic, tcp
-        How many packets RFC 9002 and RFC 8985 declare lost, and how many of these spuriously, with the engines that
-        follow them and acknowledge what is out of order at once.
+        Number of packets that RFC 9002 and RFC 8985 declare lost, and of spurious losses, with the engines that
+        follow them and acknowledge out-of-order packets immediately.
     why
         How these follow.
     """
@@ -105,7 +105,7 @@ def _of(done: Done) -> Callable[[Changes], Done]:
 
 
 def _behind(packets: int, *numbers: int, size: str = SIZE) -> Done:
-    return Done(held=tuple((number, MOST_WAIT, packets) for number in numbers), size=size)
+    return Done(held=tuple((number, MAX_WAIT, packets) for number in numbers), size=size)
 
 
 def _tail(*, lost: int = 0, held: str = "") -> Callable[[Changes], Done]:
@@ -157,7 +157,7 @@ CASES = (
         _twice_lost,
         (2, 0),
         (2, 0),
-        "A retransmission is a packet of its own (RFC 9002 section 2), and has its own time (RFC 8985 section 3.1).",
+        "A retransmission is a separate packet (RFC 9002 section 2), and has its own time (RFC 8985 section 3.1).",
     ),
     *(
         Case(
@@ -182,7 +182,7 @@ CASES = (
     Case(
         "seen_5",
         "overtaken by 2, a flight later by 5",
-        _of(Done(held=((MID, MOST_WAIT, 2), (NEXT, MOST_WAIT, 5)))),
+        _of(Done(held=((MID, MAX_WAIT, 2), (NEXT, MAX_WAIT, 5)))),
         (1, 1),
         (0, 0),
         "RACK: the first is reordering seen without a retransmission: from then on only min_RTT / 4 counts.",
@@ -190,7 +190,7 @@ CASES = (
     Case(
         "grown",
         "overtaken by 2, then late by 30 ms in two flights",
-        _of(Done(held=((MID, MOST_WAIT, 2), (NEXT, "30 ms", None), (LATER, "30 ms", None)), size=LONGER)),
+        _of(Done(held=((MID, MAX_WAIT, 2), (NEXT, "30 ms", None), (LATER, "30 ms", None)), size=LONGER)),
         (2, 2),
         (1, 1),
         "RACK: 30 ms are more than min_RTT / 4 = 25 ms; the DSACK doubles the window to 50 ms (step 4).",
@@ -212,7 +212,7 @@ CASES = (
         _of(Done(acks_lost=tuple(range(20, 26)))),
         (0, 0),
         (0, 0),
-        "Later acknowledgements say what the lost ones did.",
+        "Later acknowledgements repeat the information of lost ones.",
     ),
 )
 BY_NAME = {case.name: case for case in CASES}
@@ -224,7 +224,7 @@ def chosen(case: Value) -> Changes:
 
 
 def resolved(stack: Changes) -> Callable[[Changes], Changes]:
-    """Return what a configuration changes: its stack, and what the case that was noted does to its packets."""
+    """Return the changes of a configuration: its stack, and the disturbance of the case."""
 
     def change(noted: Changes) -> Changes:
         done = BY_NAME[str(noted[CASE])].done(stack)
@@ -266,4 +266,4 @@ def _data_packets(result: RunResult) -> list[tuple[int, int]]:
         for row in result.packets.iter_rows(named=True)
         if row["element"] == "main.sender" and row["event"] == "departure"
     ]
-    return [(number, row["time_ns"]) for number, row in enumerate(rows) if row["size_bytes"] >= LEAST_DATA_BYTES]
+    return [(number, row["time_ns"]) for number, row in enumerate(rows) if row["size_bytes"] >= MIN_DATA_BYTES]

@@ -24,7 +24,7 @@ BY_NUMBER = "count and time only"
 SHOWN = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn", "lab-tcp:linux-7")
 AROUND, EARLY_MS, AFTER_MS = 14, 60.0, 10.0
 RING, POINT = 300, 55
-"""Areas of marks: what the standard declares is a ring around what the engine does."""
+"""Areas of marks: losses of the standard are rings around those of the engine."""
 X = "time since the first packet concerned was sent [ms]"
 DECLARED, EXPECTED = "declared lost", "declared lost by the standard"
 MARKS = {
@@ -43,19 +43,20 @@ MECHANISMS = {
     "lab-quic:chromium-quic1": CHROMIUM,
     "lab-quic:chromium-gquic37": "packet threshold 3 for ever; 5/4 of the RTT (early retransmission)",
     "lab-quic:picoquic": "no packet threshold: 5/4 of the RTT stand in the profile for picoquic's RACK (sender.c)",
-    "lab-tcp:linux-4.15": "three duplicates count beside RACK (RFC 6675 section 4), whatever reordering was seen",
+    "lab-tcp:linux-4.15": "three duplicates count in addition to RACK (RFC 6675 section 4), regardless of observed "
+    "reordering",
     **{f"lab-tcp:linux-{release}": UNDO for release in ("4.19", "5.3", "5.15", "7")},
 }
 
 
 def runs_of(evaluation: Evaluation, engine: str) -> dict[tuple[str, str], Row]:
-    """Return what was kept of each run, by configuration and case."""
+    """Return the stored data of each run, by configuration and case."""
     rows = evaluation.table.filter(evaluation.table["engine"] == engine).iter_rows(named=True)
     return {(row["configuration"], row["case"]): json.loads(row["result"])["kept"] for row in rows}
 
 
 def agreement(run: Row) -> str:
-    """Say how far what was declared lost is what the standard declares."""
+    """Describe the agreement of declared losses with the standard."""
     if run["agrees"]:
         return SAME if run["named"] else NUMBER
     packets = [sorted((row["number"], row["sent_ms"]) for row in run[which]) for which in ("declared", "expected")]
@@ -163,7 +164,7 @@ def _concerned(run: Row) -> list[int]:
 
 
 def _last_flight(numbers: Sequence[int]) -> list[int]:
-    """Return those of the last flight: what is shown is the effect of what came before."""
+    """Return those of the last flight: it shows the effect of earlier events."""
     found = [numbers[0]]
     for number in numbers[1:]:
         found = [*found, number] if number - found[-1] < AROUND else [number]
@@ -171,7 +172,7 @@ def _last_flight(numbers: Sequence[int]) -> list[int]:
 
 
 def _overtaken(run: Row) -> list[int]:
-    """Return what was acknowledged after a packet that was sent later."""
+    """Return packets acknowledged after a packet that was sent later."""
     found, largest = [], -1
     for _, number in run["acknowledged"]:
         if number < largest and number not in found:

@@ -18,7 +18,7 @@ SCENARIO = "scenarios/pacing.toml"
 SOURCE = "Keller, Analysis of the Pacing Mechanism in Current QUIC Protocol Stacks, thesis, TU Munich, 2021"
 RUNS = 10
 DURATION_S = 125
-"""A download of at least two minutes, and the 5 s that are cut off."""
+"""A download of at least two minutes, and the 5 s that are skipped."""
 RATES_MBPS = (10, 100)
 DELAY_S = 0.025
 NETEM_PACKETS = 1000
@@ -27,7 +27,7 @@ FULL_FRAME_BYTES = 1514
 # --- hosts
 
 WAKE_UP = {"mean": "67 us", "deviation": "66 us", "distribution": "uniform"}
-"""What a processor that sleeps takes to wake, in a variant."""
+"""Wake-up time of a sleeping processor, in a variant."""
 C_HOST = {
     "send_call": "8 us",
     "timer_slack": {"mean": "55 us", "deviation": "5 us", "distribution": "normal"},
@@ -82,7 +82,7 @@ WIDE = {"stream_receive_window": "6 MiB", "connection_receive_window": "15 MiB"}
 """Windows that do not limit the sender at 100 Mbit/s: those of ngtcp2's client two years later."""
 PICOQUIC_CLIENT = {"quic": {"acknowledgement": QUARTER_RTT}}
 BOTTLENECK = "RATE"
-"""Stands for the rate of the bottleneck in what a configuration changes."""
+"""Placeholder for the rate of the bottleneck in the changes of a configuration."""
 
 ENDS: Mapping[str, Mapping[str, Any]] = {
     "aioquic": quic("aioquic-0.8.8", PYTHON_HOST),
@@ -172,7 +172,7 @@ LONG: Changes = {
 
 
 def with_rate(changes: Changes) -> Changes:
-    """Put the rate of the bottleneck where a configuration asks for it."""
+    """Replace the placeholder of a configuration by the rate of the bottleneck."""
     merged = dict(changes)
     sender: Mapping[str, Any] = merged["flows.main.sender"]  # type: ignore[assignment]
     pacing = sender.get("pacing", {})
@@ -216,8 +216,8 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
 HOST_ASSUMPTIONS = (
     Assumption(
         "Programs in C and Go take 8 us for a packet that they send, one system call each.",
-        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 says about "
-        "5 us for QUIC in general.",
+        "Section 6.3.1: ngtcp2 leaves at least 8 us between packets, one system call a packet; section 7.1 states "
+        "about 5 us for QUIC in general.",
     ),
     Assumption(
         "aioquic takes 180 us for a datagram in either direction.",
@@ -228,7 +228,7 @@ HOST_ASSUMPTIONS = (
         "Timers of programs in C are 55 us late, with a standard deviation of 5 us; those of Python and Go up to a "
         "millisecond.",
         "Linux lets a wait be 50 us late by default (prctl(2), PR_SET_TIMERSLACK), and waking takes a "
-        "few more; the deviation is ours, small, so that waits are not all alike; Python's "
+        "few more; the deviation is an assumption, small, so that waits are not all equal; Python's "
         "asyncio waits in whole milliseconds (selectors.EpollSelector), and so does Go's runtime (netpoll_epoll.go).",
     ),
     Assumption(
@@ -262,20 +262,21 @@ ASSUMPTIONS = (
         "Not said.",
     ),
     Assumption(
-        "Captures show single segments: no offload joins what is sent.",
+        "Captures show single segments: no offload merges sent packets.",
         "The tap is on the fibre, behind the server's card.",
     ),
     Assumption(
         "A burst is of packets that follow each other within 0.04 ms; intervals of acknowledgements have "
         "the width from "
         "their 1 % to their 99 % quantile.",
-        "The thesis has no definition. 0.04 ms lies between packets sent in one go (8 us) and the shortest interval of "
+        "The thesis has no definition. 0.04 ms lies between packets sent in one batch (8 us) and the shortest "
+        "interval of "
         "a pacer (84 us).",
     ),
     Assumption(
         "The link in front of the router and the way back never queue: 10 Gbit/s and 1 Gbit/s.",
-        "The fastest link of the thesis has 10 Gbit/s; the rate of the way back is not said, and acknowledgements "
-        "need a small part of it.",
+        "The fastest link of the thesis has 10 Gbit/s; the rate of the return path is not stated, and "
+        "acknowledgements use a small share of it.",
     ),
     Assumption(
         "Peaks of a distribution are those that `quiclab pacing analyse` finds: between two there is a valley of half "
@@ -330,7 +331,7 @@ def every_second(changes: Changes) -> Changes:
 
 
 def payload_rate(changes: Changes) -> Changes:
-    """Let the kernel's pacers be as slow as the bottleneck is, which counts headers, too."""
+    """Let the kernel's pacers be as slow as the bottleneck is, which also counts headers."""
     sender: Mapping[str, Any] = changes["flows.main.sender"]  # type: ignore[assignment]
     pacing = sender.get("pacing", {})
     if pacing.get("kind") not in ("fq", "linux"):
@@ -350,7 +351,9 @@ VARIANTS = (
         payload_rate,
         5,
     ),
-    Variant("ideal_hosts", "hosts that cost nothing", "What is left is what the transports do.", without_hosts, 3),
+    Variant(
+        "ideal_hosts", "hosts that cost nothing", "The remaining effects are those of the transports.", without_hosts, 3
+    ),
     Variant(
         "late_processes",
         "programs that run up to 133 us after a packet has come",

@@ -1,4 +1,4 @@
-"""Beyond the pacing thesis: what senders, receivers and links are exchanged, and what is measured.
+"""Beyond the pacing thesis: the varied senders, receivers and links, and the metrics.
 
 One network: 20 Mbit/s and 50 ms, so that a bandwidth-delay product is 125 kB or 100 packets of 1256 bytes on the wire,
 behind a fast link on which bursts arrive as they were sent. `_pacing_beyond_studies` has the studies.
@@ -34,7 +34,7 @@ NONE = {"kind": "none"}
 
 
 def bucket(packets: int, **more: object) -> dict[str, object]:
-    """Return RFC 9002's pacer, N = 1.25, with bursts of so many packets."""
+    """Return RFC 9002's pacer, N = 1.25, with bursts of N packets."""
     return {"kind": "leaky_bucket", "burst_packets": packets, **more}
 
 
@@ -75,19 +75,19 @@ SENDERS: Mapping[str, Sender] = {
     "tcp_linux": Sender("TCP, internal pacing", {"kind": "linux"}, "lab-tcp"),
     "tcp_fq": Sender("TCP, fq", {"kind": "fq"}, "lab-tcp"),
 }
-"""N is 1.25 where nothing else is said; the default of the profile is a bucket of 10."""
+"""N is 1.25 unless stated otherwise; the default of the profile is a bucket of 10."""
 QUIC_SENDERS = tuple(name for name, sender in SENDERS.items() if sender.stack == "lab-quic")
 
 # --- network
 
 
 def buffer(bdp: Value) -> Changes:
-    """Return a queue of so many bandwidth-delay products."""
+    """Return a queue of N bandwidth-delay products."""
     return {"links.bottleneck.queue": queue(float(bdp), RATE_MBPS)}
 
 
 def queue(bdp: float, rate_mbps: int) -> dict[str, object]:
-    """Return a drop-tail queue of so many bandwidth-delay products."""
+    """Return a drop-tail queue of N bandwidth-delay products."""
     return {"kind": "drop_tail", "bytes": f"{round(bdp * rate_mbps * RTT_MS * 125)} B"}
 
 
@@ -202,7 +202,7 @@ class Mix:
 
 
 def sharing(control: str, **parts: object) -> Callable[[Value], Changes]:
-    """Return what makes so many flows, which all start at once."""
+    """Return the changes for N flows that start at the same time."""
 
     def changes(count: Value) -> Changes:
         names = ("main", *(f"f{number}" for number in range(1, int(count))))
@@ -213,12 +213,13 @@ def sharing(control: str, **parts: object) -> Callable[[Value], Changes]:
 
 ASSUMPTIONS = (
     Assumption(
-        "20 Mbit/s and 50 ms behind a link of 10 Gbit/s; hosts cost nothing; one flow of 30 s unless said.",
+        "20 Mbit/s and 50 ms behind a link of 10 Gbit/s; hosts have no cost; one flow of 30 s unless stated otherwise.",
         "A bandwidth-delay product of 125 kB, 100 packets. Bursts arrive as the sender made them, and nothing but "
         "transport and link is in the numbers.",
     ),
     Assumption(
-        "Each run has a round trip time of its own, from 47.5 to 52.5 ms; the delay of what returns varies by 0.05 ms.",
+        "Each run has a separate round-trip time, from 47.5 to 52.5 ms; the delay of the return path varies by 0.05 "
+        "ms.",
         "Nothing else is random: without it all runs of a setting were one run, and a difference between two pacers "
         "could be that of a phase.",
     ),

@@ -1,4 +1,4 @@
-"""Pacers over a bearer of Dual Connectivity: what they do to its batches, and what PDCP lets out at one instant."""
+"""Pacers over a bearer of Dual Connectivity: their effect on its batches, and on the bursts that PDCP delivers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ EXPIRIES = Metric(
 SPREAD = "Mean and standard deviation over the runs. Two links of 20 Mbit/s, t-Reordering 200 ms."
 DUAL_CONNECTIVITY = Study(
     name="pacing/beyond_dual_connectivity",
-    title="What pacing buys: over Dual Connectivity",
+    title="Benefits of pacing over Dual Connectivity",
     abstract="One QUIC flow with NewReno over two links of 20 Mbit/s in batches of 2 to 400 packets; the pacer is "
     "exchanged.",
     source="quiclab, on the links of the study of Dual Connectivity",
@@ -85,13 +85,13 @@ DUAL_CONNECTIVITY = Study(
     table=NOTHING,
     figures=(
         figure("Goodput over the batch", SPREAD, curves("batch", GOODPUT, EXPIRIES)),
-        figure("What PDCP lets out at one instant", SPREAD, curves("batch", RELEASE, RELEASE_P95)),
+        figure("Packets that PDCP delivers at one instant", SPREAD, curves("batch", RELEASE, RELEASE_P95)),
     ),
     claims=(),
     assumptions=(
         Assumption(
             "Links are those of the published testbed: 20 Mbit/s, 100 packets, 10 ms +- 1 ms, which reorders.",
-            "So that the numbers stand beside those of `dual_connectivity/batch_size`.",
+            "For comparison with those of `dual_connectivity/batch_size`.",
         ),
         Assumption("The client takes 35 us for a datagram and has a buffer of 32 MiB.", "As in the scenario."),
     ),

@@ -65,7 +65,7 @@ def beyond(
     variants: tuple[Variant, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
 ) -> Study:
-    """Return an experiment of our own: nothing is published about it."""
+    """Return an experiment without a publication."""
     whole: Changes = {**network(), **(changes or {})}
     return Study(
         name=f"pacing/beyond_{name}",
@@ -97,7 +97,7 @@ ACKS: Mapping[str, dict[str, object]] = {
     EVERY_SECOND: {},
     RARE: {"quic": {"acknowledgement": {"kind": "timer", "delay": "25 ms"}}},
 }
-"""A receiver as in RFC 9000, and one that says half a window at a time, as links and hosts that merge ACKs do."""
+"""A receiver as in RFC 9000, and one that acknowledges half a window at a time, as with merged ACKs."""
 
 
 def acknowledged(name: Value) -> Changes:
@@ -183,7 +183,7 @@ def forced(make: Callable[[int], tuple[Mapping[str, object], Mapping[str, object
 
 
 def every(packets: int) -> dict[str, object]:
-    """Return a receiver that acknowledges every so many packets."""
+    """Return a receiver that acknowledges every N packets."""
     return {"profile": "rfc9002", "quic": {"acknowledgement": {"kind": "every", "packets": packets, "delay": "100 ms"}}}
 
 
@@ -208,7 +208,7 @@ BURSTS = beyond(
     assumptions=(
         Assumption(
             "Bursts of GSO are those of a bucket that waits until it is full (`whole_bursts`), with rare ACKs.",
-            "A sender that is woken by an ACK sends what the bucket holds: with an ACK for every second packet no "
+            "A sender that is woken by an ACK sends the contents of the bucket: with an ACK for every second packet no "
             "pacer, no segmentation offload of TCP and no batch of system calls makes bursts of more than two or "
             "three here.",
         ),
@@ -222,7 +222,7 @@ ASKED_DELAYS_MS = (5, 25, 100)
 
 
 def asked(threshold: Value) -> Changes:
-    """Ask for an ACK for more than so many packets; RFC: so many may go without one."""
+    """Request an ACK for more than N packets; in the draft: N packets may remain unacknowledged."""
     return {"asked.threshold": threshold}
 
 
@@ -232,7 +232,7 @@ def asked_delay(delay_ms: Value) -> Changes:
 
 
 def asking(pacing: Mapping[str, object]) -> Callable[[Changes], Changes]:
-    """Return a sender with a pacer that asks for acknowledgements by ACK_FREQUENCY."""
+    """Return a sender with a pacer that requests acknowledgements by ACK_FREQUENCY."""
 
     def changes(given: Changes) -> Changes:
         rest = dict(given)
@@ -261,7 +261,7 @@ ACK_FREQUENCY = beyond(
         Configuration("even", "even, no bursts", asking(EVEN)),
     ),
     (
-        Factor("threshold", "packets_per_ack_asked", "Packets per ACK asked for", "", THRESHOLDS, asked),
+        Factor("threshold", "packets_per_ack_asked", "Requested packets per ACK", "", THRESHOLDS, asked),
         Factor("delay", "max_ack_delay_ms", "Longest ACK delay [ms]", "", ASKED_DELAYS_MS, asked_delay),
     ),
     (LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, VARIATION, COVERED, RETURNED),
@@ -291,7 +291,7 @@ MIXES: Mapping[str, Mix] = {
 }
 FAIRNESS = beyond(
     "fairness",
-    "paced beside unpaced flows",
+    "paced competing with unpaced flows",
     "Two and eight flows with CUBIC share the bottleneck for a minute; all, none or every second one is paced.",
     tuple(mix.configuration(name) for name, mix in MIXES.items()),
     (buffers(*FAIR_BUFFERS), flows(2, 8, workload={"kind": "download", "duration": "60 s"})),
@@ -307,20 +307,20 @@ WIDE_MBPS = 100
 
 
 def wide_buffer(bdp: Value) -> Changes:
-    """Return a queue of so many bandwidth-delay products of 100 Mbit/s."""
+    """Return a queue of N bandwidth-delay products of 100 Mbit/s."""
     wide: Any = network(WIDE_MBPS)["links.bottleneck"]
     size = f"{round(float(bdp) * WIDE_MBPS * 50 * 125)} B"
     return {"links.bottleneck": {**wide, "queue": {"kind": "drop_tail", "bytes": size}}}
 
 
 def many(count: Value) -> Changes:
-    """Return so many flows of NewReno, which start at once, for 20 s."""
+    """Return N flows of NewReno that start at the same time, for 20 s."""
     return sharing("newreno", workload={"kind": "download", "duration": "20 s"})(count)
 
 
 FLOWS = beyond(
     "flows",
-    "1 to 100 flows at once",
+    "1 to 100 concurrent flows",
     "Flows of NewReno start in the same instant over 100 Mbit/s, a BDP of 500 packets: Aggarwal, Savage and Anderson "
     "(INFOCOM 2000) saw paced ones lose together, and get less.",
     tuple(MIXES[name].configuration(name) for name in ("unpaced", "paced", "even")),
@@ -361,8 +361,8 @@ CHANGES = beyond(
     (figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
     assumptions=(
         Assumption(
-            "The queue has 125 kB, whatever the rate is.",
-            "A queue in bytes is what a device has: 50 ms at 20 Mbit/s are 200 ms at 5 Mbit/s.",
+            "The queue has 125 kB at every rate.",
+            "Queues of devices are limited in bytes: 50 ms at 20 Mbit/s are 200 ms at 5 Mbit/s.",
         ),
     ),
 )

@@ -48,7 +48,7 @@ SCOPES: Mapping[str, str] = {
     "PA-20": "The 8 us are put in.",
 }
 NOTES: Mapping[str, str] = {
-    "PA-01": "The source says fully utilised; 0.95 is of the reference.",
+    "PA-01": "The source states fully utilised; 0.95 is that of the reference.",
     "PA-08": "Losses are counted over the whole run, slow start among them.",
     "PA-14": "The printed interval of aioquic belongs to 1322 bytes, not to the 1332 printed.",
     "PA-16": "The width is ours: from the 1 % to the 99 % quantile.",
@@ -75,7 +75,7 @@ class Names(Vocabulary):
     group = GROUP
 
     def names(self) -> Mapping[str, Any]:
-        """Return what the names mean."""
+        """Return the definitions of the names."""
         distributions = {
             "send_interval_ms": ("intervals", "send", 1.0),
             "send_interval_us": ("intervals", "send", 1e3),

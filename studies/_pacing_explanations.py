@@ -4,14 +4,14 @@ from __future__ import annotations
 
 RULE = "A receiver that acknowledges every second packet, as the source of each of these stacks has it, "
 EXPLANATIONS: dict[str, str] = {
-    "PA-05": "The first half holds, and to the number: 26 % of duplicates with the queue of 1000 packets that the "
+    "PA-05": "The first half holds exactly: 26 % of duplicates with the queue of 1000 packets that the "
     "published commands make. BBR has none. With fq and the socket option CUBIC still fills the queue, since fq paces "
     "at 1.2 cwnd / srtt and the socket option counts payload, 4.6 % less than tbf; Linux itself has as many duplicates "
     "on this link (study `kernel`). Limited to the payload's share of the bottleneck (variant "
     "`payload_rate`) there are "
     "none, as published: probably the testbed's pacers, whose late timers Linux 4.19 does not make good, were as slow.",
-    "PA-07": "Linux acknowledges every second segment, in the model as in the study `kernel`. Three come from the "
-    "client's network card, which joins what arrives within an interrupt (GRO); the model has none.",
+    "PA-07": "Linux acknowledges every second segment, in the model as in the study `kernel`. Three are due to the "
+    "client's network card, which merges packets that arrive within an interrupt (GRO); the model has none.",
     "PA-11": "aioquic's server is limited by its processor there. A cost that is the same for each packet gives seven "
     "packets an acknowledgement, as published at the upper end, without any pattern; what in Python takes turns of ten "
     "seconds is not known.",

@@ -1,4 +1,4 @@
-"""Figures of the pacing studies: distributions of intervals, bursts and acknowledgements, stack beside stack."""
+"""Figures of the pacing studies: distributions of intervals, bursts and acknowledgements of stacks side by side."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 Kept = Mapping[str, Any]
 ROW_HEIGHT = 46
-LEAST_MS = 0.0005
+MIN_MS = 0.0005
 GAIN_COLOUR = COLOURS[1]
 
 
 def kept_of(evaluation: Evaluation, engine: str, rate: int) -> dict[str, list[Kept]]:
-    """Return what was kept of the runs at a rate, by configuration."""
+    """Return the stored data of the runs at a rate, by configuration."""
     table = evaluation.table.filter(
         (evaluation.table["engine"] == engine)
         & (evaluation.table["variant"] == BASE)
@@ -42,14 +42,14 @@ def pooled(runs: list[Kept], read: Callable[[Kept], Kept]) -> list[tuple[float, 
     for run in runs:
         values = read(run)
         for at_ms, count in zip(values["at_ms"], values["counts"], strict=True):
-            if at_ms >= LEAST_MS:
-                step = round(STEPS_AN_OCTAVE * math.log2(at_ms / LEAST_MS))
+            if at_ms >= MIN_MS:
+                step = round(STEPS_AN_OCTAVE * math.log2(at_ms / MIN_MS))
                 counts[step] = counts.get(step, 0) + count
     total = sum(counts.values())
     if not total:
         return []
     steps = sorted({near for step in counts for near in (step - 1, step, step + 1)})
-    return [(LEAST_MS * 2 ** (step / STEPS_AN_OCTAVE), 100 * counts.get(step, 0) / total) for step in steps]
+    return [(MIN_MS * 2 ** (step / STEPS_AN_OCTAVE), 100 * counts.get(step, 0) / total) for step in steps]
 
 
 STEPS_AN_OCTAVE = 32

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 RUNS = 3
 SECONDS = {10: 65, 100: 25}
-"""How long is sent at each rate, the 5 s that are cut off among them."""
+"""Duration at each rate, including the 5 s that are skipped."""
 ENGINES = (Engine("programs", lane=Lane(clock="virtual")),)
 WINDOWS = {"stream_receive_window": "16 MiB", "connection_receive_window": "32 MiB"}
 """Room for what 100 Mbit/s and a full queue have under way, 3.1 MB, and more."""
@@ -52,9 +52,8 @@ QUIC: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 RATE: Factor = rates(*SECONDS)
 ASSUMPTIONS = (
     Assumption(
-        "The network is that of the other studies, its elements between the TUN devices of two hosts in "
-        "a guest whose clock "
-        "stands still while anything computes.",
+        "The network is that of the other studies, its elements between the TUN devices of two hosts in a guest "
+        "whose clock is frozen while programs compute.",
         "Stamps are exact to the nanosecond; what computing costs is not in them.",
     ),
     Assumption(
@@ -69,7 +68,7 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "Segmentation offload is as Linux has it: the device cuts up what TCP hands over, at one instant.",
-        "On the thesis' fibre the segments of one such piece are 1.2 us apart.",
+        "On the fibre of the thesis, the segments of such a burst have intervals of 1.2 us.",
     ),
 )
 
@@ -103,7 +102,7 @@ def flow(name: str, rate_mbps: int) -> Changes:
     name
         One of `TCP` or `QUIC`.
     rate_mbps
-        Rate of the bottleneck. ngtcp2 is asked for what it carries in the time.
+        Rate of the bottleneck. ngtcp2 requests the data of this time.
     """
     seconds = SECONDS[rate_mbps]
     workload: dict[str, str] = {"kind": "download", "duration": f"{seconds} s"}

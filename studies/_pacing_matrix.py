@@ -57,9 +57,10 @@ NETWORK: Changes = {
 ASSUMPTIONS = (
     Assumption(
         "All receivers offer 16 and 24 MiB.",
-        "The windows of 2020 limit some to less than 100 Mbit/s, which would hide what their acknowledgements do.",
+        "The windows of 2020 limit some to less than 100 Mbit/s, which would hide the effect of their "
+        "acknowledgements.",
     ),
-    Assumption("Hosts cost nothing, and timers are exact.", "What is left is what the transports do."),
+    Assumption("Hosts cost nothing, and timers are exact.", "The remaining effects are those of the transports."),
     Assumption(
         "Each run draws its round trip time from 49 to 51 ms; the delay of what returns varies by 0.02 ms.",
         "Nothing else in a pair of profiles is random; two runs show whether a number rests on a phase.",

@@ -1,4 +1,4 @@
-"""Numbers of a run of the pacing studies, all from the analysis that was kept of it (`quiclab.pacing.runs.kept`).
+"""Numbers of a run of the pacing studies, all from the analysis that was kept of it (`quiclab.pacing.runs.extract`).
 
 A metric is named by what a predicate of the reference asks for: `share(send_interval_ms(v, rate), a, b)` is the metric
 `send_share_a_b` of configuration and rate. Distributions are reduced run by run; the mean of the runs' shares is the
@@ -22,18 +22,18 @@ WIDTH = ("0.01", "0.99")
 
 
 def kept(result: RunResult) -> Kept:
-    """Return what was kept of a run."""
+    """Return the stored data of a run."""
     found: Kept = result.data["kept"]
     return found
 
 
 def number(value: object) -> float:
-    """Return a number of the document; NaN where it says nothing."""
+    """Return a number of the document; NaN if missing."""
     return math.nan if value is None else float(value)  # type: ignore[arg-type]
 
 
 def kept_metric(name: str, label: str, unit: str, *keys: str) -> Metric:
-    """Return the metric that is a number of what was kept, by the keys that lead to it."""
+    """Return the metric of a number in the stored data, by its keys."""
 
     def read(result: RunResult) -> float:
         found: Any = kept(result)
@@ -133,7 +133,7 @@ def counts(result: RunResult, kind: str) -> dict[int, int]:
 
 
 def count_share_metric(kind: str, low: int, high: int) -> Metric:
-    """Return the part of bursts or ACKs with so many packets."""
+    """Return the share of bursts or ACKs with this number of packets."""
 
     def measure(result: RunResult) -> float:
         table = counts(result, kind)

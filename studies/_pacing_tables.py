@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 REFERENCE = "reference/pacing"
 RUNS = "10"
 FIRST = {"tcp": "netcat", "picoquic": "picoquic_bbr"}
-"""Configuration that stands for an implementation: frames have one size, whatever controls congestion."""
+"""Configuration that represents an implementation: frame sizes do not depend on congestion control."""
 CYCLE = {1.25: 1, 1.0: 6, 0.75: 1}
 """Phases of the gain cycle, each of a round trip."""
 

@@ -74,7 +74,7 @@ LABELS = {
     "quic1": "QUICv1",
     "tcp": "TCP",
     "gquic37": "gQUIC 37",
-    "tcp_replicated": "TCP beside gQUIC 37",
+    "tcp_replicated": "TCP with gQUIC 37",
     "quic1_1rtt": "QUICv1, 1-RTT",
     "quic1_n1": "QUICv1, N = 1",
     "quic1_bbr": "QUICv1, BBR",
@@ -94,18 +94,18 @@ NETWORKS: dict[str, tuple[int, float, int]] = {
 }
 """Round trip time [ms], loss [%], jitter [ms]."""
 BRIDGE_RTT_MS = 36
-"""What the bridge keeps of the round trip time when the client's interface makes the jitter."""
+"""Share of the round-trip time at the bridge when the client's interface adds the jitter."""
 
 
 COMMAND_MS = 20
-"""What a command `sudo tc qdisc change` takes."""
+"""Duration of a command `sudo tc qdisc change`."""
 JITTER_EVERY_MS = (100 + 2 * COMMAND_MS + 3 * (100 + 4 * COMMAND_MS)) // 4
 """A change waits for 100 ms after a command for each direction; in two steps, with two more, where "
 "one delay falls: 3 of 4."""
 
 
 def jitter(jitter_ms: int) -> dict[str, object]:
-    """Return the link that stands for `tc-netem` at the client in one direction, whose delay a script changes."""
+    """Return the link that emulates `tc-netem` at the client in one direction, whose delay a script changes."""
     # whole milliseconds, below the end of the range
     mean_ms = (NETWORKS["jit"][0] - BRIDGE_RTT_MS) / 2 - 0.5
     return {
@@ -150,7 +150,7 @@ HTML_BYTES, LINE_BYTES = 116, {QUIC: 71, TCP: 36}
 
 
 def rtt(changes: Changes) -> str:
-    """Return the round trip time of a network: what a browser remembers of a server, and tells it."""
+    """Return the round trip time of a network: which a browser stores for a server, and sends to it."""
     jitter_ms = NETWORKS["jit"][0] - BRIDGE_RTT_MS if "links.jitter_down" in changes else 0
     bridge_ms = 2 * milliseconds(str(changes["links.down1.delay"]))
     return f"{bridge_ms + jitter_ms:g} ms"
@@ -210,7 +210,7 @@ def pages(*names: str) -> Factor:
 NETWORK, RATE, PAGE = networks(*NETWORKS), rates(*RATES_MBPS), pages(*PAGES)
 SIZE = Factor("size", "object_size_kb", "Object size", "kB", SIZES_KB, lambda value: page(int(value), 1))
 
-# --- what is measured
+# --- metrics
 
 
 def plt_ms(result: RunResult) -> float:

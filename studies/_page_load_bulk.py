@@ -1,4 +1,4 @@
-"""Long transfers of the page-load thesis: beside each other on 5 Mbit/s, under loss, and under jitter."""
+"""Long transfers of the page-load thesis: concurrently on 5 Mbit/s, under loss, and under jitter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BULK_MB = 2000
 """More than any of them gets: all are watched for as long. The thesis has 210 MB for 150 s."""
 FAIRNESS_S = 60
 RATE_MBPS, QUEUE_KB = 5, 30
-MOST_FLOWS = 5
+MAX_FLOWS = 5
 ETHERNET_BYTES = 14
 
 
@@ -43,7 +43,7 @@ def bulk(name: str, seconds: int) -> Configuration:
     return configuration(name, large)
 
 
-# --- beside each other
+# --- concurrent transfers
 
 BESIDE = {
     "Q2+Q2": ("quic1", "quic1"),
@@ -63,10 +63,10 @@ PUBLISHED_NAMES = {
     "quic_vs_tcp_x2": "Q2+2T",
     "quic_vs_tcp_x4": "Q2+4T",
 }
-FLOW = Factor("flow", "flow_number", "Flow", "", tuple(range(1, MOST_FLOWS + 1)), None)
+FLOW = Factor("flow", "flow_number", "Flow", "", tuple(range(1, MAX_FLOWS + 1)), None)
 
 
-def beside(name: str) -> Configuration:
+def concurrent_transfers(name: str) -> Configuration:
     """Return several transfers at the same moment on one link; each browser takes its own time for the HTML."""
     changes: dict[str, object] = {
         **(BROWSER if "Q" in name else {}),

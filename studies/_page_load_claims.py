@@ -70,18 +70,18 @@ NOTES: Mapping[str, str] = {
     "PL08": "The source contradicts itself: its Tables B.1 and B.5 give 2.0 round trips, not three.",
     "PL13": "The tables of several objects are not among the transcribed ones.",
     "PL14": "In the source's own data QUICv1's difference is not significant (p about 0.2). The default of 100 streams "
-    "at a time, which makes two batches of 200 objects, is part of the reading.",
+    "at a time, which makes two batches of 200 objects, is part of the interpretation.",
     "PL17": "Counted from the request for the HTML: the published traces are the server's, and TCP's request leaves "
     "two round trips after QUIC's.",
     "PL38": "How many round trips the two handshakes take is put in with the protocols.",
-    "PL40": "Only with jitter on the data, which the testbed's scripts make beside that of what the client sends; "
-    "with the latter alone (variant `jitter_of_acks`) no data are reordered.",
+    "PL40": "Only with jitter on the data, which the scripts of the testbed add to that of the client's packets; "
+    "with the latter alone (variant `jitter_of_acks`) no data is reordered.",
     "PL43": "Only with jitter on the data, as PL40.",
     "PL46": "Only with jitter on the data, as PL40.",
     "PL47": "Only with jitter on the data, as PL40.",
     "PL52": "Only with jitter on the data, as PL40. The limits are those of the reference.",
     "PL53": "Only with jitter on the data, as PL40.",
-    "PL55": "The source contradicts itself: its text says twice, its Table 4.1 three times (3.74 and 1.24 Mbit/s).",
+    "PL55": "The source contradicts itself: its text states twice, its Table 4.1 three times (3.74 and 1.24 Mbit/s).",
     "PL58": "The source contradicts itself: its formula gives 100, 67 and 40 %, its Table 4.1 75, 52 and 32 %. "
     "N / (N + M) would give 67, 50 and 33 %.",
 }
@@ -108,7 +108,7 @@ class Names(Vocabulary):
         super().__init__(sample, home, note)
 
     def names(self) -> Mapping[str, Any]:
-        """Return what the names mean."""
+        """Return the definitions of the names."""
         return {
             **{name: self.noted(name) for name in MEASURED},
             **{name: getattr(self, name) for name in ("W", "L", "tput", "cwnd_kb", "avg", "quantile")},
@@ -171,17 +171,17 @@ class Names(Vocabulary):
         """Difference in percent of the first; positive where it is faster."""
 
         def computed() -> Array:
-            first, second = self._means(net, a, bw, kb, n), self._means(net, beside(a, b), bw, kb, n)
+            first, second = self._means(net, a, bw, kb, n), self._means(net, baseline_of(a, b), bw, kb, n)
             return (second - first) / first * 100
 
         found = self._once(("D", net, a, b, bw, kb, n), computed)
         if math.isnan(found):  # one of the two says which
-            return percent_difference(self.mean(net, a, bw, kb, n), self.mean(net, beside(a, b), bw, kb, n))
+            return percent_difference(self.mean(net, a, bw, kb, n), self.mean(net, baseline_of(a, b), bw, kb, n))
         return found
 
     def gap(self, net: str, a: str, b: str, bw: int, kb: int, n: int = 1) -> float:
         """Difference of the means [ms]."""
-        return self.mean(net, beside(a, b), bw, kb, n) - self.mean(net, a, bw, kb, n)
+        return self.mean(net, baseline_of(a, b), bw, kb, n) - self.mean(net, a, bw, kb, n)
 
     def W(self, net: str, a: str, b: str, bw: int, kb: int, n: int = 1) -> bool:  # noqa: N802
         """Whether the first is significantly faster."""
@@ -197,7 +197,7 @@ class Names(Vocabulary):
             return False
         p = self._once(
             ("p", net, a, b, bw, kb, n),
-            lambda: welch_p_values(self._side(net, a, bw, kb, n), self._side(net, beside(a, b), bw, kb, n)),
+            lambda: welch_p_values(self._side(net, a, bw, kb, n), self._side(net, baseline_of(a, b), bw, kb, n)),
         )
         if math.isnan(p):
             study, point = self._place(net, bw, kb, n)
@@ -215,7 +215,7 @@ class Names(Vocabulary):
         return (far - base) / EXTRA_RTT_MS - 1
 
     def rate(self, scenario: str, flow: int) -> float:
-        """Mean rate of a flow beside the others [Mbit/s]."""
+        """Mean rate of a flow with the others [Mbit/s]."""
         return self._at("fairness", scenario, {"flow": flow})
 
     def tput(self, scenario: str) -> list[float]:
@@ -254,7 +254,7 @@ class Names(Vocabulary):
         return Window(stack, where, start_s, end_s)
 
     def window_kb(self, stack: str, where: str, metric: str) -> float:
-        """Return a number over the samples of a window, in a network or beside other flows [kB]."""
+        """Return a number over the samples of a window, in a network or with other flows [kB]."""
         if "+" in where:
             return self._at("fairness", where, {"flow": flow_of(stack)}, metric)
         return self._at("loss_window" if where == "loss" else "reordering", stack, {"network": where}, metric)
@@ -307,7 +307,7 @@ MEASURED = (
 )
 
 
-def beside(first: str, second: str) -> str:
+def baseline_of(first: str, second: str) -> str:
     """Return the configuration that a stack is compared with: gQUIC with the TCP of its own period."""
     return "tcp_replicated" if first == "gquic37" and second == "tcp" else second
 
@@ -318,7 +318,7 @@ def flows_of(scenario: str) -> int:
 
 
 def flow_of(stack: str) -> int:
-    """Return the number of a stack's first flow beside the other: QUIC's is the first."""
+    """Return the number of a stack's first flow: QUIC's is the first."""
     return 2 if stack.startswith("tcp") else 1
 
 

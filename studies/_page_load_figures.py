@@ -70,7 +70,7 @@ def maps(study: str) -> tuple[Figure, ...]:
     return tuple(found)
 
 
-# --- transfers beside each other
+# --- concurrent transfers
 
 
 def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
@@ -166,6 +166,6 @@ PHASES: dict[float | None, str] = {
 
 
 def view(title: str, source: str, caption: str, shown: Mapping[str, object], draw: object, **record: object) -> View:
-    """Return a view; `record` is what its runs record beside."""
+    """Return a view; `record` has the additional recordings of its runs."""
     changes = {f"record.{key}": value for key, value in record.items()}
     return View(title, source, caption, shown, changes, draw)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What the page-load studies read from traces: window, threshold, RTT estimate and losses of the end that sends.
+"""Values of the page-load studies from time series: window, threshold, RTT estimate and losses of the end that sends.
 
 Names and definitions are those of the reference's vocabulary. All are numbers of one run, from samples of
 `record.series_interval`: a time is exact to one step, and a change that is taken back within a step is not seen.

@@ -1,4 +1,4 @@
-"""What studies of a download over a split bearer vary, whatever they compare."""
+"""Factors of all studies of a download over a split bearer."""
 
 from quiclab.study import Factor
 

@@ -108,7 +108,7 @@ def tcp(*, upload: bool = False, start_s: float = START_S) -> dict[str, Any]:
 
 
 def downloads(count: int, uploads: int = 0) -> Changes:
-    """Return several downloads, and uploads, at once."""
+    """Return several concurrent downloads and uploads."""
     changes: dict[str, object] = {f"flows.down{number}": tcp() for number in range(2, count + 1)}
     changes |= {f"flows.up{number}": tcp(upload=True) for number in range(1, uploads + 1)}
     return changes | ({"taps.back": {}} if uploads else {})
@@ -142,7 +142,7 @@ def by_name(frame: Any) -> Any:
 
 
 def payload(result: RunResult, flow: str) -> list[tuple[float, float]]:
-    """Bytes of payload that have left the tunnel for a flow, over the seconds of the test; those sent again, too."""
+    """Bytes of payload that have left the tunnel for a flow, over the test duration, including retransmissions."""
     stack = result.data["scenario"]["flows"][flow].get("stack")
     headers = TCP_HEADERS if stack == "lab-tcp" else UDP_HEADERS
     packets = dict(series(result, f"out:{flow}", "passed_packets"))
@@ -256,12 +256,12 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "Links have one queue for all packets.",
-        "The thesis says that FQ-CoDel is on all interfaces, for the bottleneck test; there it is. With windows of one "
-        "bandwidth-delay product next to nothing waits in the links: the variant `fq_codel_links` shows it.",
+        "The thesis states that FQ-CoDel is on all interfaces, for the bottleneck test; there it is. With windows of "
+        "one bandwidth-delay product the queues of the links are almost empty: the variant `fq_codel_links` shows it.",
     ),
     Assumption(
         "Lowest RTT takes turns among paths whose RTT is within an eighth of the lowest.",
-        "The thesis says nothing about ties; without a rule noise decides which of two equal paths takes everything.",
+        "The thesis does not specify ties; without a rule noise decides which of two equal paths takes everything.",
     ),
     Assumption(
         "Packets of the tunnel have up to 1440 B of UDP payload, virtual interfaces 1400 B.",
@@ -302,7 +302,7 @@ def table(value: object) -> dict[str, Any]:
 
 
 def published_only(changes: Changes) -> Callable[[Changes], Changes]:
-    """Change the published pipeline only: where there is another one, the setting stays as it is."""
+    """Change the published pipeline only: with another pipeline, the setting is unchanged."""
 
     def apply(given: Changes) -> Changes:
         pipeline = table(given.get("tunnels.vpn.pipeline", {"kind": "pquic"}))
@@ -322,7 +322,7 @@ def fifo_of(size: str) -> Callable[[Changes], Changes]:
 
 
 def code_fq_codel(given: Changes) -> Changes:
-    """Change the published FQ-CoDel to what the public code has."""
+    """Change the published FQ-CoDel to that of the public code."""
     queue = given.get("tunnels.vpn.queue", FIFO)
     if queue != PUBLISHED_FQ_CODEL:
         return given
@@ -358,7 +358,7 @@ VARIANTS = (
     ),
     Variant(
         "at_once",
-        "packets leave at once",
+        "packets leave immediately",
         "Without the rule of full packets.",
         published_only(LEAVES_AT_ONCE),
         runs=5,
@@ -382,14 +382,14 @@ VARIANTS = (
     Variant(
         "windows_50000",
         "windows of 50 000 B on all paths",
-        "The windows were set by hand between tests: those of the equal paths may have stayed for the unequal ones.",
+        "The windows were set manually between tests: those of the equal paths may have stayed for the unequal ones.",
         windows("50000 B"),
         runs=5,
     ),
     Variant(
         "window_162500",
         "windows of 162 500 B",
-        "One version of the public code has this window (50 Mbit/s for 26 ms): it was changed by hand between tests.",
+        "One version of the public code has this window (50 Mbit/s for 26 ms): it was changed manually between tests.",
         windows("162500 B"),
         runs=5,
     ),

@@ -94,7 +94,7 @@ MIX: Changes = {
 
 
 def page_ms(result: RunResult) -> float:
-    """Time that the page takes beside the other flows; NaN if it was not there at the end."""
+    """Load time of the page with the other flows; NaN if it was not complete at the end."""
     page = result.flows["page"]
     return math.nan if page.download_time_s is None else 1000 * page.download_time_s
 
@@ -124,21 +124,21 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "Inside are a TCP and a QUIC download, media up to 4 Mbit/s, a ping, and after 20 s a page of 550 kB.",
-        "What a household has at one time.",
+        "Concurrent traffic of a household.",
     ),
 )
 VARIANTS = (
     Variant(
         "fifo",
         "one queue of 1 MB for all",
-        "What per-flow queues are worth.",
+        "Benefit of per-flow queues.",
         {"tunnels.vpn.queue": {**FIFO, "bytes": "1 MB"}},
         runs=3,
     ),
     Variant(
         "resequenced",
         "in order, with a wait of up to 50 ms",
-        "What order is worth to the flows, and what it costs.",
+        "Benefit and cost of in-order delivery for the flows.",
         {"tunnels.vpn.resequencing": "50 ms"},
         runs=3,
     ),

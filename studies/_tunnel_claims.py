@@ -32,7 +32,7 @@ class Finding:
     check
         The predicate; it gets a function from test, metric and setting to the mean over the runs.
     reads
-        What it reads: test, metric, configuration, network, scheduler.
+        The values it reads: test, metric, configuration, network, scheduler.
     scope
         Which part of the statement is tested, where it is not all of it.
     """
@@ -53,7 +53,7 @@ def reader(sample: Sample) -> Value:
 
 
 def settings(test: str, metrics: tuple[str, ...], *keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """List what is read: each metric in each setting."""
+    """List the values read: each metric in each setting."""
     return tuple((test, metric, *key) for key in keys for metric in metrics)
 
 
@@ -216,7 +216,7 @@ def entries() -> Mapping[str, Mapping[str, str]]:
 
 
 def numbers(finding: Finding) -> Callable[[Sample], Mapping[str, float]]:
-    """Return what a predicate reads, each with its setting."""
+    """Return the values of a predicate, each with its setting."""
 
     def read(sample: Sample) -> Mapping[str, float]:
         value = reader(sample)
@@ -242,5 +242,5 @@ def claim_of(identity: str) -> Claim:
 
 
 def claims_of(study: str) -> tuple[Claim, ...]:
-    """Return the claims that stand with a study."""
+    """Return the claims of a study."""
     return tuple(claim_of(identity) for identity, finding in FINDINGS.items() if finding.study == study)

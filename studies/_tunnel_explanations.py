@@ -3,8 +3,8 @@
 EXPLANATIONS = {
     "TN05": (
         "One download reaches 31 Mbit/s with FQ-CoDel where the thesis has 33 to 39. Acknowledgements of TCP are "
-        "small and wait at the client until a packet is full, 25 of them: the sender gets them in bursts, and "
-        "CoDel drops what a burst brings. Variants `acks_carry` and `at_once`, where they do not wait: 34 and 35 "
+        "small and wait at the client until a packet is full, 25 of them: the sender gets them in bursts, and CoDel "
+        "drops packets of each burst. Variants `acks_carry` and `at_once`, where they do not wait: 34 and 35 "
         "Mbit/s."
     ),
     "TN07": (
@@ -21,13 +21,14 @@ EXPLANATIONS = {
     "TN17": (
         "The ping takes 17 ms. With windows of one bandwidth-delay product no queue builds up on either path, so "
         "that it takes 10 ms over path A, 20 ms over path B, and waits for the packet that is being sent. With "
-        "the windows of the equal paths on both (variant `windows_50000`), which the author may not have changed "
-        "by hand, 25 kB wait on each path and it takes 28 ms, within the published range."
+        "the windows of the equal paths on both (variant `windows_50000`), which the author may not have changed, 25 "
+        "kB wait on each path and it takes 28 ms, within the published range."
     ),
     "TN19": (
-        "Lowest RTT saves a tenth, not half. While the tunnel is saturated both windows are full and a packet "
-        "goes where an acknowledgement has just made room, whatever the scheduler prefers: two thirds of the "
-        "pings go down path A with either. Only the ping's way up, where there is room, follows the scheduler."
+        "Lowest RTT saves a tenth, not half. While the tunnel is saturated both windows are full and a packet takes "
+        "the path where an acknowledgement has just opened the window, regardless of the scheduler: two thirds of the "
+        "pings go down path A with either. Only the upward path of the ping, which is not saturated, follows the "
+        "scheduler."
     ),
     "TN20": (
         "Both schedulers send the same share over each path (see TN19), hence the same reordering and a "

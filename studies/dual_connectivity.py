@@ -2,7 +2,7 @@
 
 A terminal is attached to two cells. The packet layer (PDCP) numbers the packets of a download, spreads them in batches
 over two links and puts them in order again; the transport does not know. What do batch size, share, rates, delays,
-losses, duplication and receive buffers do to the throughput, and to the flows beside it?
+losses, duplication and receive buffers do to the throughput, and to competing flows?
 """
 
 from _dual_connectivity_alone import ALONE

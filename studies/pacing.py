@@ -53,7 +53,7 @@ from _pacing_metrics import (
     width_metric,
 )
 from _pacing_tables import CLUSTERS, FRAMES, theory
-from quiclab.pacing.runs.kept import GAINS, link_use, main_flow
+from quiclab.pacing.runs.extract import GAINS, link_use, main_flow
 from quiclab.study import Factor, Figure, Metric, Study, Table
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ UTILISATION = study(
 INTERVALS = study(
     "intervals",
     "Intervals between packets",
-    "What a sender puts on a fast link in front of a bottleneck: intervals, bursts, and how far ACKs set the pace.",
+    "Packets of a sender on a fast link before a bottleneck: intervals, bursts, and ACK clocking.",
     configurations=configurations(*QUIC, *TCP, *REAL),
     factors=(RATE,),
     metric=NOMINAL,
@@ -141,7 +141,7 @@ INTERVALS = study(
 ACKS = study(
     "acks",
     "How receivers acknowledge",
-    "Packets that an acknowledgement covers, how far apart they are, and how many say nothing new.",
+    "Packets per acknowledgement, intervals between acknowledgements, and duplicate acknowledgements.",
     configurations=configurations(*QUIC, *TCP, *REAL),
     factors=(RATE,),
     metric=COVERED,

@@ -24,10 +24,10 @@ from _page_load import (
     rates,
     table,
 )
-from _page_load_bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, beside, bulk
+from _page_load_bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, bulk, concurrent_transfers
 from _page_load_claims import REFERENCE
 from _page_load_figures import lines, maps, phases, rates_beside, view
-from _page_load_readings import ASSUMPTIONS, VARIANTS
+from _page_load_interpretations import ASSUMPTIONS, VARIANTS
 from _page_load_traces import (
     FAIRNESS_METRICS,
     HTML,
@@ -73,7 +73,7 @@ SIZES = study(
     "One image of 5 kB to 10 MB, over two generations of QUIC and over TCP.",
     configurations=configurations(),
     factors=(NETWORK, RATE, SIZE),
-    along="size",
+    series_factor="size",
     further=(HTML,),
     table=table("Tables B.1 to B.15 of pages with one image", 1, 3, 5, 7, 9, 11, 13, 15),
     figures=maps("sizes"),
@@ -85,7 +85,7 @@ COUNTS = study(
     "A megabyte in 1 to 200 images, over two generations of QUIC and over TCP.",
     configurations=configurations(),
     factors=(NETWORK, RATE, PAGE),
-    along="page",
+    series_factor="page",
     table=table("Tables B.2 to B.16 of pages with several images", 2, 4, 6, 8, 10, 12, 14, 16),
     figures=maps("counts"),
     variants=VARIANTS,
@@ -200,9 +200,9 @@ REORDERING = study(
 )
 FAIRNESS = study(
     "fairness",
-    "QUIC beside TCP on 5 Mbit/s",
+    "QUIC and TCP sharing 5 Mbit/s",
     "Transfers that begin together share 5 Mbit/s and a queue of 30 kB.",
-    configurations=tuple(beside(name) for name in BESIDE),
+    configurations=tuple(concurrent_transfers(name) for name in BESIDE),
     factors=(FLOW,),
     engine_changes=lambda _: {"record.series_interval": "10 ms"},
     kept_series=("cwnd_bytes",),
@@ -213,7 +213,7 @@ FAIRNESS = study(
     table=FAIRNESS_TABLE,
     figures=(
         Figure(
-            "Rates of transfers beside each other",
+            "Rates of concurrent transfers",
             "Table 4.1",
             "",
             "Each mark is a flow: hollow squares are published means, discs are ours.",
@@ -222,7 +222,7 @@ FAIRNESS = study(
     ),
     views=(
         view(
-            "Windows beside each other",
+            "Windows of concurrent transfers",
             "Figures 4.1 and 4.3",
             "QUIC is the first flow.",
             {name: (name, {}) for name in ("Q2+T", "Q1+T", "Qbbr+Tbbr", "Q2+Tbbr")},

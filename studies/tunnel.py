@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 SECOND_START_S = 5.0
 INTERVALS_S = 0.2
 TARGET_MS = 5.0
-FIGURE_RTT = "The round trip time of the ping beside the load."
+FIGURE_RTT = "The round-trip time of the ping under load."
 
 
 def study(name: str, title: str, abstract: str, *, changes: Changes | None = None, **parts: object) -> Study:
@@ -82,7 +82,7 @@ def study(name: str, title: str, abstract: str, *, changes: Changes | None = Non
         claims=claims_of(name),
         views=views_of(name),
         limits=(
-            "The thesis shows its results in figures and says numbers in its text only; there is no published table.",
+            "The thesis shows its results in figures and gives numbers in its text only; there is no published table.",
             "Its machine, its kernel and the cost of its VPN are not known.",
         ),
         **values,  # type: ignore[arg-type]
@@ -151,7 +151,7 @@ SINGLE = study(
     "One TCP download and a ping over two equal paths, with one queue for all or one for each flow.",
     factors=(networks("homo"), schedulers("rr", "lowrtt")),
     figures=(
-        bar("Ping beside one download", "Figures 6.1a, B.1", "sched", FIGURE_RTT),
+        bar("Ping with one download", "Figures 6.1a, B.1", "sched", FIGURE_RTT),
         bar("Goodput of one download", "Figure 6.1a", "sched", "Both paths together.", "goodput_mbps"),
     ),
 )
@@ -215,7 +215,7 @@ FOUR = study(
     changes=downloads(4),
     factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
     figures=(
-        bar("Ping beside four downloads", "Figures 6.3, 6.4, B.2, B.3", "net", FIGURE_RTT),
+        bar("Ping with four downloads", "Figures 6.3, 6.4, B.2, B.3", "net", FIGURE_RTT),
         bar("Goodput of four downloads", "Figures 6.3, 6.4", "net", "All together.", "goodput_mbps"),
         bar("Part of path A", "Figures 6.3, 6.4", "net", "Of the bytes that the proxy sends.", "share_a"),
         bar("Packets out of order", "Section 6.3", "net", "At the client.", "reordered"),
@@ -238,7 +238,7 @@ RRUL = study(
         Metric("jfi_up", "Jain's index of the uploads", "", lambda run: jain(goodputs(run, "up"))),
     ),
     figures=(
-        bar("Ping beside four downloads and four uploads", "Figures 6.5, B.4 to B.6", "net", FIGURE_RTT),
+        bar("Ping with four downloads and four uploads", "Figures 6.5, B.4 to B.6", "net", FIGURE_RTT),
         bar("Fairness of the downloads", "Figure 6.5", "net", "Jain's index.", "jfi"),
         bar("Goodput of the downloads", "Figure 6.5", "net", "All together.", "goodput_mbps"),
     ),

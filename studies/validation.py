@@ -201,7 +201,8 @@ SHORT_STUDY = Study(
         SAME_EVERYWHERE[1],
         Assumption(
             "Medians over the repetitions are compared; under loss they may differ by two standard errors.",
-            "Twenty repetitions tell medians under loss apart no better. The standard error is bootstrapped from the "
+            "Twenty repetitions do not separate medians under loss more precisely. The standard error is "
+            "bootstrapped from the "
             "reference, so that a model does not widen its own limit. Tables show means.",
         ),
     ),

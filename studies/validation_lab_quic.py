@@ -96,7 +96,7 @@ JITTER = Assumption(
 )
 HANDSHAKE = Assumption(
     "Certificates are as long as the server's handshake messages of the other side need.",
-    "How long certificates are is no property of a stack.",
+    "The length of certificates is not a property of a stack.",
 )
 DATAGRAMS = Assumption(
     "Datagrams of 1280 bytes, an initial window of ten of them, no path MTU discovery.",
@@ -113,7 +113,7 @@ INTERVALS = (
 
 QUINN_STUDY = Study(
     name="validation/lab_quic/quinn",
-    title="lab-quic beside quinn",
+    title="lab-quic compared with quinn",
     abstract="One download through a bottleneck, with NewReno and CUBIC of quinn and of lab-quic with quinn's profile: "
     "without and with random loss, without and with jitter that reorders.",
     source=QUINN,
@@ -151,7 +151,7 @@ QUINN_STUDY = Study(
 
 AIOQUIC_STUDY = Study(
     name="validation/lab_quic/aioquic",
-    title="lab-quic beside aioquic",
+    title="lab-quic compared with aioquic",
     abstract="One download through a bottleneck, as measured with aioquic 0.9.25, and with lab-quic and its profile.",
     source=AIOQUIC,
     scenario=CHAIN,
@@ -186,7 +186,7 @@ def _of_dc(end: str, name: str) -> Metric:
 
 DUAL_CONNECTIVITY_STUDY = Study(
     name="validation/lab_quic/aioquic_dual_connectivity",
-    title="lab-quic beside aioquic: batches of Dual Connectivity",
+    title="lab-quic compared with aioquic: batches of Dual Connectivity",
     abstract="100 MB over a bearer that is split between two links in batches, as measured with aioquic 0.9.25, and "
     "with lab-quic and its profile.",
     source=AIOQUIC,
@@ -215,7 +215,7 @@ DUAL_CONNECTIVITY_STUDY = Study(
         HANDSHAKE,
         Assumption(
             "Links, bearer, reordering and the client's host are those of the scenario.",
-            "The measurements of aioquic use it as it is.",
+            "The measurements use unmodified aioquic.",
         ),
     ),
     limits=(*INTERVALS, "The reference has two runs of each batch size."),

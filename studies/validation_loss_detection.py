@@ -13,7 +13,7 @@ from _loss_detection import BY_NAME, CASE, SCENARIO, chosen, resolved
 from _loss_detection_views import HEADS, listing, matrix, packets_of
 from quiclab.losses import judge
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Listing, Metric, Study, Table
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, TextTable
 
 STANDARDS = "RFC 9002 section 6 and RFC 8985 section 6"
 SENDER = {"congestion_control": "fixed", "initial_window": "76800 B"}
@@ -84,9 +84,12 @@ def when(which: str) -> Metric:
 
 STUDY = Study(
     name="validation/loss_detection",
-    title="Loss detection beside RFC 9002 and RFC 8985",
-    abstract="Packets of a download are dropped or held back by number. Which packets each engine declares lost, when, "
-    "and which of these had arrived; beside what the standard declares of the same packets and acknowledgements.",
+    title="Loss detection compared with RFC 9002 and RFC 8985",
+    abstract=(
+        "Packets of a download are dropped or held by packet number. Which packets each engine declares lost,"
+        " when, and which of these had arrived; compared with the losses that the standard declares for the "
+        "same packets and acknowledgements."
+    ),
     source=STANDARDS,
     scenario=SCENARIO,
     configurations=tuple(Configuration(name, label, resolved(changes)) for name, (label, changes) in STACKS.items()),
@@ -106,7 +109,7 @@ STUDY = Study(
     table=Table("", STANDARDS),
     figures=(
         Figure(
-            "What each engine declares lost",
+            "Losses declared by each engine",
             STANDARDS,
             "",
             "Packets declared lost, and behind the stroke how many the standard declares; s: some had arrived. "
@@ -119,20 +122,20 @@ STUDY = Study(
                 f"Case {name}: {case.label}",
                 STANDARDS,
                 "",
-                f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring is what the "
-                "standard declares. Most were sent at about 0, left of the axis.",
+                f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring marks "
+                "losses declared by the standard. Most were sent at about 0, left of the axis.",
                 draw=packets_of(name),
             )
             for name, case in BY_NAME.items()
         ),
     ),
-    listing=Listing("What was declared lost", HEADS, listing),
+    text_table=TextTable("Declared losses", HEADS, listing),
     keep=judge,
     claims=(),
     assumptions=(
         Assumption(
             "The window is 60 datagrams and never changes.",
-            "What is sent after a loss then does not depend on congestion control.",
+            "Transmission after a loss then does not depend on congestion control.",
         ),
         Assumption(
             "The models take the engine's own times of sending and the acknowledgements as they arrived.",
@@ -151,7 +154,7 @@ STUDY = Study(
         "quinn and noq do not name the packets that they declare lost: at the moment their counter goes up, their "
         "adapter names the oldest, as RFC 9002 would. Only count and times are compared. lab-tcp: the "
         "counter gives the time, the retransmissions that follow the segments.",
-        "aioquic itself writes no qlog here; its profile in lab-quic stands for it.",
+        "aioquic itself writes no qlog here; its profile in lab-quic represents it.",
         "Retransmission timeouts are outside: no case needs one.",
     ),
 )

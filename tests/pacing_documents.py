@@ -19,7 +19,7 @@ from quiclab.pacing.settings import Settings
 
 QUANTILES: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 FRAME_BYTES: Final = 1514
-MOST_FOUND: Final = 4
+MAX_FOUND: Final = 4
 Gaps: TypeAlias = Callable[[Random], list[float]]
 """Intervals of the next packets [ms], drawn from random numbers."""
 
@@ -99,7 +99,7 @@ def found(counted: Intervals) -> list[Found]:
         }
         for _, inside in sorted(decades.items())
     ]
-    return [peak for peak in peaks if peak["share"] > 0.1][:MOST_FOUND]
+    return [peak for peak in peaks if peak["share"] > 0.1][:MAX_FOUND]
 
 
 def expected(gaps_ms: Sequence[float], frame_bytes: int, settings: Settings) -> list[Expected]:

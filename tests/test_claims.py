@@ -102,7 +102,7 @@ def test_the_stated_share_of_wrong_decisions_at_the_edge(runs: int) -> None:
     assert abs(decided - stated) <= 4 * math.sqrt(stated * (1 - stated) / trials) + 0.02
 
 
-def test_what_cannot_be_tested_says_why() -> None:
+def test_untested_claims_have_a_reason() -> None:
     untested = Claim("T-2", "test", "needs more", reason="not available yet: x")
     judgement = judged(untested, {("a", 1): [1.0, 2.0]})
     assert (judgement.verdict, judgement.reason) == (Verdict.NOT_TESTED, "not available yet: x")
@@ -114,7 +114,7 @@ def test_what_cannot_be_tested_says_why() -> None:
     assert single.numbers == {"gain": 2.0}
 
 
-def test_what_was_put_in_counts_nowhere() -> None:
+def test_claims_by_construction_are_excluded() -> None:
     claim = Claim("T-3", "test", "put in", lambda t: t("a", x=1) < t("a", x=2), by_construction=True)
     assert verdict([1, 2], [8, 9], claim) is Verdict.BY_CONSTRUCTION
 
@@ -162,7 +162,7 @@ def test_a_predicate_reads_other_studies_metrics_and_deviations() -> None:
     assert found.share_true == pytest.approx(0.5, abs=0.15)
 
 
-def test_predicates_give_on_the_published_tables_what_the_reference_says() -> None:
+def test_predicates_on_the_published_tables_match_the_reference() -> None:
     text = (ROOT / "reference" / "dual_connectivity" / "claims.yaml").read_text(encoding="utf-8")
     reference = {entry["id"]: entry for entry in yaml.safe_load(text)}
     seen = set()

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from quiclab import cli
 from quiclab.cli import run as run_commands
-from quiclab.native import build_id, engine
+from quiclab.native import build_id, extension
 from quiclab.report import show
 from quiclab.result import RunResult
 
@@ -63,7 +63,7 @@ def test_run_prints_a_summary(small: Path, capsys: Captured) -> None:
         assert part in text
 
 
-def test_run_writes_what_is_recorded(small: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_run_writes_recordings(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
     recorded = ("--set", "record.series_interval=10 ms", "--set", "record.packets=true", "--set", "record.acks=true")
     assert invoke("run", small, *recorded, "--out", out, "--json") == 0
@@ -131,7 +131,7 @@ def test_ctrl_c_while_loading_is_one_sentence_and_1(module: str) -> None:
 
 def test_version(capsys: Captured) -> None:
     assert invoke("--version") == 0
-    assert capsys.readouterr().out == f"quiclab {engine().version()} (build {build_id()})\n"
+    assert capsys.readouterr().out == f"quiclab {extension().version()} (build {build_id()})\n"
 
 
 @pytest.mark.parametrize("command", [[], ["study"], ["scenario"], ["stack"], ["qlog"]])
@@ -166,26 +166,50 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
     ("arguments", "part"),
     [
         (["run", "absent.toml"], "cannot read the scenario absent.toml: No such file or directory"),
-        (["run", "SMALL", "--set", "rate"], "--set rate needs the form path=value"),
-        (["run", "SMALL", "--lane", "moon"], "the lane `moon` is not available"),
-        (["run", "SMALL", "--clock", "sun"], "the clock `sun` is not available"),
-        (["run", "SMALL", "--seed", "x"], "'--seed'"),
-        (["run", "SMALL", "--set", "record.qlog=true"], "name a directory for them with --out"),
+        (
+            ["run", "SMALL", "--set", "rate"],
+            '--set: expected PATH=VALUE, such as bearers.dc.batch_packets=200, got "rate"',
+        ),
+        (["run", "SMALL", "--lane", "moon"], '--lane: expected `sim` or `kernel`, got "moon"'),
+        (["run", "SMALL", "--clock", "sun"], '--clock: expected `virtual` in lane sim, got "sun"'),
+        (["run", "SMALL", "--seed", "x"], "--seed: expected a whole number from 0 to"),
+        (
+            ["run", "SMALL", "--set", "record.qlog=true"],
+            "records qlog or pcapng files; choose a directory for them with --out",
+        ),
         (["run"], "FILE"),
         (["run", "SMALL", "--speed"], "--speed"),
         (["fly"], "fly"),
         (["diff", "SMALL", "SMALL"], "is not JSON"),
         (["diff", "absent", "absent"], "cannot read the result absent"),
-        (["stack", "show", "moon"], "there is no stack `moon`; there are "),
-        (["study", "run", "moon"], "there is no study `moon`; there are dual_connectivity/pdcp"),
+        (
+            ["stack", "show", "moon"],
+            "unknown stack `moon`; expected `lab-quic`, `lab-tcp`, `lab-udp`, `quinn`, `noq` or `aioquic`",
+        ),
+        (
+            ["study", "run", "moon"],
+            "unknown study `moon`; expected `dual_connectivity/pdcp`, `dual_connectivity/proxy`,",
+        ),
         (["study", "table", "dual_connectivity"], "`dual_connectivity` is a group"),
-        (["study", "run", "dual_connectivity", "--only", "x"], "--only x needs the form key=value"),
-        (["study", "run", "dual_connectivity", "--engines", "moon"], "has no engine `moon`"),
-        (["study", "run", "dual_connectivity", "--runs", "0"], "'--runs'"),
-        (["study", "table", "dual_connectivity/share", "--format", "xml"], "allowed are table, csv and json"),
+        (
+            ["study", "run", "dual_connectivity", "--only", "x"],
+            '--only: expected key=value, such as configuration=quic_large_buffer, got "x"',
+        ),
+        (
+            ["study", "run", "dual_connectivity", "--engines", "moon"],
+            "unknown engine `moon`; expected `lab-quic`, `quinn`, `noq`, `aioquic`, `linux` or `ngtcp2`",
+        ),
+        (
+            ["study", "run", "dual_connectivity", "--runs", "0"],
+            "--runs: expected a whole number from 1 to 100000, got 0",
+        ),
+        (
+            ["study", "table", "dual_connectivity/share", "--format", "xml"],
+            '--format: expected `table`, `csv` or `json`, got "xml"',
+        ),
     ],
 )
-def test_wrong_requests_end_in_one_sentence(arguments: list[str], part: str, small: Path, capsys: Captured) -> None:
+def test_invalid_requests_are_one_line_errors(arguments: list[str], part: str, small: Path, capsys: Captured) -> None:
     assert invoke(*(small if argument == "SMALL" else argument for argument in arguments)) == 2
     assert part in sentence(capsys)
 
@@ -193,7 +217,7 @@ def test_wrong_requests_end_in_one_sentence(arguments: list[str], part: str, sma
 @pytest.mark.parametrize("command", ["table", "compare", "report", "package"])
 def test_without_results_the_answer_is_how_to_get_them(command: str, tmp_path: Path, capsys: Captured) -> None:
     assert invoke("study", command, "dual_connectivity/share", "--out", tmp_path) == 1
-    assert "make them with `quiclab study run dual_connectivity/share`" in sentence(capsys)
+    assert "share; run `quiclab study run dual_connectivity/share`" in sentence(capsys)
 
 
 def test_unwritable_results(tmp_path: Path, capsys: Captured) -> None:
@@ -211,7 +235,7 @@ def test_incomplete_results_are_printed_and_end_in_1(tmp_path: Path, capsys: Cap
     only = ("--only", "batch=500")
     study = "dual_connectivity/batch_size"
     assert invoke("study", "run", study, "--runs", "1", *only, "--out", tmp_path) == 0
-    assert "3 of 3 runs done" in capsys.readouterr().err
+    assert "3 of 3 runs complete" in capsys.readouterr().err
     for command, count in ((("study", "table", study), "33 runs"), (("verify", study), "33 runs")):
         assert invoke(*command, "--out", tmp_path) == 1
         captured = capsys.readouterr()
@@ -247,7 +271,9 @@ def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys
     for part in (f"the runs in {stale} were made by another build", "35 runs of dual_connectivity/batch_size"):
         assert part in captured.err
     assert invoke("verify", "dual_connectivity", "--engines", "moon", "--out", tmp_path) == 2
-    assert "has no engine `moon`" in sentence(capsys)
+    assert "study dual_connectivity/pdcp: unknown engine `moon`; expected `lab-quic`, `quinn` or `noq`" in sentence(
+        capsys
+    )
 
 
 def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Captured) -> None:
@@ -283,7 +309,7 @@ def test_scenarios_and_stacks_print(small: Path, tmp_path: Path, capsys: Capture
     assert "dual_connectivity/batch_size" in capsys.readouterr().out
 
 
-def test_profiles_are_printed_by_what_they_change(capsys: Captured) -> None:
+def test_profiles_are_printed_by_their_changes(capsys: Captured) -> None:
     option = {"option": "a", "meaning": "the first", "default": "1", "source": "here"}
     fixed = {"option": None, "meaning": "the second", "default": "2", "source": "there"}
     old = {"name": "old", "description": "as it was", "options": [option, fixed | {"default": "20"}]}
@@ -334,7 +360,7 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
         (["study", "run", "--help"], " quiclab.study.evaluate quiclab.study.registry"),
     ],
 )
-def test_a_command_loads_what_it_needs(arguments: list[str], loaded: str, small: Path) -> None:
+def test_a_command_loads_only_its_modules(arguments: list[str], loaded: str, small: Path) -> None:
     words = [str(small) if word == "FILE" else word for word in arguments]
     command = [sys.executable, "-c", WHAT_IS_LOADED, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -342,7 +368,7 @@ def test_a_command_loads_what_it_needs(arguments: list[str], loaded: str, small:
 
 
 @pytest.mark.parametrize("name", [*cli.COMMANDS, *cli.GROUPS])
-def test_the_help_says_of_a_command_that_is_not_loaded_what_the_command_says(name: str) -> None:
+def test_the_help_of_a_command_is_the_same_if_it_is_not_loaded(name: str) -> None:
     helps = []
     for named in ("", name):
         group = typer.main.get_command(cli.application(named))

@@ -43,7 +43,7 @@ def test_the_seed_fixes_the_result(stack: str, size: str) -> None:
     assert first.digest != other.digest
 
 
-def test_stacks_are_told_apart_by_the_digest() -> None:
+def test_digests_of_stacks_differ() -> None:
     digests = {quiclab.run(default_point(stack, "1 MB"), SEED).digest for stack in ("quinn", "noq")}
     assert len(digests) == 2
 

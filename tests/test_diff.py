@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quiclab import cli
-from quiclab.native import build_id, engine
+from quiclab.native import build_id, extension
 
 DOWN_MS = 5
 RATE_MBPS = 20
@@ -118,7 +118,7 @@ def test_a_result_that_this_build_does_not_repeat(run: Any, capsys: pytest.Captu
     assert (document["identical"], document["repeated_digests"]) == (True, [digest, digest])
     assert document["digests"] == [digest, "0" * 32]
     assert captured.err.count("\n") == 1
-    for part in (f"{b} was made by quiclab {engine().version()}, build an older one, and", build_id()):
+    for part in (f"{b} was made by quiclab {extension().version()}, build an older one, and", build_id()):
         assert part in captured.err
     assert f"{a} was made by" not in captured.err
 
@@ -129,4 +129,4 @@ def test_seeds_that_are_none(seed: int, run: Any, capsys: pytest.CaptureFixture[
     result = json.loads((a / "result.json").read_text())
     (a / "result.json").write_text(json.dumps({**result, "seed": seed}))
     assert cli.invoke(["diff", str(a), str(a)]) == 2
-    assert "its `seed` is not from 0 to" in capsys.readouterr().err
+    assert "is not the result of a run: expected a seed from 0 to 18446744073709551615" in capsys.readouterr().err

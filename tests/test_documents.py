@@ -21,7 +21,7 @@ import pytest
 import quiclab
 from conftest import ROOT, has_stack
 from quiclab import cli
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.scenario import load
 
 DOCUMENTS = [
@@ -164,7 +164,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder with the scenarios of the repository, and a `bin` with `quiclab` and `python`."""
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     # what the documents call `mine.toml`, where they do not make it
-    (tmp_path / "mine.toml").write_text(engine().template())
+    (tmp_path / "mine.toml").write_text(extension().template())
     (tmp_path / "bin").mkdir()
     for name, arguments in (("quiclab", "-m quiclab "), ("python", "")):
         command = tmp_path / "bin" / name

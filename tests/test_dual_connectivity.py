@@ -29,8 +29,8 @@ ETHERNET = 14
 # short header (RFC 9000 section 17.3.1): flags, connection ID, packet number of one byte at least; AEAD tag of 16 bytes
 # (RFC 9001 section 5.3); STREAM frame (RFC 9000 section 19.8): type and stream ID, offset and length may be absent
 CONNECTION_ID = 8
-LEAST_QUIC = (1 + CONNECTION_ID + 1) + 16 + (1 + 1)
-PAYLOAD_SHARE = (DATAGRAM - LEAST_QUIC) / (DATAGRAM + IP_AND_UDP + PDCP + ETHERNET)
+MIN_QUIC = (1 + CONNECTION_ID + 1) + 16 + (1 + 1)
+PAYLOAD_SHARE = (DATAGRAM - MIN_QUIC) / (DATAGRAM + IP_AND_UDP + PDCP + ETHERNET)
 ONE_LINK_MBPS = LINK_MBPS * PAYLOAD_SHARE
 
 SHARES = tuple(range(0, 101, 10))

@@ -165,7 +165,7 @@ def test_a_longer_timer_a_smaller_queue_and_a_larger_batch_cost() -> None:
     assert queues == sorted(queues)
 
 
-def test_windows_by_hand() -> None:
+def test_windows_hand_computed() -> None:
     # 1000 packets/s and 40 ms: a pipe of 40 packets, with a queue of 60
     def bearer(run: float) -> list[links_model.Link]:
         return [links_model.Link(1000.0, 0.04, 0.5, run) for _ in range(2)]
@@ -196,7 +196,7 @@ def test_jitter_hold() -> None:
     assert holds[-1] < 6e-3
 
 
-def test_what_leads_to_it() -> None:
+def test_initiators_of_a_request() -> None:
     result = model.model(Parameters())
     link = links_of(Parameters(), AIOQUIC)[0]
     assert result.overflow_window_packets == pytest.approx(2 * (100 + link.pipe_packets))

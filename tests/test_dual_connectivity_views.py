@@ -37,7 +37,7 @@ def records(*rows: tuple[int, str, str, int, int]) -> pl.DataFrame:
     return pl.DataFrame([(MS * row[0], *row[1:]) for row in rows], schema=columns, orient="row")
 
 
-def test_the_first_expiry_by_hand(event: ModuleType) -> None:
+def test_the_first_expiry_hand_computed(event: ModuleType) -> None:
     """Packets 0 to 4 have the identities 10 to 14; 1 and 2 are lost; 3 waits for 200 ms, 4 comes late and passes."""
     packets = records(
         *((0, "dc.ingress", "arrival", 0, 10 + number) for number in range(5)),

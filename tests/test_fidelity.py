@@ -69,5 +69,5 @@ def test_positions_are_in_grid_steps() -> None:
 
 
 def test_series_must_match() -> None:
-    with pytest.raises(ValueError, match="same number of points"):
+    with pytest.raises(ValueError, match="same length"):
         assess(series([1], 0.1), [])

@@ -89,13 +89,13 @@ def test_configurations_without_a_factor_are_rows_and_nothing_is_called_publishe
     for text in ("first kind", "second kind", "Rate [Mbit/s]"):
         assert f">{text}<" in svg
     assert "published" not in svg
-    assert "No numbers were printed for this figure (a figure); all points are ours." in caption
+    assert "The publication has no numbers for this figure (a figure); all points are measured." in caption
     [mark] = marks(spec, "point")
     assert mark["mark"]["shape"] == "circle"
     assert mark["encoding"]["y"]["sort"] == ["first kind", "second kind"]
 
 
-def test_published_values_stand_beside_names() -> None:
+def test_published_values_are_next_to_names() -> None:
     one = study(configurations=(Configuration("one", "first kind", {}),), factors=(PROXY,))
     runs = {("one", "false"): [18.0, 19.0], ("one", "true"): [17.0, 17.5]}
     printed = {("one", "false"): 18.3, ("one", "true"): 17.0}
@@ -115,7 +115,7 @@ def test_values_that_hardly_differ_stand_on_an_axis_from_zero() -> None:
     assert "start at zero" not in caption
 
 
-def test_parts_of_runs_are_rows_and_what_all_share_is_one() -> None:
+def test_parts_of_runs_are_rows_and_shared_values_one_row() -> None:
     one = study(
         configurations=(Configuration("one", "first kind", {}),), factors=(FLOW,), metric=OF_FLOW, further=(INDEX,)
     )
@@ -138,7 +138,7 @@ def test_several_configurations_with_parts_differ_in_shape_and_dash() -> None:
     assert first["encoding"]["color"]["scale"]["domain"] == ["dc", "sc1", "sc2"]
     dashes = [tuple(line["mark"]["strokeDash"]) for line in marks(spec, "line")]
     assert len(set(dashes)) == 2
-    assert "shape and dash tell the configurations apart" in caption
+    assert "shape and dash distinguish the configurations" in caption
 
 
 def test_a_model_is_a_dotted_line_of_the_main_metric() -> None:

@@ -29,7 +29,7 @@ def printed(mean: float, std: float, n: int = 20) -> Summary:
     return Summary(n, mean, std, mean, mean)
 
 
-def test_p_of_numbers_computed_by_hand() -> None:
+def test_p_of_hand_computed_numbers() -> None:
     # means 10 and 12, variances 4 and 4, n = 8 each: t = 2 / sqrt(0.5 + 0.5) = 2, and the degrees of freedom are those
     # of equal variances, 14; Student's t gives 0.0653
     assert welch_p(printed(10, 2, 8), printed(12, 2, 8)) == pytest.approx(0.0653, abs=5e-5)
@@ -57,7 +57,7 @@ def test_without_scatter_or_runs_there_is_no_p() -> None:
         assert math.isnan(welch_p(summarise(first), summarise(second))), first
 
 
-def test_differences_and_correlations_by_hand() -> None:
+def test_differences_and_correlations_hand_computed() -> None:
     assert percent_difference(100, 150) == 50  # the first takes two thirds of the time
     assert percent_difference(100, 50) == -50
     assert math.isnan(percent_difference(0, 50))
@@ -74,7 +74,7 @@ def cell(first: tuple[float, float], second: tuple[float, float]) -> Cell:
     return Cell(10, 5, printed(*first), printed(*second))
 
 
-def test_the_score_of_a_map_by_hand() -> None:
+def test_the_score_of_a_map_hand_computed() -> None:
     # differences: published 50, -20, 10, 1 (of deviation 50: not significant); measured 40, -10, -5, -3
     ours, theirs = (100.0, 1.0), ((150.0, 1.0), (80.0, 1.0), (110.0, 1.0), (101.0, 50.0))
     measured = ((140.0, 1.0), (90.0, 40.0), (95.0, 1.0), (97.0, 1.0))
@@ -238,7 +238,7 @@ def test_the_svg_has_the_colours_and_the_page_a_switch() -> None:
 def test_without_a_published_table_there_is_one_map() -> None:
     spec, caption = drawn(Stored(stored().runs, {}))
     assert len(spec["vconcat"]) == 2  # the map, and the scale
-    assert "No numbers were printed for this map (Figure 4.6a)." in caption
+    assert "The publication has no numbers for this map (Figure 4.6a)." in caption
     nothing, caption = drawn(Stored({}, {}))
     assert "None of these settings has been run yet." in json.dumps(nothing)
     assert caption == ""

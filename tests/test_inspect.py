@@ -87,7 +87,7 @@ def columns(time_ms: list[float], number: list[int], space: list[int], sets: lis
     return {"time_ms": times, "number": number, "space": space, "bytes": [1200] * len(times), "frames": sets}
 
 
-def test_columns_are_what_their_differences_add_up_to() -> None:
+def test_columns_are_sums_of_their_differences() -> None:
     values = integers([1.2345, None, 7.0], 1000)
     assert values.tolist() == [1234, -1, 7000]  # halves go to the even number
     assert differences(values) == [1234, -1235, 7001]
@@ -171,7 +171,7 @@ def test_a_trace_becomes_an_end() -> None:
     assert end.notes == []
 
 
-def test_what_a_file_left_out_is_said() -> None:
+def test_omitted_parts_of_a_file_are_reported() -> None:
     counts = {"skipped": {"http:frame_created": 7}, "malformed": 2, "truncated_at_byte": 4711}
     sampling = {"packets": {"shown": 20000, "of": 812345, "how": "every 41st"}}
     notes = end_of(trace("client", counts=counts, sampling=sampling)).notes
@@ -179,7 +179,7 @@ def test_what_a_file_left_out_is_said() -> None:
         "read: 20\u202f000 of 812\u202f345 packets: every 41st",
         "events that the page does not use: http:frame_created (7)",
         "2 malformed records were skipped",
-        "the file is cut off at byte 4711; what stands before is shown",
+        "the file is truncated at byte 4711; the preceding events are shown",
     ]
 
 
@@ -275,7 +275,7 @@ def data_drops(folder: Path) -> int:
     return packets.filter((pl.col("element") == "down1") & (pl.col("event") == "drop")).height
 
 
-def test_few_points_are_few_and_said(tcp: Path) -> None:
+def test_few_points_are_reported(tcp: Path) -> None:
     [connection] = side(open_run(tcp, 100, quiet)).data["connections"]
     columns = connection["arrows"][1]
     lost = sums(columns["fate"]).count(DROPPED)
@@ -288,7 +288,7 @@ def test_a_result_file_is_as_good_as_its_directory(tcp: Path) -> None:
     assert side(open_run(tcp / "result.json", ALL, quiet)).data == side(open_run(tcp, ALL, quiet)).data
 
 
-def test_a_run_that_recorded_nothing_says_what_to_set(tmp_path: Path, small: Path) -> None:
+def test_a_run_without_recordings_names_the_options(tmp_path: Path, small: Path) -> None:
     assert cli.invoke(["run", str(small), "--out", str(tmp_path / "bare")]) == 0
     data = side(open_run(tmp_path / "bare", ALL, quiet)).data
     assert "record.series_interval" in data["links_note"]
@@ -343,9 +343,9 @@ def test_the_page_has_a_name_of_its_own(tcp: Path, tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("absent.qlog", "cannot read {}: No such file or directory; allowed are a directory or result.json"),
-        ("folder", "{} has no result.json; allowed are a directory or result.json"),
-        ("result.json", "{} is not the result of a run: its `scenario` is missing"),
+        ("absent.qlog", "cannot read {}: No such file or directory; expected a directory or result.json"),
+        ("folder", "{} has no result.json; expected a directory or result.json"),
+        ("result.json", "{} is not the result of a run: `scenario` is missing"),
     ],
 )
 def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", ["", "hello", "{}", '{"qlog_version": "0.3"}', "\x1e{"])
-def test_what_is_no_qlog_is_refused(content: str, tmp_path: Path) -> None:
+def test_files_other_than_qlog_are_rejected(content: str, tmp_path: Path) -> None:
     path = tmp_path / "some.qlog"
     path.write_text(content)
     with pytest.raises(RequestError, match=r"cannot read .*some\.qlog: .*allowed"):

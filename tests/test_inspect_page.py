@@ -275,11 +275,11 @@ def test_a_run_of_tcp_has_its_queue(tcp: Path, tmp_path: Path) -> None:
     """
     found, console = probe(tcp, tmp_path / "profile", body)
     assert console == []
-    assert found["titles"] == ["Queue [packets], the one in service included", "Rate at the far end of the link"]
+    assert found["titles"] == ["Queue [packets], the one in service included", "Rate at the output of the link"]
     assert min(found["marks"]) > 5
     assert len(found["empty"]) == 1
-    assert "TCP has one stream" in found["empty"][0]
-    assert found["packet"].startswith("packet 0, client to server\nno or few data (at most 80 B), 60 B\n")
+    assert "TCP has only one stream" in found["empty"][0]
+    assert found["packet"].startswith("packet 0, client to server\nlittle or no data (at most 80 B), 60 B\n")
     assert found["width"][0] <= found["width"][1]
 
 
@@ -289,7 +289,7 @@ def test_the_page_asks_for_nothing(pair: Path) -> None:
     assert set(re.findall(r"https?://[^\s\"'`)]+", text)) == {"http://www.w3.org/2000/svg"}
 
 
-def test_what_names_hold_stays_text(tmp_path: Path) -> None:
+def test_contents_of_names_stay_strings(tmp_path: Path) -> None:
     bad = "</script><script>document.title='bad'</script><img src=x onerror=\"document.title='bad'\">"
     run = both(20, 1.0)
     run.name, run.origin = bad, bad

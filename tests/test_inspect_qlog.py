@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import quiclab
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.scenario import Record, load
 
 DATA = Path(__file__).parent.parent / "crates" / "quiclab-trace" / "tests" / "data"
@@ -21,7 +21,7 @@ def test_the_log_of_a_run_agrees_with_its_result(small: Path, tmp_path: Path) ->
     assert len(logs) == 2
     found = {}
     for log in logs:
-        (connection,) = json.loads(engine().inspect_qlog(str(log), 1000))
+        (connection,) = json.loads(extension().inspect_qlog(str(log), 1000))
         assert connection["schema"] == 1
         assert connection["counts"]["malformed"] == 0
         assert connection["counts"]["skipped"] == {}
@@ -34,10 +34,10 @@ def test_the_log_of_a_run_agrees_with_its_result(small: Path, tmp_path: Path) ->
     assert carried >= result.flows["dc"].delivered_bytes > 0
 
 
-def test_progress_and_what_it_raises() -> None:
+def test_progress_and_its_errors() -> None:
     log = DATA / "03-aioquic.qlog"
     told: list[tuple[int, int]] = []
-    engine().inspect_qlog(str(log), 1000, lambda done, total: told.append((done, total)))
+    extension().inspect_qlog(str(log), 1000, lambda done, total: told.append((done, total)))
     assert told == sorted(told)
     assert told[-1] == (2 * log.stat().st_size, 2 * log.stat().st_size)
 
@@ -45,11 +45,11 @@ def test_progress_and_what_it_raises() -> None:
         raise LookupError(f"{done} of {total}")
 
     with pytest.raises(LookupError, match="of 34014"):
-        engine().inspect_qlog(str(log), 1000, stop)
+        extension().inspect_qlog(str(log), 1000, stop)
 
 
-def test_what_is_no_qlog_is_told(small: Path, tmp_path: Path) -> None:
+def test_files_other_than_qlog_are_reported(small: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"not a qlog: .* is something that begins with .*; allowed is"):
-        engine().inspect_qlog(str(small), 1000)
+        extension().inspect_qlog(str(small), 1000)
     with pytest.raises(OSError, match=r"missing\.qlog"):
-        engine().inspect_qlog(str(tmp_path / "missing.qlog"), 1000)
+        extension().inspect_qlog(str(tmp_path / "missing.qlog"), 1000)

@@ -27,7 +27,7 @@ from quiclab.browser.envoy import Request, configuration, requests
 from quiclab.browser.har_writer import Event, har, record
 from quiclab.browser.load import LoadError, PageLoad, Target, examine, with_log
 from quiclab.browser.runner import load_pages, page_scenario
-from quiclab.browser.site import LEAST_IMAGE_BYTES, Page, png
+from quiclab.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import BUILT_IN, load_adapters
 from quiclab.lane.adapter_file import GuestPlan
@@ -36,7 +36,7 @@ from quiclab.scenario import load
 PAGE_FILE = ROOT / "scenarios" / "page_browser.toml"
 SIZES = {"/": 1000, "/0/0": 3000, "/0/1": 3000}
 WORKLOAD = {"kind": "page", "html": "1 kB", "objects": [{"count": 2, "size": "3 kB"}]}
-#: The page of `SIZES`, as Chromium 156 told of it behind a link with 36 ms of round trip.
+#: The page of `SIZES`, as Chromium 156 reported it behind a link with 36 ms of round trip.
 RECORDED: dict[str, list[list[Any]]] = json.loads((ROOT / "tests" / "data" / "browser_events.json").read_text())
 
 
@@ -62,7 +62,7 @@ def test_a_page_has_the_wanted_lengths_and_names_all_images() -> None:
     assert "rel=icon href=data:," in html, "the browser asks for no icon"
 
 
-@pytest.mark.parametrize("size_bytes", [LEAST_IMAGE_BYTES, 3000, 100_000])
+@pytest.mark.parametrize("size_bytes", [MIN_IMAGE_BYTES, 3000, 100_000])
 def test_an_image_is_a_whole_png_of_the_wanted_length(size_bytes: int) -> None:
     image = png(size_bytes)
     assert len(image) == size_bytes
@@ -80,31 +80,43 @@ def test_an_image_is_a_whole_png_of_the_wanted_length(size_bytes: int) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "download"}, ["workload.kind = `download`", "`page`"]),
-        ({"think_time": "1 ms"}, ["workload.think_time = `1 ms`", "allowed is 0"]),
-        ({"html_think_time": "2 ms"}, ["workload.html_think_time = `2 ms`"]),
-        ({"priorities": "round_robin"}, ["workload.priorities = `round_robin`", "`browser`"]),
-        ({"objects": [{"count": 1, "size": "3 kB", "kind": "font"}]}, ["objects[0].kind = `font`", "`image`"]),
+        ({"kind": "download"}, ["workload.kind: expected", 'got "download"', "`page`"]),
+        ({"think_time": "1 ms"}, ["workload.think_time: expected", 'got "1 ms"', "expected 0"]),
+        ({"html_think_time": "2 ms"}, ["workload.html_think_time: expected", 'got "2 ms"']),
+        ({"priorities": "round_robin"}, ["workload.priorities: expected", 'got "round_robin"', "`browser`"]),
+        (
+            {"objects": [{"count": 1, "size": "3 kB", "kind": "font"}]},
+            ["objects[0].kind: expected", 'got "font"', "`image`"],
+        ),
         # signature 8, four chunks of 12, IHDR of 13, an IDAT of two bytes compressed: 10
-        ({"objects": [{"count": 1, "size": "78 B"}]}, ["objects[0].size = `78 B`", "79 B or more"]),
+        ({"objects": [{"count": 1, "size": "78 B"}]}, ["objects[0].size: expected", 'got "78 B"', "at least 79 B"]),
         # before any of it is made: 2^32 B are more than a chunk of PNG can have
-        ({"objects": [{"count": 1, "size": "5 GB"}]}, ["objects[0].size = `5 GB`", "up to 100000000 B"]),
-        ({"html": "101 MB"}, ["workload.html = `101 MB`", "up to 100000000 B"]),
-        ({"objects": [{"count": 50_001, "size": "1 kB"}] * 2}, ["objects = 100002 images", "up to 100000"]),
+        (
+            {"objects": [{"count": 1, "size": "5 GB"}]},
+            ["objects[0].size: expected", 'got "5 GB"', "at most 100000000 B"],
+        ),
+        ({"html": "101 MB"}, ["workload.html: expected", 'got "101 MB"', "at most 100000000 B"]),
+        ({"objects": [{"count": 50_001, "size": "1 kB"}] * 2}, ["objects: expected", "got 100002", "at most 100000"]),
         # 11 * 100 MB and 1 kB of HTML
-        ({"objects": [{"count": 11, "size": "100 MB"}]}, ["objects = 1100001000 B", "up to 1000000000 B"]),
+        (
+            {"objects": [{"count": 11, "size": "100 MB"}]},
+            ["objects: expected", "got 1100001000 B", "at most 1000000000 B"],
+        ),
         # 85 bytes of head, 7 of filler, 18 for each of the first ten images, 19 for the others
-        ({"objects": [{"count": 200, "size": "5 kB"}]}, ["workload.html = `1 kB`", "it names 200 images"]),
+        (
+            {"objects": [{"count": 200, "size": "5 kB"}]},
+            ["workload.html: expected", 'got "1 kB"', "names of 200 images"],
+        ),
     ],
 )
 def test_a_page_that_a_real_server_cannot_have_is_refused(change: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(RequestError) as error:
         Page.of(WORKLOAD | change)
-    for word in [*words, "allowed"]:
+    for word in [*words, "expected"]:
         assert word in error.value.sentence
 
 
-def test_the_key_of_the_certificate_is_what_openssl_says() -> None:
+def test_the_key_of_the_certificate_matches_openssl() -> None:
     # openssl x509 -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
     assert key_hash(BUILT_IN / "certificate-ecdsa.pem") == "1znCwsNTeUOxyrJDsxS+2/ThyRdxBFzqerRC9CAgCjk="
 
@@ -149,7 +161,7 @@ def test_the_numbers_of_a_load_are_those_of_its_events(protocol: str) -> None:
     assert found.early_data_sent is {"h2": None, "h3": True}[protocol]
 
 
-def test_zero_rtt_is_a_request_that_left_before_the_handshake_was_over() -> None:
+def test_zero_rtt_is_a_request_sent_before_the_handshake_is_complete() -> None:
     timing = dict(RECORDED["h3"][1][1]["response"]["timing"])
     late = timing | {"sendStart": timing["connectEnd"] + 1, "sendEnd": timing["connectEnd"] + 2}
     assert examine(record(events("h3")), SIZES, 1, "h3").early_data_sent is True
@@ -168,25 +180,37 @@ def test_time_for_the_name_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (changed("h3", "/0/1", protocol="h2"), ["/0/1 came over `h2`", "`h3` was wanted", "fallen back"]),
-        (changed("h3", "/0/0", fromDiskCache=True), ["/0/0 came from a cache"]),
+        (changed("h3", "/0/1", protocol="h2"), ["/0/1: expected protocol `h3`, got `h2`", "fell back"]),
+        (changed("h3", "/0/0", fromDiskCache=True), ["/0/0 was loaded from a cache"]),
         (changed("h3", "/0/0", headers={"Content-Encoding": "br"}), ["/0/0 was compressed"]),
-        (changed("h3", "/0/0", status=503), ["/0/0 has the status 503"]),
-        (changed("h3", "?h3-1", connectionReused=True), ["connection was there before"]),
-        (changed("h3", "/0/0", connectionId=1), ["2 connections where one is wanted"]),
+        (changed("h3", "/0/0", status=503), ["/0/0: expected status 200, got 503"]),
+        (
+            changed("h3", "?h3-1", connectionReused=True),
+            ["its connection existed before the load; connections were not closed"],
+        ),
+        (changed("h3", "/0/0", connectionId=1), ["expected one connection, got 2"]),
         ([*events("h3"), ("Network.loadingFailed", {"requestId": "2", "errorText": "net::ERR_X"})], ["net::ERR_X"]),
         ([*events("h3"), ("Inspector.targetCrashed", {})], ["crashed"]),
-        ([*events("h3"), ("Network.requestServedFromCache", {"requestId": "3"})], ["/0/1 came from a cache"]),
-        ([event for event in events("h3") if event[0] != "Page.loadEventFired"], ["load event did not come"]),
+        (
+            [*events("h3"), ("Network.requestServedFromCache", {"requestId": "3"})],
+            ["/0/1 was loaded from a cache"],
+        ),
+        (
+            [event for event in events("h3") if event[0] != "Page.loadEventFired"],
+            ["the load event did not fire"],
+        ),
         (
             [event for event in events("h3") if event[0] != "Network.dataReceived" or event[1]["requestId"] != "2"],
-            ["/0/0 has 0 bytes where the page has 3000"],
+            ["/0/0: expected 3000 bytes, got 0"],
         ),
-        ([event for event in events("h3") if event[1].get("requestId") != "3"], ["1 of 3 parts were not asked for"]),
-        ([], ["asked for nothing"]),
+        (
+            [event for event in events("h3") if event[1].get("requestId") != "3"],
+            ["1 of 3 resources were not requested; the first is /0/1"],
+        ),
+        ([], ["the browser sent no request"]),
     ],
 )
-def test_a_load_that_is_not_what_it_should_be_counts_for_nothing(found: list[Event], words: list[str]) -> None:
+def test_an_invalid_load_is_rejected(found: list[Event], words: list[str]) -> None:
     with pytest.raises(LoadError) as error:
         examine(record(found), SIZES, 7, "h3")
     for word in ["load 7 over HTTP/3", *words]:
@@ -194,7 +218,7 @@ def test_a_load_that_is_not_what_it_should_be_counts_for_nothing(found: list[Eve
 
 
 @pytest.mark.parametrize("protocol", ["h2", "h3"])
-def test_a_har_says_what_the_specification_wants(protocol: str) -> None:
+def test_a_har_follows_the_specification(protocol: str) -> None:
     recording = record(events(protocol))
     log = har(recording, "load_1", "Chromium/156.0", "0.1.0")["log"]
     assert (log["version"], log["browser"]) == ("1.2", {"name": "Chromium", "version": "156.0"})
@@ -232,9 +256,9 @@ def test_the_servers_log_says_whether_zero_rtt_was_taken() -> None:
     found = examine(record(events("h3")), SIZES, 1, "h3")
     assert with_log(found, logged, "/?h3-1").early_data_accepted is True
     assert with_log(found, logged, "/?h3-0").early_data_accepted is False
-    with pytest.raises(LoadError, match="log does not have it"):
+    with pytest.raises(LoadError, match="not in the log of the server"):
         with_log(found, logged, "/?h3-2")
-    with pytest.raises(LoadError, match="it came over HTTP/2"):
+    with pytest.raises(LoadError, match="has it over HTTP/2"):
         with_log(found, [Request("HTTP/2", "1", "/?h3-1", early_data=False)], "/?h3-1")
 
 
@@ -265,7 +289,7 @@ def logged(path: str) -> list[Request]:
     return [Request(protocol, "1", path, early_data=True)]
 
 
-def test_the_first_round_is_thrown_away_and_loads_without_a_ticket_are_made_up_for() -> None:
+def test_the_first_round_is_discarded_and_loads_without_a_ticket_are_repeated() -> None:
     loaders = {"h2": Scripted("h2", [None] * 3), "h3": Scripted("h3", [False, True, False, True])}
     loads = client.Loads()
     client.load_all(loaders, 2, 9.0, 0.0, logged, loads)
@@ -318,14 +342,14 @@ def test_curls_numbers_are_put_together() -> None:
 @pytest.mark.parametrize(
     ("entries", "words"),
     [
-        ([CURL, IMAGE], "told of 2 of 3 parts"),
-        ([CURL, IMAGE, IMAGE | {"http_version": "1.1"}], "fallen back"),
-        ([CURL, IMAGE, IMAGE | {"size_download": 1}], "has 1 bytes, not 3000"),
+        ([CURL, IMAGE], "reported 2 of 3 resources"),
+        ([CURL, IMAGE, IMAGE | {"http_version": "1.1"}], "fell back"),
+        ([CURL, IMAGE, IMAGE | {"size_download": 1}], "expected 3000 bytes, got 1"),
         ([CURL, IMAGE, IMAGE | {"num_connects": 1}], "one connection"),
         ([CURL | {"exitcode": 28, "errormsg": "Operation timed out"}, IMAGE, IMAGE], "Operation timed out"),
     ],
 )
-def test_what_curl_did_otherwise_is_refused(entries: list[dict[str, Any]], words: str) -> None:
+def test_unexpected_results_of_curl_are_rejected(entries: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(LoadError, match=words):
         curl.read(entries, SIZES, 1, "h2", (0, 1))
 
@@ -333,7 +357,7 @@ def test_what_curl_did_otherwise_is_refused(entries: list[dict[str, Any]], words
 def test_a_curl_without_http3_is_refused() -> None:
     said = "curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nFeatures: alt-svc HTTP2 HTTPS-proxy\n"
     curl.check_features(said, "h2")
-    with pytest.raises(LoadError, match=r"does not speak HTTP/3 \(curl 7.88.1\)"):
+    with pytest.raises(LoadError, match=r"does not support HTTP/3 \(curl 7.88.1\)"):
         curl.check_features(said, "h3")
 
 
@@ -342,7 +366,7 @@ def test_quinns_numbers_count_from_its_start() -> None:
     said |= {"html_ns": 1_081_000_000, "finished_ns": 1_120_000_000}
     found = quinn.read(said | {"sizes": [1000, 3000, 3000]}, SIZES, 1)
     assert (found.page_load_ms, found.handshake_ms, found.body_bytes) == (120.0, 40.0, 7000)
-    with pytest.raises(LoadError, match="/0/1 has 1 bytes"):
+    with pytest.raises(LoadError, match="/0/1: expected 3000 bytes, got 1"):
         quinn.read(said | {"sizes": [1000, 3000, 1]}, SIZES, 1)
     with pytest.raises(LoadError, match="HTTP/3 only"):
         quinn.Quinn("h2", "", Target("", "", 443, Path(), SIZES))
@@ -394,8 +418,8 @@ def test_our_own_measurement_is_whole() -> None:
 
 def test_the_browser_is_compared_with_the_sim_in_each_cell() -> None:
     """The browser's side follows from its loads; that of the sim takes its runs: only its direction is held here."""
-    path = ROOT / "tools" / "browser_beside_sim.py"
-    specification = importlib.util.spec_from_file_location("browser_beside_sim", path)
+    path = ROOT / "tools" / "compare_browser_with_sim.py"
+    specification = importlib.util.spec_from_file_location("compare_browser_with_sim", path)
     assert specification is not None
     assert specification.loader is not None
     tool = importlib.util.module_from_spec(specification)
@@ -416,9 +440,9 @@ def test_the_browser_is_compared_with_the_sim_in_each_cell() -> None:
 
 def test_of_a_scenario_network_and_page_count() -> None:
     scenario = load(ROOT / "scenarios" / "page_http2.toml")
-    with pytest.raises(RequestError, match=r"flows.main.workload.html_think_time = `10 ms`"):
+    with pytest.raises(RequestError, match=r"flows.main.workload.html_think_time: expected 0, got .10 ms"):
         page_scenario(scenario, None, 20, 0.5)
-    with pytest.raises(RequestError, match=r"flows.other: allowed is .* has `main`"):
+    with pytest.raises(RequestError, match=r"flow: expected .*`main`"):
         page_scenario(scenario, "other", 20, 0.5)
     plain = scenario.to_dict()
     plain["flows"]["main"]["workload"] = WORKLOAD
@@ -432,21 +456,23 @@ def test_of_a_scenario_network_and_page_count() -> None:
     ("options", "words"),
     [
         (["--loads", "0"], "--loads"),
-        (["--protocols", "h1"], "protocol = `h1`: allowed is `h2` or `h3`"),
-        (["--protocols", "h3,h3"], "protocols = `h3,h3`: allowed is each one once"),
-        (["--client", "lynx"], "client = `lynx`: allowed is `chromium` or `curl` or `quinn`"),
-        (["--client", "quinn"], "allowed for quinn is `h3`"),
-        (["--clock", "atomic"], "clock = `atomic`: allowed is `real` or `virtual`"),
-        (["--emulation", "ns-3"], "emulation = `ns-3`: allowed is `engine` or `netem`"),
-        (["--flow", "x"], "flows.x: allowed is a flow whose workload is a page"),
+        (["--protocols", "h1"], 'protocol: expected `h2` or `h3`, got "h1"'),
+        (["--protocols", "h3,h3"], 'protocols: expected each protocol at most once, got "h3,h3"'),
+        (["--client", "lynx"], 'client: expected `chromium`, `curl` or `quinn`, got "lynx"'),
+        (["--client", "quinn"], 'protocols: expected `h3` for client quinn, got "h2,h3"'),
+        (["--clock", "atomic"], 'clock: expected `real` or `virtual`, got "atomic"'),
+        (["--emulation", "ns-3"], 'emulation: expected `engine` or `netem`, got "ns-3"'),
+        (["--flow", "x"], 'flow: expected a flow with workload `page` (`main`), got "x"'),
     ],
 )
-def test_a_wrong_request_is_a_sentence(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_request_is_a_one_line_error(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.invoke(["browse", str(PAGE_FILE), *options]) == 2
     assert words in capsys.readouterr().err
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_items_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr("quiclab.lane.adapter.SYSTEM_PATH", "/nowhere")
     assert cli.invoke(["browse", str(PAGE_FILE)]) == 2

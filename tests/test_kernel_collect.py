@@ -88,7 +88,7 @@ def test_a_client_that_was_stopped_keeps_its_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_that_ended_before_its_flows_is_nobodys_fault(tmp_path: Path) -> None:
+def test_a_run_that_ended_before_its_flows_is_not_a_program_error(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(json.dumps({"run": {"ended_by": "duration_over"}}))
     client = record(started_ns=EPOCH_NS, finished_ns=None, bytes=500)
     report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
@@ -97,14 +97,14 @@ def test_a_run_that_ended_before_its_flows_is_nobodys_fault(tmp_path: Path) -> N
     assert (collected("iperf3", tmp_path).complete, collected("iperf3", tmp_path).problems) == (False, [])
 
 
-def test_a_program_without_a_report_is_said_with_its_last_words(tmp_path: Path) -> None:
+def test_a_program_without_a_report_is_reported_with_its_last_output(tmp_path: Path) -> None:
     report = collected("linux", left(tmp_path, client_err="out of memory\n", server_json=record()))
     assert report.problems == ["flow `main`: the client of stack `linux` left no report; its last words: out of memory"]
     assert (report.complete, report.delivered_bytes) == (False, None)
     (tmp_path / "main.client.json").write_text('{"schema": "quiclab.rep')
-    assert "no JSON" in collected("linux", tmp_path).problems[0]
+    assert "not JSON" in collected("linux", tmp_path).problems[0]
     (tmp_path / "main.client.json").write_text('{"schema": "other/1"}')
-    assert "another form" in collected("linux", tmp_path).problems[0]
+    assert "unknown report" in collected("linux", tmp_path).problems[0]
 
 
 def test_a_failure_is_a_sentence(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_garbage_of_a_program_is_a_sentence(client: str, tmp_path: Path) -> None
 def test_columns_of_acknowledgements_have_one_length(tmp_path: Path) -> None:
     server = record(acknowledgements={"time_ns": [EPOCH_NS], "cwnd_bytes": [1, 2]})
     report = collected("linux", left(tmp_path, client_json=record(bytes=1), server_json=server))
-    assert "acknowledgements.cwnd_bytes has another length" in report.problems[0]
+    assert "acknowledgements.cwnd_bytes and time_ns have different lengths" in report.problems[0]
     assert not report.complete
 
 

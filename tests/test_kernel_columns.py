@@ -52,5 +52,5 @@ def test_columns_are_tables(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_columns_is_named(tmp_path: Path) -> None:
-    with pytest.raises(QuiclabError, match="columns cannot be read"):
+    with pytest.raises(QuiclabError, match="cannot read the recordings in"):
         read_columns(tmp_path)

@@ -61,7 +61,7 @@ def test_the_table_says_yes_or_no(capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 @pytest.mark.kernel_lane
-def test_a_boot_is_asked_for(
+def test_a_boot_is_requested(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -101,7 +101,7 @@ def test_a_machine_with_bbr_as_its_default_is_warned_of(monkeypatch: pytest.Monk
     assert [finding.ok for finding in doctor.congestion_controls()] == [True, True]
 
 
-def test_a_device_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_device_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(doctor, "TUN", tmp_path / "tun")
     assert doctor.tun_device().found == os.strerror(2)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quiclab.calibration import host_file, measure, strace
+from quiclab.calibration import host_file, measure, syscalls
 from quiclab.calibration.costs import COSTS, Observation, fit
 from quiclab.calibration.host_file import host_name, sim_stack, together, write_hosts
 from quiclab.calibration.measure import End, Measurement, Setting, choose, stack_of_interest
-from quiclab.calibration.strace import Trace, read_trace
+from quiclab.calibration.syscalls import SyscallLog, read_trace
 from quiclab.calibration.timers import PARETO_SHAPE, slack
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.lane.run import Lane
@@ -22,7 +22,7 @@ DATA = Path(__file__).parent / "data" / "strace"
 KNOWN = {"start": 0.05, "receive_datagram": 4e-6, "receive_call": 9e-6, "send_datagram": 3e-6, "send_call": 21e-6}
 
 
-def recorded(name: str) -> Trace:
+def recorded(name: str) -> SyscallLog:
     """Read what `strace -f -yy -s 0` has written: a few calls of each kind, verbatim."""
     return read_trace((DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines())
 
@@ -121,9 +121,9 @@ def test_traces_of_settings_together() -> None:
 
 
 def test_a_missing_tracer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strace, "found", {}.get)
+    monkeypatch.setattr(syscalls, "found", {}.get)
     with pytest.raises(QuiclabError, match="apt-get install strace"):
-        strace.tracer()
+        syscalls.tracer()
 
 
 def test_slack_knows_the_distributions_of_scenarios() -> None:
@@ -160,13 +160,16 @@ def test_settings_follow_from_the_first_look() -> None:
     assert longer.rate_bps == fast.rate_bps
     assert len(requests) == len(measure.EXCHANGES)
     # a stack that costs next to nothing is not measured beyond what the elements do
-    assert choose([0.1, 0.1], requests=False)[1].rate_bps == measure.MOST_BPS
-    assert choose([0.1, 0.1], requests=False)[0].rate_bps <= measure.MOST_BPS / 2
+    assert choose([0.1, 0.1], requests=False)[1].rate_bps == measure.MAX_BPS
+    assert choose([0.1, 0.1], requests=False)[0].rate_bps <= measure.MAX_BPS / 2
 
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("nonesuch", "there is no stack `nonesuch`"), ("linux", "stack `linux` is TCP: the kernel has its packets")],
+    [
+        ("nonesuch", "lane kernel: unknown stack `nonesuch`"),
+        ("linux", "stack `linux` is TCP: its packets are sent by the kernel"),
+    ],
 )
 def test_stacks_that_have_no_hosts(name: str, sentence: str) -> None:
     with pytest.raises(RequestError, match=sentence):

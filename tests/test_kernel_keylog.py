@@ -73,7 +73,7 @@ def test_a_capture_without_packets_gets_them_at_its_end(tmp_path: Path) -> None:
     assert files[0].read_bytes().startswith(SECTION + INTERFACE + struct.pack("<I", 10))
 
 
-def test_clients_are_told_where_secrets_go_if_there_are_captures() -> None:
+def test_clients_get_a_key_log_path_with_captures() -> None:
     lane = Lane()
     for record, wanted in (("{ pcapng = true }", "{directory}/main.keys"), ("{}", None)):
         chosen = load(LANES, [("flows.main.stack", "aioquic"), ("record", record), SENDER], lane.stacks())
@@ -103,7 +103,7 @@ def kept(result: RunResult, directory: Path) -> Mapping[str, Any]:
 
 @pytest.mark.guest
 @pytest.mark.parametrize("stack", ["linux", "aioquic"])
-def test_a_study_keeps_what_the_files_of_a_run_say(stack: str, virtual: Lane) -> None:
+def test_a_study_stores_data_from_recordings(stack: str, virtual: Lane) -> None:
     sets = [("flows.main.stack", stack), SENDER, DOWNLOAD, ("record", "{ pcapng = true }"), *TAP]
     result = run_and_keep(load(LANES, sets, virtual.stacks()), 1, ROOT, kept, virtual)
     found = result.data["kept"]

@@ -61,7 +61,7 @@ def scenario(*sets: tuple[str, str]) -> Scenario:
         ([("flows.main.stack", "iperf3"), ("record.acks", "true")], ("record.acks", "`iperf3`")),
     ],
 )
-def test_what_a_program_cannot_do_is_refused(sets: list[tuple[str, str]], words: tuple[str, ...]) -> None:
+def test_unsupported_workloads_of_a_program_are_rejected(sets: list[tuple[str, str]], words: tuple[str, ...]) -> None:
     with pytest.raises(RequestError) as error:
         load(LANES, sets, Lane().stacks())
     for word in words:
@@ -89,7 +89,9 @@ def test_a_job_has_the_resolved_scenario_and_the_commands_of_both_ends() -> None
 def test_both_ends_are_one_program() -> None:
     lane = Lane()
     mixed = scenario(("flows.main.receiver.stack", "iperf3"))
-    with pytest.raises(RequestError, match=r"flows\.main has `linux` and `iperf3`"):
+    with pytest.raises(
+        RequestError, match=r"flows\.main: expected the same stack at both ends, got `linux` and `iperf3`"
+    ):
         make_job(mixed, 1, lane, lane.programs(), ROOT)
 
 
@@ -112,10 +114,10 @@ def result(kernel: dict[str, Any] | None, ended_by: str = "workloads_done") -> R
 
 
 def test_a_machine_that_did_not_keep_up_gives_no_result() -> None:
-    assert result(None).not_a_result is None
-    assert result({"kept_up": True}).not_a_result is None
-    assert result({"kept_up": False}).not_a_result == "5 % of the packets were late"
-    assert result({"kept_up": True}, "interrupted").not_a_result == "5 % of the packets were late"
+    assert result(None).invalid_reason is None
+    assert result({"kept_up": True}).invalid_reason is None
+    assert result({"kept_up": False}).invalid_reason == "5 % of the packets were late"
+    assert result({"kept_up": True}, "interrupted").invalid_reason == "5 % of the packets were late"
 
 
 def test_traces_of_acknowledgements_are_a_table() -> None:
@@ -141,7 +143,7 @@ def test_an_engine_of_the_kernel_lane_runs_programs_in_the_place_of_models() -> 
     assert kernel.lane == engines["kernel-virtual"].lane
     assert "--lane kernel --clock virtual" in kernel.replay
     assert study.engines_of("kernel", "default") == ("kernel-virtual",)
-    with pytest.raises(RequestError, match="engine `sim` of study validation/lanes is not of the lane kernel"):
+    with pytest.raises(RequestError, match="engine `sim` of study validation/lanes is not of lane kernel"):
         study.engines_of("kernel", "sim")
 
 
@@ -193,7 +195,7 @@ def test_the_kernel_and_its_model_agree_on_a_clean_link(virtual: Lane) -> None:
 
 
 @pytest.mark.guest
-def test_a_scenario_that_is_too_short_for_its_program_is_said(virtual: Lane) -> None:
+def test_a_scenario_too_short_for_its_program_is_reported(virtual: Lane) -> None:
     short = load(LANES, [*SMALL, ("duration", "50 ms")], virtual.stacks())
     outcome = virtual.run(short, 1, base_dir=ROOT)
     assert not outcome.flows["main"].completed
@@ -238,7 +240,7 @@ def test_a_report_counts_from_when_its_client_started() -> None:
     assert (flow["download_time_s"], flow["goodput_mbps"], flow["completed"]) == (2.0, 4.0, True)
 
 
-def test_nothing_of_an_older_run_is_left_in_its_directory_but_what_is_not_ours(tmp_path: Path) -> None:
+def test_files_of_an_older_run_are_removed_and_foreign_files_kept(tmp_path: Path) -> None:
     lane = Lane()
     job = make_job(scenario(), 1, lane, lane.programs(), ROOT)
     ours = ["result.json", "main.client.json", "main.server.out"]
@@ -248,7 +250,7 @@ def test_nothing_of_an_older_run_is_left_in_its_directory_but_what_is_not_ours(t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["columns", "other.client.json"]
 
 
-def test_what_results_depend_on_names_the_files_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_of_results_include_the_files_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "mine"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

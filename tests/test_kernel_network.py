@@ -60,7 +60,7 @@ def test_figures_of_the_wanted_network(lanes: dict[str, Any]) -> None:
     ("figure", "sentence"),
     [
         (lambda down, up: round_trip("main", down, up, {"rtt_min_ms": 45.0}), "is 45 ms instead of 40.0"),
-        (lambda down, up: round_trip("main", down, up, {}), "no echo came back"),
+        (lambda down, up: round_trip("main", down, up, {}), "no echo was received"),
         (lambda down, _: rate("main", "down", down, {"rate_mbps": 25.0}), "is 25 Mbit/s instead of 19.32"),
         (lambda down, _: queue("main", "down", down, {"queue_packets": 120}), "is 120 packets instead of 60"),
         (lambda down, _: queue("main", "down", down, {}), "nothing was dropped"),
@@ -73,7 +73,7 @@ def test_other_networks(lanes: dict[str, Any], figure: Any, sentence: str) -> No
     assert sentence in str(verdict([check]))
 
 
-def test_what_cannot_be_told_has_a_sentence(lanes: dict[str, Any]) -> None:
+def test_unmeasurable_values_have_a_message(lanes: dict[str, Any]) -> None:
     link = lanes["links"]["bottleneck"]
     link["loss"] = {"kind": "independent", "probability": "1 %"}
     assert queue("main", "down", route(lanes, "down"), {"queue_packets": 5}).ok is None
@@ -110,5 +110,5 @@ def test_a_sweep_measures_each_network_once(monkeypatch: pytest.MonkeyPatch, req
     assert measured == ["20 ms"]
     sweep.check_networks([sweep.Job({}, slower.to_json(), 1, "", lane=Lane("virtual"))], StringIO())
     assert measured == ["20 ms"]
-    with pytest.raises(QuiclabError, match="not the wanted network: rate down of flow `main` is 10"):
+    with pytest.raises(QuiclabError, match="does not match the scenario: rate down of flow `main` is 10"):
         sweep.check_networks([*jobs, sweep.Job({}, slower.to_json(), 1, "", lane=Lane())], StringIO())

@@ -117,7 +117,7 @@ def test_arrivals_are_the_same(pair: tuple[str, Passage, Passage]) -> None:
     assert np.abs(ours.arrivals_ms - linux.arrivals_ms).max() < 0.2
 
 
-def test_drops_are_alike(pair: tuple[str, Passage, Passage]) -> None:
+def test_drops_are_equal(pair: tuple[str, Passage, Passage]) -> None:
     _, ours, linux = pair
     everything = np.ones(len(flows()), dtype=bool)
     assert linux.drops(everything) > 1000
@@ -128,7 +128,7 @@ def test_drops_are_alike(pair: tuple[str, Passage, Passage]) -> None:
         assert abs(ours.drops(flows() == flow) - drops) <= 3 + 3 * drops**0.5 / 2, flow
 
 
-def test_waiting_times_are_alike(pair: tuple[str, Passage, Passage]) -> None:
+def test_waiting_times_are_equal(pair: tuple[str, Passage, Passage]) -> None:
     kind, ours, linux = pair
     for flow in (0, 1, 4):
         of = flows() == flow

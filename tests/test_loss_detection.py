@@ -13,7 +13,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab.losses import rfc8985, rfc9002
-from quiclab.losses.events import Heard, Lost, Sent
+from quiclab.losses.events import AckReceived, Lost, Sent
 from quiclab.losses.tcp_trace import _declared
 from quiclab.losses.verdict import agrees, agrees_in_number
 from quiclab.report.figures import specification
@@ -27,13 +27,13 @@ NAME = "validation/loss_detection"
 MSS = 1000
 
 
-def flight(packets: int, *, at_ms: float = 0.0, first: int = 0, gap_ms: float = 1.0) -> list[Sent | Heard]:
+def flight(packets: int, *, at_ms: float = 0.0, first: int = 0, gap_ms: float = 1.0) -> list[Sent | AckReceived]:
     """Return packets sent one after the other."""
     return [Sent(at_ms + gap_ms * number, first + number) for number in range(packets)]
 
 
-def ack(time_ms: float, *ranges: tuple[int, int]) -> Heard:
-    return Heard(time_ms, ranges)
+def ack(time_ms: float, *ranges: tuple[int, int]) -> AckReceived:
+    return AckReceived(time_ms, ranges)
 
 
 def told(lost: list[Lost]) -> list[tuple[int, float, str]]:
@@ -71,7 +71,7 @@ def test_quic_a_lost_tail_is_declared_when_its_probe_is_acknowledged() -> None:
 
 def test_quic_the_peers_delay_is_taken_off_the_smoothed_rtt() -> None:
     """RTTs 100 and 140 ms, 20 ms of it delay: smoothed 7/8 * 100 + 1/8 * 120 = 102.5; the latest, 140, counts."""
-    events = [Sent(0, 0), ack(100, (0, 0)), *flight(2, at_ms=200, first=1), Heard(341, ((2, 2),), delay_ms=20)]
+    events = [Sent(0, 0), ack(100, (0, 0)), *flight(2, at_ms=200, first=1), AckReceived(341, ((2, 2),), delay_ms=20)]
     assert told(rfc9002.declared(events)) == [(1, 200 + 9 / 8 * 140, "time threshold")]
 
 
@@ -80,15 +80,15 @@ def test_quic_nothing_is_declared_of_a_closed_connection() -> None:
     assert rfc9002.declared(events, closed_ms=112.0) == []
 
 
-def segments(count: int, *, at_ms: float = 0.0, first: int = 0, again: bool = False) -> list[Sent | Heard]:
+def segments(count: int, *, at_ms: float = 0.0, first: int = 0, again: bool = False) -> list[Sent | AckReceived]:
     """Return segments sent one a millisecond."""
     numbers = range(first, first + count)
     return [Sent(at_ms + n - first, n, (n * MSS, (n + 1) * MSS), again=again) for n in numbers]
 
 
-def sacks(time_ms: float, upto: int, *blocks: tuple[int, int], echo_ms: float | None = None) -> Heard:
+def sacks(time_ms: float, upto: int, *blocks: tuple[int, int], echo_ms: float | None = None) -> AckReceived:
     """Return an acknowledgement in segments: all below `upto`, and blocks."""
-    return Heard(time_ms, tuple((a * MSS, b * MSS) for a, b in blocks), cumulative=upto * MSS, echo_ms=echo_ms)
+    return AckReceived(time_ms, tuple((a * MSS, b * MSS) for a, b in blocks), cumulative=upto * MSS, echo_ms=echo_ms)
 
 
 STRICT = "reordering window 0: three selectively acknowledged"
@@ -192,7 +192,7 @@ CASES = [str(case) for case in find(NAME).factors[0].values]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_case_has_the_answer_computed_by_hand(case: str) -> None:
+def test_every_case_has_a_hand_computed_result(case: str) -> None:
     """The standards' answers are in the study, with their derivations; engines that follow them give these."""
     by_hand = _cases()[case]
     for configuration, expected in (("lab-quic:rfc9002", by_hand.quic), ("lab-tcp:linux-7", by_hand.tcp)):
@@ -214,7 +214,7 @@ def _cases() -> dict[str, Any]:
     return found
 
 
-def test_what_was_kept_is_stored_and_the_report_tells_it(tmp_path: Path) -> None:
+def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:
     """Two cells through the sweep: the table and the matrix are made of what was stored."""
     study = find(NAME)
     names = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn")
@@ -227,8 +227,8 @@ def test_what_was_kept_is_stored_and_the_report_tells_it(tmp_path: Path) -> None
     assert outcome.failures == []
     write_manifest(study, directory, 1, partial=True)
     evaluation = Evaluation(study, tmp_path)
-    assert study.listing is not None
-    cells = [(row[0], *row[2:8]) for row in study.listing.rows(evaluation, "sim")]
+    assert study.text_table is not None
+    cells = [(row[0], *row[2:8]) for row in study.text_table.rows(evaluation, "sim")]
     assert [(row[0], row[1] == "none", row[4] == "none", row[6]) for row in cells] == [
         ("lab-quic, rfc9002", False, False, "yes"),
         ("lab-quic, chromium-quic1", True, False, "no"),
@@ -261,7 +261,7 @@ def test_the_libraries_follow_rfc9002_in_number_and_times(stack: str) -> None:
         assert (counts(found, "declared")[0], counts(found, "expected")) == (expected[0], expected)
 
 
-def test_linux_4_15_counts_duplicates_beside_rack() -> None:
+def test_linux_4_15_counts_duplicates_in_addition_to_rack() -> None:
     """Five duplicates are enough for it although reordering was seen; RFC 8985 waits for min_RTT / 4."""
     found = kept("lab-tcp:linux-4.15", "seen_5")
     assert (counts(found, "declared"), counts(found, "expected")) == ((1, 1), (0, 0))

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import quiclab
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.scenario import Record, Scenario, load
 
 STUB = Path(quiclab.__file__).with_name("_quiclab.pyi")
@@ -29,7 +29,7 @@ def test_the_stub_is_the_extension() -> None:
     body = ast.parse(STUB.read_text(encoding="utf-8")).body
     functions = {item.name: [a.arg for a in item.args.args] for item in body if isinstance(item, ast.FunctionDef)}
     classes = {item.name for item in body if isinstance(item, ast.ClassDef)}
-    module = engine()
+    module = extension()
     public = {name for name in dir(module) if not name.startswith("_")}
     assert public == set(functions) | classes
     for name, parameters in functions.items():
@@ -37,7 +37,7 @@ def test_the_stub_is_the_extension() -> None:
 
 
 def test_the_versions_agree() -> None:
-    assert engine().version() == importlib.metadata.version("quiclab")
+    assert extension().version() == importlib.metadata.version("quiclab")
 
 
 def test_counters_balance(recorded: Scenario) -> None:
@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_bytes(small: Path) -> None:
 def test_the_resolved_scenario_is_a_fixed_point(small: Path) -> None:
     scenario = load(small)
     assert scenario.resolved() == scenario
-    text = engine().to_toml(scenario.to_json())
+    text = extension().to_toml(scenario.to_json())
     copy = small.with_name("copy.toml")
     copy.write_text(text)
     assert load(copy) == scenario
@@ -100,7 +100,7 @@ def test_the_resolved_scenario_is_a_fixed_point(small: Path) -> None:
 
 def test_first_difference_of_a_changed_queue(small: Path) -> None:
     scenario = load(small, [("flows.dc.workload.size", "1 MB")])
-    native = engine()
+    native = extension()
     texts = [scenario.to_json(), scenario.with_value("links.down1.queue.packets", 5).to_json()]
     same = json.loads(native.first_difference(texts[0], 1, texts[0], 1, ".", "."))
     assert same["identical"] is True

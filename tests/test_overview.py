@@ -105,11 +105,11 @@ def page(lab: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     assert [path.parent.name for path in pages] == ["flat", "rate"]
     errors = [line for line in captured.err.splitlines() if line.startswith("quiclab:")]
     assert len(errors) == 1
-    assert "1 of 3 studies failed: tiny/never: there are no results" in errors[0]
+    assert "1 of 3 studies failed: tiny/never: no results of tiny/never" in errors[0]
     return last
 
 
-def test_kappa_by_hand() -> None:
+def test_kappa_hand_computed() -> None:
     # 20 times both yes, 5 and 10 times one of them, 15 times both no: p_o = 35/50; the first says yes 25, the second
     # 30 times: p_e = 0.5 * 0.6 + 0.5 * 0.4 = 0.5; (0.7 - 0.5) / (1 - 0.5) = 0.4
     first = [True] * 25 + [False] * 25
@@ -154,7 +154,7 @@ def test_paragraphs_of_the_files() -> None:
     assert third.startswith("A study small enough")
 
 
-def test_overview_has_cards_claims_and_what_is_missing(page: Path) -> None:
+def test_overview_has_cards_claims_and_missing_studies(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "<h1>A second file: small studies</h1>" in text
     assert "<strong>Not run yet:</strong> 1 of 3 experiments: never." in text
@@ -187,7 +187,7 @@ def test_page_of_a_study_without_factor_and_numbers(page: Path) -> None:
     text = (page.parent / "flat" / "report.html").read_text(encoding="utf-8")
     assert '<th scope="col">Published</th>' not in text
     assert "published (" not in text.split("<script>")[0]
-    assert "No numbers were printed for this figure (a figure); all points are ours." in text
+    assert "The publication has no numbers for this figure (a figure); all points are measured." in text
     assert "<strong>Explanation.</strong> It is &lt;fast&gt;: nothing slows it." in text
     assert "<td>7.000 ± 0.000</td>" in text  # the further metric, of which nothing was printed either
     assert '<h2 id="views">Inside single runs</h2>' in text

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import load, run
-from quiclab.pacing.runs import kept
+from quiclab.pacing.runs import extract
 from quiclab.study import Study
 from quiclab.study.claims import Sample
 from quiclab.study.registry import find
@@ -38,7 +38,7 @@ def analysis(at_ms: list[float], counts: list[int], **further: Any) -> SimpleNam
     return SimpleNamespace(data={"kept": {"data": {**data, **further}, "acks": acks, "period_s": None}})
 
 
-def test_the_queue_is_what_netem_leaves_behind_its_delay() -> None:
+def test_the_queue_is_the_rest_of_netem_after_its_delay() -> None:
     """25 ms are 31 250 B at 10 Mbit/s, 20.6 frames of 1514 B; ten times that at 100: 206."""
     queues = [_pacing.rate(rate)["links.bottleneck.queue"] for rate in (10, 100)]
     assert queues == [{"kind": "drop_tail", "packets": packets} for packets in (1000 - 21, 1000 - 206)]
@@ -175,17 +175,17 @@ def test_the_period_of_acknowledgements() -> None:
         return SimpleNamespace(acks=acks.filter(pl.col("time_ns") // 1_000_000_000 % 5 != 4))
 
     square = [2 if second // 6 % 2 else 8 for second in range(120)]
-    assert kept.period_s(heard(square)) == 12  # type: ignore[arg-type]
-    assert kept.period_s(heard([2] * 120)) is None  # type: ignore[arg-type]
+    assert extract.period_s(heard(square)) == 12  # type: ignore[arg-type]
+    assert extract.period_s(heard([2] * 120)) is None  # type: ignore[arg-type]
     # a ramp is correlated with itself at any lag, and has no period
-    assert kept.period_s(heard([*range(1, 121)])) is None  # type: ignore[arg-type]
+    assert extract.period_s(heard([*range(1, 121)])) is None  # type: ignore[arg-type]
     wave = [10, 12, 14, 16, 18, 20, 18, 16, 14, 12]
-    assert kept.period_s(heard([wave[second % 10] + second // 2 for second in range(120)])) == 10  # type: ignore[arg-type]
-    assert kept.period_s(silent([wave[second % 10] for second in range(120)])) == 10  # type: ignore[arg-type]
+    assert extract.period_s(heard([wave[second % 10] + second // 2 for second in range(120)])) == 10  # type: ignore[arg-type]
+    assert extract.period_s(silent([wave[second % 10] for second in range(120)])) == 10  # type: ignore[arg-type]
     # what goes on growing with the lag beyond 30 s has no maximum there: half a period of 80 s each way
     slow = [abs(second % 80 - 40) + 1 for second in range(240)]
-    assert kept.period_s(heard(slow)) is None  # type: ignore[arg-type]
+    assert extract.period_s(heard(slow)) is None  # type: ignore[arg-type]
     # 31 s is out of reach, 30 s and 3 s are within
     for period, found in ((31, None), (30, 30), (3, 3)):
         spikes = [20 if second % period == 0 else 2 for second in range(240)]
-        assert kept.period_s(heard(spikes)) == found, period  # type: ignore[arg-type]
+        assert extract.period_s(heard(spikes)) == found, period  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, tool
-from quiclab.native import engine
+from quiclab.native import extension
 
 header_capture = tool("header_capture")
 MEMORY_MIB = 200
@@ -20,7 +20,7 @@ MEMORY_MIB = 200
 
 def analysed(path: Path, **settings: object) -> Any:
     """Analyse the largest flow of a capture."""
-    text = engine().analyse_packets(str(path), json.dumps(settings), [], 8)
+    text = extension().analyse_packets(str(path), json.dumps(settings), [], 8)
     capture = json.loads(text)
     assert capture["problems"] == {}
     (flow,) = capture["flows"]
@@ -61,7 +61,7 @@ def test_every_number_of_a_known_capture_is_exact(tmp_path: Path) -> None:
     assert acks["clocking"]["by_chance"] == pytest.approx(1 / 242.24, rel=1e-9)
 
 
-def test_what_is_cut_off_leaves_the_rest_as_it_is(tmp_path: Path) -> None:
+def test_truncation_leaves_the_remaining_events_unchanged(tmp_path: Path) -> None:
     """A tenth of a second is cut off: 412 pairs of 242.24 us and the ACK of the 412th are before it."""
     capture = tmp_path / "known.pcap"
     header_capture.write(capture, 3000)
@@ -87,8 +87,8 @@ def test_memory_does_not_grow_with_the_capture(tmp_path: Path) -> None:
 def peak_mib(capture: Path) -> float:
     """Return the most memory of a process that analyses a capture and does nothing else."""
     program = (
-        "import sys; from pathlib import Path; from quiclab.native import engine; "
-        "engine().analyse_packets(sys.argv[1], '{}', [], 8); "
+        "import sys; from pathlib import Path; from quiclab.native import extension; "
+        "extension().analyse_packets(sys.argv[1], '{}', [], 8); "
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )
     done = subprocess.run(

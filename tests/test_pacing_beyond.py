@@ -43,7 +43,7 @@ def tap(*rows: tuple[float, int, str]) -> pl.DataFrame:
     )
 
 
-def test_what_a_queue_did_is_found_from_the_taps_around_it() -> None:
+def test_the_queue_is_reconstructed_from_taps() -> None:
     before = tap(
         (1000, 1, "main"),
         (1001, 2, "main"),  # lost at the start
@@ -79,7 +79,7 @@ def test_losses_within_a_round_trip_are_one_event() -> None:
     assert losers(np.array([]), np.array([])) == []
 
 
-def test_what_a_bearer_lets_out_at_one_instant_counts_by_packets(tmp_path: Path) -> None:
+def test_packets_delivered_at_one_instant_are_counted(tmp_path: Path) -> None:
     rows = [(1000.0, 1), (6000.0, 2), (6001.0, 3), (6001.0, 4), (6001.0, 5)]
     found = releases(
         cast("RunResult", SimpleNamespace(taps={"released": tap(*((at, n, "dc") for at, n in rows))})), tmp_path
@@ -142,7 +142,7 @@ def test_bursts_longer_than_the_buffer_lose() -> None:
     assert long["goodput_mbps"] < 0.1 * short["goodput_mbps"]
 
 
-def test_acknowledgements_come_as_they_are_asked_for() -> None:
+def test_acknowledgements_follow_requests() -> None:
     few = measured("beyond_ack_frequency", configuration="even", threshold=20, delay=100)
     assert few["packets_per_ack"] == pytest.approx(20, abs=1)
     assert few["returned_packets"] == pytest.approx(1 / 20, abs=0.01)
@@ -151,7 +151,7 @@ def test_acknowledgements_come_as_they_are_asked_for() -> None:
     assert bounded["packets_per_ack"] == pytest.approx(10, abs=2)
 
 
-def test_shares_of_flows_are_told_apart() -> None:
+def test_shares_of_flows_are_distinguished() -> None:
     found = measured("beyond_fairness", configuration="paced", flows=2, buffer=1)
     assert 0.5 <= found["jain"] <= 1
     assert 0 < found["paced_share"] < 1

@@ -24,7 +24,7 @@ from quiclab import cli, pacing
 from quiclab.errors import RequestError
 from quiclab.pacing import analysis, document
 from quiclab.pacing.analysis import files_of
-from quiclab.pacing.shown import cautions, digits, duration, flows_of
+from quiclab.pacing.labels import cautions, digits, duration, flows_of
 from quiclab.progress import ReadingProgress
 from quiclab.scenario import load
 
@@ -66,7 +66,7 @@ class StandIn:
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The stand-in, in the place of the engine."""
     found = StandIn()
-    monkeypatch.setattr(analysis, "engine", lambda: found)
+    monkeypatch.setattr(analysis, "extension", lambda: found)
     return found
 
 
@@ -104,7 +104,7 @@ def test_options_become_settings(stand_in: StandIn, tmp_path: Path) -> None:
     ]
 
 
-def test_without_options_the_defaults_are_told(stand_in: StandIn) -> None:
+def test_without_options_the_defaults_are_reported(stand_in: StandIn) -> None:
     """All of them, so that the document says what was assumed; they are those of the type."""
     assert run("even.pcapng") == 0
     assert stand_in.asked[0]["settings"] == pacing.Settings().document()
@@ -117,24 +117,30 @@ def test_without_options_the_defaults_are_told(stand_in: StandIn) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--bottleneck", "fast"], "--bottleneck: `fast` is no quantity in bit/s or kbit/s or Mbit/s or Gbit/s"),
-        (["--bottleneck", "0 Mbit/s"], "(--bottleneck) is 0; allowed is 0.001 to 1000000 Mbit/s"),
-        (["--link", "2000 Gbit/s"], "(--link) is 2000000; allowed is 0.001 to 1000000 Mbit/s"),
-        (["--gain", "cubic"], "--gain cubic: allowed is a number such as 1.25, or bbr"),
-        (["--gain", "0"], "gains (--gain) is 0; allowed is 0.01 to 100"),
-        (["--gain", "nan"], "gains (--gain) is nan; allowed is 0.01 to 100"),
-        ([f"--gain={1 + number}" for number in range(17)], "gains (--gain) has 17 values; allowed are 1 to 16"),
-        (["--window", "0 s"], "window_ms (--window) is 0; allowed is 1e-06 to 1000 ms"),
-        (["--window", "3 MB"], "--window: `3 MB` is no quantity in ns"),
-        (["--burst-gap", "2 s"], "burst_gap_ms (--burst-gap) is 2000; allowed is 0 to 1000 ms"),
-        (["--skip", "5 s", "--until", "5 s"], "until_s (--until) is 5; allowed is more than skip_s (--skip), 5 s"),
-        (["--frame-limit", "1 MB"], "(--frame-limit) is 1000000; allowed is 64 to 65600 B"),
-        (["--flows", "0"], "`0` is not an integer from 1 to 1000"),
-        (["--keys", "gone.log"], "--keys gone.log cannot be read: No such file or directory; allowed is what programs"),
-        (["--out", "page.pdf"], "--out page.pdf has the ending `.pdf`; allowed is `.html`"),
+        (
+            ["--bottleneck", "fast"],
+            '--bottleneck: expected a number with a unit (bit/s, kbit/s, Mbit/s, Gbit/s), got "fast"',
+        ),
+        (["--bottleneck", "0 Mbit/s"], "bottleneck_mbps (--bottleneck): expected 0.001 to 1000000 Mbit/s, got 0"),
+        (["--link", "2000 Gbit/s"], "link_mbps (--link): expected 0.001 to 1000000 Mbit/s, got 2000000"),
+        (["--gain", "cubic"], '--gain: expected a number such as 1.25, or `bbr`, got "cubic"'),
+        (["--gain", "0"], "gains (--gain): expected 0.01 to 100, got 0"),
+        (["--gain", "nan"], "gains (--gain): expected 0.01 to 100, got nan"),
+        ([f"--gain={1 + number}" for number in range(17)], "gains (--gain): expected 1 to 16 values, got 17"),
+        (["--window", "0 s"], "window_ms (--window): expected 1e-06 to 1000 ms, got 0"),
+        (["--window", "3 MB"], '--window: expected a number with a unit (ns, us, µs, ms, s, min), got "3 MB"'),
+        (["--burst-gap", "2 s"], "burst_gap_ms (--burst-gap): expected 0 to 1000 ms, got 2000"),
+        (["--skip", "5 s", "--until", "5 s"], "until_s (--until): expected more than skip_s (--skip), 5 s, got 5"),
+        (["--frame-limit", "1 MB"], "frame_limit_bytes (--frame-limit): expected 64 to 65600 B, got 1000000"),
+        (["--flows", "0"], "--flows: expected a whole number from 1 to 1000, got 0"),
+        (
+            ["--keys", "gone.log"],
+            "--keys: cannot read gone.log: No such file or directory; expected a key log (SSLKEYLOGFILE)",
+        ),
+        (["--out", "page.pdf"], "--out: expected a file name that ends with `.html`, got page.pdf"),
     ],
 )
-def test_what_is_wrong_is_a_sentence_and_nothing_is_read(
+def test_errors_are_one_line_and_nothing_is_read(
     stand_in: StandIn, capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
 ) -> None:
     assert run("even.pcapng", *options) == 2
@@ -161,7 +167,7 @@ def test_tables_have_a_row_for_each_flow(stand_in: StandIn, capsys: pytest.Captu
     assert len(stand_in.asked) == 2
 
 
-def test_what_a_reader_must_know_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_for_the_reader_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     settings = pacing.Settings()
     flow = made.flow("pairs", settings, PACKETS, acks_known=False, notes=["A note of the flow."])
     flow["data"].update({"oversized": 7, "frame_largest_bytes": 65226, "backwards": 1})
@@ -224,20 +230,20 @@ def test_if_no_file_can_be_read_the_request_is_wrong(
     assert len(stand_in.asked) == len(files)
 
 
-def test_a_page_is_not_overwritten_unless_it_is_asked_for(
+def test_a_report_is_only_overwritten_on_request(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "page.html"
     out.write_text("mine")
     assert run("even.pcapng", "--out", out) == 2
-    assert f"{out} is there already; --force overwrites it" in capsys.readouterr().err
+    assert f"{out} already exists; --force overwrites it" in capsys.readouterr().err
     assert (out.read_text(), stand_in.asked) == ("mine", [])
     assert run("even.pcapng", "--out", out, "--force") == 0
     assert capsys.readouterr().out.splitlines()[-1] == str(out)
     assert "<h1>Pacing of even.pcapng</h1>" in out.read_text(encoding="utf-8")
 
 
-def test_a_file_without_a_flow_is_shown_and_said(
+def test_a_file_without_a_flow_is_shown_and_reported(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "page.html"
@@ -269,7 +275,7 @@ def test_a_key_log_is_a_regular_file(stand_in: StandIn, tmp_path: Path, capsys: 
     pipe = tmp_path / "keys"
     os.mkfifo(pipe)
     assert run("even.pcapng", "--keys", pipe) == 2
-    assert f"--keys {pipe} is no regular file; allowed is what programs write" in capsys.readouterr().err
+    assert f"--keys: cannot read {pipe}: not a regular file; expected a key log" in capsys.readouterr().err
     assert stand_in.asked == []
 
 
@@ -290,22 +296,21 @@ def test_why_acks_are_not_known_depends_on_protocol_and_file() -> None:
     assert "--keys FILE" in encrypted
     others = {
         "ACKs are not known. Every": cautions_of("udp"),
-        "The qlog names no ACKs. Its": cautions_of("quic", "qlog, gzip"),
-        "No ACK was seen. What": cautions_of("tcp", acks={"count": 0}),
+        "The qlog file has no ACKs. Its": cautions_of("quic", "qlog, gzip"),
+        "No ACK was seen. The counted": cautions_of("tcp", acks={"count": 0}),
     }
     for begin, said in others.items():
         assert said.startswith(begin), said
         assert "key" not in said
         assert "decrypted" not in said
-    assert "Every packet" not in others["No ACK was seen. What"]
+    assert "Every packet" not in others["No ACK was seen. The counted"]
 
 
-def test_what_was_cut_off_is_all_that_is_said() -> None:
+def test_exclusions_are_the_only_caution() -> None:
     empty: dict[str, Any] = {"data": {"packets": 0}, "acks": {"count": 0}}
     skipped = cautions_of("tcp", settings=pacing.Settings(skip_s=5.0), **empty)
     assert skipped == (
-        "Nothing of it counts. All data of the flow come in its first 5 s, which --skip 5 s cuts off: "
-        "it lasts no longer."
+        "No packet counts. All data of the flow come in its first 5 s, which --skip 5 s cuts off: it lasts no longer."
     )
     ended = cautions_of("tcp", settings=pacing.Settings(until_s=0.25), **empty)
     assert "All data of the flow come later than --until 250 ms after its first packet" in ended
@@ -316,7 +321,7 @@ def test_what_was_cut_off_is_all_that_is_said() -> None:
     assert "Only 0 packets" in cautions_of("tcp", **empty)
 
 
-def test_a_directory_of_a_run_stands_for_its_captures(tmp_path: Path) -> None:
+def test_a_directory_of_a_run_represents_its_captures(tmp_path: Path) -> None:
     """Of each flow the sender first; qlog files only without captures; any other directory is refused."""
     names = ["result.json", "b.receiver.pcapng", "b.sender.pcapng", "a.receiver.pcapng", "a.sender.pcapng"]
     for name in [*names, "a.sender.sqlog", "a.receiver.sqlog", "series.parquet"]:
@@ -326,7 +331,7 @@ def test_a_directory_of_a_run_stands_for_its_captures(tmp_path: Path) -> None:
         (tmp_path / name).unlink()
     assert [file.name for file in files_of(tmp_path)] == ["a.sender.sqlog", "a.receiver.sqlog"]
     (tmp_path / "result.json").unlink()
-    with pytest.raises(RequestError, match="is a directory without captures of a run; allowed are captures"):
+    with pytest.raises(RequestError, match="is a directory without captures of a run; expected a capture"):
         files_of(tmp_path)
 
 
@@ -353,7 +358,7 @@ def test_progress_shows_bytes_once_it_takes_a_while(monkeypatch: pytest.MonkeyPa
     assert stream.getvalue().splitlines() == ["reading: 20.0 of 200.0 MB, 10 %", "reading: 120.0 of 200.0 MB, 60 %"]
 
 
-def test_labels_tell_flows_apart() -> None:
+def test_labels_distinguish_flows() -> None:
     settings = pacing.Settings()
     one, other = (made.flow("even", settings, 10, name=name) for name in ("", "abc"))
     captures = [

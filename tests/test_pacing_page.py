@@ -14,7 +14,7 @@ import pacing_documents as made
 from quiclab.pacing import BBR_GAINS, Analysis, Failure, Settings, axes, figure, series
 from quiclab.pacing.document import Intervals
 from quiclab.pacing.html import PARTS, render
-from quiclab.pacing.shown import flows_of
+from quiclab.pacing.labels import flows_of
 from test_inspect_page import probe
 from test_report_page import BROWSER, DARK
 
@@ -28,7 +28,7 @@ def counted(bins: dict[float, int]) -> Intervals:
     return {**made.intervals([]), "count": sum(bins.values()), "at_ms": list(bins), "counts": list(bins.values())}
 
 
-def test_steps_of_a_density_by_hand() -> None:
+def test_steps_of_a_density_hand_computed() -> None:
     """64 bins a decade: 1 and 1.03 ms are in bin 0 (to 10^(1/64) = 1.0366), 10 ms begins bin 64; zeros beside both."""
     bins = series.density(counted({1.0: 1, 1.03: 2, 10.0: 1}))
     assert [round(math.log10(part.from_ms) * 64) for part in bins] == [-1, 0, 1, 63, 64, 65]
@@ -68,7 +68,7 @@ def test_bins_of_one_percent_fall_to_zero_in_gaps() -> None:
     assert [at_ms for at_ms, share in points if share] == [1.0, 1.01, 2.0]
 
 
-def test_bars_by_hand() -> None:
+def test_bars_hand_computed() -> None:
     """Bursts of 1, 2 and 40: of 4 bursts half have one packet; of 44 packets 2 stand alone, 2 in a pair, 40 in one."""
     counts = {"1": 2, "2": 1, "40": 1}
     bars = series.groups(counts)
@@ -88,9 +88,9 @@ def test_rates_over_a_long_time_are_means() -> None:
     assert series.rates([5.0], 0.1) == ([(0.0, 5.0)], 0.1)
 
 
-def test_flows_are_told_apart_by_colour_and_dashes() -> None:
-    styles = [axes.style(number) for number in range(axes.MOST_DRAWN)]
-    assert len(set(styles)) == axes.MOST_DRAWN == 15
+def test_flows_are_distinguished_by_colour_and_dashes() -> None:
+    styles = [axes.style(number) for number in range(axes.MAX_DRAWN)]
+    assert len(set(styles)) == axes.MAX_DRAWN == 15
 
 
 def figures_of(analysis: Analysis) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def test_names_of_a_file_are_text_and_cautions_come_first() -> None:
     assert not re.search(r'(src|href)="(?!data:|#)', markup)
 
 
-def test_a_page_of_many_flows_draws_those_that_can_be_told_apart() -> None:
+def test_a_report_of_many_flows_draws_distinguishable_flows() -> None:
     flows = [made.flow("even", TEN, 120, name=f"flow {number}") for number in range(17)]
     page = render(Analysis(TEN, (made.capture("many.pcap", *flows),)))
     assert "The figures show the first 15 flows" in page

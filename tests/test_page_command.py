@@ -38,7 +38,7 @@ def document_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[
     return printed
 
 
-def test_resources_are_wanted_when_what_led_to_them_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+def test_resources_are_requested_when_their_initiator_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     """In every protocol: wanted = complete of its initiator + recorded delay; then the phases in their order."""
     page = read_har(SHOP)
     document = document_of(capsys, "--stacks", "lab-tcp,chromium-quic1,chromium-gquic37", "--runs", 1)
@@ -116,7 +116,7 @@ def row(**times: float | None) -> dict[str, Any]:
     return {f"{name}_ms": times.get(name) for name in names}
 
 
-def test_phases_by_hand() -> None:
+def test_phases_hand_computed() -> None:
     """A new connection, a wait for a stream, a request that was never answered, and one that was never wanted."""
     connection, stream, request, download = figure.PHASES
     new = row(connecting=10, connected=50, wanted=10, asked=50, first_byte=92, complete=95)
@@ -206,18 +206,30 @@ def test_a_stack_is_named_as_in_the_list() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--stacks", "lab-tcp,moon"), "there is no stack or profile `moon`; there are lab-quic, lab-tcp"),
-        (("--stacks", "lab-udp"), "`lab-udp` loads no pages; those that do are lab-quic, lab-tcp"),
-        (("--stacks", "lab-tcp,lab-tcp"), "--stacks names `lab-tcp` twice"),
-        (("--stacks", ","), "--stacks names none"),
-        (("--tls", "none"), "--tls none: allowed is full, resumed, early_data"),
-        (("--flow", "side"), "--flow side: there is no such flow; there are main"),
-        (("--runs", "0"), "`0` is not an integer from 1 to 1000"),
-        (("--network", str(ROOT / "scenarios/two_flows.toml")), "name one with --flow"),
-        (("--network", str(ROOT / "scenarios/explicit_wires.toml")), "the network states its wires by hand"),
+        (
+            ("--stacks", "lab-tcp,moon"),
+            "--stacks: expected `lab-quic`, `lab-tcp`, `lab-udp`, `quinn`, `noq`, `aioquic`, `rfc9002`,",
+        ),
+        (
+            ("--stacks", "lab-udp"),
+            "--stacks: expected a stack that loads pages (`lab-quic`, `lab-tcp`, `rfc9002`, `aioquic-0.8.8`,",
+        ),
+        (("--stacks", "lab-tcp,lab-tcp"), "--stacks: `lab-tcp` is listed twice"),
+        (("--stacks", ","), "--stacks: expected at least one stack; see `quiclab stack list`"),
+        (("--tls", "none"), '--tls: expected `full`, `resumed` or `early_data`, got "none"'),
+        (("--flow", "side"), '--flow: expected `main`, got "side"'),
+        (("--runs", "0"), "--runs: expected a whole number from 1 to 1000, got 0"),
+        (
+            ("--network", str(ROOT / "scenarios/two_flows.toml")),
+            "the network has 2 flows (first, second); choose one with --flow",
+        ),
+        (
+            ("--network", str(ROOT / "scenarios/explicit_wires.toml")),
+            "the network defines `wires`; a page requires a flow with routes `down` and `up`",
+        ),
     ],
 )
-def test_what_is_wrong_is_a_sentence_and_nothing_is_written(
+def test_errors_are_one_line_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     """Exit code 2."""
@@ -233,7 +245,7 @@ def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.
     bad.write_text(SHOP.read_text(encoding="utf-8")[:5000], encoding="utf-8")
     out = tmp_path / "x.html"
     assert cli.invoke(["page", str(bad), "--network", str(NETWORK), "--out", str(out)]) == 2
-    assert "is it truncated?" in capsys.readouterr().err
+    assert "is not JSON: truncated" in capsys.readouterr().err
     assert not out.exists()
 
 

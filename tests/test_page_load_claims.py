@@ -91,7 +91,7 @@ def test_predicates_on_the_published_tables(identity: str) -> None:
     assert outcome.on_published is expected
 
 
-def test_each_finding_of_the_reference_stands_with_one_study() -> None:
+def test_each_finding_of_the_reference_belongs_to_one_study() -> None:
     entries = yaml.safe_load((DIRECTORY / "claims.yaml").read_text(encoding="utf-8"))
     placed = [identity for identities in PLACES.values() for identity in identities]
     assert sorted(placed) == sorted(entry["id"] for entry in entries)
@@ -267,7 +267,7 @@ def judged(claim: Claim, home: str, runs: Mapping[Key, Sequence[float]]) -> tupl
     return found.verdict, found.least_runs
 
 
-def test_significance_is_part_of_what_is_resampled() -> None:
+def test_significance_is_resampled() -> None:
     home, claim = CLAIMS["PL01"]
     means: dict[Key, float] = {
         (stack, "base", rate, size): mean

@@ -107,14 +107,14 @@ def test_a_bulk_trace() -> None:
     assert values["cwnd_mean_kb"] == pytest.approx((110 * 10 + 41 * 60) / 151)
 
 
-def test_a_bulk_trace_that_ends_early_says_nothing_of_what_comes_after() -> None:
+def test_a_truncated_bulk_trace_has_no_later_values() -> None:
     run = made({name: steps[:101] for name, steps in BULK.items()})
     values = {metric.name: metric.value(run, {}) for metric in traces.REORDERING_METRICS}
     missing = {name for name, value in values.items() if math.isnan(value)}
     assert missing == {"seconds_with_losses", "lost_80_120", "cwnd_110_130_kb", "cwnd_p80_kb"}
 
 
-def test_flows_beside_one_another_are_told_apart() -> None:
+def test_concurrent_flows_are_distinguished() -> None:
     run = made(
         {
             # a change every second sample, and one every sample; the second ends after 2 s

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import has_stack, quiclab_process
 from quiclab import RequestError, ScenarioError, load, run
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Even, Exchange, Plugin, Scenario
 from quiclab.study.inputs import code_of, fingerprint
@@ -134,22 +134,22 @@ def test_functions_of_packages_and_of_installed_modules(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "reason", "allowed"),
     [
-        ("absent:f", "there is no module `absent`", "`module:function`, with a module in the folder"),
-        ("absent.inner:f", "there is no module `absent.inner`", "`module:function`"),
+        ("absent:f", "module `absent` not found", "`module:function`, with a module in the folder"),
+        ("absent.inner:f", "module `absent.inner` not found", "`module:function`"),
         ("counter:absent", "module `counter` has no `absent`", "`counter:count`, `counter:current`, `counter:Total`"),
         ("helper:absent", "module `helper` has no `absent`", "none: the module has no function"),
-        ("helper:STEP", "`STEP` is a int, which cannot be called", "`module:function`"),
+        ("helper:STEP", "`STEP` is a int, which is not callable", "`module:function`"),
         ("counter", "not the name of a function", "`module:function`"),
         ("counter:", "not the name of a function", "`module:function`"),
-        ("counter.py:count", "there is no module `counter.py`", "`module:function`"),
+        ("counter.py:count", "module `counter.py` not found", "`module:function`"),
         ("../counter:count", "not the name of a function", "`module:function`"),
-        ("broken:f", "its module does not load: SyntaxError: ", "`module:function`"),
-        ("raises:f", "its module does not load: ZeroDivisionError: division by zero (raises.py, line 2)", "`module"),
-        ("needs:f", "its module does not load: No module named 'absent'", "`module:function`"),
-        ("abstract:F", "no instance of the class can be made: TypeError: ", "`module:function`"),
+        ("broken:f", "its module cannot be loaded: SyntaxError: ", "`module:function`"),
+        ("raises:f", "its module cannot be loaded: ZeroDivisionError: division by zero (raises.py, line 2)", "`module"),
+        ("needs:f", "its module cannot be loaded: No module named 'absent'", "`module:function`"),
+        ("abstract:F", "the class cannot be instantiated: TypeError: ", "`module:function`"),
     ],
 )
-def test_what_is_no_function_is_named(folder: Path, name: str, reason: str, allowed: str) -> None:
+def test_invalid_functions_are_named(folder: Path, name: str, reason: str, allowed: str) -> None:
     (folder / "broken.py").write_text("def f(:\n")
     (folder / "raises.py").write_text("\n1 / 0\n")
     (folder / "needs.py").write_text("import absent\n")
@@ -199,12 +199,12 @@ def test_dataclasses_and_files_say_the_same(folder: Path) -> None:
     ]
     again = Scenario.from_dict(plain)
     assert again.to_dict() == plain
-    jsonschema.validate(plain, json.loads(engine().schema()))
+    jsonschema.validate(plain, json.loads(extension().schema()))
     with pytest.raises(RequestError, match=r"there is no `plugins.other`; there are mine"):
         scenario.with_value("plugins.other.ends", "both")
 
 
-def test_a_plugin_is_one_line_and_does_what_its_options_do(folder: Path) -> None:
+def test_a_plugin_is_one_line_and_equals_its_options(folder: Path) -> None:
     path = folder / "s.toml"
     plain = run(load(path), 1)
     by_plugin = run(load(path, [("flows.f.plugins", '["no-slow-start-exit"]')]), 1)
@@ -221,7 +221,7 @@ def ends(control: str) -> list[tuple[str, str]]:
     return [(f"flows.f.{end}.congestion_control", control) for end in ("sender", "receiver")]
 
 
-def test_show_prints_manifests_in_full_and_what_is_printed_runs_the_same(folder: Path) -> None:
+def test_show_prints_complete_plugin_definitions_and_its_output_runs_equally(folder: Path) -> None:
     shown = quiclab_process("scenario", "show", folder / "s.toml", "--set", 'flows.f.plugins=["no-slow-start-exit"]')
     assert shown.returncode == 0, shown.stderr
     for part in ('plugins = ["no-slow-start-exit"]', "[plugins.no-slow-start-exit]", 'operation = "slow_start_exit"'):
@@ -310,7 +310,7 @@ def test_a_real_stack_refuses_parts_that_it_does_not_have(folder: Path, stack: s
 
 
 def test_the_engine_lists_plugins_and_operations() -> None:
-    known = json.loads(engine().plugins())
+    known = json.loads(extension().plugins())
     assert {"adaptive-threshold", "no-pacing", "one-connection"} <= known["plugins"].keys()
     assert all(operation["name"].startswith("compute.") for operation in known["operations"])
     assert all(operation["inputs"][0][0] == "now_ms" for operation in known["operations"])
@@ -436,7 +436,7 @@ def test_a_function_of_ones_own_runs_from_the_command_line(folder: Path) -> None
     assert mine > plain
 
 
-@pytest.mark.parametrize("name", sorted(json.loads(engine().plugins())["plugins"]))
+@pytest.mark.parametrize("name", sorted(json.loads(extension().plugins())["plugins"]))
 @pytest.mark.parametrize("profile", ["rfc9002", "chromium-gquic37", "chromium-quic1"])
 def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile: str) -> None:
     path = folder / "s.toml"
@@ -453,9 +453,9 @@ def test_each_built_in_plugin_runs_on_lab_quic(folder: Path, name: str, profile:
     ("name", "profile"),
     [("ack-every-packet", "rfc9002"), ("no-pacing", "rfc9002"), ("no-slow-start-exit", "chromium-quic1")],
 )
-def test_a_plugin_on_lab_quic_does_what_its_options_do(folder: Path, name: str, profile: str) -> None:
+def test_a_plugin_on_lab_quic_equals_its_options(folder: Path, name: str, profile: str) -> None:
     (folder / "s.toml").write_text(SCENARIO.replace("lab-tcp", "lab-quic"))
-    exchanges = json.loads(engine().plugins())["plugins"][name]["exchanges"]
+    exchanges = json.loads(extension().plugins())["plugins"][name]["exchanges"]
     profiles = [(f"flows.f.{end}.profile", profile) for end in ("sender", "receiver")]
     options = load(folder / "s.toml", profiles)
     for end in ("sender", "receiver"):
@@ -467,7 +467,7 @@ def test_a_plugin_on_lab_quic_does_what_its_options_do(folder: Path, name: str, 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("absent:f", "there is no module `absent`"), ("mine:absent", "module `mine` has no `absent`")],
+    [("absent:f", "module `absent` not found"), ("mine:absent", "module `mine` has no `absent`")],
 )
 def test_a_function_that_is_not_there_is_named_with_its_line(folder: Path, name: str, reason: str) -> None:
     path = quic(folder, f'{{ operation = "compute.path", after = "{name}" }}')

@@ -29,7 +29,7 @@ def test_plain_lines_come_at_intervals_with_rate_and_time_left(monkeypatch: pyte
     assert len(lines) == 1 + 10 + 1
 
 
-def test_a_terminal_gets_a_bar_and_lines_beside_it() -> None:
+def test_a_terminal_gets_a_bar_and_lines() -> None:
     stream = Terminal()
     with CountProgress("study", total=2, done=0, stream=stream) as progress:
         progress.advance()

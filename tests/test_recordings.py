@@ -29,7 +29,7 @@ INTERVAL_MS = 10
 ENDS = ("dc.sender", "dc.receiver")
 # quiclab's default for both stacks: datagrams of 1200 bytes; windows never fall below two (RFC 9002 section 7.2)
 DATAGRAM = 1200
-LEAST_WINDOW = 2 * DATAGRAM
+MIN_WINDOW = 2 * DATAGRAM
 RECORD_SEPARATOR = "\x1e"
 
 
@@ -210,7 +210,7 @@ def test_series_are_complete_and_within_limits(recorded: tuple[RunResult, Path])
     # an IPv4 packet has 28 bytes around its datagram
     assert values("down1", "queue_bytes").max() <= QUEUE_PACKETS * (DATAGRAM + 28)  # type: ignore[operator]
     windows = values("dc.sender", "cwnd_bytes").filter(values("dc.sender", "cwnd_bytes") > 0)
-    assert windows.min() >= LEAST_WINDOW  # type: ignore[operator]
+    assert windows.min() >= MIN_WINDOW  # type: ignore[operator]
     # without losses it doubles a round trip at most (RFC 9002 section 7.3.1): it grows by what is acknowledged
     assert windows.max() <= 10 * DATAGRAM + SIZE * 1.1  # type: ignore[operator]
     # the threshold parts slow start (0) from congestion avoidance (2), and there is none before the first loss
@@ -327,7 +327,7 @@ def test_the_reference_says_which_engine_gives_which_metric(stack: str, tmp_path
     assert set(result.flows["dc"].sender) >= documented
 
 
-def test_nothing_is_recorded_unless_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_recorded_by_default(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
     out = tmp_path / "out"

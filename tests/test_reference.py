@@ -9,7 +9,7 @@ import pytest
 
 from conftest import tool
 from quiclab import load
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.stacks import catalogue
 
 scenario_reference = tool("scenario_reference")
@@ -44,7 +44,7 @@ workload = { kind = "download", size = "1 kB" }
 
 def test_the_page_is_current() -> None:
     text = scenario_reference.PAGE.read_text(encoding="utf-8")
-    made = scenario_reference.page(text, json.loads(engine().schema()))
+    made = scenario_reference.page(text, json.loads(extension().schema()))
     assert made == text, "run `python tools/scenario_reference.py --write`"
 
 
@@ -59,12 +59,12 @@ def test_the_page_of_the_stacks_is_current() -> None:
 
 def test_the_page_of_the_plugins_is_current() -> None:
     text = scenario_reference.PLUGINS_PAGE.read_text(encoding="utf-8")
-    known = json.loads(engine().plugins())
+    known = json.loads(extension().plugins())
     assert scenario_reference.plugins_page(text, known) == text, "run `python tools/scenario_reference.py --write`"
 
 
 def test_every_type_has_its_block() -> None:
-    schema = json.loads(engine().schema())
+    schema = json.loads(extension().schema())
     text = scenario_reference.PAGE.read_text(encoding="utf-8")
     assert scenario_reference.described(text) == scenario_reference.to_describe(schema)
 

@@ -156,7 +156,7 @@ def test_figure_and_colours(scheme: str, page: Path, tmp_path: Path) -> None:
     assert not (dark if scheme == "light" else light) & shown.fills
 
 
-def test_the_two_sources_stand_apart_and_ticks_are_measured_values(evaluation: Evaluation) -> None:
+def test_the_two_sources_are_separate_and_ticks_are_measured_values(evaluation: Evaluation) -> None:
     [spec] = [figures.specification(evaluation, figure, "quinn") for figure in evaluation.study.figures]
     shifts: dict[str, set[float]] = {}
     for layer in spec["layer"]:

@@ -103,7 +103,7 @@ def study_run(out: Path, *arguments: str) -> int:
 
 def test_a_partial_sweep_leaves_a_complete_study_complete(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert study_run(results, "--runs", "1", "--only", "rate=5") == 0
-    assert "0 of them now" in capsys.readouterr().err
+    assert "0 of them new" in capsys.readouterr().err
     assert Evaluation(find(NAME), results).runs == 3
 
 
@@ -116,14 +116,14 @@ def test_more_runs_of_some_settings_do_not_make_a_study_incomplete(
     assert Evaluation(find(NAME), tmp_path).missing_anywhere == 0
     capsys.readouterr()
     assert study_run(tmp_path, "--only", "rate=5", "--only", "configuration=near", "--only", "variant=") == 0
-    assert "count 1 runs of each setting" in capsys.readouterr().err
+    assert "use 1 runs of each setting" in capsys.readouterr().err
     evaluation = Evaluation(find(NAME), tmp_path)
     assert (evaluation.runs, evaluation.missing_anywhere) == (1, 0)
     # and a full one with more runs counts all of them; with fewer again it says that it does not
     assert study_run(tmp_path, "--runs", "2") == 0
     capsys.readouterr()
     assert study_run(tmp_path, "--runs", "1") == 0
-    assert "stays one with 2 runs" in capsys.readouterr().err
+    assert "keeps 2 runs" in capsys.readouterr().err
     assert Evaluation(find(NAME), tmp_path).runs == 2
 
 

@@ -13,7 +13,7 @@ import pytest
 from quiclab import scenario as model
 from quiclab import tree
 from quiclab.errors import RequestError
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.scenario import (
     AckRttFraction,
     Datagrams,
@@ -199,32 +199,32 @@ def test_with_value_changes_a_copy() -> None:
     ("path", "value", "sentence"),
     [
         ("links.x.rate", "1 Mbit/s", "there is no `links.x`; there are a, b, c"),
-        ("bearers.dc.batch_size", 2, "scenario.bearers.dc has no field `batch_size`"),
-        ("bearers.dc.batch_packets", "2", "scenario.bearers.dc.batch_packets is `2`; it must be an integer"),
+        ("bearers.dc.batch_size", 2, "scenario.bearers.dc.batch_size: unknown field; expected `"),
+        ("bearers.dc.batch_packets", "2", 'scenario.bearers.dc.batch_packets: expected an integer, got "2"'),
         (
             "links.a.queue.kind",
             "red",
-            "scenario.links.a.queue.kind is `red`; allowed are `drop_tail`, `head_drop`, `codel`, `fq_codel`",
+            'scenario.links.a.queue.kind: expected `drop_tail`, `head_drop`, `codel` or `fq_codel`, got "red"',
         ),
-        ("links.b.loss.kind", "bursts", "scenario.links.b.loss.kind is `bursts`; allowed are `independent`"),
-        ("links.a.delay.mean", "1 ms", "links.a.delay is `10 ms`, so that `mean` in it cannot be set"),
+        ("links.b.loss.kind", "bursts", "scenario.links.b.loss.kind: expected `independent`"),
+        ("links.a.delay.mean", "1 ms", 'links.a.delay: expected a table, got "10 ms"; `mean` in it cannot be set'),
         (
             "flows.f.workload.kind",
             "upload",
-            "scenario.flows.f.workload.kind is `upload`; allowed are `download`, `request_response`, `datagrams`",
+            "scenario.flows.f.workload.kind: expected `download`, `request_response`, `datagrams`",
         ),
-        ("flows.udp.workload.response", "1 kB", "scenario.flows.udp.workload has no field `response`"),
-        ("flows.tcp.sender.pacing.kind", "slow", "scenario.flows.tcp.sender.pacing.kind is `slow`; allowed are `none`"),
-        ("flows.tcp.sender.tls.version", "1.1", "scenario.flows.tcp.sender.tls.version is `1.1`; it must be one of"),
-        ("flows.modelled.sender.tls.early_data", "yes", "scenario.flows.modelled.sender.tls.early_data is `yes`; it"),
+        ("flows.udp.workload.response", "1 kB", "scenario.flows.udp.workload.response: unknown field"),
+        ("flows.tcp.sender.pacing.kind", "slow", "scenario.flows.tcp.sender.pacing.kind: expected `none`"),
+        ("flows.tcp.sender.tls.version", "1.1", "scenario.flows.tcp.sender.tls.version: expected `"),
+        ("flows.modelled.sender.tls.early_data", "yes", "scenario.flows.modelled.sender.tls.early_data: expected `"),
         (
             "flows.modelled.receiver.quic.acknowledgement.kind",
             "never",
-            "scenario.flows.modelled.receiver.quic.acknowledgement.kind is `never`; allowed are `every`, `timer`",
+            "scenario.flows.modelled.receiver.quic.acknowledgement.kind: expected `every`, `timer`",
         ),
-        ("flows.modelled.sender.quic.mss", "1 kB", "scenario.flows.modelled.sender.quic has no field `mss`"),
-        ("flows.f.workload", None, "scenario.flows.f needs the field `workload`"),
-        ("record.packets", 1, "scenario.record.packets is `1`; it must be a bool"),
+        ("flows.modelled.sender.quic.mss", "1 kB", "scenario.flows.modelled.sender.quic.mss: unknown field"),
+        ("flows.f.workload", None, "scenario.flows.f.workload: missing"),
+        ("record.packets", 1, "scenario.record.packets: expected a boolean, got 1"),
     ],
 )
 def test_errors_name_the_field(path: str, value: object, sentence: str) -> None:
@@ -241,7 +241,7 @@ def test_load_resolves_and_applies_sets(small: Path) -> None:
     assert scenario.until == "workloads_done"
 
 
-def test_load_says_what_is_wrong(tmp_path: Path, small: Path) -> None:
+def test_load_reports_errors(tmp_path: Path, small: Path) -> None:
     with pytest.raises(RequestError, match=r"cannot read the scenario .*: No such file or directory"):
         load(tmp_path / "none.toml")
     small.write_text(small.read_text().replace('down = ["down1"]', 'down = ["down9"]'))
@@ -281,7 +281,7 @@ def _objects(schema: object) -> typing.Iterator[dict[str, typing.Any]]:
 
 def test_fields_are_those_of_the_schema() -> None:
     """Every dataclass has exactly the properties of one object in the engine's JSON schema, and the other way round."""
-    schema = json.loads(engine().schema())
+    schema = json.loads(extension().schema())
     theirs = {frozenset(item["properties"]) for item in _objects(schema)}
     ours = {}
     for name, kind in _classes().items():
@@ -294,7 +294,7 @@ def test_fields_are_those_of_the_schema() -> None:
     assert {ours.get(names, sorted(names)) for names in theirs} == {ours[names] for names in ours}
 
 
-def test_what_the_dataclasses_write_is_valid(small: Path) -> None:
-    schema = json.loads(engine().schema())
+def test_output_of_the_dataclasses_is_valid(small: Path) -> None:
+    schema = json.loads(extension().schema())
     jsonschema.validate(load(small).to_dict(), schema)
     jsonschema.validate(PLAIN, schema)

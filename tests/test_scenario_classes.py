@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import scenario_classes
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.scenario import AckEvery, Hold, Page, TcpOptions
 
 
 def test_the_classes_are_current() -> None:
-    made = scenario_classes.module(json.loads(engine().schema()))
+    made = scenario_classes.module(json.loads(extension().schema()))
     assert made == scenario_classes.PATH.read_text(encoding="utf-8"), "run `python tools/scenario_reference.py --write`"
 
 

@@ -88,7 +88,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, tiny_studies: None) -> dict[
     return found
 
 
-def test_workers_do_not_change_what_a_study_gives(whole: dict[str, bytes], tmp_path: Path) -> None:
+def test_workers_do_not_change_the_results_of_a_study(whole: dict[str, bytes], tmp_path: Path) -> None:
     study_run(tmp_path, jobs=2)
     assert outputs(tmp_path) == whole
 

@@ -143,7 +143,7 @@ def test_a_killed_sweep_continues_to_the_same_table(small: Path, tmp_path: Path)
     assert continued == table_bytes(jobs, tmp_path / "whole", tmp_path / "b.parquet")
 
 
-def test_interrupt_keeps_what_is_done(small: Path, tmp_path: Path) -> None:
+def test_interrupt_keeps_completed_runs(small: Path, tmp_path: Path) -> None:
     interrupted = script(INTERRUPTED_SWEEP, small, tmp_path / "out", tmp_path)
     assert interrupted.returncode == 0, interrupted.stderr
     word, done, total = interrupted.stdout.split()
@@ -180,7 +180,7 @@ def _no_space(descriptor: int) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_what_is_done_is_not_run_again(small: Path, tmp_path: Path) -> None:
+def test_completed_runs_are_reused(small: Path, tmp_path: Path) -> None:
     jobs = jobs_of(small)
     sweep(jobs, tmp_path / "out")
     outcome = execute(jobs, tmp_path / "out", stream=io.StringIO())
@@ -200,7 +200,7 @@ def test_the_identity_is_scenario_seed_and_build(small: Path, monkeypatch: pytes
     assert job.identity != before
 
 
-def test_the_identity_holds_what_is_in_a_trace(tmp_path: Path) -> None:
+def test_the_identity_includes_the_contents_of_a_trace(tmp_path: Path) -> None:
     trace = {"kind": "trace", "file": "rate.csv", "format": "csv", "at_end": "loop"}
     text = json.dumps({"links": {"down1": {"rate": trace}}})
     identities = []
@@ -212,7 +212,7 @@ def test_the_identity_holds_what_is_in_a_trace(tmp_path: Path) -> None:
     # a file that changes in its place
     (tmp_path / "a" / "rate.csv").write_text("time_s,rate_mbps\n0,5\n1,50\n")
     assert Job({}, text, 1, "", str(tmp_path / "a")).identity != identities[0]
-    with pytest.raises(RequestError, match=r"rate\.csv, which a run depends on: No such file"):
+    with pytest.raises(RequestError, match=r"rate\.csv, an input of a run: No such file"):
         _ = Job({}, text, 1, "", str(tmp_path / "moon")).identity
 
 
@@ -236,7 +236,7 @@ def test_the_identity_holds_version_and_adapter_of_a_python_stack(
     assert identity("quinn") == before[1]
 
 
-def test_the_identity_holds_the_code_of_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_identity_includes_the_code_of_stored_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a package all modules count: `judge` may be what it was, and what it asks may not."""
     package = tmp_path / "verdicts"
     package.mkdir()

@@ -62,7 +62,7 @@ def test_each_ping_counts_once(short: RunResult) -> None:
     assert received - 1 <= len(samples) <= received
 
 
-def test_every_finding_of_the_reference_stands_with_a_study() -> None:
+def test_every_finding_of_the_reference_belongs_to_a_study() -> None:
     entries = yaml.safe_load((root() / "reference" / "tunnel" / "claims.yaml").read_text(encoding="utf-8"))
     claims = {claim.identity for name in STUDIES for claim in find(f"tunnel/{name}").claims}
     assert claims == {entry["id"] for entry in entries}

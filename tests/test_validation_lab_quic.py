@@ -266,7 +266,7 @@ def test_figures_show_pairs_and_differences_with_intervals(small: tuple[Study, E
 
 
 @pytest.mark.parametrize("control", ["newreno", "cubic"])
-def test_without_randomness_both_send_alike(control: str) -> None:
+def test_without_randomness_both_send_equally(control: str) -> None:
     engines = ("quinn", "lab-quic")
     both = {engine: runs(QUINN, engine, 1, 10.0, configuration=control, path="20mbit_20ms") for engine in engines}
     for metric, limit in (("goodput_mbps", 0.01), ("data_packets", 0.01), ("client_packets", 0.01), ("srtt_ms", 0.02)):

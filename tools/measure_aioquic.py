@@ -92,7 +92,7 @@ def main() -> None:
     options = parser.parse_args()
     sys.path.insert(0, str(options.installation))
     if version("aioquic") != VERSION:
-        parser.error(f"INSTALLATION = {options.installation} has aioquic {version('aioquic')}: allowed is {VERSION}")
+        parser.error(f"INSTALLATION: expected aioquic {VERSION}, got {version('aioquic')} in {options.installation}")
     parts = {"path": measure_path, "dual_connectivity": measure_dual_connectivity, "qlog": write_qlog}
     for name, part in parts.items():
         if options.only in (None, name):

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-SLOWEST = 10
+MAX_SHOWN = 10
 TIMED = 'RUSTC_BOOTSTRAP=1 exec "$0" "$@" -Z unstable-options --report-time'
 RUNNER = f'target."cfg(all())".runner = {json.dumps(["sh", "-c", TIMED])}'
 BINARY = re.compile(r" +Running .*/deps/(\w+)-\w+\)$")
@@ -35,7 +35,7 @@ def main() -> int:
             elif not NOISE.match(line):
                 print(line, end="", flush=True)
     print(f"{len(passed)} Rust tests passed; the slowest:")
-    for seconds, name in sorted(passed, reverse=True)[:SLOWEST]:
+    for seconds, name in sorted(passed, reverse=True)[:MAX_SHOWN]:
         print(f"{seconds:7.2f}s {name}")
     return cargo.returncode
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import scenario_classes
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.report import show
 from quiclab.stacks import catalogue
 
@@ -84,7 +84,7 @@ def page(text: str, schema: Schema) -> str:
     """
     types: dict[str, Schema] = {ROOT: schema, **schema["$defs"]}
     text = BLOCK.sub(lambda found: f"<!-- fields: {found[1]} -->\n{block(found[1], types)}<!-- end -->", text)
-    return stacks_page(text, json.loads(engine().native_stacks()))
+    return stacks_page(text, json.loads(extension().native_stacks()))
 
 
 def stacks_page(text: str, stacks: list[Schema]) -> str:
@@ -253,11 +253,11 @@ def rows(header: list[str], lines: list[list[str]]) -> str:
 
 def main() -> int:
     """Print the files, or write them."""
-    schema = json.loads(engine().schema())
+    schema = json.loads(extension().schema())
     pages = {
         PAGE: page(PAGE.read_text(encoding="utf-8"), schema),
         STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), catalogue()),
-        PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(engine().plugins())),
+        PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(extension().plugins())),
         scenario_classes.PATH: scenario_classes.module(schema),
     }
     for path, text in pages.items():

@@ -1,4 +1,4 @@
-"""Files: written so that they are there whole or not at all, and hashes of what is in them."""
+"""Files: atomic writes, and hashes of contents."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def hash_of(path: Path) -> str:
         status = path.stat()
         return _content_hash(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
-        raise RequestError(f"cannot read {path}, which a run depends on: {error.strerror}") from error
+        raise RequestError(f"cannot read {path}, an input of a run: {error.strerror}") from error
 
 
 def hash_of_folder(folder: Path) -> str:
@@ -73,7 +73,7 @@ def hash_of_folder(folder: Path) -> str:
 
 @cache
 def _content_hash(path: Path, changed_ns: int, size: int) -> str:
-    """Hash a file once, though every run of a sweep names it; time and size tell when it has changed."""
+    """Hash a file once, although every run of a sweep uses it; changes are detected by time and size."""
     del changed_ns, size
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

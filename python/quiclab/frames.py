@@ -53,7 +53,7 @@ def together(parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def traced(flow: str, columns: Mapping[str, list[float | None]]) -> pl.DataFrame:
-    """Return what the kernel traces at each acknowledgement that arrives at the sender of a flow.
+    """Return the values that the kernel traces at each acknowledgement that arrives at the sender of a flow.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def requests(columns: Mapping[str, Any]) -> pl.DataFrame:
     """Return what happened to the requests of pages: `flow`, `resource`, `origin`, `size_bytes` and times in ms.
 
     The times are `connecting_ms` and `connected_ms` of the connection, then `wanted_ms`, `asked_ms`, `first_byte_ms`,
-    `complete_ms` of the request; null for what has not happened.
+    `complete_ms` of the request; null for events that did not happen.
     """
     flows = np.frombuffer(columns.get("flow", b""), dtype="<u4")
     rows = len(flows)

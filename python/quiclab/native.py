@@ -8,9 +8,12 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import QuiclabError, ScenarioError
+
+#: The largest seed: seeds of the simulator are unsigned 64-bit integers.
+MAX_SEED: Final = 2**64 - 1
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
-def engine() -> ModuleType:
+def extension() -> ModuleType:
     """Return the extension module.
 
     Raises
@@ -30,25 +33,25 @@ def engine() -> ModuleType:
         return importlib.import_module("quiclab._quiclab")
     except ImportError as error:
         raise QuiclabError(
-            f"the engine quiclab._quiclab cannot be loaded ({error}); build it with `uv sync` or `maturin develop`"
+            f"the extension quiclab._quiclab cannot be loaded ({error}); build it with `uv sync` or `maturin develop`"
         ) from error
 
 
 @cache
 def build_id() -> str:
-    """Identify the build of the engine: 16 hexadecimal digits of the SHA-256 of the extension file.
+    """Identify the build of the native extension: 16 hexadecimal digits of the SHA-256 of the extension file.
 
     A run is the same run only if scenario, seed and build agree.
     """
-    file = engine().__file__
+    file = extension().__file__
     if file is None:
-        raise QuiclabError("the engine quiclab._quiclab has no file, so that results cannot name its build")
+        raise QuiclabError("the native extension quiclab._quiclab has no file, so results cannot identify its build")
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
 
 @cache
 def source_commit() -> str | None:
-    """Return the commit of the checkout that this package lies in; None outside of one.
+    """Return the commit of the checkout that contains this package; None outside of one.
 
     It ends in `+dirty` where a file that git knows differs from the commit.
     """
@@ -63,7 +66,7 @@ def source_commit() -> str | None:
 
 
 def _output(git: str, root: Path, *arguments: str) -> str:
-    """Return what git says; git as found on PATH, and nothing of the command comes from a user."""
+    """Return the output of git; git is found on PATH, and no part of the command comes from a user."""
     done = subprocess.run([git, "-C", str(root), *arguments], capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
@@ -100,7 +103,7 @@ def resolve(
     RequestError
         With the sentence of the engine, if the scenario is wrong.
     """
-    native = engine()
+    native = extension()
     try:
         return str(native.resolve(text, file, list(sets), form, programs))
     except native.ScenarioError as error:

@@ -1,4 +1,4 @@
-"""Functions that plugins name, as `module:function`, found beside the scenario.
+"""Functions that plugins name, as `module:function`, found next to the scenario.
 
 The module is looked for in the folder of the scenario first, then where Python finds modules. One that lies in that
 folder is executed anew for each end of each flow, with whatever else of the folder it imports: what it keeps in
@@ -6,7 +6,8 @@ module-level names belongs to one connection, and neither another flow nor an ea
 So a run depends on scenario, seed and code only, on however many workers.
 
 A function takes a dictionary of the operation's inputs (and `result`, after the computation) and returns a number, or
-`None`. A class will do, too: one instance for each end is made, and called. It must not ask clocks, nor draw random
+`None`. A class is also accepted: one instance per endpoint is created, and called. It must not ask clocks, nor draw
+random
 numbers that are not seeded.
 """
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-#: How names of operations begin that functions stand at; others are options.
+#: Prefix of operations that take functions; other operations are options.
 COMPUTATION = "compute."
-#: What every function has to look like, for messages.
+#: The form of a function name, for messages.
 FORM = "`module:function`, with a module in the folder of the scenario or installed"
 
 # while a module is loaded, the folder of its scenario goes before everything else, for the whole process
@@ -35,20 +36,20 @@ _LOADING = threading.RLock()
 
 
 class FunctionError(Exception):
-    """A function cannot be had.
+    """A function is not available.
 
     Parameters
     ----------
     name
-        As the scenario has it.
+        As written in the scenario.
     reason
-        What is wrong with it.
+        Why it cannot be used.
     allowed
-        What could be named instead.
+        The names that are expected.
     """
 
     def __init__(self, name: str, reason: str, allowed: str = FORM) -> None:
-        super().__init__(f"`{name}`: {reason}; allowed is {allowed}")
+        super().__init__(f"`{name}`: {reason}; expected {allowed}")
         self.name, self.reason, self.allowed = name, reason, allowed
 
 
@@ -65,7 +66,7 @@ def load_functions(names: Sequence[str], base_dir: str) -> list[Callable[[dict[s
     Raises
     ------
     FunctionError
-        The first one that cannot be had.
+        The first function that is not available.
     """
     with _folder_first(Path(base_dir)):
         modules: dict[str, ModuleType] = {}
@@ -128,10 +129,10 @@ def _import(name: str, module: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
-            raise FunctionError(name, f"there is no module `{module}`") from error
-        raise FunctionError(name, f"its module does not load: {error}") from error
+            raise FunctionError(name, f"module `{module}` not found") from error
+        raise FunctionError(name, f"its module cannot be loaded: {error}") from error
     except Exception as error:
-        raise FunctionError(name, f"its module does not load: {describe(error)}") from error
+        raise FunctionError(name, f"its module cannot be loaded: {describe(error)}") from error
 
 
 def _function(name: str, module: ModuleType, attribute: str) -> Callable[[dict[str, float]], float | None]:
@@ -148,15 +149,15 @@ def _function(name: str, module: ModuleType, attribute: str) -> Callable[[dict[s
         try:
             function = function()
         except Exception as error:
-            raise FunctionError(name, f"no instance of the class can be made: {describe(error)}") from error
+            raise FunctionError(name, f"the class cannot be instantiated: {describe(error)}") from error
     if not callable(function):
-        raise FunctionError(name, f"`{attribute}` is a {type(function).__name__}, which cannot be called")
+        raise FunctionError(name, f"`{attribute}` is a {type(function).__name__}, which is not callable")
     ready: Callable[[dict[str, float]], float | None] = function
     return ready
 
 
 def describe(error: BaseException) -> str:
-    """Describe an exception on one line: what it is, what it says, and where it came from."""
+    """Describe an exception on one line: type, message and location."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -169,7 +170,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def _folder_first(folder: Path) -> Iterator[None]:
-    """Let imports look into `folder` first, and forget afterwards what was imported from there."""
+    """Make imports search `folder` first, and remove modules imported from there afterwards."""
     folder = folder.resolve()
 
     def lies_there(name: str) -> bool:
@@ -209,7 +210,7 @@ def _imports(file: Path, module: str) -> list[str]:
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return []  # loading it says what is wrong
+        return []  # loading it reports the error
     found = []
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(tree):

@@ -1,6 +1,6 @@
 """Quantities, such as `10 MB`, as numbers of a unit.
 
-`parse` takes one of any kind; the functions below it take one of their own kind and raise ValueError for anything else.
+`parse` accepts any kind; the functions below it accept one kind each and raise ValueError for anything else.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from typing import Final
+
+from quiclab.errors import shown
 
 #: Units of each kind of quantity, as multiples of its base unit: byte, nanosecond, bit/s (units.rs of quiclab-core).
 UNITS: Final[dict[str, dict[str, int]]] = {
@@ -28,7 +30,7 @@ _QUANTITY: Final = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(\S+)\s*")
 
 
 def parse(text: object) -> tuple[str, int] | None:
-    """Return the kind of a quantity and its value in base units (byte, nanosecond, bit/s); None if it is none."""
+    """Return the kind of a quantity and its value in base units (byte, nanosecond, bit/s); None for anything else."""
     found = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None
@@ -72,5 +74,5 @@ def megabits_per_second(text: str) -> float:
 def _of_kind(text: str, kind: str) -> int:
     found = parse(text)
     if found is None or found[0] != kind:
-        raise ValueError(f"`{text}` is no quantity in {' or '.join(UNITS[kind])}")
+        raise ValueError(f"expected a number with a unit ({', '.join(UNITS[kind])}), got {shown(text)}")
     return found[1]

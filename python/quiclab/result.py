@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.libraries import pl
-from quiclab.native import build_id, engine, source_commit
+from quiclab.native import MAX_SEED, build_id, extension, source_commit
 from quiclab.scenario import Scenario
 from quiclab.series import summary
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
 
 RUN_SCHEMA = "quiclab.run/1"
-MOST_SEED = 2**64 - 1
 
 
 class _Rows:
-    """A table of a result; without one it is empty, and made when it is asked for: the table library takes a while."""
+    """A table of a result; without one it is empty; created on first use, because the table library loads slowly."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = f"_{name}"
@@ -88,22 +87,21 @@ class RunResult:
     data
         The result as the engine gives it (schema `quiclab.run/1`).
     series
-        Time series with columns `time_s`, `element`, `metric`, `value`; empty if none were asked for.
+        Time series with columns `time_s`, `element`, `metric`, `value`; empty if not recorded.
     packets
         Packet records with columns `time_ns`, `element`, `event`, `port`, `flow`, `direction`, `size_bytes`,
-        `packet_id`; empty if none were asked for.
+        `packet_id`; empty if not recorded.
     taps
         Records of each tap by name, with columns `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
     acks
         Acknowledgements that arrived at the endpoints, with columns `time_ns`, `flow`, `element`, `packets`,
-        `covered`, `bytes`, `gap_ms`; empty if none were asked for.
+        `covered`, `bytes`, `gap_ms`; empty if not recorded.
     sojourns
         How packets left the queues of tunnels, with columns `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`,
-        `outcome`; empty if none were asked for.
+        `outcome`; empty if not recorded.
     requests
-        What happened to the requests of pages, with columns `flow`, `resource`, `origin`, `size_bytes`, and in ms
-        `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`; empty if none were
-        asked for.
+        Times of the requests of pages, with columns `flow`, `resource`, `origin`, `size_bytes`, and in ms
+        `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`; empty if not recorded.
     """
 
     data: Mapping[str, Any]
@@ -128,17 +126,19 @@ class RunResult:
         except ValueError as error:
             raise RequestError(f"{source} is not JSON: {error}") from error
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
-            raise RequestError(f"{source} is not the result of a run: its `schema` is not `{RUN_SCHEMA}`")
+            raise RequestError(f"{source} is not the result of a run: `schema`: expected `{RUN_SCHEMA}`")
         for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
             if not isinstance(data.get(key), kind):
-                raise RequestError(f"{source} is not the result of a run: its `{key}` is missing or of another kind")
-        if isinstance(data["seed"], bool) or not 0 <= data["seed"] <= MOST_SEED:
-            raise RequestError(f"{source} is not the result of a run: its `seed` is not from 0 to {MOST_SEED}")
+                raise RequestError(f"{source} is not the result of a run: `{key}` is missing or has the wrong type")
+        if isinstance(data["seed"], bool) or not 0 <= data["seed"] <= MAX_SEED:
+            raise RequestError(f"{source} is not the result of a run: expected a seed from 0 to {MAX_SEED}")
         result = cls(data)
         try:
             _ = result.flows
         except TypeError as error:
-            raise RequestError(f"{source} is not the result of a run: its `flows` have other fields") from error
+            raise RequestError(
+                f"{source} is not the result of a run: `flows` have unknown or missing fields"
+            ) from error
         return result
 
     @property
@@ -163,11 +163,11 @@ class RunResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the reader of the numbers should know."""
+        """Warnings about the results."""
         return tuple(self.data["warnings"])
 
     @property
-    def not_a_result(self) -> str | None:
+    def invalid_reason(self) -> str | None:
         """Why the numbers are no result, in a sentence: in real time a machine can fail to keep up."""
         kernel = self.data["run"].get("kernel")
         if self.data["run"].get("ended_by") == "interrupted" or (kernel is not None and not kernel["kept_up"]):
@@ -215,7 +215,7 @@ class RunResult:
 
 
 Keep: TypeAlias = Callable[[RunResult, Path], Mapping[str, Any]]
-"""What a study keeps of the files that a run has recorded."""
+"""Data that a study stores of the recordings of a run."""
 
 
 def run(
@@ -237,7 +237,7 @@ def run(
     base_dir
         Directory that files named in the scenario are relative to.
     record_dir
-        Directory (it must exist) where the qlog and pcapng files go that the scenario asks for; they appear there
+        Directory (it must exist) where the qlog and pcapng files go that the scenario requests; they appear there
         when the run is done.
     progress
         Called now and then with the network time [s], the bytes that all flows have delivered, and the part of the
@@ -250,7 +250,7 @@ def run(
     QuiclabError
         If the run fails.
     """
-    native = engine()
+    native = extension()
     try:
         with _recordings(record_dir) as directory:
             output = native.run(scenario.to_json(), seed, str(base_dir), directory, progress)

@@ -1,4 +1,4 @@
-"""Numbers over time series: what a result says of them where the samples themselves are not kept."""
+"""Statistics of time series: their summary in a result that does not store the samples."""
 
 from __future__ import annotations
 

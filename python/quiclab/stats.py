@@ -18,7 +18,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 Side: TypeAlias = "tuple[ArrayLike, ArrayLike, int]"
 """Means, standard deviations and number of runs of one side of a comparison."""
 Statistic: TypeAlias = Literal["mean", "median", "std"]
-"""What repeated runs of a setting are reduced to."""
+"""Summary of repeated runs of a setting."""
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -135,7 +135,7 @@ def welch_p(first: Summary, second: Summary) -> float:
 
 
 def welch_p_values(first: Side, second: Side) -> Array:
-    """Return the same for many pairs of means at once.
+    """Return the same for many pairs of means in one batch.
 
     Parameters
     ----------
@@ -243,12 +243,12 @@ def bootstrap(
     values
         Values of the runs, shape (n,).
     name
-        What the choice of runs is drawn from, beside the seed: settings of one name and number of runs are resampled
-        alike, others independently.
+        Name of the random stream, in addition to the seed: settings with equal name and number of runs are resampled
+        equally, others independently.
     resamples
         Number of resamples B.
     statistic
-        What each resample is reduced to.
+        The statistic of each resample.
     seed
         Seed of the generator.
 
@@ -280,7 +280,7 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> float:
     Parameters
     ----------
     first, second
-        What the judges say of the same n cases.
+        The judgements of the same n cases.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> float:
     J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20 (1), 1960.
     """
     if len(first) != len(second):
-        raise ValueError("both judges need the same cases")
+        raise ValueError("expected the same cases for both judges")
     n = len(first)
     if not n:
         return math.nan

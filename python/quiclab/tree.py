@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 
 
 def to_plain(value: object) -> Any:
@@ -38,7 +38,7 @@ def from_plain(kind: Any, value: Any, path: str) -> Any:
     Raises
     ------
     RequestError
-        If a field is unknown, missing or of another form; `path` names it.
+        If a field is unknown, missing or of another type; `path` names it.
     """
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _dataclass(kind, value, path)
@@ -52,9 +52,14 @@ def from_plain(kind: Any, value: Any, path: str) -> Any:
         _expect(isinstance(value, Mapping), path, value, "a table")
         return {key: from_plain(arguments[1], item, f"{path}.{key}") for key, item in value.items()}
     if origin is Literal:
-        _expect(value in arguments, path, value, "one of " + ", ".join(f"`{item}`" for item in arguments))
+        _expect(value in arguments, path, value, alternatives(arguments))
         return value
-    _expect(_is_plain(kind, value), path, value, {str: "a text", int: "an integer"}.get(kind, f"a {kind.__name__}"))
+    _expect(
+        _is_plain(kind, value),
+        path,
+        value,
+        {str: "a string", int: "an integer", bool: "a boolean", float: "a number"}.get(kind, f"a {kind.__name__}"),
+    )
     return value
 
 
@@ -79,13 +84,13 @@ def with_value(plain: Mapping[str, Any], path: str, value: Any, above: str = "")
         return copy
     inner = copy.get(head, {})
     if not isinstance(inner, Mapping):
-        raise RequestError(f"{here} is `{inner}`, so that `{rest}` in it cannot be set; set {here} as a table")
+        raise unexpected(here, "a table", inner, f"`{rest}` in it cannot be set; set {here} as a table")
     copy[head] = with_value(inner, rest, value, f"{here}.")
     return copy
 
 
 def toml_value(value: Any, *, inside: bool = False) -> str:
-    """Write a plain value as TOML; a text stays bare, as `--set` takes it, but `inside` of a table or list."""
+    """Write a plain value as TOML; a string stays bare, as `--set` accepts it, except `inside` a table or list."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False) if inside else value
     if isinstance(value, bool):
@@ -113,13 +118,13 @@ def _dataclass(kind: type, value: Any, path: str) -> Any:
     fields = {_name(item): item for item in dataclasses.fields(kind) if not item.metadata.get("internal")}
     for key in value:
         if key not in fields:
-            raise RequestError(f"{path} has no field `{key}`; allowed are {', '.join(sorted(fields))}")
+            raise RequestError(f"{path}.{key}: unknown field; expected {alternatives(sorted(fields))}")
     arguments = {}
     for key, item in fields.items():
         if key in value and value[key] is not None:
             arguments[item.name] = from_plain(_hints(kind)[item.name], value[key], f"{path}.{key}")
         elif item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
-            raise RequestError(f"{path} needs the field `{key}`")
+            raise RequestError(f"{path}.{key}: missing")
     return kind(**arguments)
 
 
@@ -132,8 +137,7 @@ def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
         tags = {next((f.default for f in dataclasses.fields(item) if f.name == "kind"), None): item for item in classes}
         tag = value.get("kind")
         if tag not in tags:
-            allowed = ", ".join(f"`{item}`" for item in tags if item is not None)
-            raise RequestError(f"{path}.kind is `{tag}`; allowed are {allowed}")
+            raise unexpected(f"{path}.kind", alternatives(str(item) for item in tags if item is not None), tag)
         return from_plain(tags[tag], value, path)
     others = [item for item in members if item not in classes and item is not types.NoneType]
     failure: RequestError | None = None
@@ -142,7 +146,7 @@ def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
             return from_plain(item, value, path)
         except RequestError as error:
             failure = error
-    raise failure or RequestError(f"{path} is `{value}`; it must be a table")
+    raise failure or unexpected(path, "a table", value)
 
 
 def _is_plain(kind: Any, value: Any) -> bool:
@@ -153,9 +157,9 @@ def _is_plain(kind: Any, value: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _expect(fits: bool, path: str, value: Any, allowed: str) -> None:
+def _expect(fits: bool, path: str, value: Any, expected: str) -> None:
     if not fits:
-        raise RequestError(f"{path} is `{value}`; it must be {allowed}")
+        raise unexpected(path, expected, value)
 
 
 def to_json(value: object) -> str:

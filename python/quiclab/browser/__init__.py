@@ -2,11 +2,11 @@
 
 ========== =======================================================================================
 `page`     a page of a scenario as files: HTML of a size that names images
-`envoy`    the server: Envoy's configuration for both protocols, and what its access log says
+`envoy`    the server: Envoy's configuration for both protocols, and its access log
 `chromium` the browser, through Playwright and the DevTools protocol
-`curl`     curl, and quinn's client: an object after the other, or all at once
+`curl`     curl, and quinn's client: objects sequentially, or all concurrently
 `har`      events of the DevTools protocol as HAR 1.2
-`load`     one load as numbers, and whether it is what it says it is
+`load`     one load as numbers, and its validation
 `client`   all loads of a run, one after the other, and their report
 `runner`   such a run in the kernel lane: `load_pages`
 ========== =======================================================================================

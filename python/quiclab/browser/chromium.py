@@ -5,7 +5,7 @@
 | protocol | `--origin-to-force-quic-on` for HTTP/3, `--disable-quic` for HTTP/2 |
 | name of the server | `--host-resolver-rules`: neither DNS nor Alt-Svc is involved |
 | certificate | `--ignore-certificate-errors-spki-list` with the one key of the server |
-| profile | a directory of its own that goes afterwards, with `HOME` and `TMPDIR`: nothing else is written to |
+| profile | a separate directory, removed afterwards, with `HOME` and `TMPDIR`: nothing else is written |
 | connections ahead of need | off (`net.network_prediction_options`): they would not be in HAR's times |
 | between loads | `Network.clearBrowserCache`; `chrome.benchmarking.closeConnections`; tickets stay |
 
@@ -41,7 +41,7 @@ PROGRAM: Final = "chromium"
 _NEVER: Final = 2
 #: How long the last words of a connection are waited for before the next load begins.
 _CLOSED_S: Final = 0.1
-#: Between two looks at what has come after the load event; looks before it would take CPU time from the browser.
+#: Interval of polling for events after the load event; polling earlier would take CPU time from the browser.
 _STEP_MS: Final = 20
 _START_TIMEOUT_MS: Final = 60_000
 #: In the profile. Chromium makes a socket below it (`org.chromium.Chromium.XXXXXX/SingletonSocket`), and a path of a
@@ -50,7 +50,7 @@ _TEMPORARY: Final = "t"
 
 
 def environment(profile: Path) -> dict[str, str | float | bool]:
-    """Return the variables of a browser: what it writes lies in its profile, and goes with it."""
+    """Return the environment of a browser: it writes only into its profile, which is removed with it."""
     path = os.environ.get("PATH", os.defpath)
     return {"HOME": str(profile), "TMPDIR": str(profile / _TEMPORARY), "PATH": path, "LANG": "C"}
 
@@ -118,7 +118,7 @@ class Chromium:
     protocol
         `h2` or `h3`.
     target
-        What is loaded from where.
+        The page and its server.
 
     Raises
     ------
@@ -167,7 +167,7 @@ class Chromium:
             self.version = f"Chromium/{browser.version}" if browser is not None else "Chromium/unknown"
             self._events: list[Event] = []
             self._prepare()
-        except Exception as error:  # whatever Playwright raises: its classes are those of an extra
+        except Exception as error:  # any error of Playwright: its classes belong to an optional dependency
             self.close()
             raise LoadError(f"Chromium does not start: {_short(error)}") from error
 
@@ -177,7 +177,7 @@ class Chromium:
         for domain in ("Network", "Page", "Inspector"):
             self._session.send(f"{domain}.enable")
         if not self._page.evaluate("Boolean(window.chrome && chrome.benchmarking)"):
-            raise LoadError(f"{self.version} cannot close its connections: it has no chrome.benchmarking")
+            raise LoadError(f"{self.version} cannot close its connections: chrome.benchmarking is not available")
 
     def load(self, number: int, query: str, timeout_s: float) -> tuple[PageLoad, dict[str, Any]]:
         """Load the page over a new connection, with an empty cache.
@@ -185,7 +185,7 @@ class Chromium:
         Parameters
         ----------
         number
-            Which load it is; 0 is the one that is thrown away.
+            Number of the load; 0 is the discarded first load.
         query
             Query of the URL, by which the server's log knows the load.
         timeout_s
@@ -199,7 +199,7 @@ class Chromium:
         Raises
         ------
         LoadError
-            If the browser crashed, the time is over, or the load is not what it should be.
+            If the browser crashed, the load timed out, or is invalid.
         """
         try:
             recording = self._load(number, query, timeout_s)
@@ -237,7 +237,7 @@ class Chromium:
 
     def _late(self, timeout_s: float) -> str:
         there = sum(part.finished_s is not None for part in record(self._events).exchanges.values())
-        return f"it took longer than {timeout_s:g} s; {there} of {len(self.sizes)} parts were there"
+        return f"took longer than {timeout_s:g} s; {there} of {len(self.sizes)} resources were complete"
 
     def close(self) -> None:
         """End the browser and remove its profile."""

@@ -1,8 +1,8 @@
 """All loads of a run, one after the other, and their report; started in the network namespace of the client.
 
-A round loads the page once over each protocol. The first round is thrown away: it brings the session tickets. A load of
-Chromium over HTTP/3 that had no ticket, and so could not send in 0-RTT, is left out and made up for; one whose 0-RTT
-packets were sent but lost counts, and the report says so.
+A round loads the page once over each protocol. The first round is discarded: it obtains the session tickets. A load of
+Chromium over HTTP/3 that had no ticket, and so could not send in 0-RTT, is excluded and repeated; a load whose 0-RTT
+packets were sent but lost counts, and is reported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LOOK_S: Final = 0.01
 
 
 class Loader(Protocol):
-    """What loads pages over one protocol."""
+    """A client that loads pages over one protocol."""
 
     version: str
 
@@ -49,7 +49,7 @@ class Loader(Protocol):
 
 @dataclass
 class Loads:
-    """Loads that are thrown away, that count, and that had no ticket; and their HAR by protocol."""
+    """Discarded loads, counted loads, and loads without a ticket; and their HAR by protocol."""
 
     thrown_away: list[PageLoad] = field(default_factory=list)
     counted: list[PageLoad] = field(default_factory=list)
@@ -90,7 +90,7 @@ def load_all(
     Parameters
     ----------
     loaders
-        What loads it, by protocol.
+        The clients by protocol.
     wanted
         Number of loads that count, for each protocol.
     timeout_s
@@ -122,7 +122,7 @@ def load_all(
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Load a page as the command says and write report, loads and HAR; returns the exit code."""
+    """Load a page as requested and write report, loads and HAR; returns the exit code."""
     directory, flow = Path(arguments.directory), arguments.flow
     protocols = arguments.protocols.split(",")
     files = {protocol: directory / f"{flow}.{protocol}.har" for protocol in ("h2", "h3")}
@@ -171,7 +171,7 @@ def report(loads: Loads, failure: str | None) -> dict[str, Any]:
 
 
 def table(loads: Loads, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return all loads as the file beside the report has them."""
+    """Return all loads in the form of the file of loads."""
     return {
         "schema": LOADS_SCHEMA,
         "clients": dict(versions),
@@ -206,10 +206,10 @@ def _log_reader(file: Path) -> Callable[[str], list[Request]]:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Turn SIGTERM, the end of the run, into an error, so that browsers are closed and the report says it."""
+    """Turn SIGTERM, the end of the run, into an error, so that browsers are closed and it is reported."""
 
     def stop(*_: object) -> None:
-        raise LoadError("the run was over before all pages were loaded")
+        raise LoadError("the run ended before all pages were loaded")
 
     old = signal.signal(signal.SIGTERM, stop)
     try:

@@ -1,7 +1,8 @@
 """Pages loaded by curl: the HTML, then one object after the other over the same connection.
 
-curl is no browser: it asks for the next object when the last one is there. For pages of one object that is the same;
-with more its time is an upper bound. Each load is a process of its own, hence a full handshake: no ticket is kept.
+curl is not a browser: it requests the next object when the previous one is complete. For pages of one object this is
+equivalent;
+with more its time is an upper bound. Each load is a separate process with a full handshake: no ticket is stored.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Curl:
     protocol
         `h2` or `h3`.
     target
-        What is loaded from where.
+        The page and its server.
 
     Raises
     ------
@@ -55,7 +56,7 @@ class Curl:
         Raises
         ------
         LoadError
-            If something failed, or is not what it should be.
+            If a request failed or the load is invalid.
         """
         words = [*self._words, "--max-time", f"{timeout_s:g}"]
         for path in self.sizes:
@@ -74,8 +75,8 @@ def check_features(said: str, protocol: str) -> None:
     """Refuse a curl whose `--version` lists no support for a protocol."""
     feature = {"h2": "HTTP2", "h3": "HTTP3"}[protocol]
     if feature not in said.split():
-        first = said.splitlines()[0] if said else "it says nothing"
-        raise LoadError(f"this curl does not speak {LOGGED[protocol]} ({first.partition(' (')[0]})")
+        first = said.splitlines()[0] if said else "no output"
+        raise LoadError(f"this curl does not support {LOGGED[protocol]} ({first.partition(' (')[0]})")
 
 
 def read(
@@ -103,21 +104,21 @@ def read(
     Raises
     ------
     LoadError
-        If something failed, or is not what it should be.
+        If a request failed or the load is invalid.
     """
     where = f"load {number} over {LOGGED[protocol]}"
     if len(entries) != len(sizes):
-        raise LoadError(f"{where}: curl told of {len(entries)} of {len(sizes)} parts")
+        raise LoadError(f"{where}: curl reported {len(entries)} of {len(sizes)} resources")
     for entry, (path, size_bytes) in zip(entries, sizes.items(), strict=True):
         if entry.get("exitcode") != 0 or entry.get("response_code") != 200:
             raise LoadError(f"{where}: {path} failed: {entry.get('errormsg') or entry.get('response_code')}")
         if str(entry.get("http_version")) != _VERSIONS[protocol]:
-            raise LoadError(f"{where}: {path} came over HTTP/{entry.get('http_version')}: curl has fallen back")
+            raise LoadError(f"{where}: {path} was loaded over HTTP/{entry.get('http_version')}: curl fell back")
         if entry.get("size_download") != size_bytes:
-            raise LoadError(f"{where}: {path} has {entry.get('size_download')} bytes, not {size_bytes}")
+            raise LoadError(f"{where}: {path}: expected {size_bytes} bytes, got {entry.get('size_download')}")
     first = entries[0]
     if sum(int(entry.get("num_connects", 0)) for entry in entries) != 1:
-        raise LoadError(f"{where}: curl did not take one connection for all parts")
+        raise LoadError(f"{where}: curl did not use one connection for all resources")
     named_s, connected_s, secure_s = (float(first[f"time_{name}"]) for name in ("namelookup", "connect", "appconnect"))
     took_ms = 1e3 * (sum(float(entry["time_total"]) for entry in entries) - named_s)
     return PageLoad(

@@ -21,7 +21,7 @@ CONFIGURATION, ACCESS_LOG = "envoy.json", "access.log"
 FLUSH_MS: Final = 50
 _TYPE: Final = "type.googleapis.com/envoy.extensions"
 #: Larger than any page; Envoy refuses answers above 4 kB without it.
-_LARGEST_ANSWER_BYTES: Final = 2**32 - 1
+_MAX_RESPONSE_BYTES: Final = 2**32 - 1
 #: No limit. Chromium orders its requests anew with each image that it hears of, by HTTP/2's PRIORITY frames (RFC 9113
 #: section 5.3.2): 100 images are enough for Envoy's 100 for each stream, and then Envoy closes the connection.
 _PRIORITY_FRAMES: Final = 2**32 - 1
@@ -112,7 +112,7 @@ def _connection_manager(codec: str, page: Page, directory: Path) -> dict[str, An
         "stat_prefix": codec.lower(),
         "http_filters": [_typed("filters.http.router.v3.Router", "router", {})],
         "access_log": [log],
-        "route_config": {"max_direct_response_body_size_bytes": _LARGEST_ANSWER_BYTES, "virtual_hosts": [host]},
+        "route_config": {"max_direct_response_body_size_bytes": _MAX_RESPONSE_BYTES, "virtual_hosts": [host]},
     }
     return _typed("filters.network.http_connection_manager.v3.HttpConnectionManager", "http", manager)
 

@@ -1,9 +1,9 @@
 """Events of the DevTools protocol as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/).
 
-Playwright records HAR files of its own, but the load event in whole milliseconds of the wall clock, without the time
+Playwright also records HAR files, but the load event in whole milliseconds of the wall clock, without the time
 before a connection and without its number (1.65 was tried); chrome-har-capturer, which the published study used, needs
 Node. The one addition: with 0-RTT a request leaves before the handshake is over, which HAR has no notion of.
-`timings.connect` is then what the request waited for, and `_handshake` (ms) how long the handshake took.
+`timings.connect` is then the wait of the request, and `_handshake` (ms) the duration of the handshake.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NONE: Final = -1.0
 
 @dataclass
 class Exchange:
-    """One request with its answer, as events tell it; times in seconds of the browser's monotonic clock.
+    """One request with its response, from events; times in seconds of the browser's monotonic clock.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Exchange:
     from_cache
         Whether a cache gave the answer.
     failure
-        What the browser says went wrong; None otherwise.
+        Failure reported by the browser; None without one.
     """
 
     sent: Mapping[str, Any]
@@ -67,7 +67,7 @@ class Exchange:
 
     @property
     def sent_s(self) -> float:
-        """When the browser asked for it."""
+        """Time of the request in the browser."""
         return float(self.sent["timestamp"])
 
     def timing(self, name: str) -> float:
@@ -85,7 +85,7 @@ class Exchange:
 
 @dataclass
 class Recording:
-    """What happened while a page was loaded."""
+    """Events during the load of a page."""
 
     exchanges: dict[str, Exchange] = field(default_factory=dict)
     content_loaded_s: float | None = None

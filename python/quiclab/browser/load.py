@@ -1,4 +1,4 @@
-"""One load of a page as numbers, and whether it is what it says it is.
+"""One load of a page as numbers, and its validation.
 
 Nothing counts that was not measured: a load with another protocol than the wanted one, from a cache, with compressed or
 missing parts, or over a connection that was there before is an error, with the part that shows it.
@@ -47,22 +47,22 @@ class Target:
 
 @dataclass(frozen=True)
 class PageLoad:
-    """One load of a page; times in ms, from the request of the page if nothing else is said.
+    """One load of a page; times in ms, from the request of the page unless stated otherwise.
 
     Attributes
     ----------
     number
-        0 for the one that is thrown away.
+        0 for the discarded first load.
     client, protocol
-        What loaded it, and over what (`h2` or `h3`).
+        Client and protocol (`h2` or `h3`).
     page_load_ms
         To the load event, without the time for the server's name: the page load time of the study.
     html_ms, first_byte_ms
         To the last byte of the HTML; to the first byte of an answer.
     handshake_ms
-        From the start of the connection until its handshake was over, 0-RTT or not; None if the client does not tell.
+        From the start of the connection to the end of its handshake, with or without 0-RTT; None if not reported.
     connect_ms, ssl_ms
-        HAR's `connect` and `ssl` of the page: what the request waited for. With 0-RTT that is about nothing.
+        HAR's `connect` and `ssl` of the page: the wait of the request. With 0-RTT it is about zero.
     early_data_sent, early_data_accepted
         Whether the request of the page left before the handshake was over, and whether the server took it from 0-RTT
         packets. Where the first is true and the second is not, the packet was lost or 0-RTT refused. None where the
@@ -101,11 +101,11 @@ def examine(recording: Recording, sizes: Mapping[str, int], number: int, protoco
     Parameters
     ----------
     recording
-        What the browser said.
+        Events of the browser.
     sizes
         Length of each object by its path.
     number
-        Which load it is; 0 is the one that is thrown away.
+        Number of the load; 0 is the discarded first load.
     protocol
         `h2` or `h3`.
 
@@ -119,22 +119,24 @@ def examine(recording: Recording, sizes: Mapping[str, int], number: int, protoco
         raise LoadError(f"{where}: the page crashed")
     first = recording.first
     if first is None or not recording.exchanges:
-        raise LoadError(f"{where}: the browser asked for nothing")
+        raise LoadError(f"{where}: the browser sent no request")
     found = {}
     for exchange in recording.exchanges.values():
         _look(where, exchange, sizes, protocol)
         found[urlsplit(exchange.url).path] = exchange
     missing = [path for path in sizes if path not in found]
     if missing:
-        raise LoadError(f"{where}: {len(missing)} of {len(sizes)} parts were not asked for, the first is {missing[0]}")
+        raise LoadError(
+            f"{where}: {len(missing)} of {len(sizes)} resources were not requested; the first is {missing[0]}"
+        )
     on_load_ms = recording.on_load_ms
     if on_load_ms is None or recording.loaded_s is None or first.finished_s is None:
-        raise LoadError(f"{where}: the load event did not come")
+        raise LoadError(f"{where}: the load event did not fire")
     if (first.response or {}).get("connectionReused"):
-        raise LoadError(f"{where}: its connection was there before; connections were not closed")
+        raise LoadError(f"{where}: its connection existed before the load; connections were not closed")
     connections = {(part.response or {}).get("connectionId") for part in recording.exchanges.values()}
     if len(connections) > 1:
-        raise LoadError(f"{where}: it took {len(connections)} connections where one is wanted")
+        raise LoadError(f"{where}: expected one connection, got {len(connections)}")
     header_s = first.at_s("receiveHeadersStart") or first.at_s("receiveHeadersEnd") or first.finished_s
     start_s, end_s, send_s = (first.at_s(name) for name in ("connectStart", "connectEnd", "sendStart"))
     known = start_s is not None and end_s is not None and end_s > start_s
@@ -166,37 +168,36 @@ def _waited(first: Exchange, start: str, end: str) -> float:
 
 
 def _look(where: str, exchange: Exchange, sizes: Mapping[str, int], protocol: str) -> None:
-    """Refuse a part that is not what was wanted."""
+    """Raise an error for an invalid resource."""
     path, response = urlsplit(exchange.url).path, exchange.response
     if exchange.failure is not None:
         raise LoadError(f"{where}: {path} failed: {exchange.failure}")
     if path not in sizes:
-        raise LoadError(f"{where}: {path} was asked for, which is no part of the page")
+        raise LoadError(f"{where}: {path} was requested, but is not a resource of the page")
     if response is None or exchange.finished_s is None:
-        raise LoadError(f"{where}: {path} was not answered completely")
+        raise LoadError(f"{where}: the response to {path} is incomplete")
     if exchange.from_cache:
-        raise LoadError(f"{where}: {path} came from a cache")
+        raise LoadError(f"{where}: {path} was loaded from a cache")
     if response.get("protocol") != protocol:
         raise LoadError(
-            f"{where}: {path} came over `{response.get('protocol')}` where `{protocol}` was wanted: the browser has "
-            "fallen back"
+            f"{where}: {path}: expected protocol `{protocol}`, got `{response.get('protocol')}`: the browser fell back"
         )
     if response.get("status") != 200:
-        raise LoadError(f"{where}: {path} has the status {response.get('status')}")
+        raise LoadError(f"{where}: {path}: expected status 200, got {response.get('status')}")
     headers = {name.lower() for name in response.get("headers", {})}
     if "content-encoding" in headers:
         raise LoadError(f"{where}: {path} was compressed")
     if exchange.body_bytes != sizes[path]:
-        raise LoadError(f"{where}: {path} has {exchange.body_bytes} bytes where the page has {sizes[path]}")
+        raise LoadError(f"{where}: {path}: expected {sizes[path]} bytes, got {exchange.body_bytes}")
 
 
 def with_log(load: PageLoad, logged: Sequence[Request], where_from: str) -> PageLoad:
-    """Return a load with what the server's access log says of it: 0-RTT.
+    """Return a load with its entries of the server's access log: 0-RTT.
 
     Parameters
     ----------
     load
-        What the client told.
+        The load as reported by the client.
     logged
         The log's lines since the load before.
     where_from
@@ -210,10 +211,10 @@ def with_log(load: PageLoad, logged: Sequence[Request], where_from: str) -> Page
     where = f"load {load.number} over {LOGGED[load.protocol]}"
     pages = [request for request in logged if request.path == where_from]
     if not pages:
-        raise LoadError(f"{where}: the server's log does not have it")
+        raise LoadError(f"{where}: not in the log of the server")
     others = {request.protocol for request in pages} - {LOGGED[load.protocol]}
     if others:
-        raise LoadError(f"{where}: the server says that it came over {', '.join(sorted(others))}")
+        raise LoadError(f"{where}: the log of the server has it over {', '.join(sorted(others))}")
     if load.protocol != "h3":
         return load
     return replace(load, early_data_accepted=pages[0].early_data)

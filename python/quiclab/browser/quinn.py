@@ -1,6 +1,6 @@
-"""Pages loaded by `quiclab-quinn page` (adapters/quinn): quinn with HTTP/3, the HTML first, then all objects at once.
+"""Pages loaded by `quiclab-quinn page` (adapters/quinn): quinn with HTTP/3, HTML first, then all objects.
 
-Each load is a process of its own, hence a full handshake: no ticket is kept.
+Each load is a separate process with a full handshake: no ticket is stored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from quiclab.browser.load import LoadError, PageLoad, Target
 
-#: Seconds that the program may take beside the load.
+#: Seconds that the program may take in addition to the load.
 _MARGIN_S: Final = 5.0
 
 
@@ -26,7 +26,7 @@ class Quinn:
     program
         `quiclab-quinn`, as `make adapters` builds it.
     target
-        What is loaded from where.
+        The page and its server.
 
     Raises
     ------
@@ -41,14 +41,14 @@ class Quinn:
         target: Target,
     ) -> None:
         if protocol != "h3":
-            raise LoadError("quinn speaks HTTP/3 only")
+            raise LoadError("quinn supports HTTP/3 only")
         try:
             said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.split()
             able = subprocess.run([program, "page", "--help"], capture_output=True, check=False).returncode == 0
         except OSError:
             raise LoadError(f"the program `{program}` is missing: `make adapters` builds it") from None
         if not able:
-            raise LoadError(f"`{program}` does not load pages: it is an older one, and `make adapters` builds it anew")
+            raise LoadError(f"`{program}` is too old to load pages; `make adapters` rebuilds it")
         self.version = "/".join(said) or "quinn/unknown"
         self.sizes = target.sizes
         self._words = [program, "page", "--address", target.address, "--port", str(target.port), "--name", target.name]
@@ -60,7 +60,7 @@ class Quinn:
         Raises
         ------
         LoadError
-            If something failed, or is not what it should be.
+            If a request failed or the load is invalid.
         """
         words = [*self._words, *(f"/?{query}" if path == "/" else path for path in self.sizes)]
         try:
@@ -76,7 +76,7 @@ class Quinn:
 
 
 def read(said: Mapping[str, Any], sizes: Mapping[str, int], number: int) -> PageLoad:
-    """Return the numbers of a load from what the program printed.
+    """Return the numbers of a load from the output of the program.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def read(said: Mapping[str, Any], sizes: Mapping[str, int], number: int) -> Page
     """
     for (path, size_bytes), found in zip(sizes.items(), said["sizes"], strict=True):
         if size_bytes != found:
-            raise LoadError(f"load {number} over HTTP/3: {path} has {found} bytes, not {size_bytes}")
+            raise LoadError(f"load {number} over HTTP/3: {path}: expected {size_bytes} bytes, got {found}")
 
     def after_ms(name: str) -> float:
         return (int(said[name]) - int(said["started_ns"])) / 1e6

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.browser.load import PROTOCOLS, PageLoad
 from quiclab.browser.site import Page
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected
 from quiclab.files import write_atomically
 from quiclab.lane.adapter import load_adapters, programs_folder
 from quiclab.lane.run import CLOCKS, EMULATIONS, Lane
@@ -21,20 +21,20 @@ from quiclab.scenario import Scenario
 if TYPE_CHECKING:
     from quiclab.result import RunResult
 
-#: What loads pages: the browser, and two programs that are none.
+#: Clients that load pages: the browser, and two other programs.
 CLIENTS: Final = ("chromium", "curl", "quinn")
 #: The stack whose commands are started; it serves both protocols, and its client does what its words say.
 _STACK: Final = "chromium"
-#: Seconds that programs take to start and to stop, on a machine that does other things, too.
+#: Seconds that programs take to start and to stop, on a busy machine.
 _START_S: Final = 60.0
-MOST_LOADS: Final = 1000
+MAX_LOADS: Final = 1000
 
 Progress = Callable[[float, int, float], None]
 
 
 @dataclass(frozen=True)
 class PageLoads:
-    """What was loaded.
+    """The loads of a run.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def load_pages(
 ) -> PageLoads:
     """Load the page of a scenario many times, over each protocol in turns, in one browser context for each.
 
-    Of the scenario count links, bearers and taps, routes and page of the flow, and its duration as the longest time of
-    one load; its stacks do not. One load over each protocol comes first and is thrown away.
+    The scenario defines links, bearers and taps, routes and page of the flow, and its duration as the longest time of
+    one load; its stacks are ignored. One additional first load over each protocol is discarded.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def load_pages(
     seed
         Seed of the elements. Programs draw their own numbers.
     flow
-        The flow; without it the first one that is a page.
+        The flow (default: the first flow with a page).
     pause_s
         Pause after each load [s].
     clock
@@ -106,14 +106,14 @@ def load_pages(
     base_dir
         Directory that files named in the scenario are relative to.
     progress
-        Called now and then, as by `Lane.run`.
+        Called periodically, as by `Lane.run`.
 
     Raises
     ------
     RequestError
         If the request is wrong, or a program is missing.
     QuiclabError
-        If a load failed, or was not what it should be: nothing is returned then.
+        If a load failed or was invalid; nothing is returned in this case.
     """
     _check(loads, protocols, client, clock, emulation)
     single, timeout_s = page_scenario(scenario, flow, loads * len(protocols), pause_s)
@@ -131,7 +131,7 @@ def load_pages(
     whole_bytes = (loads + 1) * len(protocols) * sum(Page.of(_workload(single)).sizes().values())
 
     def tell(time_s: float, delivered_bytes: int, _: float) -> None:
-        if progress is not None:  # the duration is a bound far away; headers are in the bytes, too
+        if progress is not None:  # the duration is a distant bound; the bytes include headers
             progress(time_s, delivered_bytes, min(1.0, delivered_bytes / whole_bytes))
 
     with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
@@ -145,26 +145,25 @@ def _workload(scenario: Scenario) -> dict[str, Any]:
 
 
 def _need_programs() -> None:
-    """Say in one sentence what the adapter misses, before anything starts."""
+    """Report missing programs of the adapter, before anything starts."""
     missing = load_adapters()[_STACK].missing()
     if missing:
         raise RequestError("; ".join(missing))
 
 
 def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: float) -> tuple[Scenario, float]:
-    """Return the scenario with nothing but the flow of the page, long enough for all loads; and the time of one [s].
+    """Return the scenario with only the flow of the page, long enough for all loads; and the time limit of a load [s].
 
     Raises
     ------
     RequestError
-        If there is no such flow, or it is no page that a real server can have.
+        If the flow does not exist, or a real server cannot serve its page.
     """
     plain = scenario.to_dict()
     pages = [name for name, table in plain["flows"].items() if table["workload"]["kind"] == "page"]
     name = flow if flow is not None else next(iter(pages), None)
     if name not in pages:
-        have = ", ".join(f"`{page}`" for page in pages) or "none"
-        raise RequestError(f"flows.{name or '?'}: allowed is a flow whose workload is a page: the scenario has {have}")
+        raise unexpected("flow", f"a flow with workload `page` ({alternatives(pages)})", name)
     table = plain["flows"][name]
     Page.of(table["workload"], f"flows.{name}.workload")
     kept = {key: table[key] for key in ("down", "up", "workload") if table.get(key) is not None}
@@ -178,29 +177,29 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
 
 
 def _check(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
-    if not 1 <= loads <= MOST_LOADS:
-        raise RequestError(f"loads = `{loads}`: allowed is 1 to {MOST_LOADS}")
-    for value, name, allowed in (
+    if not 1 <= loads <= MAX_LOADS:
+        raise unexpected("loads", f"1 to {MAX_LOADS}", loads)
+    for value, name, known in (
         *((protocol, "protocol", PROTOCOLS) for protocol in protocols),
         (client, "client", CLIENTS),
         (clock, "clock", CLOCKS),
         (emulation, "emulation", EMULATIONS),
     ):
-        if value not in allowed:
-            raise RequestError(f"{name} = `{value}`: allowed is {' or '.join(f'`{item}`' for item in allowed)}")
+        if value not in known:
+            raise unexpected(name, alternatives(known), value)
     if not protocols or len(set(protocols)) != len(protocols):
-        raise RequestError(f"protocols = `{','.join(protocols)}`: allowed is each one once")
+        raise unexpected("protocols", "each protocol at most once", ",".join(protocols))
     if client == "quinn" and tuple(protocols) != ("h3",):
-        raise RequestError(f"protocols = `{','.join(protocols)}`: allowed for quinn is `h3`")
+        raise unexpected("protocols", "`h3` for client quinn", ",".join(protocols))
 
 
 def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:
-    """Read what the client left; it leaves loads only if all of them are right."""
+    """Read the files of the client; it writes loads only if all of them are valid."""
     file = directory / f"{flow}.loads.json"
     if not file.exists():
-        reasons = [warning for warning in result.data["warnings"] if "failed: " in warning]
-        reason = reasons[0].partition("failed: ")[2].partition("; it said nothing")[0] if reasons else None
-        raise QuiclabError(reason or next(iter(result.data["warnings"]), "the client left no loads"))
+        report = directory / f"{flow}.client.json"
+        failure = json.loads(report.read_text(encoding="utf-8"))["failure"] if report.exists() else None
+        raise QuiclabError(failure or next(iter(result.data["warnings"]), "the client wrote no loads"))
     said = json.loads(file.read_text(encoding="utf-8"))
     hars = {
         protocol: json.loads((directory / f"{flow}.{protocol}.har").read_text(encoding="utf-8"))
@@ -212,7 +211,7 @@ def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:
 
 
 def page_load(entry: Mapping[str, Any]) -> PageLoad:
-    """Return a load from its table; fields of other versions are passed over."""
+    """Return a load from its table; fields of other versions are ignored."""
     known = {part.name for part in fields(PageLoad)}
     return PageLoad(**{name: value for name, value in entry.items() if name in known})
 

@@ -1,4 +1,4 @@
-"""A page of a scenario as what a server can serve: HTML of the wanted length that names images with URLs of their own.
+"""A page of a scenario in a form that a server can serve: HTML of the configured length that refers to images.
 
 After the pages of the published study (a static page that names images, nothing else, nothing cached or compressed).
 There, images were JPEG; here they are PNG of one pixel with a chunk that decoders pass over (PNG, third edition,
@@ -14,21 +14,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.quantity import parse
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 #: Length, type and checksum of a chunk.
 _CHUNK_BYTES = 12
-#: The icon is in the page: browsers ask for one otherwise, after the page is there.
+#: The icon is in the page: otherwise browsers request one after the load.
 _HEAD = "<!DOCTYPE html><html><head><title>page</title><link rel=icon href=data:,></head><body>"
 _FILLER = "<!--", "-->"
-#: A browser has a request for each under way at once, and the HTML names each.
-MOST_IMAGES: Final = 100_000
+#: A browser requests all images concurrently, and the HTML names each.
+MAX_IMAGES: Final = 100_000
 #: Of one body: the server holds them in memory, in a guest of 2 GB. A chunk of PNG could have 2^31 - 1 (section 5.3).
-LARGEST_BODY_BYTES: Final = 100_000_000
+MAX_BODY_BYTES: Final = 100_000_000
 #: Of all bodies of a page.
-LARGEST_PAGE_BYTES: Final = 1_000_000_000
+MAX_PAGE_BYTES: Final = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Page:
     html_bytes
         Length of the HTML.
     groups
-        Number and length of the images that are alike, in the order of the page.
+        Number and length of equal images, in the order of the page.
     """
 
     html_bytes: int
@@ -53,36 +53,36 @@ class Page:
         Raises
         ------
         RequestError
-            If a real server and browser cannot have it: the server thinks as long as it does, and all objects are
-            images.
+            If a real server and browser cannot reproduce it: the think time of the server is its own, and all objects
+            are images.
         """
         if workload.get("kind") != "page":
-            raise RequestError(f"{where}.kind = `{workload.get('kind')}`: allowed is `page`")
+            raise unexpected(f"{where}.kind", "`page`", workload.get("kind"))
         for name in ("html_think_time", "think_time"):
             if _base(workload.get(name, "0 ns")):
-                raise RequestError(f"{where}.{name} = `{workload[name]}`: allowed is 0: a real server has its own")
+                raise unexpected(f"{where}.{name}", "0", workload[name], "a real server has its own")
         if workload.get("priorities", "browser") != "browser":
-            raise RequestError(f"{where}.priorities = `{workload['priorities']}`: allowed is `browser`")
+            raise unexpected(f"{where}.priorities", "`browser`", workload["priorities"])
         groups = []
         for index, group in enumerate(workload["objects"]):
             if group.get("kind", "image") != "image":
-                raise RequestError(f"{where}.objects[{index}].kind = `{group['kind']}`: allowed is `image`")
-            if _base(group["size"]) < LEAST_IMAGE_BYTES:
-                least = f"{LEAST_IMAGE_BYTES} B or more: an image of a pixel"
-                raise RequestError(f"{where}.objects[{index}].size = `{group['size']}`: allowed is {least}")
+                raise unexpected(f"{where}.objects[{index}].kind", "`image`", group["kind"])
+            if _base(group["size"]) < MIN_IMAGE_BYTES:
+                expected = f"at least {MIN_IMAGE_BYTES} B, an image of one pixel"
+                raise unexpected(f"{where}.objects[{index}].size", expected, group["size"])
             _check_body(group["size"], f"{where}.objects[{index}].size")
             groups.append((int(group["count"]), _base(group["size"])))
         _check_body(workload["html"], f"{where}.html")
         page = cls(_base(workload["html"]), tuple(groups))
-        if page.images > MOST_IMAGES:
-            raise RequestError(f"{where}.objects = {page.images} images: allowed are up to {MOST_IMAGES}")
-        if page.total_bytes > LARGEST_PAGE_BYTES:
-            most = f"up to {LARGEST_PAGE_BYTES} B with all objects"
-            raise RequestError(f"{where}.objects = {page.total_bytes} B with the HTML: allowed are {most}")
+        if page.images > MAX_IMAGES:
+            raise unexpected(f"{where}.objects", f"at most {MAX_IMAGES} images", page.images)
+        if page.total_bytes > MAX_PAGE_BYTES:
+            expected = f"at most {MAX_PAGE_BYTES} B including the HTML"
+            raise RequestError(f"{where}.objects: expected {expected}, got {page.total_bytes} B")
         least_html = len(page._markup()) + sum(map(len, _FILLER))
         if page.html_bytes < least_html:
-            names = f"{least_html} B or more: it names {page.images} images"
-            raise RequestError(f"{where}.html = `{workload['html']}`: allowed is {names}")
+            expected = f"at least {least_html} B, for the names of {page.images} images"
+            raise unexpected(f"{where}.html", expected, workload["html"])
         return page
 
     @property
@@ -114,7 +114,7 @@ class Page:
 
 
 def png(size_bytes: int) -> bytes:
-    """Return an image of one grey pixel that is `size_bytes` long (at least `LEAST_IMAGE_BYTES`)."""
+    """Return an image of one grey pixel that is `size_bytes` long (at least `MIN_IMAGE_BYTES`)."""
     header = _SIGNATURE + _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
     pixel = _chunk(b"IDAT", zlib.compress(b"\0\0")) + _chunk(b"IEND", b"")
     return header + _chunk(b"quPd", bytes(size_bytes - len(header) - len(pixel) - _CHUNK_BYTES)) + pixel
@@ -125,8 +125,8 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _check_body(value: object, where: str) -> None:
-    if _base(value) > LARGEST_BODY_BYTES:
-        raise RequestError(f"{where} = `{value}`: allowed is up to {LARGEST_BODY_BYTES} B")
+    if _base(value) > MAX_BODY_BYTES:
+        raise unexpected(where, f"at most {MAX_BODY_BYTES} B", value)
 
 
 def _base(value: object) -> int:
@@ -135,4 +135,4 @@ def _base(value: object) -> int:
 
 
 #: 8 bytes of signature, chunks of 13, 10, 0 and 0 bytes: an empty filling.
-LEAST_IMAGE_BYTES = 8 + 4 * _CHUNK_BYTES + 13 + len(zlib.compress(b"\0\0"))
+MIN_IMAGE_BYTES = 8 + 4 * _CHUNK_BYTES + 13 + len(zlib.compress(b"\0\0"))

@@ -1,1 +1,1 @@
-"""Calibration: what a program costs on this machine, and whether the network of a scenario is the wanted one."""
+"""Calibration: the cost of a program on this machine, and the emulated network compared with its scenario."""

@@ -1,13 +1,14 @@
-"""What datagrams and system calls cost one end of a flow: least squares over runs.
+"""Cost of datagrams and system calls at one end of a flow: least squares over runs.
 
 The CPU time of a program over a run, user and system together (`getrusage(2)`: of its own and of those of its
 descendants that it has waited for), is taken for
 
     cpu = start + receive_datagram * N_r + receive_call * C_r + send_datagram * N_s + send_call * C_s
 
-with the datagrams N and the calls C of each direction; `start` is what a program costs whatever it transfers. No cost
+with the datagrams N and the calls C of each direction; `start` is the cost of a program regardless of its transfer. No
+cost
 is negative (Lawson and Hanson's NNLS); each run weighs by the inverse of its CPU time, so that relative errors count.
-What a datagram brings about elsewhere (wake-ups, timers, cryptography, reading and writing streams) is in these costs:
+The indirect work of a datagram (wake-ups, timers, cryptography, reading and writing streams) is in these costs:
 they are those of the application per datagram, not those of the kernel's `recvmsg`.
 
 Where each call of a direction moves one datagram, or always as many, call and datagram are one unknown: the call's.
@@ -28,8 +29,8 @@ from scipy.optimize import nnls
 #: Names of the unknowns, in the order of the model.
 START: Final = "start"
 COSTS: Final = ("receive_datagram", "receive_call", "send_datagram", "send_call")
-#: Settings whose mean batches differ by less than this factor do not tell calls and datagrams apart.
-LEAST_SPREAD: Final = 1.3
+#: Settings whose mean batches differ by less than this factor do not separate calls and datagrams.
+MIN_SPREAD: Final = 1.3
 RESAMPLES: Final = 1000
 SEED: Final = 1
 LEVEL: Final = 0.95
@@ -44,7 +45,7 @@ class Observation:
     Parameters
     ----------
     setting
-        What was transferred how fast; runs of one setting are repetitions.
+        Transfer and rate; runs of one setting are repetitions.
     cpu_s
         CPU time [s], user and system.
     received, receive_calls, sent, send_calls
@@ -116,7 +117,7 @@ def fit(observations: Sequence[Observation], resamples: int = RESAMPLES) -> Cost
     """
     settings = list(dict.fromkeys(item.setting for item in observations))
     if len(settings) < 2 or any(item.cpu_s <= 0 for item in observations):
-        raise ValueError("a fit needs two settings or more, and CPU time in each run")
+        raise ValueError("a fit requires at least two settings, and CPU time in each run")
     apart = {way: _apart(observations, way) for way in ("receive", "send")}
     names = [START]
     for way, separate in apart.items():
@@ -143,7 +144,7 @@ def fit(observations: Sequence[Observation], resamples: int = RESAMPLES) -> Cost
 
 
 def _solve(matrix: Array, cpu: Array) -> Array:
-    """Weighted least squares without negative costs; columns are scaled, since counts are large beside 1."""
+    """Weighted least squares without negative costs; columns are scaled, since counts are large compared with 1."""
     weighted = matrix / cpu[:, None]
     scale = np.linalg.norm(weighted, axis=0)
     scale[scale == 0] = 1.0
@@ -158,7 +159,7 @@ def _apart(observations: Sequence[Observation], way: str) -> bool:
         for item in observations
         if _column(item, f"{way}_call") > 0
     ]
-    return bool(batches) and max(batches) >= LEAST_SPREAD * min(batches)
+    return bool(batches) and max(batches) >= MIN_SPREAD * min(batches)
 
 
 def _column(item: Observation, name: str) -> float:

@@ -1,4 +1,4 @@
-"""Writes what was measured of a stack as a scenario file: two hosts, and the download that they were measured with."""
+"""Writes the measurements of a stack as a scenario file: two hosts, and the download used for the measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 
 from quiclab.calibration.costs import COSTS, START, Costs, Estimate, fit
 from quiclab.calibration.measure import DELAY, ENDS, FLOW, QUEUE_PACKETS, End, Measurement
-from quiclab.calibration.strace import Direction, Trace
+from quiclab.calibration.syscalls import Direction, SyscallLog
 from quiclab.calibration.timers import Slack, slack
 from quiclab.errors import QuiclabError
 from quiclab.quantity import byte_count
@@ -20,7 +20,7 @@ from quiclab.stacks.registry import catalogue
 #: Sysctls of the socket buffers [B].
 BUFFER_LIMIT = Path("/proc/sys/net/core/rmem_max")
 BUFFER_DEFAULT = Path("/proc/sys/net/core/rmem_default")
-#: What a cost is, in a comment.
+#: Descriptions of costs for comments.
 MEANINGS: Final = {
     "receive_datagram": "for each datagram received",
     "receive_call": "for each receiving call",
@@ -44,7 +44,7 @@ def write_hosts(stack: str, measurement: Measurement, machine: Mapping[str, str]
     stack
         Name of the program.
     measurement
-        What was measured.
+        The measurements.
     machine
         Facts about the machine, for the header.
     options
@@ -58,8 +58,8 @@ def write_hosts(stack: str, measurement: Measurement, machine: Mapping[str, str]
     runs = measurement.runs * len(measurement.settings)
     lines = [
         f"# Hosts of stack `{stack}` ({measurement.version}), measured by `quiclab kernel host {stack}`:",
-        "# what user space and kernel of this machine take for datagrams and system calls. This file is a scenario;",
-        "# the tables below [hosts] can be copied into others. How it is measured: docs/kernel.md.",
+        "# cost of datagrams and system calls in user space and kernel of this machine. This file is a scenario;",
+        "# the tables below [hosts] can be copied into others. Method: docs/kernel.md.",
         "#",
         *(f"# {name}: {value}" for name, value in machine.items()),
         f"# runs: {runs}, {measurement.runs} of each setting, and one more of each under strace",
@@ -107,7 +107,7 @@ def _cost(name: str, costs: Costs, direction: Direction) -> Iterator[str]:
         why = "one datagram each" if direction.largest <= 1 else "about as many datagrams in all settings"
         yield f"# {MEANINGS[name]}, its datagrams included ({why}): {_interval(estimate)}"
     else:
-        yield f"# {MEANINGS[name]}: in {way}_call, from which it cannot be told apart"
+        yield f"# {MEANINGS[name]}: in {way}_call, from which it cannot be distinguished"
     yield f'{name} = "{_time(estimate.seconds)}"'
 
 
@@ -119,8 +119,8 @@ def _batches(way: str, direction: Direction, measured: End) -> str:
     return f"datagrams per call under strace: {seen}{room}{empty}"
 
 
-def _buffer(trace: Trace) -> Iterator[str]:
-    """Give the receive buffer as the kernel counts it: twice what was asked for, within the limit (socket(7))."""
+def _buffer(trace: SyscallLog) -> Iterator[str]:
+    """Return the receive buffer as the kernel counts it: twice the requested size, within the limit (socket(7))."""
     if trace.receive_buffer is None:
         yield f"# the program asks for no receive buffer: {BUFFER_DEFAULT} of this machine"
         yield f'receive_buffer = "{_integer(BUFFER_DEFAULT)} B"'
@@ -132,23 +132,23 @@ def _buffer(trace: Trace) -> Iterator[str]:
     yield f'receive_buffer = "{granted} B"'
 
 
-def _slack(late: Slack, trace: Trace) -> Iterator[str]:
+def _slack(late: Slack, trace: SyscallLog) -> Iterator[str]:
     grain = f"in whole milliseconds: up to {1e3 * trace.grain_s:g} ms more" if trace.grain_s else "without a grain"
     interval = f"{_time(late.low_s)} to {_time(late.high_s)}"
-    yield f"# how late timers fire: mean {interval} from {late.samples} sleeps beside the runs"
-    yield f"# and the grain of the program's own; they fire in {trace.waits_with}, {grain};"
+    yield f"# lateness of timers: mean {interval} from {late.samples} sleeps during the runs"
+    yield f"# and the granularity of the program's timers; they fire in {trace.waits_with}, {grain};"
     yield f"# nearest distribution: {late.distribution}, {late.distance:.2f} away (Kolmogorov and Smirnov)"
     if late.measured_s > late.deviation_s:
-        yield f"# the deviation measured is {_time(late.measured_s)}; no such distribution has it beside this mean"
+        yield f"# the deviation measured is {_time(late.measured_s)}; no such distribution has it at this mean"
     # uniform: scenarios give half of the width
     deviation = late.deviation_s * (math.sqrt(3) if late.distribution == "uniform" else 1.0)
     table = f'mean = "{_time(late.mean_s)}", deviation = "{_time(deviation)}", distribution = "{late.distribution}"'
     yield f"timer_slack = {{ {table} }}"
 
 
-def together(traces: Iterable[Trace]) -> Trace:
+def together(traces: Iterable[SyscallLog]) -> SyscallLog:
     """Return the traces of all settings as one."""
-    whole = Trace()
+    whole = SyscallLog()
     for trace in traces:
         for way in ("receive", "send"):
             into, of = getattr(whole, way), getattr(trace, way)
@@ -167,7 +167,7 @@ def together(traces: Iterable[Trace]) -> Trace:
 
 
 def _download(stack: str, measurement: Measurement, options: Mapping[str, str]) -> Iterator[str]:
-    """Give the longest of the downloads, between the two hosts, with what the sim lane has for the stack."""
+    """Return the longest download, between the two hosts, with the stack of the sim lane."""
     setting = max(
         (item for item in measurement.settings if item.workload["kind"] == "download"),
         key=lambda item: (item.rate_bps, byte_count(str(item.workload["size"]))),
@@ -194,7 +194,7 @@ def _download(stack: str, measurement: Measurement, options: Mapping[str, str]) 
 
 
 def sim_stack(stack: str) -> tuple[str, str | None]:
-    """Return the engine of the sim lane that stands for a program, and its profile if it needs one."""
+    """Return the stack of the sim lane that represents a program, and its profile if required."""
     engines = catalogue()
     if any(item["name"] == stack for item in engines):
         return stack, None

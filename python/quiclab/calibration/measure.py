@@ -1,4 +1,4 @@
-"""Runs a stack of the kernel lane at several rates and sizes, and takes down what it costs.
+"""Runs a stack of the kernel lane at several rates and sizes, and records its cost.
 
 | setting | why |
 | --- | --- |
@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from quiclab.calibration.costs import Observation
-from quiclab.calibration.strace import Trace, read_trace, trace_file, tracer
+from quiclab.calibration.syscalls import SyscallLog, read_trace, trace_file, tracer
 from quiclab.calibration.timers import Lateness
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, unknown
 from quiclab.lane.adapter import Adapter
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
@@ -35,16 +35,16 @@ ENDS: Final = {"server": "sender", "client": "receiver"}
 FLOW: Final = "main"
 #: Shares of a CPU that the busier end takes in the slow and the fast setting: neither idle nor near saturation.
 LOADS: Final = (0.12, 0.4)
-#: Rates [bit/s] that nothing is measured beyond: the elements take a CPU of their own for each packet.
-LEAST_BPS, MOST_BPS = 1_000_000, 120_000_000
+#: Limits of the measured rates [bit/s]: the elements also use CPU time for each packet.
+MIN_BPS, MAX_BPS = 1_000_000, 120_000_000
 #: Time that a download takes [s].
 SHORT_S, LONG_S = 1.0, 3.0
 #: Rate [bit/s] and sizes [B] of the first look; its datagrams are so few that any stack keeps up.
 LOOK_BPS: Final = 20_000_000
 LOOK_BYTES: Final = (500_000, 3_000_000)
-#: Length of requests and responses [B], and how many of each.
+#: Length of requests and responses [B], and their number.
 EXCHANGES: Final = ((100, 1_000, 500), (100, 20_000, 250), (20_000, 100, 250))
-#: One-way delay of the network: longer than what a loaded machine's scheduler takes.
+#: One-way delay of the network: longer than scheduling delays on a loaded machine.
 DELAY: Final = "1 ms"
 #: Limit of the queue: so long that nothing is lost.
 QUEUE_PACKETS: Final = 10_000
@@ -53,7 +53,7 @@ DURATION: Final = "60 s"
 
 @dataclass(frozen=True)
 class Setting:
-    """What is transferred how fast.
+    """A transfer and its rate.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Setting:
 
 @dataclass
 class End:
-    """What was measured at one end.
+    """Measurements at one end.
 
     Parameters
     ----------
@@ -85,13 +85,13 @@ class End:
     """
 
     observations: list[Observation] = field(default_factory=list)
-    traces: dict[str, Trace] = field(default_factory=dict)
+    traces: dict[str, SyscallLog] = field(default_factory=dict)
     user_share: list[float] = field(default_factory=list)
 
 
 @dataclass
 class Measurement:
-    """What was measured of a stack.
+    """Measurements of a stack.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ class Measurement:
     ends
         `server` and `client`.
     late_s
-        How late timers were beside the timed runs [s].
+        Lateness of timers during the timed runs [s].
     runs
         Timed runs of each setting.
     late_runs
         Runs in which the machine was too busy for the elements to be on time.
     version
-        What the stack says that it is.
+        Version reported by the stack.
     """
 
     settings: tuple[Setting, ...]
@@ -127,12 +127,14 @@ def stack_of_interest(lane: Lane, name: str) -> Adapter:
     """
     programs = lane.programs()
     if name not in programs:
-        raise RequestError(f"there is no stack `{name}` in the kernel lane; there are {', '.join(programs)}")
+        raise unknown("stack", name, programs, "lane kernel")
     adapter = programs[name]
     if adapter.protocol == "tcp":
-        raise RequestError(f"stack `{name}` is TCP: the kernel has its packets, and no program has costs for datagrams")
+        raise RequestError(
+            f"stack `{name}` is TCP: its packets are sent by the kernel, so the program has no cost per datagram"
+        )
     if "download.size" not in adapter.file.workloads:
-        raise RequestError(f"stack `{name}` cannot download a size, which hosts are calibrated with")
+        raise RequestError(f"stack `{name}` does not support `download.size`, which calibration uses")
     if missing := adapter.missing():
         raise RequestError("; ".join(missing))
     return adapter
@@ -177,7 +179,7 @@ def measure(
     runs
         Timed runs of each setting.
     step
-        Called before each run with what it is, its number and how many there are.
+        Called before each run with its description, its number and the number of runs.
 
     Raises
     ------
@@ -213,11 +215,11 @@ def measure(
                 received, sent = _datagrams(result, end)
                 if not trace.receive.calls or not trace.send.calls:
                     raise QuiclabError(
-                        f"the {end} of stack `{adapter.name}` made no calls that strace sees; is it UDP?"
+                        f"the {end} of stack `{adapter.name}` made no calls that strace records; does it use UDP?"
                     )
                 counted[setting.name, end] = (received / trace.receive.calls, sent / trace.send.calls)
         for repetition in range(1, runs + 1):
-            # all settings in each repetition: what drifts on the machine hits them alike
+            # all settings in each repetition: drift of the machine affects all settings equally
             for setting in settings:
                 with Lateness() as lateness:
                     result = go(lane, setting, f"run {repetition} of {runs}", repetition, directory)
@@ -248,7 +250,7 @@ def choose(cpu_s: Sequence[float], requests: bool) -> tuple[Setting, ...]:
         Whether the stack can do requests and responses.
     """
     per_byte_s = max((cpu_s[1] - cpu_s[0]) / (LOOK_BYTES[1] - LOOK_BYTES[0]), 1e-10)
-    slow, fast = (int(round(min(max(8 * load / per_byte_s, LEAST_BPS), MOST_BPS), -5)) for load in LOADS)
+    slow, fast = (int(round(min(max(8 * load / per_byte_s, MIN_BPS), MAX_BPS), -5)) for load in LOADS)
     if fast < 2 * slow:
         slow = round(fast / 4)
     settings = [_timed("slow", slow, LONG_S), _timed("fast, short", fast, SHORT_S), _timed("fast, long", fast, LONG_S)]
@@ -278,7 +280,7 @@ def _run(lane: Lane, scenario: Scenario, seed: int, directory: Path) -> RunResul
     result = lane.run(scenario, seed, record_dir=directory)
     flow = result.flows[FLOW]
     if flow.failed or not flow.completed:
-        reason = flow.failure or "; ".join(result.warnings) or f"it did not finish within {DURATION}"
+        reason = flow.failure or "; ".join(result.warnings) or f"did not finish within {DURATION}"
         raise QuiclabError(f"{scenario.name}: {reason}")
     return result
 
@@ -287,7 +289,9 @@ def _cpu_s(result: RunResult, end: str) -> tuple[float, float]:
     """Return CPU time and user time [s] of an end."""
     usage = result.data["run"]["kernel"].get("programs", {}).get(f"{FLOW}.{ENDS[end]}")
     if usage is None:
-        raise QuiclabError("this quiclab-live does not tell the CPU time of programs; `make setup` builds a newer one")
+        raise QuiclabError(
+            "this quiclab-live does not report the CPU time of programs; `make setup` builds a newer version"
+        )
     return usage["cpu_user_s"] + usage["cpu_system_s"], usage["cpu_user_s"]
 
 

@@ -5,7 +5,7 @@
 | round-trip time | delays both ways, serialisation of the echo | least of the echoes; where delays vary their mean |
 | rate, of each direction | that of the slowest link, as payload | arrivals of a burst at 1.5 times the rate |
 | queue, of each direction | the slowest link's limit in packets | datagrams in it when the first one was dropped |
-| TCP goodput | what the rate allows for full segments | a download by the stack `linux` |
+| TCP goodput | the rate with full segments | a download by the stack `linux` |
 
 A direction is measured by turning the routes round: the burst always goes from the server to the client.
 """
@@ -30,8 +30,8 @@ FLOW: Final = "probe"
 PINGS, PING_INTERVAL, PING_BYTES = 25, "20 ms", 56
 #: Payload of a datagram of the burst [B], and headers of UDP and IPv4 (RFC 768, RFC 791).
 BURST_BYTES, HEADERS_BYTES = 1200, 28
-#: How much faster than the link the burst is, and how long it lasts at least [s].
-EXCESS, LEAST_BURST_S = 1.5, 1.0
+#: Rate of the burst relative to the link, and its minimum duration [s].
+EXCESS, MIN_BURST_S = 1.5, 1.0
 #: Payload and length on the wire of a full TCP segment with timestamps, MTU 1500 [B].
 SEGMENT_BYTES, SEGMENT_WIRE_BYTES = 1448, 1500
 TCP_DURATION_S: Final = 4
@@ -46,7 +46,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Route:
-    """What one direction of a flow is.
+    """Properties of one direction of a flow.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Route:
     lossy
         Whether links lose packets at random.
     notes
-        What cannot be measured, or is measured in another way, in sentences.
+        Quantities that cannot be measured, or are measured differently, as messages.
     """
 
     rate_bps: float | None
@@ -75,13 +75,13 @@ class Route:
     notes: tuple[str, ...] = ()
 
     def payload_bps(self, payload: int, wire: int) -> float | None:
-        """Return what the slowest link carries of packets of `wire` bytes with `payload` bytes of payload [bit/s]."""
+        """Return the rate of the slowest link for packets of `wire` bytes with `payload` bytes of payload [bit/s]."""
         return None if self.rate_bps is None else self.rate_bps * payload / (wire + self.overhead_bytes)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One figure; `ok` is None where nothing can be said."""
+    """One quantity; `ok` is None without a verdict."""
 
     flow: str
     what: str
@@ -114,7 +114,7 @@ def networks(scenario: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]
 
 
 def route(network: Mapping[str, Any], way: str) -> Route:
-    """Return what a direction, `down` or `up`, is to be."""
+    """Return the expected properties of a direction, `down` or `up`."""
     hops = [_hop(network, name) for name in network[way]]
     limited = [hop for hop in hops if hop.rate_bps is not None]
     notes = tuple(note for hop in hops for note in hop.notes)
@@ -136,7 +136,7 @@ def _hop(network: Mapping[str, Any], name: str) -> Route:
         return _link(name, network["links"][name])
     bearer = network["bearers"].get(name)
     if bearer is None:
-        raise RequestError(f"`{name}` is neither a link nor a bearer: its network cannot be calibrated")
+        raise RequestError(f"`{name}` is neither a link nor a bearer; its network cannot be calibrated")
     members = [_link(link, network["links"][link]) for link in bearer["links"]]
     rates = [member.rate_bps for member in members if member.rate_bps is not None]
     whole = sum(rates) if bearer["mode"] == "split" and len(rates) == len(members) else None
@@ -152,10 +152,10 @@ def _link(name: str, link: Mapping[str, Any]) -> Route:
     rate, notes = link.get("rate"), []
     if isinstance(rate, Mapping) and rate["kind"] == "token_bucket":
         rate = rate["rate"]
-        notes.append(f"the token bucket of `{name}` passes its burst at once, which a mean over the burst includes")
+        notes.append(f"the token bucket of `{name}` passes its burst immediately, which a mean over the burst includes")
     elif isinstance(rate, Mapping):
         rate = None
-        notes.append(f"the rate of `{name}` follows a trace: there is only the mean of what TCP got")
+        notes.append(f"the rate of `{name}` follows a trace: only the mean rate of TCP is available")
     queue = link["queue"]
     only_packets = queue.get("kind") == "drop_tail" and queue.get("bytes") is None and queue.get("time") is None
     delay = link["delay"]
@@ -228,7 +228,7 @@ def burst(direction: Route) -> dict[str, Any]:
     """Return the workload of a burst: so long that the queue fills at half the rate in excess, and drains."""
     payload = direction.payload_bps(BURST_BYTES, BURST_BYTES + HEADERS_BYTES) or 0.0
     fill_s = 2.5 * (direction.queue_packets or 0) * 8 * BURST_BYTES / payload
-    duration_s = max(LEAST_BURST_S, fill_s)
+    duration_s = max(MIN_BURST_S, fill_s)
     size = f"{BURST_BYTES} B"
     sent = round(EXCESS * payload)
     return {"kind": "datagrams", "rate": f"{sent} bit/s", "size": size, "duration": f"{round(1e3 * duration_s)} ms"}
@@ -241,11 +241,13 @@ def round_trip(flow: str, down: Route, up: Route, said: Mapping[str, float]) -> 
     wanted = 1e3 * (down.delay_s + up.delay_s + sum(services))
     varies = down.varies or up.varies
     achieved = said.get("rtt_mean_ms" if varies else "rtt_min_ms")
-    what = "mean round-trip time" if varies else "least round-trip time"
+    what = "mean round-trip time" if varies else "minimum round-trip time"
     if varies:
-        return Check(flow, what, "ms", wanted, achieved, None, "delays vary: means over a few echoes are shown only")
+        return Check(
+            flow, what, "ms", wanted, achieved, None, "delays vary: means over a few echoes are shown without a check"
+        )
     ok = achieved is not None and abs(achieved - wanted) <= SHARE * wanted + 1e3 * ROUND_TRIP_S
-    return Check(flow, what, "ms", wanted, achieved, ok, "" if achieved is not None else "no echo came back")
+    return Check(flow, what, "ms", wanted, achieved, ok, "" if achieved is not None else "no echo was received")
 
 
 def rate(flow: str, way: str, direction: Route, said: Mapping[str, float]) -> Check:
@@ -261,29 +263,29 @@ def queue(flow: str, way: str, direction: Route, said: Mapping[str, float]) -> C
     """Compare the packets in the queue at the first drop."""
     what, achieved = f"queue {way}", said.get("queue_packets")
     if direction.queue_packets is None:
-        note = "the queue has no limit in packets only, or lies in a bearer: its fill cannot be told"
+        note = "the queue has no limit in packets only, or belongs to a bearer: its length cannot be measured"
         return Check(flow, what, "packets", None, achieved, None, note)
     wanted = float(direction.queue_packets)
     if direction.lossy or direction.varies:
-        note = "a full queue cannot be told from random loss, nor its fill where delays vary"
+        note = "a full queue cannot be distinguished from random loss, nor its length measured where delays vary"
         return Check(flow, what, "packets", wanted, None, None, note)
     ok = achieved is not None and abs(achieved - wanted) <= SHARE * wanted + PACKETS
     return Check(flow, what, "packets", wanted, achieved, ok, "" if achieved is not None else "nothing was dropped")
 
 
 def goodput(flow: str, down: Route, achieved: float) -> Check:
-    """Compare a download with what the rate allows: more is wrong, so is much less, unless packets get lost."""
+    """Compare a download with the rate: more is an error, as is much less unless packets are lost."""
     if down.rate_bps is None:
         return Check(flow, "TCP goodput", "Mbit/s", None, achieved, None, "; ".join(down.notes))
     wanted = (down.payload_bps(SEGMENT_BYTES, SEGMENT_WIRE_BYTES) or 0.0) / 1e6
     low = 0.0 if down.lossy or down.notes or down.varies else (1 - TCP_SHARE) * wanted
     ok = low <= achieved <= (1 + SHARE) * wanted
-    note = "an upper bound: loss, varying delays or a bearer slow TCP down" if low == 0 else ""
+    note = "an upper bound: loss, varying delays or a bearer reduce the rate of TCP" if low == 0 else ""
     return Check(flow, "TCP goodput", "Mbit/s", wanted, achieved, ok, note)
 
 
 def verdict(checks: list[Check]) -> str | None:
-    """Return a sentence about what is not as wanted; None if all is."""
+    """Return a message about deviations; None without any."""
     wrong = [check for check in checks if check.ok is False]
     if not wrong:
         return None
@@ -293,4 +295,4 @@ def verdict(checks: list[Check]) -> str | None:
         else f"{check.what} of flow `{check.flow}`: {check.note}"
         for check in wrong
     )
-    return f"this is not the wanted network: {told}"
+    return f"the network does not match the scenario: {told}"

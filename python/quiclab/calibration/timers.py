@@ -1,6 +1,6 @@
-"""How late timers of user space fire: measured beside the runs, with the grain of the program's own waits.
+"""Lateness of timers in user space: measured during the runs, with the granularity of the program's waits.
 
-A thread sleeps over and over while the runs go on, so that the machine is as busy as with them, and takes down how
+A thread sleeps repeatedly during the runs, under the same load of the machine, and records how
 late it wakes (`clock_nanosleep(2)`: the kernel's slack and the scheduler). A program whose waits are set in whole
 milliseconds rounds its deadlines up: that adds a delay evenly spread over the grain.
 """
@@ -66,7 +66,7 @@ class Slack:
 
 
 class Lateness:
-    """Measures how late timers are while its block goes on."""
+    """Measures the lateness of timers during its block."""
 
     def __init__(self) -> None:
         self.late_s: list[float] = []

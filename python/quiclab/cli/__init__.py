@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated
 
-try:  # loading takes a while, and Ctrl-C in it ends in a sentence, too
+try:  # loading takes time; Ctrl-C during it also gives a one-line message
     import typer
 
     from quiclab.errors import QuiclabError, ScenarioError
-    from quiclab.native import build_id, engine
+    from quiclab.native import build_id, extension
 except KeyboardInterrupt:
     sys.exit("quiclab: stopped")
 
 # what typer returns after Ctrl-C
 STOPPED = 130
-# the common base class of what the option parser raises; typer does not export it
+# the common base class of errors of the option parser; typer does not export it
 ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 
 
@@ -57,43 +57,45 @@ COMMANDS = {
         "browse_command",
         "Load the page of a scenario with a real browser over HTTP/2 and HTTP/3, many times, and compare.",
     ),
-    "diff": Part("run", "diff_command", "Show the first packet where two runs part, and their summaries side by side."),
+    "diff": Part(
+        "run", "diff_command", "Show the first packet at which two runs differ, and their summaries side by side."
+    ),
     "inspect": Part(
         "inspect",
         "inspect_command",
-        "Write a page that looks inside one run, or two side by side; it works offline.",
+        "Write an HTML report about the packets of one run, or of two side by side; it works offline.",
     ),
     "page": Part(
         "page",
         "page_command",
-        "Replay a page that you recorded (HAR) over a network and several stacks; it writes a page with waterfalls.",
+        "Replay a recorded page load (HAR) over a network with several stacks, and write a report with waterfalls.",
     ),
     "verify": Part("verify", "verify_command", "Print claims and their verdicts, with numbers."),
 }
 GROUPS = {
     "qlog": Part("scenario", "qlog_app", "qlog files of runs."),
     "scenario": Part("scenario", "scenario_app", "Write, print and describe scenarios."),
-    "kernel": Part("kernel", "app", "The virtual-clock kernel, and what this machine can do."),
-    "pacing": Part("pacing", "app", "Pacing and acknowledgements of captures: of runs, or of anybody."),
+    "kernel": Part("kernel", "app", "Virtual-clock kernel, and kernel-lane features of this machine."),
+    "pacing": Part("pacing", "app", "Pacing and acknowledgements of captures from any source."),
     "study": Part("study", "app", "Published studies: run them and compare."),
-    "stack": Part("scenario", "stack_app", "Engines and profiles, with the source of each value."),
+    "stack": Part("scenario", "stack_app", "Stacks and profiles, with the source of each value."),
     "trace": Part("trace", "app", "Rates over time for links: make, import and show them."),
 }
 
 
 def load(part: Part) -> object:
-    """Return the command or group of commands itself."""
+    """Return the command or group of commands."""
     found: object = getattr(import_module(f"quiclab.cli.{part.module}"), part.attribute)
     return found
 
 
 def application(named: str) -> typer.Typer:
-    """Return the command line with one command that works, and the others as the help shows them.
+    """Return the command line with one loaded command; of the others only the help texts.
 
     Parameters
     ----------
     named
-        First word on the command line; none of them is loaded if it is no command.
+        First word on the command line; if it is not a command, no command is loaded.
     """
     app = typer.Typer(
         name="quiclab",
@@ -113,23 +115,23 @@ def application(named: str) -> typer.Typer:
 
 
 def not_loaded() -> None:
-    """Stand in the help for a command that was not named."""
+    """Do nothing: the help requires a function for a command that is not loaded."""
 
 
 def print_version(wanted: bool) -> None:
-    """Print the version and end, if it is asked for."""
+    """Print the version and exit, if requested."""
     if wanted:
-        print(f"quiclab {engine().version()} (build {build_id()})")
+        print(f"quiclab {extension().version()} (build {build_id()})")
         raise typer.Exit
 
 
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Read the options that stand before a command."""
-    del version  # its callback has done what there is to do
+    """Read the options before a command."""
+    del version  # handled by its callback
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -138,7 +140,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def invoke(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code; every error becomes one sentence on stderr."""
+    """Run the command line and return its exit code; every error becomes one line on stderr."""
     try:
         given = sys.argv[1:] if arguments is None else arguments
         named = next((word for word in given if not word.startswith("-")), "")
@@ -149,12 +151,13 @@ def invoke(arguments: list[str] | None = None) -> int:
     except QuiclabError as error:
         return fail(error.sentence, error.exit_code)
     except ParserError as error:
-        sentence = error.format_message()
-        return fail(sentence, 2) if sentence else 2  # without a command the help is the answer, and it is printed
+        parameter = error.param if type(error) is typer.BadParameter else None
+        sentence = f"{parameter.opts[0]}: {error.message}" if parameter else error.format_message()
+        return fail(sentence, 2) if sentence else 2  # without a command, the help has been printed
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
     except BrokenPipeError:
-        # the reader of stdout has gone (`| head`); Python must not complain when it flushes at exit
+        # stdout was closed (`| head`); Python must not report an error when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     if code == STOPPED:

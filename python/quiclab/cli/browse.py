@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from quiclab.browser.compare import compared
-from quiclab.browser.runner import MOST_LOADS, PageLoads, load_pages, write_hars
+from quiclab.browser.runner import MAX_LOADS, PageLoads, load_pages, write_hars
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
 from quiclab.cli.run import make_directory
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError
+from quiclab.native import MAX_SEED
 from quiclab.progress import RunProgress
 from quiclab.report import show
-from quiclab.result import MOST_SEED
 from quiclab.tree import to_json
 
 SCHEMA = "quiclab.browse/1"
@@ -25,21 +25,21 @@ SCHEMA = "quiclab.browse/1"
 def browse_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file with a page.")],
     loads: Annotated[
-        int, typer.Option(parser=integer(1, MOST_LOADS), metavar="N", help="Loads that count, for each protocol.")
+        int, typer.Option(parser=integer(1, MAX_LOADS), metavar="N", help="Number of measured loads per protocol.")
     ] = 20,
     protocols: Annotated[
-        str, typer.Option("--protocols", metavar="h2,h3", help="In this order in each round.")
+        str, typer.Option("--protocols", metavar="h2,h3", help="Protocols, in the order to load them.")
     ] = "h2,h3",
     client: Annotated[
-        str, typer.Option(metavar="chromium|curl|quinn", help="What loads the page; quinn over HTTP/3 only.")
+        str, typer.Option(metavar="chromium|curl|quinn", help="Client that loads the page; quinn supports HTTP/3 only.")
     ] = "chromium",
     sets: SetOption = None,
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Whose page; the first flow with one.")] = None,
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Flow whose page to load (default: first).")] = None,
     pause: Annotated[float, typer.Option(metavar="S", min=0.0, max=3600.0, help="Pause after each load [s].")] = 0.5,
     clock: ClockOption = None,
     emulation: EmulationOption = None,
     seed: Annotated[
-        int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of the network's random streams.")
+        int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of the network's random streams.")
     ] = 1,
     har: Annotated[
         Path | None, typer.Option("--har", metavar="DIR", help="Directory for h2.har and h3.har, with all loads.")
@@ -72,12 +72,12 @@ def browse_command(
         print(to_json(document))
     else:
         _show(document)
-    if problem := found.result.not_a_result:
+    if problem := found.result.invalid_reason:
         raise QuiclabError(problem)
 
 
 def to_document(found: PageLoads) -> dict[str, Any]:
-    """Return loads and what they say together, as `--json` prints them."""
+    """Return loads and their statistics, as `--json` prints them."""
     return {
         "schema": SCHEMA,
         "clients": found.clients,
@@ -112,9 +112,9 @@ def _show(document: dict[str, Any]) -> None:
     if difference is not None:
         verdict = "significant" if difference["significant"] else "not significant"
         told = "too few loads for a test" if difference["p"] is None else f"p = {difference['p']:.2g}: {verdict}"
-        print(f"HTTP/3 against HTTP/2: {difference['percent']:+.1f} % (positive: HTTP/3 is faster), {told}")
+        print(f"HTTP/3 compared with HTTP/2: {difference['percent']:+.1f} % (positive: HTTP/3 is faster), {told}")
     if document["left_out"]:
-        print(f"{len(document['left_out'])} loads had no ticket for 0-RTT: they were left out and made up for")
+        print(f"{len(document['left_out'])} loads had no ticket for 0-RTT: they were excluded and repeated")
 
 
 def _of(number: int | None) -> str:

@@ -1,4 +1,4 @@
-"""`quiclab kernel host` and `calibrate`: what programs cost here, and whether a network is the wanted one."""
+"""`quiclab kernel host` and `calibrate`: cost of programs, and validation of an emulated network."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from quiclab.report import show
 from quiclab.scenario import load
 from quiclab.tree import to_json
 
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 
 def host_command(
     stack: Annotated[str, typer.Argument(metavar="STACK", help="A program of the kernel lane, such as quinn.")],
     congestion_control: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the sender; without it that of the stack.")
+        str | None, typer.Option(metavar="NAME", help="Congestion control of the sender (default: that of the stack).")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE.toml", help="The file to write; stdout without it.")
+        Path | None, typer.Option("--out", metavar="FILE.toml", help="Output file (default: stdout).")
     ] = None,
     adapters: AdapterOption = None,
-    runs: Annotated[int, typer.Option(parser=integer(2, MOST_RUNS), metavar="N", help="Runs of each setting.")] = 5,
+    runs: Annotated[int, typer.Option(parser=integer(2, MAX_RUNS), metavar="N", help="Runs of each setting.")] = 5,
 ) -> None:
-    """Measure what datagrams and system calls cost a program here, and write it as hosts for the sim lane."""
+    """Measure the cost of datagrams and system calls for a program, and write it as host templates for lane sim."""
     # these load numpy and scipy
     from quiclab.calibration.host_file import write_hosts  # noqa: PLC0415
     from quiclab.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
-    from quiclab.calibration.strace import tracer  # noqa: PLC0415
+    from quiclab.calibration.syscalls import tracer  # noqa: PLC0415
 
     lane = Lane(adapters=tuple(adapters or ()))
     adapter = stack_of_interest(lane, stack)
@@ -48,7 +48,7 @@ def host_command(
         raise RequestError(wrong)
     tracer()  # before anything is measured: it may be missing
     if out is not None and not out.parent.is_dir():
-        raise RequestError(f"cannot write {out}: there is no directory {out.parent}")
+        raise RequestError(f"cannot write {out}: the directory {out.parent} does not exist")
     with Steps(stack) as steps:
         measurement = measure(adapter, lane, options, runs, steps)
     text = write_hosts(stack, measurement, machine(), options)
@@ -56,7 +56,7 @@ def host_command(
         print(text, end="")
         return
     write_atomically(out, text.encode())
-    load(out)  # what is written can be used
+    load(out)  # the written file must be valid
     print(out)
 
 
@@ -68,7 +68,7 @@ def calibrate_command(
     adapters: AdapterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the wanted one."""
+    """Measure the network of a scenario with a ping, bursts of datagrams and TCP; compare it with the scenario."""
     lane = lane_of("kernel", clock, emulation, adapters)
     assert lane is not None  # noqa: S101 - it is that of the kernel
     scenario = load(file, parse_sets(sets), lane.stacks())
@@ -89,7 +89,7 @@ def calibrate_command(
 
 
 class Steps(CountProgress):
-    """Shows which run of a calibration goes on."""
+    """Shows the current run of a calibration."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title, 0)

@@ -1,4 +1,4 @@
-"""`quiclab inspect`: a page that looks inside one run, or two side by side."""
+"""`quiclab inspect`: an HTML report about the packets of one run, or of two side by side."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import typer
 
 from quiclab.cli.values import integer
 from quiclab.files import write_atomically
-from quiclab.inspect import MOST_POINTS, open_run, render, side
+from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
 from quiclab.progress import RunProgress, StepProgress
 
-FEWEST_POINTS, LARGEST_POINTS = 100, 1_000_000
+MIN_POINTS, MAX_POINTS = 100, 1_000_000
 QUIET_S = 2.0
 
 
@@ -28,16 +28,16 @@ def inspect_command(
             metavar="A", help="A run: directory or result.json of `run --out`, scenario file, or qlog file."
         ),
     ],
-    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Another, to stand beside it.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The page; inspect-A-B.html here without it.")] = None,
+    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Second run, shown side by side.")] = None,
+    out: Annotated[Path | None, typer.Option(help="HTML file to write (default: inspect-A-B.html).")] = None,
     max_points: Annotated[
         int,
         typer.Option(
-            parser=integer(FEWEST_POINTS, LARGEST_POINTS),
+            parser=integer(MIN_POINTS, MAX_POINTS),
             metavar="N",
-            help="Most packets, and most samples of a series, of each endpoint; the page says what it leaves out.",
+            help="Maximum number of packets, and of samples per series, for each endpoint.",
         ),
-    ] = MOST_POINTS,
+    ] = DEFAULT_POINTS,
 ) -> None:
     """Carry out `quiclab inspect`."""
     paths = [path for path in (a, b) if path is not None]
@@ -49,7 +49,7 @@ def inspect_command(
 
 
 def _word(path: Path) -> str:
-    """Return what a path is called in the name of the page."""
+    """Return the part of a path that is used in the name of the report."""
     whole = path.resolve()
     name = whole.parent.name if whole.name == "result.json" else whole.name if whole.is_dir() else whole.stem
     return re.sub(r"[^\w.-]+", "_", name) or "run"
@@ -57,7 +57,7 @@ def _word(path: Path) -> str:
 
 @contextmanager
 def _progress(text: str) -> Iterator[Callable[..., None]]:
-    """Show a step on stderr once it takes a while: a run by its network time, anything else by its part."""
+    """Show a slow step on stderr: a run by its network time, other steps by their completed share."""
     if text.startswith("running "):
         print(text, file=sys.stderr)
         with RunProgress(text.removeprefix("running ")) as run:

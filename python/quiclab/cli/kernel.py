@@ -1,4 +1,4 @@
-"""`quiclab kernel`: builds the virtual-clock kernel and says what this machine can do."""
+"""`quiclab kernel`: builds the virtual-clock kernel and reports the features of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from quiclab.progress import StepProgress
 from quiclab.report import show
 from quiclab.tree import to_json
 
-MOST_JOBS = 256
+MAX_JOBS = 256
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -39,19 +39,19 @@ def build_command(
     ] = "newest",
     jobs: Annotated[
         int | None,
-        typer.Option(parser=integer(1, MOST_JOBS), metavar="N", help="Compilers at a time; one per CPU without it."),
+        typer.Option(parser=integer(1, MAX_JOBS), metavar="N", help="Parallel compile jobs (default: one per CPU)."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Start from nothing, even if the kernel is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Rebuild from scratch.")] = False,
 ) -> None:
-    """Build the kernel with a virtual clock: about eight CPU minutes once, and 2.5 GB of disk while it lasts."""
+    """Build the kernel with a virtual clock: about eight CPU minutes, and 2.5 GB of disk during the build."""
     cache = cache_directory()
     check_tools()
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise QuiclabError(f"cannot write to {cache}: {error.strerror}") from error
-    say(f"what is needed: {NEEDED_BYTES / 1e9:.1f} GB in {cache} while building, 30 MB afterwards")
-    say(f"looking for a source: {source}")
+    say(f"disk space: {NEEDED_BYTES / 1e9:.1f} GB in {cache} while building, 30 MB afterwards")
+    say(f"searching for a source: {source}")
     found, archive = find_source(source, [Apt(suite, cache / "apt") for suite in (None, *SUITES)], say)
     say(f"source: {found}")
     plan = Plan(found, archive, cache, jobs or len(os.sched_getaffinity(0)))
@@ -67,7 +67,7 @@ def doctor_command(
     as_json: JsonOption = False,
     boot: Annotated[bool, typer.Option("--boot", help="Also start the virtual-clock kernel.")] = False,
 ) -> None:
-    """List what this machine can do for the kernel lane, and what to do for the rest; changes nothing."""
+    """Report which kernel-lane features this machine supports, and how to enable the others; changes nothing."""
     findings = doctor.examine(boot=boot)
     if as_json:
         print(to_json({"schema": doctor.SCHEMA, "checks": [finding.to_dict() for finding in findings]}))

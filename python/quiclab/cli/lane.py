@@ -1,4 +1,4 @@
-"""Options that say where something runs: `--lane`, `--clock`, `--emulation` and what belongs to them."""
+"""Options of the lane: `--lane`, `--clock`, `--emulation` and related options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from typer.models import OptionInfo
 
 from quiclab.cli.values import integer
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.lane.run import CLOCKS, DELAY_STAGES, EMULATIONS, Lane
 from quiclab.scenario import Scenario, load
 
@@ -23,17 +23,17 @@ def _one_of(flag: str, words: Iterable[str], text: str) -> OptionInfo:
     return option
 
 
-LaneOption = Annotated[str, _one_of("--lane", LANES, "Where it runs: here in process, or with real programs.")]
+LaneOption = Annotated[str, _one_of("--lane", LANES, "Lane: simulation in process, or real programs.")]
 ClockOption = Annotated[
     str | None,
-    _one_of("--clock", CLOCKS, "Its clock: virtual in the lane sim; real in the lane kernel, or virtual in a guest."),
+    _one_of("--clock", CLOCKS, "Clock: virtual in lane sim; real in lane kernel, or virtual in a guest."),
 ]
 EmulationOption = Annotated[
     str | None,
     _one_of(
         "--emulation",
         EMULATIONS,
-        "The network of the lane kernel: our elements, or the kernel's queueing disciplines.",
+        "Network of lane kernel: quiclab's elements, or queueing disciplines of the kernel.",
     ),
 ]
 DelayStageOption = Annotated[
@@ -41,7 +41,7 @@ DelayStageOption = Annotated[
     _one_of(
         "--delay-stage",
         DELAY_STAGES,
-        "With netem, where packets are delayed: on the next hop; or where from Linux 6.12 on they fill the queue.",
+        "With netem, location of the delay: on the next hop, or in the queue, which it fills since Linux 6.12.",
     ),
 ]
 AdapterOption = Annotated[
@@ -54,7 +54,7 @@ SyscallCostOption = Annotated[
         "--syscall-cost",
         parser=integer(0, 1_000_000),
         metavar="NS",
-        help="With the virtual clock, what each system call takes, in nanoseconds.",
+        help="Cost of each system call with the virtual clock, in nanoseconds.",
     ),
 ]
 
@@ -67,41 +67,41 @@ def lane_of(
     delay_stage: str | None = None,
     syscall_cost_ns: int | None = None,
 ) -> Lane | None:
-    """Return how the kernel lane runs; None for the lane sim.
+    """Return the kernel lane with its options; None for lane sim.
 
     Raises
     ------
     RequestError
-        If there is no such lane, or it has no such clock or emulation.
+        If the lane is unknown, or does not support the clock or the emulation.
     """
     if lane not in LANES:
-        raise RequestError(f"the lane `{lane}` is not available; there are {' and '.join(LANES)}")
+        raise unexpected("--lane", alternatives(LANES), lane)
     if lane == "sim":
         if clock not in (None, "virtual"):
-            raise RequestError(f"the clock `{clock}` is not available; the lane sim has the clock `virtual`")
+            raise unexpected("--clock", "`virtual` in lane sim", clock)
         others = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
         for name, value in {**others, "--syscall-cost": syscall_cost_ns}.items():
             if value:
-                raise RequestError(f"{name} is for the lane kernel; the lane sim has none")
+                raise RequestError(f"{name}: not supported in lane sim; use --lane kernel")
         return None
     for name, value, known in (
-        ("clock", clock, CLOCKS),
-        ("emulation", emulation, EMULATIONS),
-        ("delay stage", delay_stage, DELAY_STAGES),
+        ("--clock", clock, CLOCKS),
+        ("--emulation", emulation, EMULATIONS),
+        ("--delay-stage", delay_stage, DELAY_STAGES),
     ):
         if value not in (None, *known):
-            raise RequestError(f"the {name} `{value}` is not available; the lane kernel has {' and '.join(known)}")
+            raise unexpected(name, alternatives(known), value)
     if syscall_cost_ns and clock != "virtual":
-        raise RequestError("--syscall-cost is for the virtual clock; in real time a system call takes what it takes")
+        raise RequestError("--syscall-cost requires --clock virtual")
     if delay_stage is not None and emulation != "netem":
-        raise RequestError("--delay-stage is for the emulation netem; our elements delay behind their queue")
+        raise RequestError("--delay-stage requires --emulation netem")
     given = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage, "syscall_cost_ns": syscall_cost_ns}
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     return Lane(adapters=tuple(adapters or ()), **chosen)
 
 
 def load_either(file: Path, sets: Sequence[tuple[str, str]]) -> Scenario:
-    """Read a scenario of either lane: whose stacks it names is of no account."""
+    """Read a scenario of either lane; its stacks may be those of either."""
     try:
         return load(file, sets)
     except RequestError:

@@ -1,4 +1,4 @@
-"""`quiclab pacing`: how captures of anybody are paced and acknowledged."""
+"""`quiclab pacing`: pacing and acknowledgements of captures from any source."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import typer
 
 from quiclab import pacing
 from quiclab.cli.values import ForceOption, JsonOption, bits_per_second, bytes_of, check_new, integer, nanoseconds
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, unexpected
 from quiclab.files import write_atomically
 from quiclab.progress import BeatingProgress, ReadingProgress
 from quiclab.tree import to_json
 
-MOST_FLOWS = 1000
+MAX_FLOWS = 1000
 NS_PER_S, NS_PER_MS = 10**9, 10**6
 
 app = typer.Typer(no_args_is_help=True)
@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def group() -> None:
-    """Keep `analyse` a word of its own, though it is the only command."""
+    """Keep `analyse` a separate word, although it is the only command."""
 
 
 @app.command("analyse")
@@ -35,43 +35,45 @@ def analyse_command(
     ],
     keys: Annotated[
         list[Path] | None,
-        typer.Option("--keys", metavar="FILE", help="TLS secrets as in SSLKEYLOGFILE, for QUIC; can be repeated."),
+        typer.Option("--keys", metavar="FILE", help="Key log (SSLKEYLOGFILE) for QUIC; can be repeated."),
     ] = None,
     bottleneck: Annotated[
         str | None, typer.Option(metavar="RATE", help="Rate of the bottleneck, for expected intervals.")
     ] = None,
     link: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Rate of the link that is captured, for its utilisation.")
+        str | None, typer.Option(metavar="RATE", help="Rate of the captured link, for its utilisation.")
     ] = None,
     gain: Annotated[
         list[str] | None,
-        typer.Option(metavar="N", help="Pacing gain of an expected interval, 1 without it; `bbr`: 1.25, 1 and 0.75."),
+        typer.Option(metavar="N", help="Pacing gain of an expected interval (default: 1); `bbr`: 1.25, 1 and 0.75."),
     ] = None,
-    skip: Annotated[str, typer.Option(metavar="TIME", help="What is cut off at the begin of each flow.")] = "0 s",
+    skip: Annotated[str, typer.Option(metavar="TIME", help="Skip this much at the start of each flow.")] = "0 s",
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Of each flow, what comes after this time is cut off.")
+        str | None, typer.Option(metavar="TIME", help="Ignore packets of each flow after this time.")
     ] = None,
-    burst_gap: Annotated[
-        str, typer.Option(metavar="TIME", help="Packets that follow each other no later are of one burst.")
-    ] = "100 us",
+    burst_gap: Annotated[str, typer.Option(metavar="TIME", help="Maximum gap between packets of a burst.")] = "100 us",
     window: Annotated[
         str, typer.Option(metavar="TIME", help="Half the width of a window around an expected interval.")
     ] = "100 us",
     clocked: Annotated[
-        str, typer.Option(metavar="TIME", help="A burst that begins no later after an ACK is clocked by it.")
+        str, typer.Option(metavar="TIME", help="Maximum delay after an ACK of a burst that it clocks.")
     ] = "100 us",
     rate_step: Annotated[str, typer.Option(metavar="TIME", help="Step of the rate over time.")] = "100 ms",
     frame_limit: Annotated[
-        str, typer.Option(metavar="SIZE", help="Largest frame of one packet; longer ones were joined by an offload.")
+        str,
+        typer.Option(metavar="SIZE", help="Maximum frame size of one packet; longer frames were merged by an offload."),
     ] = "1518 B",
     flows: Annotated[
-        int, typer.Option(parser=integer(1, MOST_FLOWS), metavar="N", help="Flows of each file, most bytes first.")
+        int,
+        typer.Option(parser=integer(1, MAX_FLOWS), metavar="N", help="Number of flows per file, in order of bytes."),
     ] = pacing.FLOWS,
     as_json: JsonOption = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page that works offline.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Also write an HTML report that works offline.")
+    ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Say how evenly packets are spaced, how they are acknowledged, and how far ACKs set the pace (docs/pacing.md)."""
+    """Analyse packet spacing, acknowledgements and ACK clocking of captures (docs/pacing.md)."""
     settings = pacing.Settings(
         bottleneck_mbps=None if bottleneck is None else _mbps("--bottleneck", bottleneck),
         link_mbps=None if link is None else _mbps("--link", link),
@@ -86,7 +88,7 @@ def analyse_command(
     )
     if out is not None:
         if out.suffix not in (".html", ".htm"):
-            raise RequestError(f"--out {out} has the ending `{out.suffix}`; allowed is `.html`")
+            raise unexpected("--out", "a file name that ends with `.html`", out)
         check_new(out, force)
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)
@@ -109,7 +111,7 @@ def analyse_command(
 
 
 def gains_of(texts: list[str]) -> tuple[float, ...]:
-    """Read pacing gains; `bbr` stands for those of BBR, and what is named twice counts once.
+    """Read pacing gains; `bbr` represents those of BBR; duplicates count once.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def gains_of(texts: list[str]) -> tuple[float, ...]:
         try:
             gains.append(float(text))
         except ValueError as error:
-            raise RequestError(f"--gain {text}: allowed is a number such as 1.25, or bbr") from error
+            raise unexpected("--gain", "a number such as 1.25, or `bbr`", text) from error
     return tuple(dict.fromkeys(gains))
 
 

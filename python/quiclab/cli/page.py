@@ -1,4 +1,4 @@
-"""`quiclab page`: a page that somebody recorded, over any network and stacks."""
+"""`quiclab page`: replay of a recorded page load over any network and stacks."""
 
 from __future__ import annotations
 
@@ -8,43 +8,47 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.values import JsonOption, integer
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, alternatives, unexpected
 from quiclab.files import write_atomically
+from quiclab.native import MAX_SEED
 from quiclab.page import replay
 from quiclab.page.har_reader import read_har
 from quiclab.progress import CountProgress
 from quiclab.report import show
-from quiclab.result import MOST_SEED
 from quiclab.scenario import load
 from quiclab.tree import to_json
 
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 
 def page_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="HAR file: what a browser recorded of a page load.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="HAR file of a page load, recorded by a browser.")],
     network: Annotated[Path, typer.Option(metavar="SCENARIO", help="Scenario file: its links, hosts and routes.")],
     stacks: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Stacks and profiles as `quiclab stack list` names them.")
+        str, typer.Option(metavar="A,B,...", help="Stacks and profiles, as in `quiclab stack list`.")
     ] = "lab-tcp,lab-quic",
     flow: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The flow whose routes and hosts are taken, if there are several."),
+        typer.Option(
+            metavar="NAME", help="Flow whose routes and hosts are used; required if the scenario has several."
+        ),
     ] = None,
     tls: Annotated[
         str, typer.Option(metavar="USE", help="TLS: `full` handshakes, `resumed` sessions, 0-RTT `early_data` (QUIC).")
     ] = "full",
     seed: Annotated[
-        int, typer.Option(parser=integer(0, MOST_SEED - MOST_RUNS), metavar="N", help="Seed of the first run.")
+        int, typer.Option(parser=integer(0, MAX_SEED - MAX_RUNS), metavar="N", help="Seed of the first run.")
     ] = 1,
-    runs: Annotated[int, typer.Option(parser=integer(1, MOST_RUNS), metavar="N", help="Loads with each stack.")] = 5,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; page-FILE.html here without it.")] = None,
+    runs: Annotated[int, typer.Option(parser=integer(1, MAX_RUNS), metavar="N", help="Number of loads per stack.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="HTML file to write (default: page-FILE.html).")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Carry out `quiclab page`."""
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:
-        raise RequestError(f"--tls {tls}: allowed is {', '.join(replay.TLS_USES)}")
+        raise unexpected("--tls", alternatives(replay.TLS_USES), tls)
     chosen = replay.stacks_of(stacks)
     page = read_har(file)
     scenario = load(network)

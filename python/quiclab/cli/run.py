@@ -21,10 +21,10 @@ from quiclab.cli.lane import (
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.files import write_atomically, write_parquet
-from quiclab.native import build_id, engine
+from quiclab.native import MAX_SEED, build_id, extension
 from quiclab.progress import RunProgress
 from quiclab.report import show
-from quiclab.result import MOST_SEED, RunResult
+from quiclab.result import RunResult
 from quiclab.result import run as run_scenario
 from quiclab.scenario import Scenario, load
 from quiclab.tree import to_json
@@ -33,7 +33,7 @@ from quiclab.tree import to_json
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
     seed: Annotated[
-        int, typer.Option(parser=integer(0, MOST_SEED), metavar="N", help="Seed of every random stream.")
+        int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of every random stream.")
     ] = 1,
     sets: SetOption = None,
     lane: LaneOption = "sim",
@@ -44,7 +44,8 @@ def run_command(
     syscall_cost_ns: SyscallCostOption = None,
     as_json: JsonOption = False,
     out: Annotated[
-        Path | None, typer.Option(help="Directory for result.json and for what the scenario's table `record` asks for.")
+        Path | None,
+        typer.Option(help="Directory for result.json and the recordings that the scenario's table `record` requests."),
     ] = None,
 ) -> None:
     """Carry out `quiclab run`."""
@@ -52,7 +53,7 @@ def run_command(
     scenario = load(file, parse_sets(sets), kernel.stacks() if kernel else None)
     record = scenario.record
     if out is None and record is not None and (record.qlog or record.pcapng):
-        raise RequestError(f"{file} asks for qlog or pcapng; name a directory for them with --out")
+        raise RequestError(f"{file} records qlog or pcapng files; choose a directory for them with --out")
     if out is not None:
         make_directory(out)
     with RunProgress(scenario.name) as progress:
@@ -66,7 +67,7 @@ def run_command(
         print(result.to_json(indent=2))
     else:
         show.run_summary(result)
-    if problem := result.not_a_result:
+    if problem := result.invalid_reason:
         raise QuiclabError(problem)
     failed = [name for name, flow in result.flows.items() if flow.failed]
     if failed:
@@ -77,9 +78,9 @@ TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet
 
 
 def write_run(result: RunResult, out: Path) -> None:
-    """Write `result.json` and tables to a directory; what an older run left there and this one has not goes.
+    """Write `result.json` and tables to a directory; files of an older run that this run does not have are removed.
 
-    Only files go that the older `result.json` accounts for; nothing that somebody else put there.
+    Only files listed by the older `result.json` are removed.
     """
     path = out / "result.json"
     taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
@@ -102,11 +103,11 @@ def older_files(path: Path) -> set[str]:
         names = {path.name, *recorded_files(read_result(path))}
     except RequestError:
         return set()
-    return {name for name in names if Path(name).name == name}  # whoever wrote it, files elsewhere are not its own
+    return {name for name in names if Path(name).name == name}  # never remove files in other directories
 
 
 def recorded_files(result: RunResult) -> set[str]:
-    """Return the names of all files that a run may have written beside its `result.json`."""
+    """Return the names of all files that a run may have written next to its `result.json`."""
     taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
     return {*TABLES, *taps, *recordings(result)}
 
@@ -120,9 +121,9 @@ def recordings(result: RunResult) -> set[str]:
 
 def diff_command(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="result.json, or a directory with one.")],
-    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The other.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Second run.")],
     base: Annotated[
-        Path | None, typer.Option(help="Directory that traces are relative to; that of each result without it.")
+        Path | None, typer.Option(help="Base directory of trace files (default: that of each result).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -146,7 +147,7 @@ def diff_command(
     if changed:
         made = " and ".join(f"{name} was made by {version_of(result)}" for name, result, _ in changed)
         raise QuiclabError(
-            f"{made}, and quiclab {engine().version()}, build {build_id()}, does not repeat what was recorded there: "
+            f"{made}, and quiclab {extension().version()}, build {build_id()}, does not reproduce the recording: "
             "packet events are those of this build, summaries and digests those of the files"
         )
 
@@ -159,8 +160,8 @@ def repeat(result: RunResult, base: Path, name: str) -> str:
 
 
 def first_difference(results: list[RunResult], folders: list[Path]) -> dict[str, Any]:
-    """Return the first packet event in which two runs part when this build repeats them."""
-    native = engine()
+    """Return the first packet event at which two runs differ when this build repeats them."""
+    native = extension()
     (a, b), (base_a, base_b) = results, map(str, folders)
     scenarios = [json.dumps(result.data["scenario"]) for result in (a, b)]
     try:
@@ -205,6 +206,6 @@ def read_result(path: Path) -> RunResult:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise RequestError(f"cannot read the result {path}: {reason}") from error
     return RunResult.from_json(text, str(path))

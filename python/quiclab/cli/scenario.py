@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
-from quiclab.errors import RequestError
-from quiclab.native import engine
+from quiclab.errors import RequestError, unknown
+from quiclab.native import extension
 from quiclab.report import show
 from quiclab.scenario import load
 from quiclab.stacks.registry import catalogue, unavailable
@@ -24,12 +24,12 @@ qlog_app = typer.Typer(no_args_is_help=True)
 @qlog_app.command("export")
 def qlog_export_command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog) of a run.")],
-    out: Annotated[Path, typer.Option(help="The file to write.")],
+    out: Annotated[Path, typer.Option(help="Output file.")],
 ) -> None:
     """Convert qlog files to one file of qlog 0.3, which qvis opens."""
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
-        traces, events = engine().export_qlog([str(file) for file in files], str(temporary))
+        traces, events = extension().export_qlog([str(file) for file in files], str(temporary))
         temporary.replace(out)
     except (OSError, ValueError) as error:
         temporary.unlink(missing_ok=True)
@@ -39,8 +39,8 @@ def qlog_export_command(
 
 @scenario_app.command("new")
 def scenario_new() -> None:
-    """Print a commented scenario that can be run as it is."""
-    print(engine().template(), end="")
+    """Print a commented scenario that can be run unchanged."""
+    print(extension().template(), end="")
 
 
 @scenario_app.command("show")
@@ -54,18 +54,18 @@ def scenario_show(
     if as_json:
         print(to_json(scenario.to_dict()))
     else:
-        print(engine().to_toml(scenario.to_json()), end="")
+        print(extension().to_toml(scenario.to_json()), end="")
 
 
 @scenario_app.command("schema")
 def scenario_schema() -> None:
     """Print the JSON schema of scenario files."""
-    print(engine().schema())
+    print(extension().schema())
 
 
 @stack_app.command("list")
 def stack_list(as_json: JsonOption = False) -> None:
-    """List the engines."""
+    """List the stacks."""
     if as_json:
         print(to_json({"schema": "quiclab.stacks/1", "stacks": catalogue()}))
     else:
@@ -76,12 +76,13 @@ def stack_list(as_json: JsonOption = False) -> None:
 
 @stack_app.command("show")
 def stack_show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an engine.")], as_json: JsonOption = False
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stack.")], as_json: JsonOption = False
 ) -> None:
-    """Print the options of an engine with the source of each default."""
+    """Print the options of a stack with the source of each default."""
     stacks = {stack["name"]: stack for stack in catalogue()}
     if name not in stacks:
-        raise RequestError(unavailable().get(name, f"there is no stack `{name}`; there are {', '.join(stacks)}"))
+        reason = unavailable().get(name)
+        raise RequestError(reason) if reason else unknown("stack", name, stacks)
     if as_json:
         print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
     else:

@@ -13,16 +13,16 @@ import typer
 
 from quiclab.cli.lane import EmulationOption, load_either
 from quiclab.cli.values import SetOption, parse_sets
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.lane.run import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
 
-#: Between two lines of rates where stderr is no terminal [s].
+#: Interval between lines of rates if stderr is not a terminal [s].
 LINE_INTERVAL_S = 1.0
 
 
 class Status:
-    """Rates on standard error: one line that is written anew on a terminal, else a line each second."""
+    """Rates on standard error: one line that is rewritten on a terminal, otherwise a line per second."""
 
     def __init__(self) -> None:
         self.terminal = sys.stderr.isatty()
@@ -37,7 +37,7 @@ class Status:
             print(describe(rates), file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the line of the terminal."""
         if self.terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -53,30 +53,35 @@ def describe(rates: Rates) -> str:
 def shell_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND", help="Runs there; {server_address} is the far end.")
+        list[str],
+        typer.Argument(metavar="-- COMMAND", help="Command to run; {server_address} is the address of the remote end."),
     ],
     sets: SetOption = None,
     server: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="Runs at the far end; without it, that is this machine itself (as root)."),
+        typer.Option(metavar="CMD", help="Command to run at the remote end (default: this machine; requires root)."),
     ] = None,
     port: Annotated[
         str | None,
-        typer.Option(metavar="[udp:]N", help="The command waits until the server is bound to this port."),
+        typer.Option(metavar="[udp:]N", help="Start the command after the server has bound this port."),
     ] = None,
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Whose routes packets take; the first one.")] = None,
+    flow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Flow whose routes packets take (default: first).")
+    ] = None,
     emulation: EmulationOption = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of every random stream.")] = 1,
     rates: Annotated[bool, typer.Option("--rates", help="Show rates per link and flow on stderr.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Existing directory for result, captures, output of CMD.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Existing directory for the result, captures and the output of CMD.")
+    ] = None,
 ) -> None:
     """Carry out `quiclab shell`."""
     if emulation not in (None, *EMULATIONS):
-        raise RequestError(f"the emulation `{emulation}` is not available; there are {' and '.join(EMULATIONS)}")
+        raise unexpected("--emulation", alternatives(EMULATIONS), emulation)
     if server is None and os.geteuid() != 0:
-        raise RequestError("without --server the far end is this machine's own network, which needs root")
+        raise RequestError("without --server, this machine is the remote end, which requires root")
     if out is not None and not out.is_dir():
-        raise RequestError(f"--out {out} is not a directory")
+        raise unexpected("--out", "an existing directory", out)
     scenario = load_either(file, parse_sets(sets))
     job = shell_job(scenario, command, flow, _server(server, port), seed, emulation or "engine")
     status = Status()
@@ -92,20 +97,20 @@ def shell_command(
 
 
 def _server(command: str | None, port: str | None) -> Server | None:
-    """Return what the options say of the far end."""
+    """Return the remote end that the options describe."""
     if command is None:
         if port is not None:
-            raise RequestError("--port is for --server")
+            raise RequestError("--port requires --server")
         return None
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise RequestError(f"--server {command}: {error}") from error
+        raise unexpected("--server", "a command", command, str(error)) from error
     if not words:
-        raise RequestError("--server is empty; it needs a command")
+        raise unexpected("--server", "a command", command)
     if port is None:
         return Server(words)
     protocol, _, number = port.rpartition(":")
     if protocol not in ("", "tcp", "udp") or not number.isdecimal() or not 0 < int(number) < 1 << 16:
-        raise RequestError(f"--port {port}: allowed are 1 to 65535, or `udp:` and such a number")
+        raise unexpected("--port", "1 to 65535, or `udp:` and a port number", port)
     return Server(words, protocol or "tcp", int(number))

@@ -11,7 +11,7 @@ import typer
 
 from quiclab.cli.lane import LANES
 from quiclab.cli.values import JsonOption, integer, key_and_value
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected, unknown
 from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
-OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or one with parts: validation/linux_tcp.")]
+OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 RESULTS = Path("results")
-MOST_REASONS = 3
-"""Studies of a group whose reasons an error names; the others are counted."""
+MAX_REASONS = 3
+"""Number of studies of a group whose failures an error message lists; the others are counted."""
 
 
 @app.command("list")
@@ -61,26 +61,26 @@ def run_command(
     name: NameArgument,
     runs: Annotated[
         int | None,
-        typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting; by default as published."),
+        typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting (default: as published)."),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Run only these settings; may be repeated.")
     ] = None,
     engines: EnginesOption = "default",
     jobs: Annotated[
-        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes; by default one a CPU.")
+        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
     ] = None,
     out: OutOption = RESULTS,
     lane: Annotated[
-        str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane; without it, of any.")
+        str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane (default: all lanes).")
     ] = None,
     variants: Annotated[
-        str, typer.Option(metavar="none|all|A,B", help="Other readings of the description, beside the literal one.")
+        str, typer.Option(metavar="none|all|A,B", help="Alternative interpretations of the description.")
     ] = "none",
 ) -> None:
-    """Run a study; what is done already is not run again."""
+    """Run a study; completed runs are reused."""
     if lane not in (None, *LANES):
-        raise RequestError(f"the lane `{lane}` is not available; there are {' and '.join(LANES)}")
+        raise unexpected("--lane", alternatives(LANES), lane)
     keep = parse_only(only or [])
     failures = 0
 
@@ -93,15 +93,15 @@ def run_command(
     found = with_names(found, variants, "variant", Study.chosen_variants)
     for_each(with_keys(found, keep), action)
     if failures:
-        raise QuiclabError(f"{failures} runs failed; each is named above with the command that replays it")
+        raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
 
 
-def why_not(study: Study, engines: Sequence[str]) -> str:
-    """Name engines that cannot run here, each with the reason."""
+def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
+    """List engines that are not available on this machine, each with the reason."""
 
     def reason(name: str) -> str:
         lane = study.engine(name).lane
-        return "this build has no such stack; see `quiclab stack list`" if lane is None else str(lane.problem())
+        return "not a stack of this build; see `quiclab stack list`" if lane is None else str(lane.problem())
 
     return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
 
@@ -117,19 +117,22 @@ def _run_study(
     *,
     asked: bool,
 ) -> int:
-    """Run what is missing of one study; returns the number of failed runs."""
+    """Run the missing runs of one study; returns the number of failed runs."""
     present, absent = available_engines(study, engines)
     if absent and (asked or not present):
-        raise RequestError(f"{study.name} cannot run here with {why_not(study, absent)}")
+        raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
     if absent:
-        print(f"{study.name}: left out, cannot run here: {why_not(study, absent)}", file=sys.stderr)
+        print(
+            f"{study.name}: skipped, not available on this machine: {unavailable_reason(study, absent)}",
+            file=sys.stderr,
+        )
     present, _ = available_engines(study, study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     work = jobs_of(study, points)
     directory = results_directory(study, out)
     wanted = runs or study.runs
     store = Store(directory)
-    # one lock from the manifest to the table: another sweep in between would change what they say
+    # one lock from the manifest to the table: a concurrent sweep would change them
     with store.locked():
         asked_for = study.chosen_variants(variants)
         counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
@@ -138,22 +141,25 @@ def _run_study(
             write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
     if counted > wanted and not keep:
         print(
-            f"{study.name}: {directory} stays one with {counted} runs of each setting, as an earlier sweep had asked "
-            f"for; name another directory with --out for {wanted}",
+            f"{study.name}: {directory} keeps {counted} runs of each setting, as an earlier sweep requested"
+            f"; choose another directory with --out for {wanted}",
             file=sys.stderr,
         )
     if counted < wanted:
         print(
-            f"{study.name}: tables and verdicts count {counted} runs of each setting; for more run all settings: "
+            f"{study.name}: tables and verdicts use {counted} runs of each setting; to use more, run all settings: "
             f"`quiclab study run {study.name} --runs {wanted}`",
             file=sys.stderr,
         )
     if outcome.interrupted:
         raise StoppedError(
-            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are done and kept; the same command "
-            "continues"
+            f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are complete and stored; repeat the "
+            "command to continue"
         )
-    print(f"{study.name}: {outcome.done} of {outcome.total} runs done, {outcome.executed} of them now", file=sys.stderr)
+    print(
+        f"{study.name}: {outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new",
+        file=sys.stderr,
+    )
     return len(outcome.failures)
 
 
@@ -162,11 +168,11 @@ def table_command(
     name: OneArgument,
     out: OutOption = RESULTS,
     engines: EnginesOption = "default",
-    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="How it is printed.")] = "csv",
+    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="Output format.")] = "csv",
 ) -> None:
     """Print one row for each published row, in the columns of the publication."""
     if form not in ("table", "csv", "json"):
-        raise RequestError(f"--format is `{form}`; allowed are table, csv and json")
+        raise unexpected("--format", alternatives(("table", "csv", "json")), form)
     parts = find_parts(name)
     documents: list[dict[str, Any]] = []
     shown: list[tuple[Evaluation, list[str]]] = []
@@ -189,12 +195,12 @@ def table_command(
         for_each(parts, action)
     finally:
         _print_json(TABLE_SCHEMA, name, parts, documents)
-    _complain_of(shown)
+    _report_missing_runs(shown)
 
 
 @app.command("report")
 def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
-    """Write the report of a study: one HTML file, and its figures as SVG and PNG; of a group, an overview, too."""
+    """Write the report of a study: one HTML file, and its figures as SVG and PNG; for a group also an overview."""
     from quiclab.report.overview import write_overview  # noqa: PLC0415 - loads the chart library
     from quiclab.report.study_page import write_report  # noqa: PLC0415 - as above
 
@@ -210,9 +216,9 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     try:
         with BeatingProgress(f"report {name}", len(studies)) as progress:
             for_each(studies, action)
-    except QuiclabError as error:  # the overview says what there is, and the error what is missing
+    except QuiclabError as error:  # the overview lists the results, and the error the missing ones
         problem = error
-    finally:  # not in between: a bar may stand on the same terminal
+    finally:  # not earlier: a progress bar may be on the same terminal
         for report in written:
             print(report.path)
     if written and len(studies) > 1:
@@ -245,7 +251,7 @@ def compare_command(
         for_each(parts, action)
     finally:
         _print_json(COMPARE_SCHEMA, name, parts, documents)
-    _complain_of(shown)
+    _report_missing_runs(shown)
 
 
 @app.command("multiverse")
@@ -254,7 +260,7 @@ def multiverse_command(
     as_json: JsonOption = False,
     out: OutOption = RESULTS,
 ) -> None:
-    """Print which claims hold in every reading of the description that was run, and what the others depend on."""
+    """Print which claims hold under every interpretation that was run, and on which the others depend."""
     from quiclab.study.multiverse import multiverse  # noqa: PLC0415 - only here
 
     found = []
@@ -273,21 +279,21 @@ def multiverse_command(
         show.multiverse(found)
     if absent:
         raise QuiclabError(
-            f"not run yet: {', '.join(absent)}; readings are run with `quiclab study run --variants all`"
+            f"not run yet: {', '.join(absent)}; run interpretations with `quiclab study run --variants all`"
         )
 
 
 @app.command("package")
 def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
-    """Write one archive with everything that repeats a study."""
+    """Write one archive with everything needed to repeat a study."""
     from quiclab.report.archive import write_package  # noqa: PLC0415 - loads the chart library
 
     def action(study: Study) -> None:
         evaluation = Evaluation(study, out)
         if evaluation.missing_anywhere:
             raise QuiclabError(
-                f"an archive needs complete results, and {evaluation.missing_anywhere} runs are missing; make them "
-                f"with `quiclab study run {study.name} --runs {evaluation.runs}`"
+                f"an archive requires complete results, but {evaluation.missing_anywhere} runs are missing; run "
+                f"`quiclab study run {study.name} --runs {evaluation.runs}`"
             )
         print(write_package(evaluation))
 
@@ -295,23 +301,23 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
 
 
 class StoppedError(QuiclabError):
-    """The user has stopped a sweep; nothing after it is to be run."""
+    """The user has stopped a sweep; later studies are not run."""
 
 
 def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
-    """Do something with each study of a group; one that fails does not keep the others from it.
+    """Call an action for each study of a group; a failure does not stop the others.
 
     Parameters
     ----------
     studies
         One or more.
     action
-        What to do.
+        The action.
 
     Raises
     ------
     QuiclabError
-        What the only study raised; of several, one that names each that failed and why.
+        The error of a single study; for several studies, one error that lists each failure.
     """
     failed: list[tuple[str, QuiclabError]] = []
     for study in studies:
@@ -324,9 +330,9 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
                 raise
             failed.append((study.name, error))
     if failed:
-        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MOST_REASONS])
-        if len(failed) > MOST_REASONS:
-            reasons += f"; and {len(failed) - MOST_REASONS} more"
+        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MAX_REASONS])
+        if len(failed) > MAX_REASONS:
+            reasons += f"; and {len(failed) - MAX_REASONS} more"
         wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
         raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
 
@@ -334,16 +340,16 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
 def with_names(
     studies: list[Study], choice: str, kind: str, read: Callable[[Study, str], tuple[str, ...]]
 ) -> list[Study]:
-    """Leave out the studies of a group that lack an engine or variant that was named, if any of them has it.
+    """Skip the studies of a group that lack a requested engine or variant, if any of them has it.
 
     Parameters
     ----------
     studies
         One or more.
     choice
-        What `--engines` or `--variants` says.
+        The value of `--engines` or `--variants`.
     kind
-        What it names.
+        The kind of the choice.
     read
         How a study reads it.
     """
@@ -358,15 +364,15 @@ def with_names(
     chosen = [study for study in studies if has(study)]
     if not chosen and len(studies) > 1:
         names = dict.fromkeys(name for study in studies for name in read(study, "all"))
-        raise RequestError(f"the group has no {kind} `{choice}`; its studies have {', '.join(names) or 'none'}")
+        raise unknown(kind, choice, names)
     for study in studies:
         if chosen and study not in chosen:
-            print(f"{study.name}: left out, has no {kind} {choice}", file=sys.stderr)
+            print(f"{study.name}: skipped, has no {kind} {choice}", file=sys.stderr)
     return chosen or studies
 
 
 def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
-    """Leave out the studies of a group that do not have what `--only` chooses by, if any of them has it.
+    """Skip the studies of a group without the columns of `--only`, if any of them has them.
 
     Parameters
     ----------
@@ -379,7 +385,7 @@ def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
     for study in studies:
         if study not in chosen:
             lacking = ", ".join(key for key in keep if key not in study.keys)
-            print(f"{study.name}: left out, has no {lacking}", file=sys.stderr)
+            print(f"{study.name}: skipped, has no {lacking}", file=sys.stderr)
     return chosen
 
 
@@ -399,20 +405,20 @@ def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _print_json(schema: str, name: str, parts: list[Study], documents: list[dict[str, Any]]) -> None:
-    """Print one JSON document at most: that of the only study, or one that holds those of the parts."""
+    """Print one JSON document at most: that of the only study, or one that contains those of all studies."""
     if documents:
         whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
         print(to_json(whole if len(parts) > 1 else documents[0]))
 
 
-def _complain_of(shown: list[tuple[Evaluation, list[str]]]) -> None:
-    """Say which runs of several studies are missing, after all of them were printed."""
+def _report_missing_runs(shown: list[tuple[Evaluation, list[str]]]) -> None:
+    """Report the missing runs of several studies, after all of them were printed."""
     engines = {evaluation.study.name: (evaluation, names) for evaluation, names in shown}
-    for_each([evaluation.study for evaluation, _ in shown], lambda study: _complain(*engines[study.name]))
+    for_each([evaluation.study for evaluation, _ in shown], lambda study: _report_missing(*engines[study.name]))
 
 
-def _complain(evaluation: Evaluation, engines: list[str]) -> None:
-    """Say which runs of the published settings are missing.
+def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
+    """Report the missing runs of the published settings.
 
     Raises
     ------
@@ -425,6 +431,6 @@ def _complain(evaluation: Evaluation, engines: list[str]) -> None:
         if missing:
             more = "" if name == study.default_engine else f" --engines {name}"
             raise QuiclabError(
-                f"{missing} runs with {name} are missing; make them with `quiclab study run {study.name} --runs "
+                f"{missing} runs with {name} are missing; run `quiclab study run {study.name} --runs "
                 f"{evaluation.runs}{more}`"
             )

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.values import ForceOption, bits_per_second, check_new, integer, nanoseconds
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.files import write_atomically
+from quiclab.native import MAX_SEED
 from quiclab.report import show
 from quiclab.traces import library, model
 from quiclab.traces.dataset import read_dataset
@@ -23,13 +24,11 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command("generate")
 def generate_command(
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")],
-    mean: Annotated[str, typer.Option(metavar="RATE", help="Mean of the trace.")] = "4.5 Mbit/s",
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long it is.")] = "200 s",
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Output file.")],
+    mean: Annotated[str, typer.Option(metavar="RATE", help="Mean rate.")] = "4.5 Mbit/s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Duration of the trace.")] = "200 s",
     step: Annotated[str, typer.Option(metavar="TIME", help="Time between two rates.")] = "1 s",
-    seed: Annotated[
-        int, typer.Option(parser=integer(0, model.MOST_SEED), metavar="N", help="Another seed, another trace.")
-    ] = 1,
+    seed: Annotated[int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of the trace.")] = 1,
     force: ForceOption = False,
 ) -> None:
     """Make a synthetic cellular trace (docs/traces.md has the model)."""
@@ -44,9 +43,9 @@ def generate_command(
 @app.command("import")
 def import_command(
     file: Annotated[Path, typer.Argument(metavar="DATASET.csv", help="A file of the 4G data set of Raca et al.")],
-    start: Annotated[str, typer.Option(metavar="TIME", help="Where in the file the trace begins.")] = "0 s",
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long it is.")] = "200 s",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write.")] = None,
+    start: Annotated[str, typer.Option(metavar="TIME", help="Start of the trace within the file.")] = "0 s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Duration of the trace.")] = "200 s",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file.")] = None,
     install: Annotated[
         str | None, typer.Option(metavar="NAME", help="Install it for studies under this name, such as lte.")
     ] = None,
@@ -54,7 +53,7 @@ def import_command(
 ) -> None:
     """Turn a file of the 4G data set into a trace."""
     if (out is None) == (install is None):
-        raise RequestError("name either a file with --out or a name such as lte with --install")
+        raise RequestError("expected either --out FILE or --install NAME, such as lte")
     start_s, duration_s = whole_seconds("--start", start), whole_seconds("--duration", duration)
     trace = read_dataset(file, start_s, duration_s)
     target = library.path_of(install) if install is not None else out
@@ -71,13 +70,13 @@ def import_command(
 def show_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace of format csv.")],
     picture: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw it into this file.")
+        Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw the trace into this file.")
     ] = None,
     force: ForceOption = False,
 ) -> None:
     """Print the statistics of a trace, and draw it."""
     if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise RequestError(f"--figure {picture} has the ending `{picture.suffix}`; allowed are `.svg` and `.png`")
+        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
     trace = read(file)
     if picture is not None:
         from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
@@ -91,7 +90,7 @@ def show_command(
 
 
 def summary(trace: Trace, path: Path) -> None:
-    """Print what a trace is and its statistics."""
+    """Print title, origin and statistics of a trace."""
     numbers = statistics(trace)
     lag = numbers.autocorrelation_time_s
     rows = {
@@ -120,14 +119,14 @@ def summary(trace: Trace, path: Path) -> None:
 
 
 def whole_seconds(option: str, text: str) -> int:
-    """Read the time of an option in whole seconds, as the data set has them [s].
+    """Parse the time of an option in whole seconds, the resolution of the data set [s].
 
     Raises
     ------
     RequestError
-        If it is none, or has a fraction.
+        If the value is not a time, or has a fraction.
     """
     value, rest = divmod(nanoseconds(option, text), NS_PER_S)
     if rest:
-        raise RequestError(f"{option} is `{text}`; allowed are whole seconds")
+        raise unexpected(option, "whole seconds", text)
     return value

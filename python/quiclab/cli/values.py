@@ -1,4 +1,4 @@
-"""Options that several commands have, and readers of values on the command line."""
+"""Options that several commands share, and parsers of values on the command line."""
 
 from __future__ import annotations
 
@@ -9,61 +9,63 @@ from typing import Annotated
 import typer
 
 from quiclab import quantity
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, shown, unexpected
 
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as bearers.dc.batch_packets=200."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
-def integer(least: int, most: int) -> Callable[[object], int]:
-    """Return a reader of integers whose error names the value and what is allowed.
+def integer(minimum: int, maximum: int) -> Callable[[object], int]:
+    """Return a parser of integers whose error names the value and the limits.
 
     Parameters
     ----------
-    least, most
-        What is allowed.
+    minimum, maximum
+        The limits, inclusive.
     """
 
     def read(text: object) -> int:
         try:
             value = int(str(text))
         except ValueError:
-            value = least - 1
-        if not least <= value <= most:
-            raise typer.BadParameter(f"`{text}` is not an integer from {least} to {most}")
+            raise typer.BadParameter(
+                f"expected a whole number from {minimum} to {maximum}, got {shown(text)}"
+            ) from None
+        if not minimum <= value <= maximum:
+            raise typer.BadParameter(f"expected a whole number from {minimum} to {maximum}, got {value}")
         return value
 
     return read
 
 
 def key_and_value(option: str, text: str, form: str, example: str) -> tuple[str, str]:
-    """Divide the text of an option at its first `=`.
+    """Split the value of an option at its first `=`.
 
     Parameters
     ----------
     option, text
-        The option and what is given to it.
+        The option and its value.
     form, example
-        What an error says that it needs.
+        The expected form, for error messages.
 
     Raises
     ------
     RequestError
-        If there is no `=`, or nothing before it.
+        If `=` is missing, or nothing precedes it.
     """
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise RequestError(f"{option} {text} needs the form {form}, such as {example}")
+        raise unexpected(option, f"{form}, such as {example}", text)
     return key, value
 
 
 def parse_sets(sets: list[str] | None) -> list[tuple[str, str]]:
-    """Divide what is given to `--set` into paths and values."""
-    return [key_and_value("--set", text, "path=value", "bearers.dc.batch_packets=200") for text in sets or ()]
+    """Split the values of `--set` into paths and values."""
+    return [key_and_value("--set", text, "PATH=VALUE", "bearers.dc.batch_packets=200") for text in sets or ()]
 
 
 def bytes_of(option: str, text: str) -> int:
@@ -94,7 +96,7 @@ def check_new(path: Path, force: bool) -> None:
     Raises
     ------
     RequestError
-        If there is something at `path` and `force` does not allow to replace it, or it is a directory.
+        If `path` exists and `force` is not set, or `path` is a directory.
     """
     try:
         directory, there = path.is_dir(), path.exists() or path.is_symlink()
@@ -103,4 +105,4 @@ def check_new(path: Path, force: bool) -> None:
     if directory:
         raise RequestError(f"cannot write {path}: it is a directory")
     if there and not force:
-        raise RequestError(f"{path} is there already; --force overwrites it")
+        raise RequestError(f"{path} already exists; --force overwrites it")

@@ -19,7 +19,7 @@ from quiclab.tree import to_json
 
 
 def verify_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A study or a group; all without it.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Study or group (default: all).")] = None,
     as_json: JsonOption = False,
     engines: EnginesOption = "default",
     out: OutOption = Path("results"),
@@ -38,7 +38,7 @@ def verify_command(
                 continue
             try:
                 _judge(Evaluation(study, out), present, claims, missing)
-            except QuiclabError as error:  # the other studies have their verdicts all the same
+            except QuiclabError as error:  # the other studies still have their verdicts
                 unusable.append(error.sentence)
             progress.advance()
     if as_json:
@@ -55,7 +55,7 @@ def verify_command(
 
 
 def _judge(evaluation: Evaluation, engines: list[str], claims: list[dict[str, Any]], missing: dict[str, int]) -> None:
-    """Add the verdicts of a study with each engine, and how many of its runs are missing."""
+    """Add the verdicts of a study with each engine, and the number of missing runs."""
     study = evaluation.study
     for name in engines:
         verdicts = [{**judgement_row(study.name, item), "engine": name} for item in evaluation.judgements(name)]

@@ -1,9 +1,9 @@
 """Look inside one run, or two side by side: from results and qlog files to one page that works offline.
 
-| file | what it does |
+| file | content |
 | --- | --- |
-| `source` | what a name on the command line is: a result, a scenario to run, a qlog file |
-| `ends` | one endpoint of a connection, as the page shows it, whatever it was read from |
+| `source` | resolution of an argument: a result, a scenario to run, a qlog file |
+| `ends` | one endpoint of a connection, as the report shows it, from any source |
 | `qlog` | an endpoint from a trace of a qlog file |
 | `records` | an endpoint from the tables of a run, where there is no qlog |
 | `sequence` | packets of two endpoints matched to arrows |
@@ -14,7 +14,7 @@
 """
 
 from quiclab.inspect.html import render
-from quiclab.inspect.source import MOST_POINTS, Run, open_run
+from quiclab.inspect.source import DEFAULT_POINTS, Run, open_run
 from quiclab.inspect.view import Side, side
 
-__all__ = ["MOST_POINTS", "Run", "Side", "open_run", "render", "side"]
+__all__ = ["DEFAULT_POINTS", "Run", "Side", "open_run", "render", "side"]

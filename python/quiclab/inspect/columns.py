@@ -46,7 +46,7 @@ def changes(time_us: Integers, values: Integers) -> tuple[Integers, Integers]:
 def thinned(time_us: Integers, values: Integers, most: int) -> tuple[Integers, Integers]:
     """Return at most `most` samples: of equal groups the first, the least, the largest and the last.
 
-    What lies between is not on the page, but no peak and no trough is lost.
+    Values in between are omitted, but no peak and no trough is lost.
     """
     if len(values) <= most:
         return time_us, values

@@ -1,4 +1,4 @@
-"""One endpoint of a connection as the page shows it, whatever it was read from."""
+"""One endpoint of a connection as the report shows it, from any source."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Packets:
     time_us, number, space, size_bytes
         One value for each packet; `space` 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, or `NO_SPACE`.
     frames
-        What is in it: a number into `contents`.
+        Its contents: an index into `contents`.
     contents
         Texts such as `ack+stream`.
     """
@@ -66,7 +66,7 @@ class End:
     role
         `client`, `server`, `network` or `unknown`.
     sent, received
-        Its packets; `complete` if none was left out to keep the page small.
+        Its packets; `complete` if none was omitted to limit the size of the report.
     lost
         Time [µs], number and space of the packets that it declared lost; number -1 where it is not known.
     acks
@@ -81,7 +81,7 @@ class End:
     frame_kinds
         Kind of frame -> number and bytes; empty where contents are not known.
     rest, contents_note
-        What bytes are that no kind accounts for, and what all of them are.
+        Labels of bytes outside of all kinds, and of all bytes.
     sizes
         Size of packets [B] -> number sent, number received.
     parameters
@@ -89,9 +89,9 @@ class End:
     facts
         Numbers of the overview, by name.
     notes
-        What was left out, in sentences.
+        Messages about omitted data.
     drops
-        Packets that the network dropped: their number -> time [µs] and element; `None` where nobody has looked.
+        Packets that the network dropped: their number -> time [µs] and element; `None` if unknown.
     offset_us
         By how much its times have been shifted.
     """

@@ -36,7 +36,7 @@ def render(sides: Sequence[Side]) -> str:
     Parameters
     ----------
     sides
-        What is shown, from left to right.
+        The runs, from left to right.
     """
     from quiclab.report.html import environment  # noqa: PLC0415 - only here
 
@@ -62,6 +62,6 @@ def _asset(name: str) -> str:
 
 
 def _inline_json(value: object) -> str:
-    """Write JSON that may stand in a script element."""
+    """Write JSON that is safe in a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")

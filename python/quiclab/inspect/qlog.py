@@ -19,14 +19,14 @@ WORDS = {
     "stream_frames": "stream frames",
 }
 UNREAD = {
-    "packets_without_number": "packets without a number, which are counted only",
+    "packets_without_number": "packets without a packet number, only counted",
     "events_of_connections_not_shown": "events of further connections of the file",
 }
 COUNTS = ("packets_sent", "packets_received", "packets_lost", "bytes_sent", "bytes_received", "acks_received")
 
 
 def end_of(trace: Mapping[str, Any]) -> End:
-    """Return the endpoint that a trace tells of."""
+    """Return the endpoint of a qlog trace."""
     counts = trace.get("counts") or {}
     sampling = trace.get("sampling") or {}
     end = End(role=str(trace.get("vantage") or "unknown"))
@@ -116,14 +116,14 @@ def _all(entry: Mapping[str, Any] | None) -> bool:
 
 
 def _left_out(trace: Mapping[str, Any]) -> list[str]:
-    """Say what the reader has left out already, in long files."""
+    """Return messages about data that the reader omitted in long files."""
     found = []
     for name, entry in (trace.get("sampling") or {}).items():
         if not _all(entry):
             what = WORDS.get(name, name)
             found.append(f"read: {counted(entry['shown'], entry['of'])} {what}: {entry.get('how')}")
     if more := (trace.get("streams_more") or {}).get("count"):
-        found.append(f"{more} streams with fewer bytes are left out")
+        found.append(f"{more} streams with fewer bytes are omitted")
     return found
 
 
@@ -139,5 +139,5 @@ def _unread(counts: Mapping[str, Any]) -> list[str]:
     if malformed := counts.get("malformed"):
         found.append(f"{malformed} malformed {'record was' if malformed == 1 else 'records were'} skipped")
     if (byte := counts.get("truncated_at_byte")) is not None:
-        found.append(f"the file is cut off at byte {byte}; what stands before is shown")
+        found.append(f"the file is truncated at byte {byte}; the preceding events are shown")
     return found

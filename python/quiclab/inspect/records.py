@@ -1,6 +1,6 @@
 """An endpoint from the tables of a run: packets, time series and acknowledgements, where there is no qlog.
 
-Packet records know lengths and fates of packets, not what is in them. Of TCP they still tell data from headers alone:
+Packet records have lengths and fates of packets, not their contents. For TCP they still distinguish data from headers:
 a segment longer than all headers together carries data.
 """
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 LOCAL_BITS = 40
 """A packet's identity is the number of the endpoint that made it, then which of its packets it is: 40 bits."""
-LONGEST_HEADERS = 80
+MAX_HEADER_BYTES = 80
 """IPv4 (20 B) and TCP (20 B and at most 40 B of options)."""
-CONTENTS = ["no or few data (at most 80 B)", "data"]
+CONTENTS = ["little or no data (at most 80 B)", "data"]
 UNKNOWN = ["contents not known"]
 PHASES = (
     "slow_start",
@@ -32,7 +32,7 @@ PHASES = (
     "fixed",
 )
 COUNTERS = {"timeouts": "timeouts", "tail_loss_probes": "ptos"}
-"""Counters of TCP and what the overview calls them: a tail loss probe is TCP's probe timeout (RFC 8985, section 7)."""
+"""Counters of TCP and their labels in the overview: a tail loss probe is TCP's probe timeout (RFC 8985, section 7)."""
 
 
 def fill(end: End, run: Run, flow: str, name: str) -> None:
@@ -41,7 +41,7 @@ def fill(end: End, run: Run, flow: str, name: str) -> None:
     Parameters
     ----------
     end
-        What the trace gave; empty without one.
+        Values from kernel tracing; empty without it.
     run
         The run.
     flow, name
@@ -69,7 +69,7 @@ def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str, tcp: b
     fates = zip(dropped["packet_id"].to_list(), dropped["time_ns"].to_list(), dropped["element"].to_list(), strict=True)
     end.drops = {_local(identity): (time // 1000, place) for identity, time, place in fates if identity in own}
     end.sent, end.received = _packets(sent, tcp), _packets(received, tcp)
-    end.notes.append("packets are IP packets, from the packet records of the run; what is in them is not known")
+    end.notes.append("packets are IP packets, from the packet records of the run; their contents are unknown")
 
 
 def _local(identity: int) -> int:
@@ -80,7 +80,7 @@ def _packets(rows: pl.DataFrame, tcp: bool) -> Packets:
     number = rows["packet_id"].to_numpy().astype(np.int64) & ((1 << LOCAL_BITS) - 1)
     size = rows["size_bytes"].to_numpy().astype(np.int64)
     time_us = np.rint(rows["time_ns"].to_numpy() / 1000).astype(np.int64)
-    frames = ((size > LONGEST_HEADERS) & tcp).astype(np.int64)
+    frames = ((size > MAX_HEADER_BYTES) & tcp).astype(np.int64)
     space = np.full(len(size), NO_SPACE, dtype=np.int64)
     return Packets(time_us, number, space, size, frames, CONTENTS if tcp else UNKNOWN)
 

@@ -1,13 +1,13 @@
 """Packets of two endpoints matched to arrows: sent by one, received by the other.
 
 A packet is known by its number and its space (0-RTT and 1-RTT share one), which never repeats (RFC 9000, section 12.3).
-The fate of one that does not appear at the other end is told apart:
+Packets that do not appear at the other end are classified:
 
 | fate | when |
 | --- | --- |
 | `ARRIVED` | it is at both ends |
-| `DROPPED` | it is in no record of the other end, though a packet that was sent later is; or the network says so |
-| `ONE_END` | nothing else is known: one end only, some packets left out, or on its way when the recording ended |
+| `DROPPED` | it is not recorded at the other end, although a later packet is; or the network reports the drop |
+| `ONE_END` | unknown: only one end recorded, packets omitted, or in transit at the end of the recording |
 | `RECEIVED` | only the receiving end has it |
 """
 
@@ -55,7 +55,7 @@ def arrows(source: End | None, target: End | None, most: int) -> Arrows:
     source, target
         Sending and receiving end; `None` if nothing is known of it.
     most
-        Most packets to show, beside those that were lost; of these, too, that many at most.
+        Maximum number of packets to show, and of lost packets in addition.
     """
     sent = source.sent if source else Packets()
     received = target.received if target else Packets()
@@ -100,7 +100,7 @@ def _keys(number: Integers, space: Integers) -> Integers:
 
 
 def _match(sent: Packets, received: Packets) -> tuple[Integers, Integers]:
-    """Return for each packet sent where it is among those received (-1: nowhere), and those that nobody sent."""
+    """Return the position of each sent packet among those received (-1: none), and received packets never sent."""
     if not len(sent) or not len(received):
         return np.full(len(sent), -1, dtype=np.int64), np.arange(len(received), dtype=np.int64)
     keys, first = np.unique(_keys(received.number, received.space), return_index=True)  # a copy does not count

@@ -1,4 +1,4 @@
-"""What a name on the command line is: a result, a scenario to run with recording on, or a qlog file."""
+"""Resolution of an argument: a result, a scenario to run with recording on, or a qlog file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.libraries import pl
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.result import RUN_SCHEMA, RunResult
 from quiclab.result import run as run_scenario
 from quiclab.scenario import load
@@ -21,21 +21,21 @@ from quiclab.stacks.registry import native_names
 if TYPE_CHECKING:
     from quiclab.scenario import Scenario
 
-ALLOWED = (
-    "allowed are a directory or result.json that `quiclab run --out` wrote, a scenario FILE.toml, and qlog files "
+EXPECTED = (
+    "expected a directory or result.json that `quiclab run --out` wrote, a scenario FILE.toml, or a qlog file "
     "(.sqlog, .qlog, .json)"
 )
 ENDS = ("sender", "receiver")
-MOST_POINTS = 20_000
-LEAST_POINTS = 100
+DEFAULT_POINTS = 20_000
+MIN_POINTS = 100
 READ_POINTS = 200_000
-"""What is asked for from the reader of qlog: all if possible, because both ends must show the same packets."""
+"""Limit for the reader of qlog: all packets if possible, because both ends must show the same packets."""
 SAMPLING = "10 ms"
-"""Interval of time series where the scenario has none."""
+"""Interval of time series if the scenario has none."""
 TABLES = ("series", "packets", "acks")
 
 Say: TypeAlias = Callable[[str], AbstractContextManager[Any]]
-"""Gives the progress of one step: a context, whose value is called with how far a run, or reading a file, is."""
+"""Returns the progress of one step: a context whose value is called with the progress of a run or a reader."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Run:
     traces: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     result: RunResult | None = None
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-    points: int = MOST_POINTS
+    points: int = DEFAULT_POINTS
 
     def element(self, flow: str, end: str) -> str:
         """Name the element of an end of a flow in the tables; a bearer of the same name takes the short one."""
@@ -87,11 +87,11 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
     Parameters
     ----------
     path
-        What to read.
+        The file or directory.
     most_points
         Most packets, and most samples of recovery, that are kept of each trace.
     progress
-        Shows what is done.
+        Shows progress.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
         if _is_result(path):
             return _directory(path.parent, most_points, progress, path)
     except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}; {ALLOWED}") from error
+        raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     with progress(f"reading {path}") as step:
         traces = read_qlog(path, step)
     numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
@@ -121,7 +121,7 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
     path
         The file.
     progress
-        Called now and then with the bytes that have been read and that will be.
+        Called periodically with the bytes read and the total.
 
     Raises
     ------
@@ -129,12 +129,13 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
         If it cannot be read, or holds none.
     """
     try:
-        traces: list[dict[str, Any]] = json.loads(engine().inspect_qlog(str(path), READ_POINTS, progress))
-    except (OSError, ValueError) as error:
-        sentence = str(error).partition("; allowed")[0]  # what is allowed here is more
-        raise RequestError(f"cannot read {path}: {sentence}; {ALLOWED}") from error
+        traces: list[dict[str, Any]] = json.loads(extension().inspect_qlog(str(path), READ_POINTS, progress))
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
+    except ValueError as error:
+        raise RequestError(f"cannot read {path}: {error}") from error
     if not traces:
-        raise RequestError(f"{path} has no trace; {ALLOWED}")
+        raise RequestError(f"{path}: expected a qlog trace, got a qlog file without one")
     return traces
 
 
@@ -147,17 +148,17 @@ def _is_result(path: Path) -> bool:
 def _directory(folder: Path, most_points: int, progress: Say, file: Path | None = None) -> Run:
     path = file or folder / "result.json"
     if not path.is_file():
-        raise RequestError(f"{folder} has no result.json; {ALLOWED}")
+        raise RequestError(f"{folder} has no result.json; {EXPECTED}")
     try:
         result = RunResult.from_json(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
-        raise RequestError(f"cannot read the result {path}: it is not UTF-8 text") from error
+        raise RequestError(f"cannot read the result {path}: not UTF-8 text") from error
     name = folder.resolve().name if path.name == "result.json" else path.stem
     run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, most_points))
     recorded = result.data["scenario"].get("record") or {}
     present = {"series": recorded.get("series_interval"), **{key: recorded.get(key) for key in ("packets", "acks")}}
     with progress(f"reading the tables of {folder}"):
-        # a table that the result does not account for is that of another run
+        # a table that the result does not list belongs to another run
         run.tables = {name: _table(folder / f"{name}.parquet") for name in TABLES if present[name]}
     if recorded.get("qlog"):
         _read_ends(run, folder, progress)
@@ -169,8 +170,8 @@ def _what(result: RunResult) -> str:
 
 
 def _points(result: RunResult, most_points: int) -> int:
-    """Divide what the page can hold among the flows of a run."""
-    return max(LEAST_POINTS, most_points // max(1, len(result.flows)))
+    """Divide the capacity of the report among the flows of a run."""
+    return max(MIN_POINTS, most_points // max(1, len(result.flows)))
 
 
 def _table(path: Path) -> pl.DataFrame:
@@ -183,7 +184,7 @@ def _table(path: Path) -> pl.DataFrame:
 
 
 def _read_ends(run: Run, folder: Path, progress: Say) -> None:
-    """Read the qlog files of each flow, as far as they are there."""
+    """Read the available qlog files of each flow."""
     assert run.result is not None  # noqa: S101 - a run that has flows
     for flow in run.result.flows:
         for end in ENDS:

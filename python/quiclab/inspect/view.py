@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quiclab.inspect.source import Run
 
 SCHEMA = "quiclab.inspect/1"
-MOST_STREAMS = 200
+MAX_STREAMS = 200
 FACTS = (
     ("stack", "Stack"),
     ("duration_ms", "Duration [ms]"),
@@ -40,7 +40,7 @@ FACTS = (
     ("ptos", "Probe timeouts"),
     ("timeouts", "Retransmission timeouts"),
 )
-"""Rows of the overview: name and label. A row that no endpoint has is left out."""
+"""Rows of the overview: name and label. Rows that no endpoint has are omitted."""
 
 
 @dataclass
@@ -52,9 +52,9 @@ class Connection:
     name
         Name of the flow; empty in a qlog file with one connection.
     client, server
-        Its ends; `None` if nothing is known of one. An end of unknown role stands where its traffic puts it.
+        Its endpoints; `None` if unknown. An endpoint of unknown role is placed by its traffic.
     notes
-        What the reader should know, in sentences.
+        Notes for the reader.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Side:
 
 
 def side(run: Run) -> Side:
-    """Return what the page shows of a run."""
+    """Return the data of a run for the report."""
     connections = _of_run(run) if run.result is not None else _of_traces(run)
     shown = links.elements(run, run.points)
     last = [end.last_us or 0 for item in connections for end in (item.client, item.server) if end]
@@ -100,7 +100,7 @@ def side(run: Run) -> Side:
 
 def _no_links(run: Run) -> str:
     if run.result is None:
-        return "A qlog file knows its endpoint only: queues and links are in the time series of a quiclab run."
+        return "A qlog file covers its endpoint only; queues and links are in the time series of a quiclab run."
     return "The run has no time series: set `record.series_interval`, such as 10 ms."
 
 
@@ -133,12 +133,12 @@ def _of_run(run: Run) -> list[Connection]:
 def _delivered(end: End, size: int) -> None:
     """Set what reached the application against all that was on the wire, where contents are not known."""
     end.frame_kinds = {"delivered to the application": (0, size)}
-    end.rest = "headers, handshake, acknowledgements, what was sent again"
-    end.contents_note = "IP packets in both directions, at this end."
+    end.rest = "headers, handshake, acknowledgements, retransmissions"
+    end.contents_note = "IP packets in both directions, at this endpoint."
 
 
 def _missing(run: Run, ends: Mapping[str, End]) -> list[str]:
-    """Say what the run did not record."""
+    """Return notes about missing recordings."""
     if all(len(end.sent) + len(end.received) for end in ends.values()):
         return []
     if run.table("packets") is None:
@@ -177,16 +177,14 @@ def _of_traces(run: Run) -> list[Connection]:
     if sorted(end.role for end in ends) == ["client", "server"]:
         client, server = sorted(ends, key=lambda end: end.role)
         _to_zero([client, server])
-        note = (
-            "The file has a trace of a client and one of a server: they are taken for the two ends of one connection."
-        )
+        note = "The file has a trace of a client and one of a server, assumed to be the endpoints of one connection."
         return [Connection(titles[0], client, server, [note])]
     found = []
     for index, (end, title) in enumerate(zip(ends, titles, strict=True), start=1):
         _to_zero([end])
         name = f"{index}: {title or end.role}" if len(ends) > 1 else title
         at_client = end.role == "client" or (end.role != "server" and _received_more(end))
-        notes = [f"The file knows one end ({end.role}): the other end of an arrow is not known."]
+        notes = [f"The file covers one endpoint ({end.role}): the other end of an arrow is unknown."]
         found.append(Connection(name, end if at_client else None, None if at_client else end, notes))
     return found
 
@@ -212,7 +210,7 @@ def _connection(item: Connection, most: int) -> dict[str, Any]:
             notes.append(f"shown: {counted(found.shown, found.of)} packets from {direction}: {which}")
     early = sum(found.early for found in both)
     if early:
-        notes.append(f"{early} packets arrive before they are sent: the clocks of the two ends differ.")
+        notes.append(f"{early} packets arrive before they are sent: the clocks of the endpoints differ.")
     return {
         "name": item.name,
         "notes": notes,
@@ -232,7 +230,7 @@ def _end(end: End | None, most: int) -> dict[str, Any] | None:
         of = len(end.acks[0] if name == "acks" else end.metrics[name][0])
         if len(times) < of:
             what = "acknowledgements" if name == "acks" else f"changes of {name}"
-            notes.append(f"shown: {counted(len(times), of)} {what}: first, least, largest and last of equal groups")
+            notes.append(f"shown: {counted(len(times), of)} {what}: first, minimum, maximum and last of equal groups")
     acks = samples.pop("acks")
     return {
         "role": end.role,
@@ -257,11 +255,11 @@ def _known(value: object) -> object:
 
 
 def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:
-    """Return the streams with most bytes, in the order of their numbers; notes get what is left out."""
-    largest = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MOST_STREAMS]
+    """Return the streams with most bytes, in the order of their numbers; omitted streams are added to the notes."""
+    largest = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MAX_STREAMS]
     chosen = sorted(largest, key=lambda stream: (int(stream["id"]), str(stream["direction"])))
     if len(chosen) < len(end.streams):
-        notes.append(f"shown: {counted(len(chosen), len(end.streams))} streams: those with the most bytes")
+        notes.append(f"shown: {counted(len(chosen), len(end.streams))} streams with the most bytes")
     frames = sum(len(stream["frames"]["time_ms"]) for stream in chosen)
     step = max(1, -(-frames // most))
     if step > 1:

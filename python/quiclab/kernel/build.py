@@ -1,7 +1,7 @@
 """Builds the virtual-clock kernel: fetch, unpack, edit, configure, compile, install.
 
-Each step leaves its result under its final name only when it is complete, so that a killed build goes on where it
-stopped: a package is fetched from where it was cut off, `make` compiles what is missing.
+Each step leaves its result under its final name only when it is complete, so that a killed build resumes where it
+stopped: a download continues where it was interrupted, `make` compiles missing files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONSTANT = {"KBUILD_BUILD_USER": "quiclab", "KBUILD_BUILD_HOST": "quiclab", "KBU
 
 @dataclass(frozen=True)
 class Plan:
-    """What is built where.
+    """A build: source, directory and result.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def work(self) -> Path:
-        """Directory of what is only needed while building."""
+        """Directory of temporary files of the build."""
         return self.cache / "work" / f"{self.source.package}-{self.name}"
 
     @property
@@ -98,7 +98,9 @@ def check_tools() -> None:
     missing = missing_tools()
     if missing:
         names = " ".join(missing)
-        raise QuiclabError(f"building the kernel needs {', '.join(missing)}; `apt-get install {names}` installs them")
+        raise QuiclabError(
+            f"building the kernel requires {', '.join(missing)}; `apt-get install {names}` installs them"
+        )
 
 
 def check_space(directory: Path, needed_bytes: int = NEEDED_BYTES) -> None:
@@ -107,13 +109,13 @@ def check_space(directory: Path, needed_bytes: int = NEEDED_BYTES) -> None:
     Raises
     ------
     QuiclabError
-        With what is needed and what is there.
+        With the required and the available space.
     """
     free = shutil.disk_usage(directory).free
     if free < needed_bytes:
         raise QuiclabError(
-            f"building the kernel needs {needed_bytes / 1e9:.1f} GB in {directory}, which has {free / 1e9:.1f} GB; "
-            "XDG_CACHE_HOME can name another place"
+            f"building the kernel requires {needed_bytes / 1e9:.1f} GB in {directory}, {free / 1e9:.1f} GB are free; "
+            "set XDG_CACHE_HOME to choose another directory"
         )
 
 
@@ -131,26 +133,26 @@ def only_one(work: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RequestError(f"another process builds in {work}; wait for it") from error
+            raise RequestError(f"another build is running in {work}; wait until it ends") from error
         yield
 
 
 def build(plan: Plan, progress: Progress, force: bool = False) -> Kernel:
-    """Build a kernel, or return the one that is there.
+    """Build a kernel, or return the existing one.
 
     Parameters
     ----------
     plan
-        What is built where.
+        The build.
     progress
-        Is told how far it is.
+        Called with the progress.
     force
         Start from nothing, even if the kernel is there.
 
     Raises
     ------
     QuiclabError
-        If a step fails; the next call goes on there.
+        If a step fails; the next call continues there.
     """
     if plan.target.exists() and not force:
         return read_kernel(plan.target)
@@ -181,7 +183,7 @@ def _remove(path: Path) -> None:
 
 
 def _fetch(plan: Plan, progress: Progress) -> Path:
-    """Fetch the package; apt goes on with what an interrupted call left."""
+    """Fetch the package; apt resumes an interrupted download."""
     if plan.source.path is not None:
         return plan.source.path
     assert plan.apt is not None  # noqa: S101 (a source without path comes from an archive)
@@ -205,13 +207,13 @@ def _fetch(plan: Plan, progress: Progress) -> Path:
                     continue
     files = list(folder.glob("*.deb"))
     if process.returncode != 0 or len(files) != 1:
-        raise QuiclabError(f"{plan.source} cannot be fetched: {_last_line(log)}")
+        raise QuiclabError(f"cannot fetch {plan.source}: {_last_line(log)}")
     files[0].replace(package)
     return package
 
 
 def _configure(tree: Path, log: Path) -> None:
-    """Write the configuration and check that it has what the fragment asks for."""
+    """Write the configuration and check that it has the options of the fragment."""
     stamp, wanted = tree / ".quiclab-configured", patches.fragment()
     if stamp.exists() and stamp.read_text(encoding="utf-8") == patches.configuration_hash():
         return
@@ -221,7 +223,7 @@ def _configure(tree: Path, log: Path) -> None:
     _make(tree, log, "olddefconfig")
     missing = patches.missing_options(wanted, (tree / ".config").read_text(encoding="utf-8"))
     if missing:
-        raise QuiclabError(f"this kernel cannot be configured with {', '.join(missing)}; take another with --source")
+        raise QuiclabError(f"this kernel does not support {', '.join(missing)}; choose another with --source")
     write_atomically(stamp, patches.configuration_hash().encode())
 
 
@@ -230,11 +232,11 @@ def _make(tree: Path, log: Path, target: str) -> None:
         command = [*tied("make"), "ARCH=um", target]
         code = subprocess.run(command, cwd=tree, stdout=output, stderr=output, check=False).returncode
     if code != 0:
-        raise QuiclabError(f"`make ARCH=um {target}` failed: {_last_line(log)}; all of it is in {log}")
+        raise QuiclabError(f"`make ARCH=um {target}` failed: {_last_line(log)}; the complete log is {log}")
 
 
 def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
-    """Run make, counting what it says that it compiles; what earlier calls compiled is counted, too."""
+    """Run make, counting compiled files, including those of earlier calls."""
     done = sum(Path(name).suffix in (".o", ".a") for _, _, names in os.walk(tree) for name in names)
     command = [*tied("make"), "ARCH=um", f"-j{jobs}", "linux"]
     process = subprocess.Popen(
@@ -248,7 +250,7 @@ def _compile(tree: Path, log: Path, jobs: int, progress: Progress) -> None:
             progress("compiling", min(done, EXPECTED_OBJECTS - 1), EXPECTED_OBJECTS)
         process.wait()  # its output ends before it does
     if process.returncode != 0:
-        raise QuiclabError(f"compiling the kernel failed: {_last_line(log)}; all of it is in {log}")
+        raise QuiclabError(f"compiling the kernel failed: {_last_line(log)}; the complete log is {log}")
     progress("compiling", EXPECTED_OBJECTS, EXPECTED_OBJECTS)
 
 
@@ -280,7 +282,7 @@ def _install(plan: Plan, built: Path, version: str) -> Kernel:
 
 
 def _last_line(log: Path) -> str:
-    """Return the line of a log that says why: the first with `error`, or the last one."""
+    """Return the line of a log with the reason: the first with `error`, or the last line."""
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     wrong = [line for line in lines if re.search(r"\b(error|Error):|^E: |\*\*\* ", line)]
     return wrong[0] if wrong else lines[-1] if lines else "it said nothing"

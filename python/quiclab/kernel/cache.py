@@ -1,7 +1,7 @@
 """Kernels that have been built, in the user's cache.
 
 Each is a directory `<version>-<hash of configuration and edits>` below `$XDG_CACHE_HOME/quiclab/kernel`, with `linux`,
-`config` and `metadata.json`. Building happens in `work/` beside them; a kernel's directory appears in one step when it
+`config` and `metadata.json`. Building happens in `work/` next to them; a kernel's directory appears in one step when it
 is complete.
 """
 
@@ -59,7 +59,7 @@ class Kernel:
 def cache_directory() -> Path:
     """Return the directory of kernels; it need not exist."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # the specification says that relative paths are to be ignored
+    # the specification requires relative paths to be ignored
     root = Path(base) if base.startswith("/") else Path.home() / ".cache"
     return root / "quiclab" / "kernel"
 
@@ -78,7 +78,7 @@ def has_seccomp(version: str) -> bool:
 def kernels(directory: Path | None = None) -> list[Kernel]:
     """List the kernels of the cache, newest version first.
 
-    What is not complete or not readable is left out: `quiclab kernel build` makes it anew.
+    Incomplete or unreadable kernels are skipped: `quiclab kernel build` rebuilds them.
     """
     found = []
     for file in (directory or cache_directory()).glob("*/metadata.json"):
@@ -101,12 +101,12 @@ def newest_kernel(directory: Path | None = None) -> Kernel:
     found = kernels(directory)
     if not found:
         where = directory or cache_directory()
-        raise RequestError(f"there is no virtual-clock kernel in {where}; `quiclab kernel build` builds one")
+        raise RequestError(f"no virtual-clock kernel in {where}; `quiclab kernel build` builds one")
     return found[0]
 
 
 def read_kernel(path: Path) -> Kernel:
-    """Return the kernel whose file is `path`, with what `metadata.json` beside it says.
+    """Return the kernel whose file is `path`, with its `metadata.json`.
 
     Raises
     ------
@@ -114,9 +114,9 @@ def read_kernel(path: Path) -> Kernel:
         If the file is missing or not executable, or the metadata is missing or of another kind.
     """
     if not path.is_file():
-        raise RequestError(f"there is no kernel {path}; `quiclab kernel build` builds one")
+        raise RequestError(f"the kernel {path} does not exist; `quiclab kernel build` builds one")
     if not os.access(path, os.X_OK):
-        raise RequestError(f"the kernel {path} is not executable; `quiclab kernel build --force` builds it anew")
+        raise RequestError(f"the kernel {path} is not executable; `quiclab kernel build --force` rebuilds it")
     file = path.with_name("metadata.json")
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -126,5 +126,5 @@ def read_kernel(path: Path) -> Kernel:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RequestError(
             f"{file} does not describe a kernel of this version of quiclab ({METADATA_SCHEMA}); "
-            "`quiclab kernel build --force` builds it anew"
+            "`quiclab kernel build --force` rebuilds it"
         ) from error

@@ -32,9 +32,9 @@ class Edit:
     file
         Path inside the source.
     before, after
-        Text that must stand there exactly once, and what takes its place.
+        Text that must occur exactly once, and its replacement.
     unless
-        Text that makes the edit needless where it stands in the file; none without it.
+        Text whose presence in the file makes the edit unnecessary, if any.
     """
 
     name: str
@@ -69,7 +69,7 @@ def configuration_hash() -> str:
 def apply(root: Path, changes: list[Edit]) -> None:
     """Edit a source tree; nothing is written unless every edit fits.
 
-    What has been edited before is left as it is, so that an interrupted build can go on.
+    Earlier edits are left unchanged, so that an interrupted build can continue.
 
     Raises
     ------
@@ -83,13 +83,13 @@ def apply(root: Path, changes: list[Edit]) -> None:
             try:
                 originals[edit.file] = texts[edit.file] = (root / edit.file).read_text(encoding="utf-8")
             except OSError as error:
-                raise _unsuitable(edit, f"there is no file {edit.file}") from error
+                raise _unsuitable(edit, f"the file {edit.file} does not exist") from error
         text = texts[edit.file]
         if edit.after in text or (edit.unless and edit.unless in originals[edit.file]):
             continue
         count = text.count(edit.before)
         if count != 1:
-            raise _unsuitable(edit, f"the text it replaces stands {count} times in {edit.file} instead of once")
+            raise _unsuitable(edit, f"expected the replaced text once in {edit.file}, got {count} times")
         texts[edit.file] = text.replace(edit.before, edit.after)
     for name, text in texts.items():
         if text == originals[name]:
@@ -99,7 +99,7 @@ def apply(root: Path, changes: list[Edit]) -> None:
 
 def _unsuitable(edit: Edit, reason: str) -> QuiclabError:
     return QuiclabError(
-        f"this kernel source cannot be edited: for `{edit.name}` ({edit.why}), {reason}; take another version with "
+        f"this kernel source cannot be edited: for `{edit.name}` ({edit.why}), {reason}; choose another version with "
         "--source, such as linux-source-6.12"
     )
 

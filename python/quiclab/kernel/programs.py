@@ -7,9 +7,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, unexpected
 
-#: Debian packages of the programs and headers that are asked for.
+#: Debian packages of the programs and headers that are required.
 PACKAGES = {
     "apt-cache": "apt",
     "apt-config": "apt",
@@ -62,7 +62,7 @@ def tied(name: str) -> list[str]:
 def live_program() -> Path:
     """Return the file of `quiclab-live`.
 
-    Looked for in the variable `QUICLAB_LIVE`, beside the Python interpreter, where `make setup` puts it, and on PATH.
+    Searched in the variable `QUICLAB_LIVE`, next to the Python interpreter, where `make setup` puts it, and on PATH.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def live_program() -> Path:
     if named:
         path = Path(named)
         if not os.access(path, os.X_OK) or not path.is_file():
-            raise RequestError(f"{LIVE_VARIABLE} is {named}; it must be the path of the program {LIVE_PROGRAM}")
+            raise unexpected(LIVE_VARIABLE, f"the path of the program {LIVE_PROGRAM}", Path(named))
         return path.absolute()
     beside = Path(sys.executable).parent / LIVE_PROGRAM
     somewhere = str(beside) if os.access(beside, os.X_OK) else found(LIVE_PROGRAM)
     if somewhere is None:
         raise RequestError(
-            f"the program {LIVE_PROGRAM} is missing; `make setup` builds it, and {LIVE_VARIABLE} can name it"
+            f"the program {LIVE_PROGRAM} is missing; `make setup` builds it, or set {LIVE_VARIABLE} to its path"
         )
     return Path(somewhere).absolute()

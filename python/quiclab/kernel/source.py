@@ -1,6 +1,6 @@
 """Where the kernel's source comes from: a distribution's package, the newest that can be reached, or a file.
 
-Packages of archives that the system does not use are listed and fetched with a state of apt of its own, below the
+Packages of archives that the system does not use are listed and fetched with a separate state of apt, below the
 cache; nothing of the system changes. Signatures are checked against Debian's keyring as always.
 """
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MIRROR = "http://deb.debian.org/debian"
-#: Suites beside the system's own archives. A mirror may renew a suite's codename and its alias at different times.
+#: Suites in addition to the archives of the system. A mirror may renew a suite's codename and its alias at different
+#: times.
 SUITES = ("trixie-backports", "stable-backports", "sid")
 #: Is asked only if none before has a kernel with seccomp: its list is long, and its kernels are less tried.
 LAST_RESORT = "sid"
@@ -56,7 +57,7 @@ class Source:
 
     @property
     def version(self) -> str:
-        """Version of Linux, as far as the package says it."""
+        """Version of Linux, as far as the package states it."""
         return ".".join(map(str, version_key(self.package_version)))
 
     def __str__(self) -> str:
@@ -65,7 +66,7 @@ class Source:
 
 
 class Apt:
-    """apt with the system's archives, or with one suite of Debian and a state of its own.
+    """apt with the system's archives, or with one suite of Debian and a separate state.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class Apt:
 
     @property
     def name(self) -> str:
-        """What it is called to the user."""
+        """Its name in messages."""
         return self.suite or "system"
 
     def update(self) -> None:
@@ -134,7 +135,7 @@ class Apt:
                 f'Dir::Etc::sourcelist "{self.directory}/sources.list";',
                 f'Dir::State::lists "{self.directory}/lists";',
                 'Acquire::Languages "none";',
-                'Acquire::http::Timeout "20";',  # seconds; where there is no network, the build says so soon
+                'Acquire::http::Timeout "20";',  # seconds; without a network, the build fails soon
                 'Acquire::https::Timeout "20";',
                 'Acquire::Retries "1";',
             ]
@@ -188,7 +189,7 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
     archives
         Where packages are looked for, best first.
     say
-        Is told what cannot be reached.
+        Called with unreachable archives.
 
     Returns
     -------
@@ -222,11 +223,11 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
                 best = (offer, archive)
     if best is None:
         what = "a package linux-source-*" if wanted == "newest" else f"the package {wanted}"
-        unreachable = f" ({' and '.join(refused)} could not be asked)" if refused else ""
+        unreachable = f" ({' and '.join(refused)} is not reachable)" if refused else ""
         names = ", ".join(archive.name for archive in archives)
         raise QuiclabError(
-            f"none of the archives {names} has {what}{unreachable}; `apt-get update` renews the system's list, and "
-            "--source can name a .deb, a tarball or a directory with the source"
+            f"none of the archives {names} has {what}{unreachable}; `apt-get update` updates the package list, or "
+            "use --source with a .deb, a tarball or a source directory"
         )
     return best
 
@@ -252,13 +253,13 @@ def given_source(path: Path) -> Source:
     path = path.resolve()
     if path.is_dir():
         if not (path / "arch" / "um" / "Kconfig").is_file():
-            raise RequestError(f"--source is the directory {path}; it has no arch/um/Kconfig, so it is no Linux source")
+            raise RequestError(f"--source: expected a Linux source tree, got {path}, which has no arch/um/Kconfig")
         return Source(path.name, tree_version(path), 0, "file", path)
     if path.suffix == ".deb":
         name, _, version = path.stem.partition("_")
         return Source(name, version.split("_")[0].replace("%3a", ":"), 0, "file", path)
     if not TARBALL.fullmatch(path.name):
-        raise RequestError(f"--source is {path}; a file must be a .deb or named like linux-7.3.4.tar.xz")
+        raise RequestError(f"--source: expected a .deb or a file name such as linux-7.3.4.tar.xz, got {path}")
     number = re.search(r"\d+(\.\d+)*", path.name)
     return Source(path.name, number.group() if number else "", 0, "file", path)
 
@@ -277,5 +278,5 @@ def tree_version(directory: Path) -> str:
         raise QuiclabError(f"cannot read {directory}/Makefile: {error.strerror}") from error
     parts = [re.search(rf"^{key}\s*=\s*(\d+)\s*$", text, re.MULTILINE) for key in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
     if any(part is None for part in parts):
-        raise QuiclabError(f"{directory}/Makefile states no version of Linux")
+        raise QuiclabError(f"{directory}/Makefile has no Linux version")
     return ".".join(part.group(1) for part in parts if part is not None)

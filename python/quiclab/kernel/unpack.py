@@ -24,14 +24,14 @@ CHUNK_BYTES = 1 << 20
 
 
 class Progress(Protocol):
-    """Is told how far a step is."""
+    """Called with the progress of a step."""
 
     def __call__(self, step: str, done: float, total: float) -> None:
         """`done` of `total`, in a unit of the step."""
 
 
 class Report(Protocol):
-    """Is told how many bytes are done."""
+    """Called with the number of processed bytes."""
 
     def __call__(self, done: int) -> None:
         """Bytes from the start."""
@@ -39,7 +39,7 @@ class Report(Protocol):
 
 @contextmanager
 def ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """See to it that a process has ended, whatever happens meanwhile."""
+    """Ensure that a process has ended, also after errors."""
     try:
         yield
     finally:
@@ -58,7 +58,7 @@ def unpack(file: Path, work: Path, progress: Progress) -> None:
     work
         Directory in which `source` appears.
     progress
-        Is told how far it is, in bytes.
+        Called with the progress in bytes.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def unpack(file: Path, work: Path, progress: Progress) -> None:
             _untar(stream, size, file.name, partial, lambda done: progress(step, done, size))
     folders = list(partial.iterdir())
     if len(folders) != 1 or not (folders[0] / "arch" / "um" / "Kconfig").is_file():
-        raise QuiclabError(f"{file} holds no Linux source (a folder with arch/um/Kconfig)")
+        raise QuiclabError(f"{file} has no Linux source (a directory with arch/um/Kconfig)")
     folders[0].replace(tree)
     partial.rmdir()
 
@@ -106,8 +106,8 @@ def _archive_in(package: Path) -> Iterator[tuple[IO[bytes], int, str]]:
                         yield stream, member.size, name
                         return
         except tarfile.TarError as error:
-            raise QuiclabError(f"{package} is no readable Debian package ({error})") from error
-    raise QuiclabError(f"the package {package} holds no linux-source-*.tar.*")
+            raise QuiclabError(f"{package} is not a readable Debian package ({error})") from error
+    raise QuiclabError(f"the package {package} has no linux-source-*.tar.*")
 
 
 def _untar(stream: IO[bytes], size: int, name: str, folder: Path, report: Report) -> None:
@@ -130,7 +130,7 @@ def _untar(stream: IO[bytes], size: int, name: str, folder: Path, report: Report
                     done += len(piece)
                     report(done)
         except BrokenPipeError:
-            pass  # tar says why
+            pass  # tar reports the reason
         message = messages.read().decode("utf-8", "replace").strip()
         if process.wait() != 0 or done != size:
-            raise QuiclabError(f"cannot unpack {name}: {message.splitlines()[0] if message else 'it is cut off'}")
+            raise QuiclabError(f"cannot unpack {name}: {message.splitlines()[0] if message else 'truncated'}")

@@ -6,7 +6,7 @@ the seed, no randomised addresses, and the very same command line, environment a
 namespaces of its own, in which its files always have the same names:
 
 ========================= ============================================================
-path in the namespace     what it is
+path in the namespace     content
 ========================= ============================================================
 `/dev/shm`                empty, private: the guest's memory, its sockets
 `/dev/shm/linux`          the kernel
@@ -29,10 +29,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, shown
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program, required
 from quiclab.kernel.watch import Watched, watch
+from quiclab.native import MAX_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,16 +44,15 @@ SCHEMA = "quiclab.guest/1"
 #: Where the guest has the directory of the run.
 GUEST_DIRECTORY = "/run/quiclab/job"
 TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdout.txt"
-#: Nanoseconds since 1970 when the guest starts (2027-01-15): a constant, so that no run has a date of its own, and a
+#: Nanoseconds since 1970 when the guest starts (2027-01-15): a constant, so that all runs have the same date, and a
 #: day on which the certificates of our programs are valid.
 START_NS = 1_800_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
-MOST_SEED = 2**64 - 1
 #: Memory of a guest; it sizes buffers, so results are those of it.
 MEMORY = "512M"
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#: Addresses are the same in each run, too.
+#: Addresses are also the same in each run.
 SYSCTLS = {"kernel.randomize_va_space": "0"}
 
 # $1 kernel, $2 first program, $3 directory of the run, the rest: arguments of the kernel. Whatever lies below /dev/shm
@@ -136,7 +136,7 @@ def boot(
     timeout_s
         Seconds on the host's clock after which the guest is killed.
     memory
-        Of the guest, such as `512M`. The host gives what is used.
+        Memory of the guest, such as `512M`. The host provides only used memory.
     syscall_cost_ns
         Virtual nanoseconds that each system call takes; none by default, as computations take none either.
     on_line
@@ -144,9 +144,9 @@ def boot(
     environment
         The whole environment of the command; a short constant one by default.
     sysctls
-        Settings such as `net.core.rmem_max`, beside `SYSCTLS`.
+        Settings such as `net.core.rmem_max`, in addition to `SYSCTLS`.
     console
-        Whether standard output goes to the console, too. What a busy host does not read in time delays the guest once
+        Whether standard output also goes to the console. Unread output delays the guest once
         it is more than a megabyte.
     init
         First program of the guest, started with the argument `guest`; by default `quiclab-live`.
@@ -225,8 +225,8 @@ def isolation() -> tuple[str, ...]:
             return tuple(line)
     reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
     raise QuiclabError(
-        f"this machine allows no mount and PID namespaces ({reason[0]}); become root, or allow user namespaces "
-        "(`quiclab kernel doctor` says more)"
+        f"this machine does not permit mount and PID namespaces ({reason[0]}); run as root, or enable user namespaces "
+        "(see `quiclab kernel doctor`)"
     )
 
 
@@ -243,21 +243,21 @@ def _check(
     if not kernel.path.is_file() or not os.access(kernel.path, os.X_OK):
         raise RequestError(f"the kernel {kernel.path} is not an executable file; `quiclab kernel build` builds one")
     if not command or isinstance(command, str):
-        raise RequestError("the guest's command is empty; it needs a list with a program and its arguments")
+        raise RequestError("command of the guest: expected a list of a program and its arguments, got an empty list")
     if not result_dir.is_dir():
-        raise RequestError(f"the guest's directory {result_dir} does not exist")
-    if not 0 <= seed <= MOST_SEED:
-        raise RequestError(f"the guest's seed is {seed}; it must be from 0 to {MOST_SEED}")
+        raise RequestError(f"directory of the guest: {result_dir} does not exist")
+    if not 0 <= seed <= MAX_SEED:
+        raise RequestError(f"seed of the guest: expected 0 to {MAX_SEED}, got {seed}")
     if not timeout_s > 0:
-        raise RequestError(f"the guest's timeout_s is {timeout_s}; it must be above 0")
+        raise RequestError(f"timeout_s of the guest: expected a number above 0, got {timeout_s}")
     if not re.fullmatch(r"[1-9]\d*[KMG]", memory):
-        raise RequestError(f"the guest's memory is `{memory}`; it must be a number with K, M or G, such as 512M")
+        raise RequestError(f"memory of the guest: expected a number with K, M or G, such as 512M, got {shown(memory)}")
     if syscall_cost_ns is not None and not 0 <= syscall_cost_ns <= 1_000_000:
-        raise RequestError(f"the guest's syscall_cost_ns is {syscall_cost_ns}; it must be from 0 to 1000000")
+        raise RequestError(f"syscall_cost_ns of the guest: expected 0 to 1000000, got {syscall_cost_ns}")
 
 
 def _exit(file: Path, watched: Watched) -> Exit:
-    """Read how the guest says that it ended."""
+    """Read the exit report of the guest."""
     try:
         data = json.loads(file.read_bytes())
         if data["schema"] != SCHEMA:
@@ -266,7 +266,7 @@ def _exit(file: Path, watched: Watched) -> Exit:
     except FileNotFoundError as error:
         raise QuiclabError(f"the guest stopped before its command did{_last(watched.lines)}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise QuiclabError(f"{file} is not of this version of quiclab ({SCHEMA}); build quiclab-live anew") from error
+        raise QuiclabError(f"{file} is not of this version of quiclab ({SCHEMA}); rebuild quiclab-live") from error
     if error is not None:
         raise QuiclabError(f"in the guest: {error}")
     return Exit(code, number, virtual_s, watched.wall_s, watched.cpu_s, watched.lines)

@@ -1,4 +1,4 @@
-"""Runs a process to its end or to a deadline, reading what it writes line by line."""
+"""Runs a process to its end or to a deadline, reading its output line by line."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 KEPT_LINES = 60
 #: Pipe to the host, so that the guest's console does not wait for a host under load.
 PIPE_BYTES = 1 << 20
-#: What the kernel says last, whatever its level of messages is.
+#: The last message of the kernel, at any log level.
 POWER_DOWN = "reboot: Power down"
 
 
 @dataclass(frozen=True)
 class Watched:
-    """What a process was like.
+    """Result of a process.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def watch(
     Parameters
     ----------
     command
-        It runs at `/`, without input, in a session of its own.
+        It runs at `/`, without input, in a separate session.
     environment
         All of it.
     timeout_s

@@ -1,6 +1,6 @@
-"""Programs as stacks of the kernel lane: which there are, whether they can be used, and how they are started.
+"""Programs as stacks of the kernel lane: available programs, their requirements and their commands.
 
-A program is described by a short TOML file (docs/adapters.md): the built-in ones lie in `adapters/` beside this
+A program is described by a short TOML file (docs/adapters.md): the built-in ones are in `adapters/` next to this
 module, users have their own. Nothing here starts a transfer: commands are made in the form of a job of `quiclab-live`.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
 from quiclab.lane.words import words_of
@@ -27,7 +27,7 @@ BUILT_IN: Final = Path(__file__).parent / "adapters"
 CERTIFICATE_NAME: Final = "quiclab.test"
 #: Options of an end that are no matter of its program.
 _NOT_OF_THE_PROGRAM: Final = ("stack", "host")
-#: Fields whose value is a named variant with options of its own, such as `pacing`.
+#: Fields whose value is a named variant with its own options, such as `pacing`.
 _TAG: Final = "kind"
 _VERSION_TIMEOUT_S: Final = 10
 
@@ -38,7 +38,7 @@ class Adapter:
     Parameters
     ----------
     file
-        What its file says.
+        The contents of its file.
     """
 
     def __init__(self, file: AdapterFile) -> None:
@@ -51,7 +51,7 @@ class Adapter:
 
     @property
     def description(self) -> str:
-        """What it is, in a sentence."""
+        """Description of the program."""
         return self.file.description
 
     @property
@@ -60,7 +60,7 @@ class Adapter:
         return self.file.protocol
 
     def files(self) -> list[Path]:
-        """Return the programs and files that it needs and that are there."""
+        """Return the required programs and files that are available."""
         standard = self._standard({})
         names = [(need.kind, _fill(need.name, standard, late=False) or need.name) for need in self.file.needs]
         found = [_which(name) if kind == "program" else name for kind, name in names if kind != "python"]
@@ -106,7 +106,7 @@ class Adapter:
         return next((line for line in lines if line), None)
 
     def accepts(self, options: Mapping[str, Any], end: str = "sender") -> str | None:
-        """Return what is wrong with the options of an end as `field = value: allowed is ...`; None if nothing is.
+        """Return the error in the options of an endpoint; None if they are valid.
 
         Parameters
         ----------
@@ -118,18 +118,12 @@ class Adapter:
         for name, value in _flat(options):
             option = self.file.options.get(name)
             if option is None or end not in option.ends:
-                here = [known for known, other in self.file.options.items() if end in other.ends]
-                names = ", ".join(f"`{known}`" for known in here) or "no options"
-                return (
-                    f"{end}.{name} = `{value}`: allowed is to leave it out; a {end} of stack `{self.name}` has {names}"
-                )
+                supported = [known for known, other in self.file.options.items() if end in other.ends]
+                names = ", ".join(f"`{known}`" for known in supported) or "none"
+                return f"{end}.{name}: not supported by the {end} of stack `{self.name}`; supported options: {names}"
             if option.word(value) is None:
-                allowed = (
-                    f"a quantity that can be written in {option.unit}"
-                    if option.values is None
-                    else " or ".join(f"`{known}`" for known in option.values)
-                )
-                return f"{end}.{name} = `{value}`: allowed for stack `{self.name}` is {allowed}"
+                expected = f"a quantity in {option.unit}" if option.values is None else alternatives(option.values)
+                return unexpected(f"{end}.{name}", f"{expected} for stack `{self.name}`", value).sentence
         return None
 
     def accepts_workload(self, workload: Mapping[str, Any]) -> str | None:
@@ -137,8 +131,7 @@ class Adapter:
         kind = _kind(workload)
         if kind in self.file.workloads:
             return None
-        names = ", ".join(f"`{known}`" for known in self.file.workloads)
-        return f"workload = `{kind}`: allowed for stack `{self.name}` is {names}"
+        return unexpected("workload", f"{alternatives(self.file.workloads)} for stack `{self.name}`", kind).sentence
 
     def commands(self, flow: Mapping[str, Any], placeholders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """Return `server` and `client` of a flow, each as `Program` of a job.
@@ -148,7 +141,7 @@ class Adapter:
         flow
             A resolved flow: `sender`, `receiver`, `workload`.
         placeholders
-            `flow` (its name) and `seed`; `quiclab_live`, `certificate` and the like where they are not the usual ones.
+            `flow` (its name) and `seed`; `quiclab_live`, `certificate` and similar, if they differ from the defaults.
 
         Raises
         ------
@@ -171,11 +164,11 @@ class Adapter:
         }
 
     def _of_other(self, options: Mapping[str, Mapping[str, str]], other: str) -> dict[str, str]:
-        """Options that only the other end has: many a program is told by its client what its server shall do."""
+        """Options of the other end: the client of some programs configures their server."""
         return {name: word for name, word in options[other].items() if self.file.options[name].ends == (other,)}
 
     def _options(self, table: Mapping[str, Any], end: str) -> dict[str, str]:
-        """Words for the options of an end, defaults for what it leaves out; an empty word counts as left out."""
+        """Words for the options of an endpoint, with defaults for unset options; an empty word counts as unset."""
         given = dict(_flat(table))
         values = {
             name: option.word(given.get(name, option.default))
@@ -217,15 +210,15 @@ def load_adapters(extra_paths: Iterable[Path | str] = ()) -> dict[str, Adapter]:
         adapter = Adapter(read(file))
         if adapter.name in adapters:
             other = adapters[adapter.name].file.path
-            raise RequestError(f"{file}: name = `{adapter.name}`: allowed is another name: {other} has this one")
+            raise unexpected(f"{file}: name", f"a name other than that of {other}", adapter.name)
         adapters[adapter.name] = adapter
     return adapters
 
 
 def programs(extra_paths: Iterable[Path | str] = ()) -> list[dict[str, Any]]:
-    """Return what can be said of each program on this machine: `name`, `protocol`, `description`, `version`, `missing`.
+    """Return a description of each program on this machine: `name`, `protocol`, `description`, `version`, `missing`.
 
-    `missing` are sentences, none if it can be used; `version` is None if it cannot, or does not tell.
+    `missing` has messages, none if it is available; `version` is None if it is unavailable or not reported.
     """
     return [
         {
@@ -306,8 +299,8 @@ def _required(word: str, values: Mapping[str, str]) -> str:
     if filled is None:
         names = [name for name in PLACEHOLDER.findall(word) if name not in values and name not in LATE]
         raise RequestError(
-            f"`{word}`: there is no value for {', '.join(f'{{{name}}}' for name in names)}; "
-            'a word that may be left out stands in a group, such as [..., ["-C", "{congestion_control}"]]'
+            f"`{word}`: no value for {', '.join(f'{{{name}}}' for name in names)}; "
+            'write optional words as a group, such as [..., ["-C", "{congestion_control}"]]'
         )
     return filled
 

@@ -1,7 +1,7 @@
-"""The file of a program: a short TOML file that says how a program is started and what its options are called.
+"""The adapter file of a program: a short TOML file with its commands and the names of its options.
 
 The format is described in docs/adapters.md; here it is read, strictly. Everything wrong is one sentence that names
-file, field, value and what is allowed.
+file, field, value and expected values.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from quiclab import quantity
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.lane.words import in_unit, plain
 
 PROTOCOLS: Final = ("tcp", "quic", "udp")
-#: Workloads that a program can be asked for; a download is limited by a size or by a duration.
+#: Workloads that a program can support; a download is limited by a size or by a duration.
 WORKLOADS: Final = ("download.size", "download.duration", "request_response", "page", "ping", "datagrams")
 #: How the output of a program becomes numbers.
 FORMATS: Final = ("quiclab", "json_lines", "iperf3", "curl", "none")
@@ -27,7 +27,7 @@ UNITS: Final = ("bytes", "seconds", "milliseconds", "microseconds", "bits_per_se
 ENDS: Final = ("sender", "receiver")
 #: Placeholders that are filled when the program is started.
 LATE: Final = ("server_address", "client_address", "directory")
-#: Placeholders that are filled before, beside options and fields of the workload.
+#: Placeholders that are filled early, in addition to options and fields of the workload.
 EARLY: Final = (
     "python",
     "quiclab_live",
@@ -76,7 +76,7 @@ _FIELDS_OF_A_FILE: Final = [
     "guest",
 ]
 
-#: A command: words, and groups of words that are left out where a placeholder in them has no value.
+#: A command: words, and groups of words that are omitted if a placeholder in them has no value.
 Command = tuple["str | tuple[str, ...]", ...]
 
 
@@ -131,7 +131,7 @@ class ProgramPlan:
 
 @dataclass(frozen=True)
 class GuestPlan:
-    """What it needs of a guest with the virtual clock: memory such as `2G`, and settings of its kernel."""
+    """Requirements for a guest with the virtual clock: memory such as `2G`, and settings of its kernel."""
 
     memory: str | None = None
     sysctls: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class GuestPlan:
 
 @dataclass(frozen=True)
 class AdapterFile:
-    """What a file says, checked."""
+    """The validated contents of a file."""
 
     path: Path
     name: str
@@ -167,9 +167,9 @@ def read(path: Path) -> AdapterFile:
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"{path}: the file of a program cannot be read: {error}") from error
+        raise RequestError(f"cannot read the adapter {path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
-        raise RequestError(f"{path}: this is not TOML: {error}") from error
+        raise RequestError(f"{path}: not valid TOML: {error}") from error
     return _Reader(path).adapter(tree)
 
 
@@ -249,8 +249,9 @@ class _Reader:
             for name, word in self._table(f"{path}.values", table["values"]).items()
         }
         if not values or (default is not None and default not in values):
-            allowed = f"one of {', '.join(f'`{name}`' for name in values)}" if values else "at least one value"
-            self._wrong(f"{path}.{'default' if values else 'values'}", default, allowed)
+            if not values:
+                self._wrong(f"{path}.values", values, "at least one value")
+            self._wrong(f"{path}.default", default, alternatives(values))
         return Option(values, None, default, ends)
 
     def _program(self, path: str, value: object, options: Mapping[str, Option]) -> ProgramPlan:
@@ -293,13 +294,15 @@ class _Reader:
 
     def _command(self, path: str, value: object) -> Command:
         if not isinstance(value, list) or not value or not isinstance(value[0], str):
-            self._wrong(path, value, 'a list of words, such as ["iperf3", "-s", ["-C", "{congestion_control}"]]')
+            self._wrong(path, value, 'a list of strings, such as ["iperf3", "-s", ["-C", "{congestion_control}"]]')
         parts: list[str | tuple[str, ...]] = []
         for index, part in enumerate(value):
             if isinstance(part, list):
                 group = self._list(f"{path}[{index}]", part)
                 if not any(PLACEHOLDER.search(word) for word in group):
-                    self._wrong(f"{path}[{index}]", part, "a group with a placeholder, by which it is left out or kept")
+                    self._wrong(
+                        f"{path}[{index}]", part, "a group with a placeholder, which decides whether it is omitted"
+                    )
                 parts.append(group)
             else:
                 parts.append(self._text(f"{path}[{index}]", part))
@@ -318,10 +321,10 @@ class _Reader:
         for name in table:
             if name not in known:
                 here = f"{path}.{name}" if path else name
-                self._wrong(here, table[name], f"no such field; here are {', '.join(f'`{item}`' for item in known)}")
+                raise RequestError(f"{self._path}: {here}: unknown field; expected {alternatives(known)}")
         for name in required:
             if name not in table:
-                raise RequestError(f"{self._path}: {path or 'the file'}: `{name}` is missing")
+                raise RequestError(f"{self._path}: {f'{path}.' if path else ''}{name}: missing")
 
     def _table(self, path: str, value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -336,22 +339,21 @@ class _Reader:
 
     def _list(self, path: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or not value:
-            self._wrong(path, value, "a list of words")
+            self._wrong(path, value, "a list of strings")
         return tuple(self._text(f"{path}[{index}]", word) for index, word in enumerate(value))
 
     def _text(self, path: str, value: object) -> str:
         if not isinstance(value, str):
-            self._wrong(path, value, "a text")
+            self._wrong(path, value, "a string")
         return value
 
     def _choice(self, path: str, value: object, allowed: tuple[str, ...]) -> str:
         if not isinstance(value, str) or value not in allowed:
-            self._wrong(path, value, f"one of {', '.join(f'`{item}`' for item in allowed)}")
+            self._wrong(path, value, alternatives(allowed))
         return value
 
-    def _wrong(self, path: str, value: object, allowed: str) -> NoReturn:
-        shown = value if isinstance(value, str) else repr(value)
-        raise RequestError(f"{self._path}: {path} = `{shown}`: allowed is {allowed}")
+    def _wrong(self, path: str, value: object, expected: str) -> NoReturn:
+        raise unexpected(f"{self._path}: {path}", expected, value)
 
 
 def _words(part: str | tuple[str, ...]) -> tuple[str, ...]:

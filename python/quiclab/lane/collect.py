@@ -1,6 +1,6 @@
-"""What the programs of a flow have said, as numbers on the run's clock.
+"""Reports of the programs of a flow, as numbers on the clock of the run.
 
-| format | what is read | times |
+| format | source | times |
 | --- | --- | --- |
 | `quiclab` | reports `FLOW.client.json` and `FLOW.server.json` (`quiclab.report/1`) | CLOCK_MONOTONIC, exact |
 | `json_lines` | lines of the same on stdout, each completing those before; `{"sample": {}}` is one row | the same |
@@ -8,8 +8,9 @@
 | `curl` | `--write-out '%{json}'` of the client | from when the client was started |
 | `none` | nothing: the elements have counted the bytes | |
 
-A program that died, hung or said nothing is a sentence in `problems`; what it told before is kept, and `complete` is
-false. Without a sentence it is false where the run was over before the flow: the result says that itself.
+A program that died, hung or reported nothing is a message in `problems`; earlier reports are retained, and `complete`
+is
+false. Without a message it is false if the run ended before the flow, as the result states.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ Row = tuple[float, str, str, float]
 
 @dataclass
 class Report:
-    """What the programs of a flow told.
+    """Reports of the programs of a flow.
 
     Parameters
     ----------
     delivered_bytes
         Bytes that the client's application has read.
     started_s, first_byte_s, finished_s
-        Times on the run's clock; None where it did not happen or is not told.
+        Times on the run's clock; None if it did not happen or is not reported.
     sender, receiver
         Values over the whole transfer.
     series
@@ -54,7 +55,7 @@ class Report:
     complete
         Whether the client did all it had to.
     problems
-        Sentences about what is missing.
+        Messages about missing reports.
     """
 
     delivered_bytes: int | None = None
@@ -70,7 +71,7 @@ class Report:
 
 
 def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) -> Report:
-    """Read what the programs of a flow left in the directory of a run.
+    """Read the reports of the programs of a flow from the directory of a run.
 
     Parameters
     ----------
@@ -81,10 +82,10 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     directory
         Where the run was.
     epoch_ns
-        What CLOCK_MONOTONIC showed at time 0 of the run.
+        CLOCK_MONOTONIC at time 0 of the run.
     """
-    said = _Said(adapter.name, flow_name, directory, epoch_ns, adapter.file.reporting)
-    readers: dict[str, Callable[[_Said], Report]] = {
+    said = _ProgramOutput(adapter.name, flow_name, directory, epoch_ns, adapter.file.reporting)
+    readers: dict[str, Callable[[_ProgramOutput], Report]] = {
         "quiclab": lambda said: _reports(said, _report_file),
         "json_lines": lambda said: _reports(said, _report_lines),
         "iperf3": _iperf3,
@@ -94,7 +95,7 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     try:
         report = readers[adapter.file.format](said)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        what = f"said what cannot be read ({type(error).__name__}: {error})"
+        what = f"wrote invalid output ({type(error).__name__}: {error})"
         return Report(problems=[said.problem("client", what)])
     if report.delivered_bytes is not None and report.delivered_bytes < 0:
         report.problems.append(said.problem("client", f"reported {report.delivered_bytes} bytes"))
@@ -103,7 +104,7 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
 
 
 @dataclass(frozen=True)
-class _Said:
+class _ProgramOutput:
     """Where the words of the programs of a flow are."""
 
     stack: str
@@ -114,7 +115,7 @@ class _Said:
     ends: tuple[str, ...]
 
     def text(self, name: str) -> str:
-        """Return what a program printed (`client.out` and the like); nothing if there is no such file."""
+        """Return the output of a program (such as `client.out`); empty if the file does not exist."""
         try:
             return (self.directory / f"{self.flow}.{name}").read_bytes().decode(errors="replace")
         except OSError:
@@ -148,11 +149,11 @@ class _Said:
         return float(start_s) if isinstance(start_s, int | float) else 0.0
 
     def cut_short(self) -> bool:
-        """Whether the run ended before its flows: the result says so, and no program is to blame."""
+        """Whether the run ended before its flows: the result states this, and it is not an error of a program."""
         return _part(self.result(), "run").get("ended_by") in ("duration_over", "delivered", "interrupted")
 
 
-def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) -> Report:
+def _reports(said: _ProgramOutput, read: Callable[[_ProgramOutput, str], dict[str, Any] | str]) -> Report:
     """Both ends in the format of quiclab's own programs."""
     report = Report()
     client = read(said, "client") if "receiver" in said.ends else {}
@@ -191,20 +192,20 @@ def _reports(said: _Said, read: Callable[[_Said, str], dict[str, Any] | str]) ->
     return report
 
 
-def _report_file(said: _Said, role: str) -> dict[str, Any] | str:
+def _report_file(said: _ProgramOutput, role: str) -> dict[str, Any] | str:
     text = said.text(f"{role}.json")
     if not text:
         return said.problem(role, "left no report")
     try:
         report = json.loads(text)
     except ValueError:
-        return said.problem(role, f"left a report that is no JSON ({said.flow}.{role}.json)")
+        return said.problem(role, f"wrote a report that is not JSON ({said.flow}.{role}.json)")
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
-        return said.problem(role, f"left a report of another form: `schema` must be `{SCHEMA}`")
+        return said.problem(role, f"wrote an unknown report: expected `schema` `{SCHEMA}`")
     return report
 
 
-def _report_lines(said: _Said, role: str) -> dict[str, Any] | str:
+def _report_lines(said: _ProgramOutput, role: str) -> dict[str, Any] | str:
     """Objects of one line each on stdout; other lines are talk."""
     report: dict[str, Any] = {"statistics": {}, "samples": {}}
     found = False
@@ -230,7 +231,7 @@ def _report_lines(said: _Said, role: str) -> dict[str, Any] | str:
 
 
 def _object(line: str) -> dict[str, Any] | None:
-    """Read a line that is a JSON object; a last line cut off is none."""
+    """Read a line that is a JSON object; a truncated last line is not."""
     if not line.lstrip().startswith("{"):
         return None
     try:
@@ -240,7 +241,7 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _series(said: _Said, report: Mapping[str, Any], end: str) -> Iterator[Row]:
+def _series(said: _ProgramOutput, report: Mapping[str, Any], end: str) -> Iterator[Row]:
     samples = report.get("samples")
     if not isinstance(samples, dict) or not isinstance(samples.get("time_ns"), list):
         return
@@ -252,7 +253,7 @@ def _series(said: _Said, report: Mapping[str, Any], end: str) -> Iterator[Row]:
                     yield time, f"{said.flow}.{end}", name, float(value)
 
 
-def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[float | None]]:
+def _acknowledgements(said: _ProgramOutput, report: Mapping[str, Any]) -> dict[str, list[float | None]]:
     table = report.get("acknowledgements")
     if not isinstance(table, dict) or not isinstance(table.get("time_ns"), list):
         return {}
@@ -260,12 +261,12 @@ def _acknowledgements(said: _Said, report: Mapping[str, Any]) -> dict[str, list[
     for name, values in table.items():
         if name not in RESERVED and isinstance(values, list):
             if len(values) != len(columns["time_s"]):
-                raise ValueError(f"acknowledgements.{name} has another length than time_ns")
+                raise ValueError(f"acknowledgements.{name} and time_ns have different lengths")
             columns[name] = [float(value) if _is_number(value) else None for value in values]
     return columns
 
 
-def _iperf3(said: _Said) -> Report:
+def _iperf3(said: _ProgramOutput) -> Report:
     report = Report()
     client, server = (_iperf3_output(said, role) for role in ("client", "server"))
     start_s = said.client_start_s()
@@ -299,7 +300,7 @@ def _iperf3(said: _Said) -> Report:
     return report
 
 
-def _iperf3_output(said: _Said, role: str) -> dict[str, Any]:
+def _iperf3_output(said: _ProgramOutput, role: str) -> dict[str, Any]:
     """Return the object that holds the test: a server that is stopped prints another one with an error."""
     text = said.text(f"{role}.out").lstrip()
     decoder = json.JSONDecoder()
@@ -324,7 +325,7 @@ def _iperf3_series(element: str, output: Mapping[str, Any], start_s: float) -> I
                 yield start_s + float(stream["end"]), element, metric, value
 
 
-def _curl(said: _Said) -> Report:
+def _curl(said: _ProgramOutput) -> Report:
     report = Report()
     entries = [entry for line in said.text("client.out").splitlines() if (entry := _object(line)) is not None]
     if not entries:

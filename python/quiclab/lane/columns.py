@@ -37,7 +37,7 @@ class Columns:
 
 
 def read_columns(directory: str | Path) -> Columns:
-    """Read what `quiclab-live run` has written beside `result.json`.
+    """Read the recordings that `quiclab-live run` has written next to `result.json`.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def read_columns(directory: str | Path) -> Columns:
         taps = sorted(path for path in (folder / "taps").glob("*") if path.is_dir())
         return Columns(_table(folder / "series"), _table(folder / "packets"), {tap.name: _table(tap) for tap in taps})
     except (OSError, ValueError) as error:
-        raise QuiclabError(f"the recordings in {folder} cannot be read: {error}") from error
+        raise QuiclabError(f"cannot read the recordings in {folder}: {error}") from error
 
 
 def _table(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What this machine can do for the kernel lane. Nothing here changes the system.
+"""Kernel-lane features of this machine. Nothing here changes the system.
 
-What has to be tried is tried in namespaces without names, which are gone with the process in them.
+Features are tested in anonymous namespaces, which are removed with their process.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Finding:
     ok
         Whether it can.
     found
-        What is there.
+        The state.
     advice
-        What to do; empty where nothing needs to be done.
+        The remedy; empty if none is required.
     """
 
     name: str
@@ -109,7 +109,7 @@ def programs() -> list[Finding]:
 
 
 def user_prefix() -> list[str] | None:
-    """Return what makes a command root in its namespaces: nothing for root; None if there is no way."""
+    """Return what makes a command root in its namespaces: nothing for root; None if this is not possible."""
     unshare = found("unshare")
     if unshare is None:
         return None
@@ -181,7 +181,7 @@ def queue_disciplines(prefix: list[str] | None) -> list[Finding]:
             findings.append(Finding(key, title, True, "available"))
         else:
             advice = (
-                f"`modprobe sch_{name}`; else use the emulation `engine`, or the virtual clock, whose kernel has it"
+                f"`modprobe sch_{name}`; else use emulation `engine`, or the virtual clock, whose kernel supports it"
             )
             findings.append(Finding(key, title, False, text or "refused", advice))
     return findings
@@ -191,10 +191,10 @@ def congestion_controls() -> list[Finding]:
     """Read which congestion controls programs can choose, and which one they get if they choose none."""
     available, default = (_read(path) for path in (CONGESTION_CONTROLS, DEFAULT_CONGESTION_CONTROL))
     missing = [name for name in ("cubic", "reno") if name not in available.split()]
-    advice = f"`modprobe tcp_{missing[0]}`; else use the virtual clock, whose kernel has it" if missing else ""
+    advice = f"`modprobe tcp_{missing[0]}`; else use the virtual clock, whose kernel supports it" if missing else ""
     # BBR as the default of a host has spoilt measurements: lanes set it, programs of users may forget it
     usual = default in ("cubic", "reno")
-    hint = "" if usual else "name congestion_control in scenarios; this default is not the usual one"
+    hint = "" if usual else "set congestion_control in scenarios; this default is unusual"
     return [
         Finding("congestion_controls", "TCP congestion controls", not missing, available or "unknown", advice),
         Finding("default_congestion_control", "default of them", usual, default or "unknown", hint),
@@ -208,7 +208,11 @@ def tcp_probe(prefix: list[str] | None) -> Finding:
     if prefix is not None and _run([*prefix, "--mount", "sh", "-c", script])[0] == 0:
         return Finding("tcp_probe", title, True, "available")
     return Finding(
-        "tcp_probe", title, False, "none", "needs root and a kernel with it, such as the virtual-clock kernel"
+        "tcp_probe",
+        title,
+        False,
+        "none",
+        "requires root and a kernel that supports it, such as the virtual-clock kernel",
     )
 
 
@@ -249,7 +253,9 @@ def virtual_boot() -> Finding:
     except QuiclabError as error:
         return Finding("virtual_boot", title, False, "no", error.sentence)
     if ended.code != 0:
-        return Finding("virtual_boot", title, False, f"`true` ended with {ended.code}", "report it with this output")
+        return Finding(
+            "virtual_boot", title, False, f"`true` ended with {ended.code}", "report this as a bug, with this output"
+        )
     return Finding("virtual_boot", title, True, f"{ended.wall_s:.2f} s, of CPU {ended.cpu_s:.2f} s")
 
 
@@ -273,7 +279,7 @@ def timer_lateness(
     middle, high = median(late_ms), quantiles(late_ms, n=100)[98]
     ok = high <= LATE_MS
     text = f"median {middle:.2f} ms, 99 % at most {high:.2f} ms"
-    advice = "" if ok else "with the real clock, run nothing else beside; the virtual clock is not affected"
+    advice = "" if ok else "with the real clock, run nothing else at the same time; the virtual clock is not affected"
     return Finding("timer_lateness", "lateness of timers", ok, text, advice)
 
 

@@ -49,16 +49,14 @@ def make_job(
     for name, flow in plain["flows"].items():
         server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
         if server != client:
-            raise RequestError(
-                f"flows.{name} has `{server}` and `{client}`: in the kernel lane one program has both ends"
-            )
+            raise RequestError(f"flows.{name}: expected the same stack at both ends, got `{server}` and `{client}`")
         placeholders = {"flow": name, "seed": str(seed)}
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"
         flows[name] = adapters[server].commands(flow, placeholders)
         flows[name]["client"]["command"] += lane.client_words
         if plain["record"]["pcapng"]:
-            # one end has the secrets of both directions; what the adapter says itself goes before
+            # one endpoint has the secrets of both directions; settings of the adapter take precedence
             flows[name]["client"]["environment"].setdefault(VARIABLE, f"{{directory}}/{key_log(name)}")
         for role, program in flows[name].items():
             words = [word.replace("{flow}", name).replace("{role}", role) for word in lane.tracer]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: The variable by which programs are told where their secrets go.
+#: The environment variable with the path of the key log.
 VARIABLE: Final = "SSLKEYLOGFILE"
 #: Block types: section header, interface description, decryption secrets.
 _SECTION, _INTERFACE, _SECRETS = 0x0A0D0D0A, 1, 10
 #: Secrets type "TLS Key Log".
 _TLS_KEY_LOG = 0x544C534B
-#: Type and length of a block; the length stands at its end, too.
+#: Type and length of a block; the length is repeated at its end.
 _HEAD = struct.Struct("<II")
 
 
@@ -41,7 +41,7 @@ def embed(directory: Path, flow: str) -> bool:
     Returns
     -------
     bool
-        Whether there were secrets. Without any, as of programs that write none, captures stay as they are.
+        Whether there were secrets. Without any, as for programs that write none, captures are unchanged.
     """
     try:
         lines = (directory / key_log(flow)).read_bytes()

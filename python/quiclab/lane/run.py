@@ -1,7 +1,7 @@
 """One run of the kernel lane: a job becomes a result.
 
 `quiclab-live` starts the programs of a job behind the scenario's network, in this machine or, with the virtual clock,
-in a guest; what they report becomes the summary of the flows.
+in a guest; their reports become the summary of the flows.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_arg
 MARGIN_S = 60.0
 #: Variables that programs get from the user in real time: no proxies or tuning of libraries, as in a guest.
 PASSED_ON = ("PATH", "HOME", "QUICLAB_LIVE", "QUICLAB_PROGRAMS")
-#: Seconds that a run has to write what there is when it is interrupted.
+#: Seconds that an interrupted run has to write its results.
 GRACE_S = 5.0
-#: Seconds of this machine's time that a guest may take for each second of its own.
-SLOWEST_GUEST = 20.0
+#: Maximum time of this machine for each second of a guest.
+MAX_GUEST_SLOWDOWN = 20.0
 
 #: How lines of quiclab-live begin that say what went wrong.
 SPEAKER = "quiclab-live: "
@@ -66,7 +66,7 @@ class Lane:
     Parameters
     ----------
     clock
-        `real`: this machine; `virtual`: a guest whose clock stands still while anything computes.
+        `real`: this machine; `virtual`: a guest whose clock is frozen while programs compute.
     emulation
         `engine`: the elements of the sim lane between TUN devices; `netem`: queueing disciplines of the kernel.
     adapters
@@ -78,9 +78,9 @@ class Lane:
         name of the flow and `server` or `client`.
     delay_stage
         Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
-        on, what is in the delay of the latter two takes places in the queue (docs/emulation.md).
+        on, packets in the delay stage of the latter two take slots of the queue (docs/emulation.md).
     client_words
-        Words after the command of each client: what no scenario says, such as how often a browser loads a page.
+        Arguments after the command of each client that are not part of a scenario, such as the number of page loads.
     """
 
     clock: Clock = "real"
@@ -110,7 +110,7 @@ class Lane:
         return None
 
     def identity(self, scenario: Mapping[str, Any]) -> list[str]:
-        """Return what results depend on beside scenario and seed: options, our program, kernel, adapters, programs.
+        """Return the inputs of results besides scenario and seed: options, quiclab-live, kernel, adapters, programs.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Lane:
 
 
 def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
-    """Remove what an older run left in a directory: nothing of it may pass for what this one says."""
+    """Remove the files of an older run from a directory, so that they are not mistaken for those of this run."""
     said = [f"{flow}.{role}.{kind}" for flow in job["flows"] for role in ("client", "server") for kind in REPORTS]
     for name in (RESULT_FILE, *said, *map(key_log, job["flows"])):
         (directory / name).unlink(missing_ok=True)
@@ -192,7 +192,7 @@ def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
 
 @cache
 def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
-    """Return what a program is: its name, the hashes of its adapter and of the files that it needs, its version."""
+    """Return the identity of a program: name, hashes of its adapter and of its files, version."""
     adapter = load_adapters(adapters)[name]
     return [name, hash_of(adapter.file.path), *map(hash_of, adapter.files()), adapter.version() or ""]
 
@@ -204,10 +204,10 @@ def _hashes_of_packages() -> tuple[str, ...]:
 
 
 def _run_here(directory: Path, limit_s: float, progress: Progress | None) -> tuple[str, ...]:
-    """Run a job in this machine; returns the last lines of what was said. Its processes end with this one."""
+    """Run a job on this machine; returns the last lines of its output. Its processes end with this process."""
     command = [str(live_program()), "run", str(directory)]
     environment = {"HOME": "/root", "LANG": "C", **{key: os.environ[key] for key in PASSED_ON if key in os.environ}}
-    watched = watch(command, environment, limit_s, lambda line: _tell(line, progress), GRACE_S)
+    watched = watch(command, environment, limit_s, lambda line: _report_progress(line, progress), GRACE_S)
     if not watched.ended:
         raise QuiclabError(f"the run did not end within {limit_s:.0f} s and was stopped")
     return watched.lines
@@ -221,18 +221,18 @@ def _run_in_guest(
     guests: Sequence[GuestPlan],
     progress: Progress | None,
 ) -> tuple[str, ...]:
-    """Run a job in a guest with the virtual clock; returns the last lines of what was said."""
+    """Run a job in a guest with the virtual clock; returns the last lines of its output."""
     memory = max((plan.memory for plan in guests if plan.memory is not None), key=_megabytes, default=MEMORY)
     ended = boot(
         newest_kernel(),
         [str(live_program()), "run", GUEST_DIRECTORY],
         directory,
         seed,
-        limit_s * SLOWEST_GUEST,
+        limit_s * MAX_GUEST_SLOWDOWN,
         memory=memory,
         syscall_cost_ns=syscall_cost_ns,
         sysctls={name: value for plan in guests for name, value in plan.sysctls.items()},
-        on_line=lambda line: _tell(line, progress),
+        on_line=lambda line: _report_progress(line, progress),
         console=True,
     )
     return ended.lines
@@ -242,7 +242,7 @@ def _megabytes(memory: str) -> int:
     return int(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]]
 
 
-def _tell(line: str, progress: Progress | None) -> None:
+def _report_progress(line: str, progress: Progress | None) -> None:
     """Pass a line of progress on; other lines are none."""
     if progress is None or not line.startswith('{"progress"'):
         return
@@ -258,7 +258,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
         data = json.loads((directory / RESULT_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
-        raise QuiclabError(f"the run has no result: {reasons[-1].removeprefix(SPEAKER)}") from None
+        raise QuiclabError(f"the run failed: {reasons[-1].removeprefix(SPEAKER)}") from None
     columns = read_columns(directory)
     shutil.rmtree(directory / COLUMNS)  # they become tables
     sampled, acks = [frames.series(columns.series)], []
@@ -285,14 +285,14 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
 
 
 def _merge(data: dict[str, Any], name: str, report: Report) -> None:
-    """Put what the programs of a flow told into its summary; what they did not tell stays as the elements saw it."""
+    """Add the reports of the programs of a flow to its summary; other values are those of the elements."""
     flow, end_s = data["flows"][name], data["run"]["network_time_s"]
     data["warnings"] += report.problems
     flow["sender"] |= report.sender
     flow["receiver"] |= report.receiver
     if report.started_s is not None:
         flow["start_s"] = report.started_s
-    if not report.complete:  # whatever the exit code of its process
+    if not report.complete:  # regardless of the exit code of its process
         flow |= {"completed": False, "finish_s": None, "download_time_s": None}
     if report.delivered_bytes is None:
         return

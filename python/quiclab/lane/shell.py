@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import alternatives, unexpected
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program
 from quiclab.lane.job import JOB_FILE, JOB_SCHEMA, SYSCTLS
@@ -30,14 +30,14 @@ VARIABLES = {"QUICLAB_SERVER_ADDRESS": "{server_address}", "QUICLAB_CLIENT_ADDRE
 
 @dataclass(frozen=True)
 class Server:
-    """What runs at the far end.
+    """The command at the remote end.
 
     Parameters
     ----------
     command
         Program and arguments.
     protocol, port
-        The command starts when a socket is bound to this port (`tcp` or `udp`); at once if `port` is None.
+        The command starts when a socket is bound to this port (`tcp` or `udp`); immediately if `port` is None.
     """
 
     command: tuple[str, ...]
@@ -81,7 +81,7 @@ def shell_job(
     flow
         Name of the flow whose routes the packets take; the first one without it.
     server
-        What runs at the far end. Without it the far end is this machine itself.
+        The command at the remote end. Without it the remote end is this machine.
     seed
         Seed of the elements.
     emulation
@@ -95,7 +95,7 @@ def shell_job(
     plain = scenario.to_dict()
     name = flow if flow is not None else next(iter(plain["flows"]))
     if name not in plain["flows"]:
-        raise RequestError(f"the scenario has no flow `{name}`; it has {', '.join(plain['flows'])}")
+        raise unexpected("--flow", alternatives(plain["flows"]), name)
     plain["flows"][name]["start"] = "0 s"
     plain |= {"duration": DURATION, "until": "workloads_done"}
     client = {"command": list(command), "terminal": True, "environment": VARIABLES}
@@ -122,7 +122,7 @@ def run_shell(
 ) -> tuple[int, list[str]]:
     """Run a job of `shell_job` with this process' standard input, output and error.
 
-    What is typed, Ctrl-C too, is for the command.
+    The command receives all input, including Ctrl-C.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def run_shell(
     -------
     tuple
         The exit code of the command (128 and the number of the signal that ended it), and the warnings of the run. If
-        the network cannot be set up the code is 1, and what is wrong has been said on standard error.
+        the network cannot be set up the code is 1, and the error has been written to standard error.
     """
     write_atomically(directory / JOB_FILE, json.dumps(job, indent=2).encode())
     (directory / RESULT_FILE).unlink(missing_ok=True)
@@ -174,7 +174,7 @@ def _rates(before: dict[str, Any], now: dict[str, Any]) -> Rates:
 
 @contextmanager
 def _interrupts_are_for_the_command() -> Iterator[None]:
-    """Let Ctrl-C pass this process by; a handler, because what is ignored is ignored by programs, too."""
+    """Ignore Ctrl-C in this process; with a handler, because programs inherit an ignored signal."""
     old = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         yield

@@ -30,7 +30,7 @@ def words_of(table: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of a workload as words of a command: `size = "1 kB"` is `size_bytes` 1000.
 
     Sizes end in `_bytes`, times in `_s` (decimal seconds), rates in `_bps`; other values keep their name. Lists and
-    tables are left out.
+    tables are omitted.
     """
     found: dict[str, str] = {}
     for name, value in table.items():

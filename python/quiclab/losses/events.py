@@ -1,4 +1,4 @@
-"""What a sender of either protocol did and heard, as the models of the standards take it."""
+"""Event log of a sender of either protocol, the input of the models of the standards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True)
 class Sent:
-    """A packet that asks for an acknowledgement, or a segment with data.
+    """An ack-eliciting packet, or a segment with data.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Heard:
+class AckReceived:
     """An acknowledgement that arrived.
 
     Attributes
@@ -46,7 +46,7 @@ class Heard:
     ranges
         Packet numbers that it acknowledges; of TCP the SACK blocks in their order.
     delay_ms
-        What the peer says it has waited.
+        The acknowledgement delay reported by the peer.
     space
         As of a packet.
     cumulative
@@ -74,7 +74,7 @@ class Lost:
     sent_ms, time_ms
         When it had left, when it was declared lost.
     rule
-        Why; empty if nobody says.
+        The reason; empty if unknown.
     """
 
     number: int
@@ -84,24 +84,24 @@ class Lost:
 
 
 @dataclass
-class Trace:
+class SenderLog:
     """One run, seen from its sender.
 
     Attributes
     ----------
     events
-        What was sent and heard, in the order in which the sender did it.
+        Packets sent and acknowledgements received, in the order of the sender.
     lost
-        What the sender declared lost.
+        Losses declared by the sender.
     arrived
-        What arrived in spite of all: number and time of sending.
+        Packets that arrived nevertheless: number and time of sending.
     closed_ms
         When the connection was closed: nothing is declared lost from then on.
     told
-        How it is known what was declared lost, in words.
+        Source of the declared losses, in prose.
     """
 
-    events: list[Sent | Heard] = field(default_factory=list)
+    events: list[Sent | AckReceived] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     arrived: set[tuple[int, float]] = field(default_factory=set)
     closed_ms: float = math.inf

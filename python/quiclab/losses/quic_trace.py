@@ -1,6 +1,6 @@
-"""What a QUIC sender did, from the qlog files of both ends of a flow.
+"""Event log of a QUIC sender, from the qlog files of both ends of a flow.
 
-What was declared lost are the `packet_lost` events. lab-quic tells them itself. quinn and noq count their losses and do
+Declared losses are the `packet_lost` events. lab-quic writes them itself. quinn and noq count their losses and do
 not name them: their adapter names, at the moment at which the count goes up, the oldest packets beyond the packet
 threshold first and then the oldest outstanding ones (`quiclab-stacks`, `observation.rs`). That is the rule of
 RFC 9002, so names prove nothing there: count and times do.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from quiclab.losses.events import Heard, Lost, Sent, Trace
+from quiclab.losses.events import AckReceived, Lost, SenderLog, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 SPACES = {"initial": "initial", "handshake": "handshake", "1RTT": "1RTT"}
 SILENT = frozenset({"ack", "padding", "connection_close"})
-"""Frames that ask for no acknowledgement (RFC 9002 section 2)."""
+"""Frames that are not ack-eliciting (RFC 9002 section 2)."""
 NAMED = "packet_lost events of qlog"
-COUNTED = "the stack's counter of lost packets: count and time only; the adapter names them (oldest first)"
+COUNTED = "the stack's counter of lost packets: number and time only; the adapter chooses the packets (oldest first)"
 
 
-def read(directory: Path, flow: str, stack: str) -> Trace:
+def read(directory: Path, flow: str, stack: str) -> SenderLog:
     """Read the trace of a flow's sender.
 
     Parameters
@@ -36,7 +36,7 @@ def read(directory: Path, flow: str, stack: str) -> Trace:
     stack
         Stack of its sender.
     """
-    trace = Trace(told=NAMED if stack == "lab-quic" else COUNTED)
+    trace = SenderLog(told=NAMED if stack == "lab-quic" else COUNTED)
     sent_ms: dict[int, float] = {}
     for event in _records(directory / f"{flow}.sender.sqlog"):
         name, time_ms, data = event["name"], float(event["time"]), event["data"]
@@ -66,11 +66,11 @@ def read(directory: Path, flow: str, stack: str) -> Trace:
     return trace
 
 
-def _acks(time_ms: float, space: str, data: dict[str, Any]) -> Iterator[Heard]:
+def _acks(time_ms: float, space: str, data: dict[str, Any]) -> Iterator[AckReceived]:
     for frame in data.get("frames", []):
         if frame["frame_type"] == "ack":
             ranges = tuple((int(part[0]), int(part[-1])) for part in frame["acked_ranges"])
-            yield Heard(time_ms, ranges, float(frame.get("ack_delay", 0.0)), space)
+            yield AckReceived(time_ms, ranges, float(frame.get("ack_delay", 0.0)), space)
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,14 +1,14 @@
-"""RFC 8985 as it is written: RACK's loss detection (section 6.2) for segments with SACK and timestamps.
+"""RFC 8985 as specified: RACK's loss detection (section 6.2) for segments with SACK and timestamps.
 
-An independent model, as `rfc9002`. A tail loss probe (section 7) declares nothing lost: it is among what was sent, and
-what its acknowledgement tells goes through RACK. A retransmission timeout (section 6.3) is not modelled.
+An independent model, as `rfc9002`. A tail loss probe (section 7) declares nothing lost: it is a sent packet, and
+its acknowledgement is processed by RACK. A retransmission timeout (section 6.3) is not modelled.
 
 | section | here |
 | --- | --- |
 | 6.2 step 1 | min_RTT is the least RTT of the connection: runs last some seconds |
 | 6.2 step 2 | a retransmitted segment counts if its timestamp is echoed and its RTT is not below min_RTT |
-| | the first is asked only of what is acknowledged cumulatively: what arrives out of order echoes an older timestamp |
-| | (RFC 7323 section 4.3), and a tail loss probe could never show what is lost before it |
+| | the first applies only to cumulatively acknowledged segments: out-of-order segments echo an older timestamp |
+| | (RFC 7323 section 4.3), and a tail loss probe could never reveal losses before it |
 | 6.2 step 3 | a segment below FACK that was sent once is delivered: reordering is seen |
 | 6.2 step 4 | DupThresh = 3; min_RTT / 4, a multiple with each round of DSACK, SRTT at most; back after 16 recoveries |
 | 6.2 step 5 | lost when sent before RACK.segment and RACK.rtt + RACK.reo_wnd ago |
@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from quiclab.losses.events import Heard, Lost, Sent
+from quiclab.losses.events import AckReceived, Lost, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +66,7 @@ class _Rack:
     timer_ms: float | None = None
 
 
-def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> list[Lost]:
+def declared(events: Iterable[Sent | AckReceived], closed_ms: float = math.inf) -> list[Lost]:
     """Return what RFC 8985 declares lost, in the order of declaration.
 
     Parameters
@@ -99,7 +99,7 @@ def _sent(rack: _Rack, event: Sent) -> None:
         rack.segments.append(_Segment(event.number, event.span, event.time_ms))
 
 
-def _heard(rack: _Rack, ack: Heard) -> list[Lost]:
+def _heard(rack: _Rack, ack: AckReceived) -> list[Lost]:
     if ack.cumulative < rack.una:
         return []
     newly = []
@@ -126,7 +126,7 @@ def _heard(rack: _Rack, ack: Heard) -> list[Lost]:
     return _detect(rack, ack.time_ms, dsack=_is_dsack(ack), leaving=leaving)
 
 
-def _is_dsack(ack: Heard) -> bool:
+def _is_dsack(ack: AckReceived) -> bool:
     """Say whether the first block reports a duplicate (RFC 2883 section 4)."""
     if not ack.ranges:
         return False
@@ -135,7 +135,7 @@ def _is_dsack(ack: Heard) -> bool:
     return behind <= ack.cumulative or within
 
 
-def _sample(rack: _Rack, ack: Heard, newly: list[_Segment]) -> None:
+def _sample(rack: _Rack, ack: AckReceived, newly: list[_Segment]) -> None:
     """Take RTTs of segments sent once: the least, and the smoothed one of RFC 6298 section 2 from the newest."""
     samples = [ack.time_ms - segment.sent_ms for segment in newly if not segment.retransmitted]
     if samples:
@@ -143,7 +143,7 @@ def _sample(rack: _Rack, ack: Heard, newly: list[_Segment]) -> None:
         rack.srtt_ms = samples[-1] if rack.srtt_ms is None else 7 / 8 * rack.srtt_ms + 1 / 8 * samples[-1]
 
 
-def _update(rack: _Rack, ack: Heard, segment: _Segment) -> None:
+def _update(rack: _Rack, ack: AckReceived, segment: _Segment) -> None:
     """Step 2: the segment sent last among those delivered."""
     rtt = ack.time_ms - segment.sent_ms
     if segment.retransmitted:

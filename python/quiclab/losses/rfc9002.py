@@ -1,7 +1,7 @@
-"""RFC 9002 as it is written: RTT (section 5.3), loss detection (section 6.1) with the pseudocode of appendix A.
+"""RFC 9002 as specified: RTT (section 5.3), loss detection (section 6.1) with the pseudocode of appendix A.
 
 An independent model: it shares nothing with the engines. It takes when a sender sent packets and when which
-acknowledgements arrived, and says what is declared lost, when, and by which threshold. Constants are the recommended
+acknowledgements arrived, and returns the declared losses with time and threshold. Constants are the recommended
 ones.
 
 | section | here |
@@ -9,7 +9,7 @@ ones.
 | 6.1.1 | kPacketThreshold = 3 |
 | 6.1.2 | kTimeThreshold = 9/8 of max(smoothed_rtt, latest_rtt), kGranularity = 1 ms at least |
 | 5.3 | delays of Initial and Handshake packets count as 0; of others max_ack_delay at most |
-| 6.2 | a probe timeout declares nothing lost: probes are among what was sent |
+| 6.2 | a probe timeout declares nothing lost: probes are sent packets |
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from quiclab.losses.events import Heard, Lost, Sent
+from quiclab.losses.events import AckReceived, Lost, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,13 +59,13 @@ class _Space:
     loss_time: float | None = None
 
 
-def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> list[Lost]:
+def declared(events: Iterable[Sent | AckReceived], closed_ms: float = math.inf) -> list[Lost]:
     """Return what RFC 9002 declares lost of the 1-RTT packets, in the order of declaration.
 
     Parameters
     ----------
     events
-        Packets of all spaces that ask for an acknowledgement, and acknowledgements, in the order of the sender.
+        Ack-eliciting packets of all spaces, and acknowledgements, in the order of the sender.
     closed_ms
         When the connection was closed.
     """
@@ -87,7 +87,7 @@ def declared(events: Iterable[Sent | Heard], closed_ms: float = math.inf) -> lis
     return found
 
 
-def _heard(ack: Heard, space: _Space, rtt: _Rtt) -> list[Lost]:
+def _heard(ack: AckReceived, space: _Space, rtt: _Rtt) -> list[Lost]:
     """Apply OnAckReceived of appendix A.7."""
     largest = max(last for _, last in ack.ranges)
     space.largest = largest if space.largest is None else max(space.largest, largest)
@@ -103,7 +103,7 @@ def _heard(ack: Heard, space: _Space, rtt: _Rtt) -> list[Lost]:
 
 
 def _detect(now: float, name: str, space: _Space, rtt: _Rtt) -> list[Lost]:
-    """Apply DetectAndRemoveLostPackets of appendix A.10; losses of the handshake are not told."""
+    """Apply DetectAndRemoveLostPackets of appendix A.10; losses of the handshake are not reported."""
     space.loss_time = None
     if space.largest is None:
         return []

@@ -1,7 +1,8 @@
-"""What a TCP sender did, from the captures of both ends of a flow and the recovery events of its qlog file.
+"""Event log of a TCP sender, from the captures of both ends of a flow and the recovery events of its qlog file.
 
-TCP has no event that names what is lost. When the counter of lost segments goes up, that many have been declared lost;
-which, the retransmissions that follow tell, in their order. A retransmission without such a count before it is a tail
+TCP has no event that names what is lost. When the counter of lost segments increases by N, N segments have been
+declared lost;
+the retransmissions that follow identify them, in their order. A retransmission without such a count before it is a tail
 loss probe.
 """
 
@@ -12,7 +13,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quiclab.losses.events import Heard, Lost, Sent, Trace
+from quiclab.losses.events import AckReceived, Lost, SenderLog, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +52,9 @@ class Segment:
         return self.time_ns / 1e6
 
 
-def read(directory: Path, flow: str) -> Trace:
+def read(directory: Path, flow: str) -> SenderLog:
     """Read the trace of a flow's sender; `directory` has the captures and qlog files of both ends."""
-    trace = Trace(told=TOLD)
+    trace = SenderLog(told=TOLD)
     segments = list(_capture(directory / f"{flow}.sender.pcapng"))
     arrived = {item.identity for item in _capture(directory / f"{flow}.receiver.pcapng") if not item.outbound}
     offset = next((item.stamp[0] - int(item.time_ms) for item in segments if item.outbound and item.stamp), 0)
@@ -72,7 +73,7 @@ def read(directory: Path, flow: str) -> Trace:
                 trace.arrived.add((number, item.time_ms))
         elif not item.outbound and item.flags & ACK and not item.flags & SYN:
             echo = None if item.stamp is None else float(item.stamp[1] - offset)
-            trace.events.append(Heard(item.time_ms, item.blocks, cumulative=item.acknowledged, echo_ms=echo))
+            trace.events.append(AckReceived(item.time_ms, item.blocks, cumulative=item.acknowledged, echo_ms=echo))
     trace.lost = _declared(trace.events, list(_counts(directory / f"{flow}.sender.sqlog")))
     return trace
 
@@ -90,15 +91,15 @@ def _counts(path: Path) -> Iterator[tuple[float, int]]:
             before = count
 
 
-def _declared(events: list[Sent | Heard], counts: list[tuple[float, int]]) -> list[Lost]:
-    """Name what was declared lost: each retransmission takes the oldest declaration that is open."""
+def _declared(events: list[Sent | AckReceived], counts: list[tuple[float, int]]) -> list[Lost]:
+    """Identify the declared losses: each retransmission takes the oldest open declaration."""
     found: list[Lost] = []
     open_ms = [time_ms for time_ms, count in counts for _ in range(count)]
     last_sent: dict[int, float] = {}
     for event in events:
         if not isinstance(event, Sent) or event.number == HANDSHAKE:
             continue
-        # the counter is told after what is sent at that instant
+        # the counter is reported after packets sent at that instant
         if event.again and open_ms and open_ms[0] <= event.time_ms + AT_ONCE_MS:
             found.append(Lost(event.number, last_sent[event.number], open_ms.pop(0)))
         last_sent[event.number] = event.time_ms

@@ -1,11 +1,11 @@
-"""What an engine declared lost, beside what the standard declares lost at the engine's own times."""
+"""Losses declared by a stack, compared with those of the standard at the times of the stack."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from quiclab.losses import quic_trace, rfc8985, rfc9002, tcp_trace
-from quiclab.losses.events import Heard, Lost, Sent, Trace
+from quiclab.losses.events import AckReceived, Lost, SenderLog, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ def agrees_in_number(declared: Sequence[Lost], expected: Sequence[Lost], slack_m
     """Say whether as many packets were declared lost, at the same times; which ones is not asked.
 
     For a stack that counts only: our adapter names packets by the rule of RFC 9002 itself, so that a comparison of
-    names would find the standard in it whatever the stack did.
+    names would find the standard in it regardless of the stack.
     """
     times = [sorted(item.time_ms for item in side) for side in (declared, expected)]
     return len(declared) == len(expected) and all(
@@ -87,7 +87,7 @@ def agrees_in_number(declared: Sequence[Lost], expected: Sequence[Lost], slack_m
     )
 
 
-def _rows(trace: Trace, lost: Sequence[Lost]) -> list[Mapping[str, Any]]:
+def _rows(trace: SenderLog, lost: Sequence[Lost]) -> list[Mapping[str, Any]]:
     return [
         {
             "number": item.number,
@@ -100,13 +100,13 @@ def _rows(trace: Trace, lost: Sequence[Lost]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _acknowledged(trace: Trace) -> list[tuple[float, int]]:
+def _acknowledged(trace: SenderLog) -> list[tuple[float, int]]:
     """Return when each packet was first acknowledged."""
     spans = {event.number: event.span for event in trace.events if isinstance(event, Sent) and event.space == "1RTT"}
     open_numbers = dict.fromkeys(spans)
     found = []
     for event in trace.events:
-        if not isinstance(event, Heard) or event.space != "1RTT":
+        if not isinstance(event, AckReceived) or event.space != "1RTT":
             continue
         for number in list(open_numbers):
             start, end = spans[number]

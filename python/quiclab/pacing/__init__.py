@@ -1,14 +1,14 @@
-"""Pacing and acknowledgements of anybody's captures: analysis, table and page (docs/pacing.md).
+"""Pacing and acknowledgements of captures from any source: analysis, table and report (docs/pacing.md).
 
-| file | what it does |
+| file | content |
 | --- | --- |
-| `settings` | what an analysis is told, and what is allowed |
-| `document` | types of what it says |
-| `analysis` | which files a name stands for; what each of them says |
-| `shown` | the flows of all files: a name of its own for each, numbers as texts, what to know before one reads them |
+| `settings` | settings of an analysis, and their limits |
+| `document` | types of its result |
+| `analysis` | files of an argument; result of each |
+| `labels` | the flows of all files: a unique label for each, numbers as strings, cautions |
 | `table` | the tables of the command line |
 | `series` | distributions and counts as points and bars of figures |
-| `axes`, `distributions`, `figure` | what the figures share; those of intervals; all of them |
+| `axes`, `distributions`, `figure` | shared parts of figures; figures of intervals; all figures |
 | `page` | the page |
 """
 

@@ -1,4 +1,4 @@
-"""The analysis of several captures: which files a name stands for, and what each of them says."""
+"""The analysis of several captures: the files of an argument, and the result of each."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from quiclab.errors import RequestError
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.pacing.document import SCHEMA, Capture
 from quiclab.pacing.settings import Settings
 
-ALLOWED: Final = (
-    "allowed are captures (pcapng, pcap), qlog files, and directories that `quiclab run --out` wrote with "
+EXPECTED: Final = (
+    "expected a capture (pcapng, pcap), a qlog file, or a directory that `quiclab run --out` wrote with "
     "record.pcapng or record.qlog"
 )
-#: Flows of a file that are analysed unless told otherwise.
+KEY_LOG: Final = "expected a key log (SSLKEYLOGFILE)"
+#: Default number of analysed flows per file.
 FLOWS: Final = 8
-#: How runs call what they record, by what is preferred, and their ends in the order in which they are shown.
+#: File name extensions of recordings in order of preference, and the endpoints in display order.
 RECORDED: Final = (".pcapng", ".sqlog")
 ENDS: Final = (".sender", ".receiver")
 
@@ -37,12 +38,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What captures say of pacing and acknowledgements.
+    """Pacing and acknowledgements of captures.
 
     Attributes
     ----------
     settings
-        What the analysis was told.
+        The settings of the analysis.
     captures
         One for each file that could be read, in the order given.
     failures
@@ -54,7 +55,7 @@ class Analysis:
     failures: tuple[Failure, ...] = ()
 
     def without(self) -> list[str]:
-        """Return, for each file that says nothing of any flow, why."""
+        """Return the reason for each file without a flow."""
         empty = (capture for capture in self.captures if not capture["flows"])
         return [
             *(f"cannot read {item.file}: {item.reason}" for item in self.failures),
@@ -79,14 +80,14 @@ def analyse(
     flows: int = FLOWS,
     progress: Progress | None = None,
 ) -> Analysis:
-    """Analyse pacing and acknowledgements of captures and qlog files of anybody.
+    """Analyse pacing and acknowledgements of captures and qlog files from any source.
 
     Parameters
     ----------
     paths
-        The files; a directory of a run stands for what it has recorded.
+        The files; a directory of a run represents its recordings.
     settings
-        What it is told; the defaults without.
+        The settings (default: the default values).
     key_logs
         Files of TLS secrets, as programs write them to SSLKEYLOGFILE.
     flows
@@ -115,7 +116,7 @@ def analyse(
     for number, file in enumerate(files):
         step = None if progress is None else _Part(progress, sum(sizes[:number]), sizes[number], sum(sizes))
         try:
-            text = engine().analyse_packets(str(file), told, [str(path) for path in key_logs], flows, step)
+            text = extension().analyse_packets(str(file), told, [str(path) for path in key_logs], flows, step)
         except (OSError, ValueError) as error:
             failures.append(Failure(str(file), _sentence(error)))
         else:
@@ -126,26 +127,26 @@ def analyse(
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files that a name stands for: itself, or what the run in a directory has recorded.
+    """Return the files at a path: the file itself, or the recordings of the run in a directory.
 
-    Captures if there are any, otherwise qlog files; those of a flow's sender in front of its receiver's.
+    Captures if the run recorded any, otherwise qlog files; the sender's file of a flow precedes the receiver's.
 
     Raises
     ------
     RequestError
-        If it is a directory without either.
+        If the path is a directory without recordings.
     """
     try:
         if not path.is_dir():
             return [path]
         there = sorted(path.iterdir()) if (path / "result.json").is_file() else []
     except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror}; {ALLOWED}") from error
+        raise RequestError(f"cannot read {path}: {error.strerror}; {EXPECTED}") from error
     for ending in RECORDED:
         found = [file for file in there if file.suffix == ending]
         if found:
             return sorted(found, key=_flow_and_end)
-    raise RequestError(f"{path} is a directory without captures of a run; {ALLOWED}")
+    raise RequestError(f"{path} is a directory without captures of a run; {EXPECTED}")
 
 
 def _flow_and_end(file: Path) -> tuple[str, int, str]:
@@ -157,31 +158,29 @@ def _check_key_log(path: Path) -> None:
     try:
         # a pipe is empty after the first capture; to open it would wait for its writer
         if path.exists() and not path.is_file():
-            raise RequestError(f"--keys {path} is no regular file; allowed is what programs write to SSLKEYLOGFILE")
+            raise RequestError(f"--keys: cannot read {path}: not a regular file; {KEY_LOG}")
         with path.open("rb"):
             pass
     except OSError as error:
-        raise RequestError(
-            f"--keys {path} cannot be read: {error.strerror}; allowed is what programs write to SSLKEYLOGFILE"
-        ) from error
+        raise RequestError(f"--keys: cannot read {path}: {error.strerror}; {KEY_LOG}") from error
 
 
 def _size(file: Path) -> int:
     try:
         return file.stat().st_size
-    except OSError:  # its reader will say so
+    except OSError:  # reported when the file is read
         return 0
 
 
 def _sentence(error: OSError | ValueError) -> str:
-    """Return what an error says, on one line and without a stop."""
+    """Return the message of an error, on one line and without a full stop."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(said.split()).rstrip(".")
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Progress of one file as part of all: what its reader says of its own bytes is put on the scale of the files."""
+    """Progress of one file, converted to progress over all files."""
 
     progress: Progress
     before: int

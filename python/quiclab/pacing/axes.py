@@ -1,4 +1,4 @@
-"""What the figures share: colours and dashes of flows, axes, and the parameter by which the page hides flows."""
+"""Shared parts of figures: colours and dashes of flows, axes, and the parameter by which the page hides flows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 DASHES: Final = ((1, 0), (6, 3), (2, 2))
-#: As many flows can be told apart.
-MOST_DRAWN: Final = len(COLOURS) * len(DASHES)
+#: Number of flows that can be distinguished.
+MAX_DRAWN: Final = len(COLOURS) * len(DASHES)
 HEIGHT: Final = 280
 # width of the labels of a vertical axis in pixels, so that figures stand exactly below one another
 LABELS: Final = 40
@@ -57,7 +57,7 @@ def sized(*layers: alt.Chart) -> Any:
 
 
 def tips(*fields: tuple[str, ...], flow: str = "Flow") -> list[alt.Tooltip]:
-    """Return what a pointer shows: the flow, and fields with their titles and formats."""
+    """Return the tooltip: the flow, and fields with their titles and formats."""
     return [alt.Tooltip("series:N", title=flow), *(tip(*field) for field in fields)]
 
 
@@ -81,9 +81,9 @@ def curves(
     names
         All flows.
     rows, x, y
-        What is drawn.
+        The data.
     shown
-        What a pointer shows.
+        The tooltip.
     line
         How the lines are drawn.
     """

@@ -8,7 +8,7 @@ import altair as alt
 
 from quiclab.pacing import series
 from quiclab.pacing.axes import colour_of, curves, dash_of, rows_of, share_axis, sized, time_axis, tips
-from quiclab.pacing.shown import duration, percent
+from quiclab.pacing.labels import duration, percent
 from quiclab.report.figures.theme import NEUTRAL
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from quiclab.pacing.document import Expected, Found, Intervals
 
 #: Marks of clusters that were found, at most, of each flow: the largest.
-MOST_FOUND: Final = 6
+MAX_FOUND: Final = 6
 # room for marks above the highest step
 HEADROOM: Final = 1.12
-# what is shown around expected intervals, as a factor
+# range around expected intervals, as a factor
 ZOOM: Final = 1.6
-#: Expected intervals of flows whose frames differ by less stand together.
+#: Expected intervals of flows whose frames differ by less are drawn together.
 ALIKE: Final = 1.005
 SHARES: Final = (("what:N", "Interval"), ("share:Q", "Share", ".2%"))
-NO_INTERVAL: Final = "There is no interval."
+NO_INTERVAL: Final = "No intervals."
 
 
 def density(
@@ -74,7 +74,7 @@ def zoomed(
     parts = {name: series.detail(intervals, low, high) for name, intervals in shown.items()}
     most = max((share for points in parts.values() for _, share in points), default=0.0)
     if not most:
-        return "No interval is near an expected one."
+        return "No interval is close to an expected interval."
     x = alt.X(
         "at:Q",
         title="Interval [ms]",
@@ -107,7 +107,7 @@ def _peaks(
     Parameters
     ----------
     heights
-        What is drawn of each flow: from, to and share.
+        Data of each flow: from, to and share.
     """
     rows = [
         {
@@ -119,7 +119,7 @@ def _peaks(
             "what": f"{duration(peak['from_ms'])} to {duration(peak['to_ms'])}",
         }
         for name, clusters in found.items()
-        for peak in sorted(clusters, key=lambda item: -item["share"])[:MOST_FOUND]
+        for peak in sorted(clusters, key=lambda item: -item["share"])[:MAX_FOUND]
         if _highest(heights.get(name, ()), peak)
     ]
     shown = tips(("centre:N", "Centre"), ("what:N", "Reaches from"), ("inside:Q", "Share", ".1%"), flow="Cluster of")
@@ -134,7 +134,7 @@ def _highest(parts: Sequence[tuple[float, float, float]], peak: Found) -> float:
 
 
 def _on(x: alt.X, field: str) -> alt.X:
-    """Return the same axis for another field: a layer with a scale of its own would widen it."""
+    """Return the same axis for another field: a layer with a separate scale would widen it."""
     other: alt.X = x.copy()
     other["shorthand"] = field
     return other
@@ -187,7 +187,7 @@ def _expected(
 
 
 def _alike(expected: Mapping[str, Sequence[Expected]]) -> bool:
-    """Say whether all flows have the same expected intervals, but for what nobody sees."""
+    """Return whether all flows have the same expected intervals, up to invisible differences."""
     of_first = [near[0]["interval_ms"] for near in expected.values() if near]
     return max(of_first) <= ALIKE * min(of_first)
 

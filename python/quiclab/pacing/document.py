@@ -1,6 +1,6 @@
-"""The document `quiclab.pacing/1` for the type checker: `document.rs` of quiclab-trace says what each field means.
+"""The document `quiclab.pacing/1` for the type checker: `document.rs` of quiclab-trace defines each field.
 
-Times are milliseconds, rates Mbit/s, shares 0 to 1. What cannot be said is `None`.
+Times are milliseconds, rates Mbit/s, shares 0 to 1. Unknown values are `None`.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Flow(TypedDict):
 
 
 class Capture(TypedDict):
-    """What a file holds; flows with the most bytes first."""
+    """The contents of a file; flows with the most bytes first."""
 
     file: str
     format: str

@@ -1,7 +1,7 @@
 """The figures: intervals, bursts, rate over time, packets per ACK.
 
 A flow has one colour, and beyond the fifth one dashes, in all of them; the page has one legend for all. A figure has
-the parameter `hidden`, a list of flows that it leaves out.
+the parameter `hidden`, a list of hidden flows.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ import altair as alt
 
 from quiclab.pacing import distributions, series
 from quiclab.pacing.axes import LABELS, curves, hideable, rows_of, sized, style, tips
-from quiclab.pacing.shown import duration
+from quiclab.pacing.labels import duration
 from quiclab.report.figures.theme import NEUTRAL, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from quiclab.pacing.document import Flow, Intervals
+    from quiclab.pacing.labels import LabelledFlow
     from quiclab.pacing.settings import Settings
-    from quiclab.pacing.shown import Shown
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, with what stands around it; a sentence instead of the chart where there is nothing to show."""
+    """A figure with its texts; a message instead of the chart if there is no data."""
 
     title: str
     caption: str
     chart: alt.TopLevelMixin | str
 
 
-def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
-    """Declare the figures of these flows, of which there are `MOST_DRAWN` at most.
+def figures(flows: Sequence[LabelledFlow], settings: Settings) -> list[Figure]:
+    """Declare the figures of these flows, of which there are `MAX_DRAWN` at most.
 
     Parameters
     ----------
     flows
-        What is drawn.
+        The data.
     settings
-        What the analysis was told.
+        The settings of the analysis.
     """
     bottleneck_mbps, step_s, window_ms = settings.bottleneck_mbps, settings.rate_step_s, settings.window_ms
     names = [item.label for item in flows]
@@ -50,13 +50,13 @@ def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
     expected = {item.label: item.flow["data"]["clusters"]["expected"] for item in flows}
     found = {item.label: item.flow["data"]["clusters"]["found"] for item in flows}
     around = [near["interval_ms"] for item in expected.values() for near in item]
-    bins = f"Each step is {100 * (10 ** (1 / series.PER_DECADE) - 1):.1f} % of its value wide."
-    rest = f"The axis leaves out the rarest {100 * series.TAIL:g} % at each end."
-    marked = "Triangles: clusters that were found in the distribution itself."
+    bins = f"Bin width: {100 * (10 ** (1 / series.PER_DECADE) - 1):.1f} % of the value."
+    rest = f"The axis omits the rarest {100 * series.TAIL:g} % at each end."
+    marked = "Triangles: clusters found in the distribution."
     windows = " Dashed: expected intervals, with their windows." if around else ""
     zoomed = []
     if around:
-        caption = f"Share in each bin of 1 % of its value, on a linear axis. {marked}{windows}"
+        caption = f"Share per bin of 1 % of the value, on a linear axis. {marked}{windows}"
         chart = distributions.zoomed(names, data, found, expected, window_ms)
         zoomed.append(Figure("Intervals around the expected ones", caption, chart))
     return [
@@ -68,12 +68,12 @@ def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
         *zoomed,
         Figure(
             "Intervals between packets: distribution function",
-            f"Part of the intervals that is no longer.{windows}",
+            f"Share of intervals up to this length.{windows}",
             distributions.distribution(names, data, expected, window_ms),
         ),
         Figure(
             "Packets in bursts of each size",
-            "Part of the packets that left in a burst of so many; 1 is a packet that stands alone.",
+            "Share of packets that left in a burst of this size; 1: an isolated packet.",
             _bars(names, flows, lambda flow: flow["data"]["bursts"]["sizes"], "Packets in a burst", "packets"),
         ),
         Figure(
@@ -83,7 +83,7 @@ def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
         ),
         Figure(
             "Packets per ACK",
-            "Part of the ACKs that newly acknowledge so many packets.",
+            "Share of ACKs that newly acknowledge this number of packets.",
             _bars(names, flows, lambda flow: flow["acks"]["packets"], "Packets that an ACK newly acknowledges", "ACKs"),
         ),
         Figure(
@@ -95,7 +95,7 @@ def figures(flows: Sequence[Shown], settings: Settings) -> list[Figure]:
         ),
         Figure(
             "Intervals between ACKs: distribution function",
-            "Part of the intervals that is no longer.",
+            "Share of intervals up to this length.",
             distributions.distribution(names, acks, {}, window_ms),
         ),
     ]
@@ -106,16 +106,22 @@ def _shortest(shown: Mapping[str, Intervals]) -> str:
     least = [item["at_ms"][0] for item in shown.values() if item["at_ms"]]
     if min(least, default=1.0) >= series.FLOOR_MS:
         return ""
-    return f" What is shorter than {duration(series.FLOOR_MS)}, such as packets with one stamp, stands there."
+    return (
+        f" Everything shorter than {duration(series.FLOOR_MS)}, such as packets with equal timestamps, is drawn there."
+    )
 
 
 def _bars(
-    names: Sequence[str], flows: Sequence[Shown], counts_of: Callable[[Flow], Mapping[str, int]], title: str, of: str
+    names: Sequence[str],
+    flows: Sequence[LabelledFlow],
+    counts_of: Callable[[Flow], Mapping[str, int]],
+    title: str,
+    of: str,
 ) -> Any:
     """Return one panel of bars for each flow, below one another with common axes."""
     counts = {item.label: counts_of(item.flow) for item in flows if counts_of(item.flow)}
     if not counts:
-        return f"There are no {of} to count."
+        return f"No {of} to count."
     bars = series.groups({number: 1 for item in counts.values() for number in item})
     labels = [str(first) if first == last else f"{first}–{last}" for first, last in bars]
     shares = {name: series.in_groups(item, bars, by_size=of == "packets") for name, item in counts.items()}
@@ -143,17 +149,17 @@ def _bars(
     return hideable(alt.vconcat(*panels, spacing=10))
 
 
-def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float | None) -> Any:
+def _rates(names: Sequence[str], flows: Sequence[LabelledFlow], bottleneck_mbps: float | None) -> Any:
     lines = {
         item.label: series.rates(item.flow["data"]["rate_over_time_mbps"], item.flow["data"]["rate_step_s"])[0]
         for item in flows
     }
     rows = [{"series": name, "at": at_s, "rate": rate} for name, line in lines.items() for at_s, rate in line]
     if not rows:
-        return "There is no rate: no flow lasts long enough."
+        return "No rate: no flow lasts long enough."
     x = alt.X(
         "at:Q",
-        title="Time since the first packet that counts [s]",
+        title="Time since the first counted packet [s]",
         scale=alt.Scale(nice=False, domainMin=0),
         axis=alt.Axis(grid=False),
     )
@@ -169,7 +175,7 @@ def _rates(names: Sequence[str], flows: Sequence[Shown], bottleneck_mbps: float 
     return sized(*layers)
 
 
-def _rate_caption(flows: Sequence[Shown], step_s: float, bottleneck_mbps: float | None) -> str:
+def _rate_caption(flows: Sequence[LabelledFlow], step_s: float, bottleneck_mbps: float | None) -> str:
     steps = [(item.flow["data"]["rate_over_time_mbps"], item.flow["data"]["rate_step_s"]) for item in flows]
     over_s = max((series.rates(rates, own_s)[1] for rates, own_s in steps), default=step_s)
     level = "" if bottleneck_mbps is None else " Dashed: the bottleneck."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import vl_convert
 
-from quiclab.pacing import axes, figure, shown
+from quiclab.pacing import axes, figure, labels
 from quiclab.report import figures
 from quiclab.report.html import environment, inline_json, responsive
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from quiclab.pacing.analysis import Analysis
+    from quiclab.pacing.labels import LabelledFlow
     from quiclab.pacing.settings import Settings
-    from quiclab.pacing.shown import Shown
 
 BUNDLE: Final = "window.vegaEmbed = vegaEmbed;"
 BESIDE_PANELS: Final = 72
 """Width of the vertical axis of panels, and of the margins, in pixels."""
-MOST_CLUSTERS: Final = 8
+MAX_CLUSTERS: Final = 8
 """Clusters that were found, at most, in the table of a flow."""
 PARTS: Final = 10
 """Steps of progress: eight figures, their declarations, and the page."""
@@ -30,11 +30,11 @@ PARTS: Final = 10
 def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str:
     """Return the page of an analysis.
 
-    Every text of a file stands in it as text, whatever it is. `advance` is called `PARTS` times: for each figure there
+    Every string of a file is escaped. `advance` is called `PARTS` times: for each figure there
     can be, and for those that there are not, when it is known; for the declarations; and for the page itself.
     """
-    flows = shown.flows_of(found.captures)
-    drawn = flows[: axes.MOST_DRAWN]
+    flows = labels.flows_of(found.captures)
+    drawn = flows[: axes.MAX_DRAWN]
     declared = figure.figures(drawn, found.settings) if drawn else []
     for _ in range(PARTS - 1 - len(declared)):
         advance()
@@ -47,15 +47,15 @@ def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str
         .get_template("pacing.html.j2")
         .render(
             title=_title(found),
-            told=told(found.settings),
+            settings=settings_rows(found.settings),
             captures=found.captures,
             failures=found.failures,
             flows=[_flow(number, item) for number, item in enumerate(flows)],
-            numbers=[(name, [text(item.flow) for item in flows]) for name, text in shown.NUMBERS],
-            cautions=shown.cautions(flows, found.settings),
+            numbers=[(name, [text(item.flow) for item in flows]) for name, text in labels.NUMBERS],
+            cautions=labels.cautions(flows, found.settings),
             charts=charts,
-            most_drawn=axes.MOST_DRAWN,
-            amount=shown.amount,
+            most_drawn=axes.MAX_DRAWN,
+            amount=labels.amount,
             light=inline_json(figures.LIGHT),
             dark=inline_json(figures.DARK),
             beside_panels=BESIDE_PANELS,
@@ -71,24 +71,24 @@ def _title(found: Analysis) -> str:
     return f"Pacing of {names[0]}" if len(names) == 1 else f"Pacing of {len(names)} captures"
 
 
-def told(settings: Settings) -> list[tuple[str, str]]:
-    """Return what the analysis was told, with the names that the page has for it."""
+def settings_rows(settings: Settings) -> list[tuple[str, str]]:
+    """Return the settings of the analysis, with their labels in the report."""
     rows = [
         ("Rate of the bottleneck", _rate(settings.bottleneck_mbps)),
         ("Rate of the link", _rate(settings.link_mbps)),
         ("Expected pacing gains", ", ".join(f"{gain:g}" for gain in settings.gains)),
-        ("Window around an expected interval", f"± {shown.duration(settings.window_ms)}"),
-        ("Largest gap in a burst", shown.duration(settings.burst_gap_ms)),
-        ("After an ACK", f"up to {shown.duration(settings.clocked_ms)}"),
-        ("Cut off at the begin", shown.duration(1000 * settings.skip_s)),
+        ("Window around an expected interval", f"± {labels.duration(settings.window_ms)}"),
+        ("Maximum gap in a burst", labels.duration(settings.burst_gap_ms)),
+        ("After an ACK", f"up to {labels.duration(settings.clocked_ms)}"),
+        ("Skipped at the start", labels.duration(1000 * settings.skip_s)),
     ]
     if settings.until_s is not None:
-        rows.append(("Cut off after", shown.duration(1000 * settings.until_s)))
-    return [*rows, ("Longest frame of one packet", f"{settings.frame_limit_bytes} B")]
+        rows.append(("Ignored after", labels.duration(1000 * settings.until_s)))
+    return [*rows, ("Maximum frame of one packet", f"{settings.frame_limit_bytes} B")]
 
 
 def _rate(rate_mbps: float | None) -> str:
-    return "not given" if rate_mbps is None else f"{shown.digits(rate_mbps)} Mbit/s"
+    return "unknown" if rate_mbps is None else f"{labels.digits(rate_mbps)} Mbit/s"
 
 
 def _chart(number: int, item: figure.Figure) -> dict[str, Any]:
@@ -99,37 +99,37 @@ def _chart(number: int, item: figure.Figure) -> dict[str, Any]:
     return {"number": number, "title": item.title, "caption": item.caption, **drawn}
 
 
-def _flow(number: int, item: Shown) -> dict[str, Any]:
-    """Return what the page says of a flow, with numbers as texts."""
+def _flow(number: int, item: LabelledFlow) -> dict[str, Any]:
+    """Return the data of a flow for the report, with numbers as strings."""
     data, acks = item.flow["data"], item.flow["acks"]
     colour, (dash, gap) = axes.style(number)
     clocking = acks["clocking"]["explained"]
     return {
         "label": item.label,
-        "drawn": number < axes.MOST_DRAWN,
+        "drawn": number < axes.MAX_DRAWN,
         "colour": colour,
         "dash": f"{dash} {gap}" if gap else "",
         "flow": item.flow,
         "large": [
-            ("Rate [Mbit/s]", shown.digits(data["rate_mbps"]), ""),
-            ("Interval, median", *_split(shown.duration(data["intervals"]["quantiles_ms"].get("0.5")))),
-            ("In bursts", *_split(shown.percent(data["bursts"]["share_of_packets"]))),
-            ("Packets in a burst", shown.digits(data["bursts"]["mean_packets"], 3), "mean"),
-            ("Packets per ACK", shown.digits(acks["packets_mean"], 3), "mean"),
-            ("ACK clocking explains", *_split(shown.percent(clocking))),
+            ("Rate [Mbit/s]", labels.digits(data["rate_mbps"]), ""),
+            ("Interval, median", *_split(labels.duration(data["intervals"]["quantiles_ms"].get("0.5")))),
+            ("In bursts", *_split(labels.percent(data["bursts"]["share_of_packets"]))),
+            ("Packets in a burst", labels.digits(data["bursts"]["mean_packets"], 3), "mean"),
+            ("Packets per ACK", labels.digits(acks["packets_mean"], 3), "mean"),
+            ("ACK clocking explains", *_split(labels.percent(clocking))),
         ],
         "small": [
-            shown.counted(data["packets"], "packet"),
-            f"variation {shown.digits(data['intervals']['variation'], 3)}",
-            *([f"{shown.percent(data['utilisation'])} of the link"] if data["utilisation"] is not None else []),
-            shown.counted(acks["count"], "ACK"),
+            labels.counted(data["packets"], "packet"),
+            f"variation {labels.digits(data['intervals']['variation'], 3)}",
+            *([f"{labels.percent(data['utilisation'])} of the link"] if data["utilisation"] is not None else []),
+            labels.counted(acks["count"], "ACK"),
         ],
         "expected": [
             {
                 "gain": f"{near['gain']:g}",
-                "interval": shown.duration(near["interval_ms"]),
-                "centre": shown.duration(near["centre_ms"]),
-                "share": shown.percent(near["share"]),
+                "interval": labels.duration(near["interval_ms"]),
+                "centre": labels.duration(near["centre_ms"]),
+                "share": labels.percent(near["share"]),
             }
             for near in data["clusters"]["expected"]
         ],
@@ -139,12 +139,12 @@ def _flow(number: int, item: Shown) -> dict[str, Any]:
 
 
 def _found(clusters: list[Any]) -> list[dict[str, str]]:
-    largest = sorted(clusters, key=lambda item: -float(item["share"]))[:MOST_CLUSTERS]
+    largest = sorted(clusters, key=lambda item: -float(item["share"]))[:MAX_CLUSTERS]
     return [
         {
-            "centre": shown.duration(item["centre_ms"]),
-            "reach": f"{shown.duration(item['from_ms'])} to {shown.duration(item['to_ms'])}",
-            "share": shown.percent(item["share"]),
+            "centre": labels.duration(item["centre_ms"]),
+            "reach": f"{labels.duration(item['from_ms'])} to {labels.duration(item['to_ms'])}",
+            "share": labels.percent(item["share"]),
         }
         for item in sorted(largest, key=lambda item: float(item["centre_ms"]))
     ]

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 PER_DECADE: Final = 64
 #: Width of the bins of the document, as a factor.
 FINE: Final = 1.01
-#: What is shorter stands in the bin that begins here: 100 ns, a tenth of what a full frame takes at 10 Gbit/s.
+#: Shorter intervals are in the bin that begins here: 100 ns, a tenth of what a full frame takes at 10 Gbit/s.
 FLOOR_MS: Final = 1e-4
 #: Part of the intervals at each end that does not stretch the axis.
 TAIL: Final = 0.001
-#: What an axis has beyond its ends, as a factor.
+#: Margin of an axis, as a factor.
 MARGIN: Final = 1.5
 #: A distribution function is drawn with steps of this part at least.
 STEP: Final = 0.0005
-#: Counts up to here have a bar of their own; beyond, each bar reaches to twice its begin.
+#: Counts up to here have separate bars; beyond, each bar reaches to twice its start.
 SINGLE: Final = 16
 #: There are bars up to here, whatever is counted: a single one would be as wide as the page.
-LEAST_BARS: Final = 8
-MOST_RATES: Final = 1000
+MIN_BARS: Final = 8
+MAX_RATES: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Bin:
 def density(intervals: Intervals) -> list[Bin]:
     """Return the share of the intervals in bins of equal width on a logarithmic axis.
 
-    Bins without intervals are left out, but for one on each side of those with some: so steps fall to zero.
+    Bins without intervals are omitted, except for one on each side of the others, so that steps fall to zero.
     """
     shares: dict[int, float] = {}
     total = sum(intervals["counts"])
@@ -81,7 +81,7 @@ def _bin(at_ms: float) -> int:
 
 
 def distribution(intervals: Intervals) -> list[tuple[float, float]]:
-    """Return time [ms] and the part of the intervals that is no longer, thinned to what a figure can show."""
+    """Return time [ms] and the share of intervals up to it, downsampled for a figure."""
     total = sum(intervals["counts"])
     points: list[tuple[float, float]] = []
     drawn = 0
@@ -135,7 +135,7 @@ def groups(counts: Mapping[str, int]) -> list[tuple[int, int]]:
     if not counts:
         return []
     least, most = min(map(int, counts)), max(map(int, counts))
-    bars = [(number, number) for number in range(min(least, 1), min(max(most, LEAST_BARS), SINGLE) + 1)]
+    bars = [(number, number) for number in range(min(least, 1), min(max(most, MIN_BARS), SINGLE) + 1)]
     end = SINGLE
     while end < most:
         bars.append((end + 1, 2 * end))
@@ -164,10 +164,10 @@ def in_groups(counts: Mapping[str, int], bars: Sequence[tuple[int, int]], *, by_
 def rates(values: Sequence[float], step_s: float) -> tuple[list[tuple[float, float]], float]:
     """Return time [s] and rate [Mbit/s], and the time over which each is a mean: no more than a figure has pixels.
 
-    The last step is left out, for the flow ends in the middle of it, unless it is the only one.
+    The last step is omitted, because the flow ends within it, unless it is the only one.
     """
     values = values[:-1] if len(values) > 1 else values
-    together = max(1, math.ceil(len(values) / MOST_RATES))
+    together = max(1, math.ceil(len(values) / MAX_RATES))
     parts = [values[begin : begin + together] for begin in range(0, len(values), together)]
     points = [(number * together * step_s, sum(part) / len(part)) for number, part in enumerate(parts)]
     return points, together * step_s

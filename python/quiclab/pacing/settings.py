@@ -1,4 +1,4 @@
-"""What an analysis of captures is told, with its defaults and what is allowed."""
+"""Settings of an analysis of captures, with defaults and limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quiclab.errors import RequestError
 #: Pacing gains of BBR while it looks for bandwidth, cruises and drains (draft-cardwell-iccrg-bbr-congestion-control-00,
 #: section 4.3.4.2).
 BBR_GAINS: Final = (1.25, 1.0, 0.75)
-MOST_GAINS: Final = 16
+MAX_GAINS: Final = 16
 
 #: Field -> option of the command line, least and most that is allowed, unit.
 LIMITS: Final[dict[str, tuple[str, float, float, str]]] = {
@@ -30,29 +30,29 @@ LIMITS: Final[dict[str, tuple[str, float, float, str]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What an analysis is told; field by field as in `settings` of the document.
+    """Settings of an analysis; field by field as in `settings` of the document.
 
     Attributes
     ----------
     bottleneck_mbps
-        Rate of the bottleneck, for expected intervals; none are expected without it.
+        Rate of the bottleneck, from which expected intervals are computed; `None`: no intervals are expected.
     link_mbps
-        Rate of the link that is captured, for its utilisation.
+        Rate of the captured link, for its utilisation.
     gains
-        Pacing gains whose intervals are expected.
+        Pacing gains for which intervals are expected.
     window_ms
         Half the width of a window around an expected interval.
     burst_gap_ms
-        Packets that follow each other no later than this are of one burst.
+        Maximum gap between packets of a burst.
     clocked_ms
-        A packet no later than this after an ACK is clocked by it.
+        Maximum delay after an ACK of a packet that it clocks.
     skip_s, until_s
-        Of each flow, what comes before and after these times does not count; `None` for its end.
+        Packets of each flow before and after these times are ignored; `None`: the end of the flow.
     rate_step_s
         Step of the rate over time.
     frame_limit_bytes
-        Largest frame of one packet, here Ethernet's with a VLAN tag and without checksum (IEEE 802.3, 3.2.7); longer
-        ones were joined by an offload.
+        Maximum frame size of one packet: Ethernet's with a VLAN tag and without checksum (IEEE 802.3, 3.2.7). Longer
+        frames were merged by an offload.
     """
 
     bottleneck_mbps: float | None = None
@@ -72,22 +72,22 @@ class Settings:
         Raises
         ------
         RequestError
-            If one is not allowed.
+            If a value is out of range.
         """
         for item in fields(self):
             option, least, most, unit = LIMITS[item.name]
             held = getattr(self, item.name)
             for value in held if isinstance(held, tuple) else (held,):
                 if value is not None and not (math.isfinite(value) and least <= value <= most):
-                    allowed = f"{least:.12g} to {most:.12g} {unit}".rstrip()
-                    raise RequestError(f"{item.name} ({option}) is {value:.12g}; allowed is {allowed}")
-        if not 1 <= len(self.gains) <= MOST_GAINS:
-            raise RequestError(f"gains (--gain) has {len(self.gains)} values; allowed are 1 to {MOST_GAINS}")
+                    limits = f"{least:.12g} to {most:.12g} {unit}".rstrip()
+                    raise RequestError(f"{item.name} ({option}): expected {limits}, got {value:.12g}")
+        if not 1 <= len(self.gains) <= MAX_GAINS:
+            raise RequestError(f"gains (--gain): expected 1 to {MAX_GAINS} values, got {len(self.gains)}")
         if self.until_s is not None and self.until_s <= self.skip_s:
             raise RequestError(
-                f"until_s (--until) is {self.until_s:.12g}; allowed is more than skip_s (--skip), {self.skip_s:.12g} s"
+                f"until_s (--until): expected more than skip_s (--skip), {self.skip_s:.12g} s, got {self.until_s:.12g}"
             )
 
     def document(self) -> dict[str, object]:
-        """Return the settings as they stand in the document."""
+        """Return the settings in the form of the document."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}

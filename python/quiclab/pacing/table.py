@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quiclab.pacing.shown import NONE, amount, cautions, digits, flows_of, percent, plain
+from quiclab.pacing.labels import NONE, amount, cautions, digits, flows_of, percent, plain
 from quiclab.report import show
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from quiclab.pacing.analysis import Analysis
-    from quiclab.pacing.shown import Shown
+    from quiclab.pacing.labels import LabelledFlow
 
 DATA = (
     "flow",
@@ -65,8 +65,8 @@ def analysis(found: Analysis) -> None:
             out.print(f"{name}: further flows, not shown: {further}", soft_wrap=True)
 
 
-def _spacing(flows: list[Shown]) -> Table:
-    shown = show.table("How packets are spaced (interval: median; variation: of intervals)", DATA, left=2)
+def _spacing(flows: list[LabelledFlow]) -> Table:
+    shown = show.table("Packet spacing (interval: median; variation: of intervals)", DATA, left=2)
     for item in flows:
         data = item.flow["data"]
         shown.add_row(
@@ -84,7 +84,7 @@ def _spacing(flows: list[Shown]) -> Table:
     return shown
 
 
-def _expected(flows: list[Shown], gains: tuple[float, ...]) -> Table:
+def _expected(flows: list[LabelledFlow], gains: tuple[float, ...]) -> Table:
     heads = [head for gain in gains for head in (f"gain {gain:g} [ms]", "share")]
     shown = show.table("Share of the intervals around those of evenly spaced packets", ["flow", *heads])
     for item in flows:
@@ -97,8 +97,8 @@ def _expected(flows: list[Shown], gains: tuple[float, ...]) -> Table:
     return shown
 
 
-def _acknowledgements(flows: list[Shown]) -> Table:
-    shown = show.table("How they are acknowledged (bursts that begin soon after an ACK: ACK clocking)", ACKS)
+def _acknowledgements(flows: list[LabelledFlow]) -> Table:
+    shown = show.table("Acknowledgements (bursts that begin soon after an ACK: ACK clocking)", ACKS)
     for item in flows:
         acks = item.flow["acks"]
         shown.add_row(

@@ -1,4 +1,4 @@
-"""Replay of a page that somebody recorded: HAR file, network, stacks, and the waterfall of what comes out."""
+"""Replay of a recorded page load: HAR file, network, stacks, and the waterfall of the result."""
 
 from quiclab.page.har_reader import RecordedPage, read_har
 

@@ -1,4 +1,4 @@
-"""One entry of a HAR file (HTTP Archive 1.2): what is taken of it, and what is wrong with it.
+"""One entry of a HAR file (HTTP Archive 1.2): its values, and errors in it.
 
 | Quantity | Taken from, in this order |
 | --- | --- |
@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import urldefrag, urlsplit
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.page.timings import times_of
 from quiclab.page.urls import initiators, plain, resolved
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["style", "script", "image", "font"]
 
-MOST_BODY_BYTES = 10**10
-# the limit for a header list of Chromium, which the workload has, too
-MOST_SECTION_BYTES = 256 * 1024
+MAX_BODY_BYTES = 10**10
+# Chromium's limit for a header list, which is also that of the workload
+MAX_SECTION_BYTES = 256 * 1024
 # a page that takes longer is not being loaded
-MOST_MS = 3_600_000.0
+MAX_MS = 3_600_000.0
 PLAIN_SECTION_BYTES = 100
 # codes of letters and digits have 5 to 7 bits (RFC 7541 appendix B)
 HUFFMAN_BITS = 6
@@ -41,7 +41,7 @@ STATUS_NOT_MODIFIED = 304
 # RFC 9110 section 6.4.1: no content follows these, nor the answer to HEAD
 BODILESS = (204, STATUS_NOT_MODIFIED)
 # JSON can write halves of a pair of UTF-16, which no other text can
-SURROGATE = "a text without lone surrogates"
+SURROGATE = "a string without lone surrogates"
 NO_REDIRECT = "redirect to what is no URL: none"
 
 
@@ -56,13 +56,13 @@ class Entry:
     url, origin
         Without fragment; scheme, host and port.
     kind
-        What it is for a browser's priorities.
+        Its kind for the priorities of a browser.
     body_bytes
         Length of the body on the wire; `None` if the file does not say it.
     size_is_decoded
         The length is that after decoding: what was on the wire may have been shorter.
     started_ms, duration_ms
-        When the browser wanted it, and how long it took.
+        Time of the request in the browser, and duration of the load.
     wait_ms
         From the end of the request to the first byte of the answer; `None` if not recorded.
     handshake_ms
@@ -76,7 +76,7 @@ class Entry:
     redirect
         Where its answer sends the browser; empty for nowhere.
     assumed
-        What was taken otherwise than the file says it, to be counted.
+        Assumptions that differ from the file, to be counted.
     """
 
     number: int
@@ -102,23 +102,17 @@ class Entry:
         return self.started_ms + self.duration_ms
 
 
-def shown(value: object) -> str:
-    """Write a value for a sentence, not longer than that."""
-    text = "missing" if value is None else repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
-
-
 class Reader:
-    """Fields of one entry, with sentences about those that are wrong."""
+    """Fields of one entry; raises an error for each invalid field."""
 
     def __init__(self, file: str, number: int, entry: object) -> None:
         self.file, self.number = file, number
         self.entry = self.table(entry, "")
 
-    def refuse(self, field: str, value: object, allowed: str) -> RequestError:
+    def refuse(self, field: str, value: object, expected: str) -> RequestError:
         """Return the error about a field."""
         name = f"log.entries[{self.number}]" + (f".{field}" if field else "")
-        return RequestError(f"{self.file}: {name} = {shown(value)}: allowed is {allowed}")
+        return unexpected(f"{self.file}: {name}", expected, value)
 
     def table(self, value: object, field: str) -> Mapping[str, Any]:
         """Take an object."""
@@ -127,12 +121,12 @@ class Reader:
         return value
 
     def text(self, table: Mapping[str, Any], name: str, field: str) -> str:
-        """Take a text; empty if it is not there."""
+        """Read a string; empty if it is missing."""
         value = table.get(name)
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.refuse(f"{field}.{name}" if field else name, value, "a text")
+            raise self.refuse(f"{field}.{name}" if field else name, value, "a string")
         try:
             value.encode()
         except UnicodeEncodeError:
@@ -144,8 +138,8 @@ class Reader:
         value = table.get(name)
         if value is None or value == -1:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_BODY_BYTES:
-            raise self.refuse(f"{field}.{name}", value, f"a length of 0 to {MOST_BODY_BYTES} bytes, or -1 (not known)")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_BODY_BYTES:
+            raise self.refuse(f"{field}.{name}", value, f"a length of 0 to {MAX_BODY_BYTES} bytes, or -1 (not known)")
         return int(value)
 
     def milliseconds(self, table: Mapping[str, Any], name: str, field: str) -> float | None:
@@ -154,8 +148,8 @@ class Reader:
         if value is None or value == -1:
             return None
         path = f"{field}.{name}" if field else name
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
-            raise self.refuse(path, value, f"a time of 0 to {MOST_MS:.0f} ms, or -1 (does not apply)")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
+            raise self.refuse(path, value, f"a time of 0 to {MAX_MS:.0f} ms, or -1 (does not apply)")
         return float(value)
 
     def started(self) -> datetime:
@@ -176,8 +170,8 @@ class Reader:
         return tuple((str(item.get("name", "")).lower(), str(item.get("value", ""))) for item in listed)
 
 
-def why_not(reader: Reader) -> str | None:
-    """Return why an entry is no transfer over the network, in words; `None` if it is one."""
+def skip_reason(reader: Reader) -> str | None:
+    """Return why an entry is not a transfer over the network; `None` if it is one."""
     entry = reader.entry
     request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
     url = plain(reader.text(request, "url", "request"))
@@ -185,12 +179,12 @@ def why_not(reader: Reader) -> str | None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise reader.refuse("request.url", url, "an URL") from None
+        raise reader.refuse("request.url", url, "a URL") from None
     del port
     if parts.scheme not in PORTS:
         return "not HTTP (data, blob, WebSocket, extension)"
     if not parts.hostname:
-        raise reader.refuse("request.url", url, "an URL with a host")
+        raise reader.refuse("request.url", url, "a URL with a host")
     status = response.get("status")
     if not isinstance(status, int) or status <= 0 or entry.get("response", {}).get("_error"):
         return "aborted or blocked"
@@ -212,14 +206,14 @@ def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> En
     reader
         The entry.
     origin_of_time
-        What times are counted from.
+        The origin of times.
     by_firefox
         The file says that Firefox wrote it.
 
     Raises
     ------
     RequestError
-        With entry number and field of what is wrong.
+        With number of the entry and field.
     """
     entry = reader.entry
     request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
@@ -227,8 +221,8 @@ def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> En
     url = urldefrag(plain(reader.text(request, "url", "request"))).url
     parts = urlsplit(url)
     started_ms = (reader.started() - origin_of_time).total_seconds() * 1000
-    if not abs(started_ms) <= MOST_MS:
-        allowed = f"a time within {MOST_MS / 1000:.0f} s of the first entry, {origin_of_time.isoformat()}"
+    if not abs(started_ms) <= MAX_MS:
+        allowed = f"a time within {MAX_MS / 1000:.0f} s of the first entry, {origin_of_time.isoformat()}"
         raise reader.refuse("startedDateTime", entry.get("startedDateTime"), allowed)
     times = times_of(reader, by_firefox)
     bodiless = request.get("method") == "HEAD" or response.get("status") in BODILESS
@@ -279,7 +273,7 @@ def _body(
 
 
 def kind_of(entry: Mapping[str, Any], mime: str, path: str) -> Kind:
-    """Return what an answer is for a browser's priorities, of the four kinds that pages have.
+    """Return the kind of a response for the priorities of a browser, of the four kinds that pages have.
 
     What is none of them gets the one that has its priority in Chromium (`TypeToPriority`, blink's resource_fetcher.cc):
     frames that of style sheets (highest), fetch, XHR and other text that of scripts (high), media that of images (low).
@@ -322,4 +316,4 @@ class Sections:
                 total += 1 + math.ceil(len(name) * HUFFMAN_BITS / 8)
             self.fields.add((name, value))
             self.names.add(name)
-        return max(1, min(total, MOST_SECTION_BYTES))
+        return max(1, min(total, MAX_SECTION_BYTES))

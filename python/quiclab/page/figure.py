@@ -1,4 +1,4 @@
-"""The waterfall: what a browser waited for, one row for each resource."""
+"""The waterfall: waiting times of a browser, one row per resource."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PHASES: Final = {
     "download": COLOURS[0],
 }
 STEP: Final = 7
-MOST_LABELS: Final = 45
+MAX_LABELS: Final = 45
 
 
 def phases(row: Mapping[str, Any]) -> list[tuple[str, float, float]]:
@@ -51,9 +51,9 @@ def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapp
     rows
         Its requests, as in `typical.requests` of `quiclab page --json`.
     longest_ms
-        End of the axis: the same for all stacks, so that they stand below one another.
+        End of the axis: the same for all stacks, so that the charts are aligned.
     labels
-        What stands beside a row, by number of the resource.
+        Label of a row, by number of the resource.
     """
     order = sorted(rows, key=lambda row: (row["wanted_ms"] or 0.0, row["resource"]))
     place = {row["resource"]: number for number, row in enumerate(order)}
@@ -106,4 +106,4 @@ def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapp
 def short(url: str) -> str:
     """Return the end of an URL's path, as people know a file."""
     name = url.partition("?")[0].rstrip("/").rpartition("/")[2] or url
-    return name if len(name) <= MOST_LABELS else f"…{name[-MOST_LABELS:]}"
+    return name if len(name) <= MAX_LABELS else f"…{name[-MAX_LABELS:]}"

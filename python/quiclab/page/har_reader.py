@@ -1,8 +1,8 @@
-"""From a HAR file to what a page load consists of: sizes, order, dependencies, delays, think times.
+"""From a HAR file to the components of a page load: sizes, order, dependencies, delays, think times.
 
-What the file does not say is assumed, and each assumption is counted (`RecordedPage.counts`):
+Missing values are assumed, and each assumption is counted (`RecordedPage.counts`):
 
-| What | Assumed |
+| Value | Assumption |
 | --- | --- |
 | what led to a request | the redirect to it; else `_initiator`, its stack; else Referer; else the document |
 | delay | from the end of what led to it to its start; 0 where it began before (a preload scanner reads on the way) |
@@ -23,18 +23,17 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.page.entry import (
-    MOST_MS,
-    MOST_SECTION_BYTES,
+    MAX_MS,
+    MAX_SECTION_BYTES,
     PLAIN_SECTION_BYTES,
     Entry,
     Kind,
     Reader,
     Sections,
     read_entry,
-    shown,
-    why_not,
+    skip_reason,
 )
 from quiclab.page.parents import parents_of
 
@@ -42,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-MOST_ENTRIES = 10_000
-MOST_FILE_BYTES = 256 * 1024 * 1024
+MAX_ENTRIES = 10_000
+MAX_FILE_BYTES = 256 * 1024 * 1024
 # as the scenario's `origin`
-MOST_ORIGINS = 256
+MAX_ORIGINS = 256
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Resource:
     url
         Without fragment.
     kind
-        What it is for a browser's priorities.
+        Its kind for the priorities of a browser.
     origin
         Position in `RecordedPage.origins`.
     after
@@ -95,9 +94,9 @@ class RecordedPage:
     origins
         Scheme, host and port of each server; that of the document first.
     counts
-        How many entries were left out and why, and how often each assumption was made.
+        Number of excluded entries by reason, and of each assumption.
     on_load_ms
-        When the browser said that the page was loaded; `None` if the file does not say it.
+        Load time reported by the browser; `None` if missing.
     """
 
     file: str
@@ -126,15 +125,15 @@ def read_har(path: Path) -> RecordedPage:
     Raises
     ------
     RequestError
-        If it cannot be read or is not one; the sentence names entry and field.
+        If it cannot be read or is not a HAR file; the message names entry and field.
     """
     log = _log(path)
     name = str(path)
     entries = log.get("entries")
     if not isinstance(entries, list) or not entries:
-        raise RequestError(f"{name}: log.entries is missing or empty: allowed is a list of 1 to {MOST_ENTRIES} entries")
-    if len(entries) > MOST_ENTRIES:
-        raise RequestError(f"{name}: log.entries has {len(entries)} entries: allowed are up to {MOST_ENTRIES}")
+        raise unexpected(f"{name}: log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries)
+    if len(entries) > MAX_ENTRIES:
+        raise RequestError(f"{name}: log.entries: expected at most {MAX_ENTRIES} entries, got {len(entries)}")
     counts: Counter[str] = Counter()
     kept = _kept(name, log, entries, counts)
     on_load_ms = _on_load(name, log)
@@ -145,8 +144,8 @@ def read_har(path: Path) -> RecordedPage:
         kept = on_time
     if not any(entry.body_bytes is not None for entry in kept):
         raise RequestError(
-            f"{name}: log.entries[{kept[0].number}].response and all others until onLoad say no size: needed is "
-            "bodySize, _transferSize or content.size of one entry at least"
+            f"{name}: log.entries[{kept[0].number}].response: no size in this or any other response before onLoad; "
+            "expected bodySize, _transferSize or content.size in at least one entry"
         )
     parents = parents_of(name, kept, counts)
     return _page(name, kept, parents, counts, on_load_ms)
@@ -155,26 +154,26 @@ def read_har(path: Path) -> RecordedPage:
 def _log(path: Path) -> Mapping[str, Any]:
     try:
         size = path.stat().st_size
-        if size > MOST_FILE_BYTES:
+        if size > MAX_FILE_BYTES:
             raise RequestError(
-                f"{path} has {size} bytes: allowed are up to {MOST_FILE_BYTES}; record it without contents of responses"
+                f"{path}: expected at most {MAX_FILE_BYTES} bytes, got {size}; record it without response contents"
             )
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise RequestError(f"cannot read {path}: it is not UTF-8 text") from error
+        raise RequestError(f"cannot read {path}: not UTF-8 text") from error
     try:
         document = json.loads(text)
     except RecursionError as error:
         raise RequestError(f"{path} is not a HAR file: its JSON is nested too deeply") from error
     except ValueError as error:
         cut = isinstance(error, json.JSONDecodeError) and error.pos >= len(text.rstrip()) - 1
-        why = "it ends in the middle: is it truncated?" if cut and text.lstrip()[:1] == "{" else str(error)
+        why = "truncated" if cut and text.lstrip()[:1] == "{" else str(error)
         raise RequestError(f"{path} is not JSON: {why}") from error
     log = document.get("log") if isinstance(document, dict) else None
     if not isinstance(log, dict):
-        raise RequestError(f"{path} is not a HAR file: it has no object `log` (HAR 1.2)")
+        raise RequestError(f"{path} is not a HAR file: the object `log` is missing (HAR 1.2)")
     return log
 
 
@@ -186,7 +185,7 @@ def _kept(name: str, log: Mapping[str, Any], entries: Sequence[object], counts: 
     for number, raw in enumerate(entries):
         reader = Reader(name, number, raw)
         page = reader.entry.get("pageref") or first
-        why = "of further pages" if first is not None and page != first else why_not(reader)
+        why = "of further pages" if first is not None and page != first else skip_reason(reader)
         if why is None:
             readers.append(reader)
         else:
@@ -213,11 +212,9 @@ def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
     value = timings.get("onLoad") if isinstance(timings, dict) else None
     if value is None or value == -1:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
-        raise RequestError(
-            f"{name}: log.pages[0].pageTimings.onLoad = {shown(value)}: allowed is a time of 0 to {MOST_MS:.0f} ms, "
-            "or -1 (not recorded)"
-        )
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
+        expected = f"a time of 0 to {MAX_MS:.0f} ms, or -1 (not recorded)"
+        raise unexpected(f"{name}: log.pages[0].pageTimings.onLoad", expected, value)
     return float(value)
 
 
@@ -229,8 +226,8 @@ def _page(
     origins: dict[str, int] = {}
     for position in order:
         origins.setdefault(kept[position].origin, len(origins))
-    if len(origins) > MOST_ORIGINS:
-        raise RequestError(f"{name}: its entries have {len(origins)} origins: allowed are up to {MOST_ORIGINS}")
+    if len(origins) > MAX_ORIGINS:
+        raise RequestError(f"{name}: log.entries: expected at most {MAX_ORIGINS} origins, got {len(origins)}")
     known = [entry.body_bytes for entry in kept if entry.body_bytes is not None]
     usual = round(median(known))
     round_trips = _round_trips(kept)
@@ -253,7 +250,7 @@ def _page(
                 sections[entry.origin], (entry.request_headers, entry.response_headers), strict=True
             )
         )
-        _count(counts, "upload longer than 256 KiB cut", int(request + entry.upload_bytes > MOST_SECTION_BYTES))
+        _count(counts, "upload longer than 256 KiB cut", int(request + entry.upload_bytes > MAX_SECTION_BYTES))
         resources.append(
             Resource(
                 entry=entry.number,
@@ -264,7 +261,7 @@ def _page(
                 delay_ms=max(delay_ms, 0.0),
                 think_time_ms=_think_time(entry, round_trips, counts),
                 body_bytes=max(usual if body is None else body, 1),
-                request_bytes=min(request + entry.upload_bytes, MOST_SECTION_BYTES),
+                request_bytes=min(request + entry.upload_bytes, MAX_SECTION_BYTES),
                 response_bytes=response,
             )
         )

@@ -1,4 +1,4 @@
-"""What led to each request of a recorded page: a redirect, its initiator, the Referer, else the document."""
+"""The initiator of each request of a recorded page: a redirect, its initiator, the Referer, or the document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quiclab.page.entry import Entry
 
 # entries of a circle that a sentence names
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 
 
 def parents_of(name: str, kept: Sequence[Entry], counts: Counter[str]) -> list[int | None]:
@@ -68,10 +68,10 @@ def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | No
                 circle = list(chain)[list(chain).index(at) :]
                 numbers = sorted(kept[place].number for place in circle)
                 first = min(circle, key=lambda place: kept[place].number)
-                listed = ", ".join(map(str, numbers[:MOST_SHOWN])) + (", …" if len(numbers) > MOST_SHOWN else "")
+                listed = ", ".join(map(str, numbers[:MAX_SHOWN])) + (", …" if len(numbers) > MAX_SHOWN else "")
                 raise RequestError(
-                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: entries {listed} lead to each other "
-                    "in a circle; allowed is an initiator that does not come from the entry itself"
+                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: expected an initiator that does not "
+                    f"depend on the entry itself, got a cycle of entries {listed}"
                 )
             chain[at] = None
             at = parents[at]

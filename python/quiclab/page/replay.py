@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unexpected
 from quiclab.result import RunResult, run
 from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario, Tls
 from quiclab.stacks.registry import catalogue
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PAGE_SCHEMA: Final = "quiclab.page/1"
 FLOW: Final = "page"
 #: A page that needs longer is not loaded.
-LONGEST: Final = "600 s"
+MAX_DURATION: Final = "600 s"
 #: Results that are kept on either side of the median while further runs may move it.
 REACH: Final = 4
 
@@ -36,13 +36,13 @@ class Stack:
     Attributes
     ----------
     name
-        As it was asked for.
+        As requested.
     stack, profile
         Engine and its profile.
     protocol
         `tcp`, `quic` or `udp`.
     workloads
-        What it can run.
+        The supported workloads.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Loads:
-    """What the loads with one stack came to.
+    """The loads with one stack.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def known_stacks() -> dict[str, Stack]:
     for engine_of in list(found.values()):
         for profile in next(entry["profiles"] for entry in entries if entry["name"] == engine_of.name):
             name = profile if isinstance(profile, str) else profile["name"]
-            for written in (name, f"{engine_of.name}/{name}"):  # an engine has the shorter right to a name
+            for written in (name, f"{engine_of.name}/{name}"):  # stacks take precedence over profiles
                 found.setdefault(written, replace(engine_of, name=written, profile=name))
     return found
 
@@ -117,16 +117,16 @@ def stacks_of(text: str) -> list[Stack]:
     known = known_stacks()
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise RequestError("--stacks names none; see `quiclab stack list`")
+        raise RequestError("--stacks: expected at least one stack; see `quiclab stack list`")
     for name in names:
         if name not in known:
-            allowed = ", ".join(key for key in known if "/" not in key)
-            raise RequestError(f"there is no stack or profile `{name}`; there are {allowed}, and STACK/PROFILE")
+            available = [key for key in known if "/" not in key]
+            raise unexpected("--stacks", f"{alternatives(available)}, or STACK/PROFILE", name)
         if "page" not in known[name].workloads:
-            able = ", ".join(key for key, stack in known.items() if "page" in stack.workloads and "/" not in key)
-            raise RequestError(f"`{name}` loads no pages; those that do are {able}")
+            able = [key for key, stack in known.items() if "page" in stack.workloads and "/" not in key]
+            raise unexpected("--stacks", f"a stack that loads pages ({alternatives(able)})", name)
         if names.count(name) > 1:
-            raise RequestError(f"--stacks names `{name}` twice")
+            raise RequestError(f"--stacks: `{name}` is listed twice")
     return [known[name] for name in names]
 
 
@@ -169,17 +169,17 @@ def flow_of(network: Scenario, name: str | None) -> Flow:
     Raises
     ------
     RequestError
-        If it is not clear which.
+        If the flow is ambiguous or unknown.
     """
     if network.wires:
-        raise RequestError("the network states its wires by hand; a page needs a flow with routes `down` and `up`")
+        raise RequestError("the network defines `wires`; a page requires a flow with routes `down` and `up`")
     names = ", ".join(sorted(network.flows))
     if name is not None:
         if name not in network.flows:
-            raise RequestError(f"--flow {name}: there is no such flow; there are {names}")
+            raise unexpected("--flow", alternatives(sorted(network.flows)), name)
         return network.flows[name]
     if len(network.flows) != 1:
-        raise RequestError(f"the network has {len(network.flows)} flows ({names}); name one with --flow")
+        raise RequestError(f"the network has {len(network.flows)} flows ({names}); choose one with --flow")
     return next(iter(network.flows.values()))
 
 
@@ -192,7 +192,7 @@ def scenario_of(network: Scenario, flow: Flow, page: Page, stack: Stack, tls: Tl
 
     return Scenario(
         name=network.name,
-        duration=LONGEST,
+        duration=MAX_DURATION,
         links=network.links,
         bearers=network.bearers,
         hosts=network.hosts,
@@ -225,7 +225,7 @@ def _tls(stack: Stack, use: TlsUse) -> Tls | None:
     """
     if not stack.stack.startswith("lab-"):
         if use != "full":
-            raise RequestError(f"--tls {use}: `{stack.name}` is a real stack and has full handshakes only")
+            raise unexpected("--tls", f"`full` for the real stack `{stack.name}`", use)
         return None
     early: Literal["accepted"] | None = "accepted" if use == "early_data" and stack.protocol == "quic" else None
     return Tls(version="1.3", resumption=use != "full", early_data=early)
@@ -267,11 +267,11 @@ def _middle(values: Sequence[object]) -> int:
 
 def _why(result: RunResult) -> str:
     warnings: list[str] = list(result.data.get("warnings", []))
-    return warnings[0] if warnings else f"it was not complete after {LONGEST}"
+    return warnings[0] if warnings else f"not complete after {MAX_DURATION}"
 
 
 def request_rows(page: RecordedPage, loads: Loads) -> list[dict[str, Any]]:
-    """Return what happened to each request of the typical run, with what the file says of it; times in ms."""
+    """Return the times of each request of the typical run, with its values from the file; times in ms."""
     if loads.result is None:
         return []
     rows = []

@@ -25,7 +25,7 @@ NO_DURATION = "no duration recorded: 0"
 
 @dataclass(frozen=True)
 class Times:
-    """What an entry says of its times.
+    """The times of an entry.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Times:
     handshake_ms
         Time of the round trip of a handshake; `None` if no connection was opened for it.
     assumed
-        What was taken otherwise than HAR 1.2 says.
+        Deviations from HAR 1.2.
     """
 
     duration_ms: float

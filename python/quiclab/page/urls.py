@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ENDS = "".join(map(chr, range(0x21)))
 BREAKS = {ord(character): None for character in "\t\n\r"}
 # frames of asynchronous stacks: what lies deeper is the page's framework
-MOST_STACKS = 32
+MAX_STACKS = 32
 
 
 def plain(url: str) -> str:
@@ -39,7 +39,7 @@ def resolved(base: str, url: str) -> str | None:
 def initiators(entry: Mapping[str, Any], headers: tuple[tuple[str, str], ...] | None) -> list[tuple[str, str]]:
     """Return URLs that may have led to a request, the likeliest first, with where each was found.
 
-    What is no URL is left out: no entry has it.
+    Strings that are not URLs are omitted.
     """
     found: list[tuple[str, str]] = []
     for field in ("_initiator_detail", "_initiator", "initiator"):
@@ -66,7 +66,7 @@ def _urls_of(initiator: Mapping[str, Any]) -> list[str]:
     """Return the URLs in Chrome's description of an initiator: its own, then those of its stacks from the inside."""
     urls = [initiator.get("url")]
     stack = initiator.get("stack")
-    for _ in range(MOST_STACKS):
+    for _ in range(MAX_STACKS):
         if not isinstance(stack, dict):
             break
         frames = stack.get("callFrames")

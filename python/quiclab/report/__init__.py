@@ -1,1 +1,1 @@
-"""What is drawn and written of studies: tables, figures, pages, archives."""
+"""Output of studies: tables, figures, HTML reports, archives."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.files import parquet_bytes, write_atomically
 from quiclab.libraries import pl
-from quiclab.native import build_id, engine
+from quiclab.native import build_id, extension
 from quiclab.report.study_page import digest_of_digests
 from quiclab.study import BASE
 from quiclab.study.compare import compare_document, judgement_row, table_rows, to_csv
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from quiclab.study.evaluate import Evaluation
 
 LOCKS = ("uv.lock", "Cargo.lock")
-# of runs.csv: what another build of the same source may change, and what is in runs.parquet
+# columns of runs.csv that differ between builds of the same source, or are in runs.parquet
 LEFT_OUT = {"identity", "result"}
 
 RERUN = """\
@@ -53,14 +53,14 @@ README = """\
 
 After {source}.
 
-Everything that repeats the study `{name}`: `sh rerun.sh` runs it again and compares tables and digests.
+Everything needed to repeat the study `{name}`: `sh rerun.sh` runs it again and compares tables and digests.
 
 | File | What it is |
 | --- | --- |
 | `studies/`, `scenarios/`, `reference/` | the study, its base scenario and the published numbers |
 | `settings/` | the resolved scenario of each setting, to run alone with `quiclab run FILE --seed N` |
 | `runs.csv` | setting, seed and digest of each run: the same with every build |
-| `runs.parquet` | the raw results of each run as JSON, and its identity, which names the build, too |
+| `runs.parquet` | the raw results of each run as JSON, and its identity, which includes the build |
 | `table.csv`, `compare.json`, `claims.json` | the table in the published columns, the comparison, the verdicts |
 | `uv.lock`, `Cargo.lock` | versions of everything it was built from{locks} |
 
@@ -68,18 +68,18 @@ Everything that repeats the study `{name}`: `sh rerun.sh` runs it again and comp
 """
 
 LACKING = """\
-**Not in this archive**, because they lie outside of the study's directory, and may be somebody else's to pass on:
+**Not in this archive**, because they are outside of the study's directory and may have another licence:
 
 {files}
 
-Whoever repeats it needs files with the same bytes; `quiclab trace import FILE --install NAME` installs a trace.
+A repetition requires byte-identical files; `quiclab trace import FILE --install NAME` installs a trace.
 The scenarios in `settings/` name them as they lay where the archive was made.
 
 """
 
 
 def write_package(evaluation: Evaluation) -> Path:
-    """Write the archive of a study beside its results and return its path."""
+    """Write the archive of a study next to its results and return its path."""
     study = evaluation.study
     stem = study.name.replace("/", "-")
     path = evaluation.directory / f"{stem}.tar.gz"
@@ -135,7 +135,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         if outside
         else "",
         locks=f" (not there: {', '.join(missing_locks)})" if missing_locks else "",
-        version=engine().version(),
+        version=extension().version(),
         build=build_id(),
         digest=digest_of_digests(table.filter(pl.col("variant") == BASE)["digest"].to_list()),
     ).encode()
@@ -156,7 +156,7 @@ def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:
         if job.scenario not in numbers:
             name = f"settings/{len(numbers):04}.toml"
             numbers[job.scenario] = name
-            settings[name] = engine().to_toml(job.scenario).encode()
+            settings[name] = extension().to_toml(job.scenario).encode()
     files_by_identity = {job.identity: numbers[job.scenario] for job in evaluation.jobs}
     text = io.StringIO()
     not_listed = LEFT_OUT | {metric.name for metric in evaluation.study.metrics}

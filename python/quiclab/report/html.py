@@ -1,4 +1,4 @@
-"""What the pages of studies share: templates, how numbers and verdicts are written, charts in a page."""
+"""Shared parts of the reports of studies: templates, formats of numbers and verdicts, charts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def responsive(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def inline_json(value: object) -> str:
-    """Write JSON that may stand in a script element."""
+    """Write JSON that is safe in a script element."""
     return json.dumps(value, ensure_ascii=False).replace("</", "<\\/").replace("<!--", "<\\!--")
 
 

@@ -30,7 +30,7 @@ class Agreement:
     Attributes
     ----------
     compared
-        Claims that are confirmed or refuted, and of which the tables can tell.
+        Claims that are confirmed or refuted, and that the tables determine.
     agreed
         Of these, those on which both say the same.
     kappa
@@ -47,7 +47,7 @@ class Agreement:
 
 
 def agreement(claims: Sequence[Mapping[str, Any]]) -> Agreement:
-    """Compare verdicts with what the predicates say of the tables in the sources.
+    """Compare verdicts with the predicates on the tables of the sources.
 
     Claims that hold by construction count nowhere.
 
@@ -125,7 +125,7 @@ def _page(group: str, report: Report) -> str:
 
 
 def _card(group: str, report: Report) -> dict[str, Any]:
-    """Return what the overview says of an experiment."""
+    """Return the data of an experiment for the overview."""
     study = report.study
     return {
         "study": study,

@@ -1,4 +1,4 @@
-"""What the command line prints for people, with rich tables on stdout."""
+"""Human-readable output of the command line, with rich tables on stdout."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tupl
     """Print where two runs part, and their flows side by side."""
     out = console()
     if found["identical"]:
-        out.print("identical: every packet event agrees when this build repeats both runs", style="bold")
+        out.print("identical: all packet events are equal when this build repeats both runs", style="bold")
     else:
         out.print(f"first difference at packet event {found['index']}", style="bold")
         events = table("", ["", *names])
@@ -186,7 +186,7 @@ def comparison(document: Mapping[str, Any]) -> None:
 
 
 def _maps(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Print how alike the published and the measured maps are; those of which one is missing are left out."""
+    """Print the agreement of published and measured maps; incomplete pairs are omitted."""
     columns = ("title", "cells", "correlation", "significant", "right_sign", "also_significant", "sign_share")
     both = [entry for entry in entries if entry["cells"]]
     if both:
@@ -347,14 +347,14 @@ def multiverse(found: Sequence[Row]) -> None:
     shown = table("Claims over all readings", ["claim", "as published", "readings", "outcome"], left=4)
     for row in found:
         base = row.base
-        differing = ", ".join(f"{name}: {row.worlds[name].outcome}" for name in row.differing)
+        differing = ", ".join(f"{name}: {row.interpretations[name].outcome}" for name in row.differing)
         outcome = differing or row.summary
-        shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.worlds)), outcome)
+        shown.add_row(row.claim.identity, base.outcome if base else "-", str(len(row.interpretations)), outcome)
     out.print(shown)
 
 
 def page_loads(document: Mapping[str, Any]) -> None:
-    """Print the load times of a page, and what the recording left open."""
+    """Print the load times of a page, and the assumptions about the recording."""
     out = console()
     page = document["page"]
     out.print(f"{page['url']} over {document['network']['scenario']}", style="bold")

@@ -58,7 +58,7 @@ def digest_of_digests(digests: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """A report that was written, with what an overview says of it.
+    """A written report, with its data for an overview.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     used = list(dict.fromkeys(evaluation.table["engine"].to_list()))
     if engine not in used:
         raise QuiclabError(
-            f"{evaluation.directory} has no runs with {engine}, only with {', '.join(used)}; make them with `quiclab "
+            f"{evaluation.directory} has no runs with {engine}, only with {', '.join(used)}; run `quiclab "
             f"study run {study.name} --engines {engine}`"
         )
     ending = "" if engine == study.default_engine else f"_{engine}"
@@ -111,7 +111,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     judged = evaluation.judgements(engine)
     claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
     fidelity = _fidelity(evaluation, engine)
-    listed = [] if study.listing is None else study.listing.rows(evaluation, engine)
+    listed = [] if study.text_table is None else study.text_table.rows(evaluation, engine)
     page = (
         environment()
         .get_template("report.html.j2")
@@ -132,8 +132,8 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
         )
     )
     files = {f"report{ending}.html": page.encode()}
-    if study.listing is not None:
-        files[f"listing{ending}.csv"] = _csv(study.listing.heads, listed)
+    if study.text_table is not None:
+        files[f"listing{ending}.csv"] = _csv(study.text_table.heads, listed)
     files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
     files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
     for name, content in files.items():
@@ -143,7 +143,7 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
 
 
 def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs: bool = False) -> dict[str, Any]:
-    """Return what the page needs of a chart."""
+    """Return the data of a chart for the report."""
     kind = " rows" if "usermeta" in spec else " panels" if "vconcat" in spec else ""
     drawn = inline_json(responsive(spec))
     return {"title": title, "caption": caption, "kind": kind, "spec": drawn, "svg": svg, "of_runs": of_runs}
@@ -166,7 +166,7 @@ def _as(source: str) -> str:
 
 
 def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
-    """Return what the page says beside figures, fidelity and claims."""
+    """Return the data of the report other than figures, fidelity and claims."""
     study = evaluation.study
     rows = compare_rows(evaluation, engine)
     return {
@@ -194,7 +194,7 @@ def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
 
 
 def _further(evaluation: Evaluation, engine: str, metric: Metric) -> dict[str, Any]:
-    """Return a further metric beside what was printed of it; where nothing was, what was measured."""
+    """Return a further metric next to its published values; without those, only the measured values."""
     study = evaluation.study
     rows = compare_rows(evaluation, engine, metric.name)
     printed = bool(rows)
@@ -226,7 +226,7 @@ def _groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, An
 
 
 def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
-    """Return what was run, as pairs of name and value."""
+    """Return a description of the runs, as pairs of name and value."""
     chosen = _chosen(evaluation, engine)
     versions: dict[str, dict[str, None]] = {}
     for text in chosen["result"]:
@@ -282,7 +282,7 @@ def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
 
 
 def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return means of each variant beside those of the base, by configuration and point."""
+    """Return means of each variant with those of the base, by configuration and point."""
     study = evaluation.study
     base = evaluation.summaries(study.default_engine)
     found = []

@@ -1,4 +1,4 @@
-"""Views: figures of single runs of a study, which are made again with what the figure needs recorded.
+"""Views: figures of single runs of a study, which are repeated with the recordings that the figure requires.
 
 A view is no result: it shows how one comes about. Its runs have the study's first seed and its default engine, so that
 the figure is the same each time.
@@ -56,7 +56,7 @@ def draw(study: Study) -> list[Drawn]:
     if not study.views:
         return []
     if not available_engines(study, [study.default_engine])[0]:
-        raise QuiclabError(f"the views of {study.name} need `{study.default_engine}`, which cannot run here")
+        raise QuiclabError(f"the views of {study.name} require `{study.default_engine}`, which is not available")
     total, done, started = sum(len(view.shown) for view in study.views), 0, time.monotonic()
     found = []
     for view in study.views:
@@ -71,7 +71,7 @@ def draw(study: Study) -> list[Drawn]:
 
 
 def result_of(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> RunResult:
-    """Run one setting with what a view records and changes.
+    """Run one setting with the recordings and changes of a view.
 
     Parameters
     ----------
@@ -91,4 +91,6 @@ def _setting(study: Study, view: View, configuration: str, values: Mapping[str, 
         if point.configuration == configuration and wanted.items() <= point.labels.items():
             return point
     named = ", ".join([configuration, *(f"{name}={value}" for name, value in values.items())])
-    raise QuiclabError(f"the view `{view.title}` of {study.name} shows a setting that the study does not have: {named}")
+    raise QuiclabError(
+        f"the view `{view.title}` of {study.name} refers to a setting that the study does not have: {named}"
+    )

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.native import engine
+from quiclab.native import extension
 from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonEndpoint, PythonStack
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def find(name: str) -> PythonStack | None:
 
 def catalogue() -> list[dict[str, Any]]:
     """Return all stacks that are available with their options, defaults and the sources of these; native ones first."""
-    native: list[dict[str, Any]] = json.loads(engine().native_stacks())
+    native: list[dict[str, Any]] = json.loads(extension().native_stacks())
     return [*native, *(stack.describe() for stack in _available())]
 
 
@@ -108,7 +108,7 @@ def versions(names: Iterable[str]) -> dict[str, str]:
 @cache
 def native_names() -> frozenset[str]:
     """Return the names of the native stacks."""
-    return frozenset(stack["name"] for stack in json.loads(engine().native_stacks()))
+    return frozenset(stack["name"] for stack in json.loads(extension().native_stacks()))
 
 
 def check(name: str, options: str) -> tuple[str, list[str], bool]:

@@ -3,10 +3,10 @@
 A study file needs the names here; the modules are the steps from a design to verdicts.
 
 ============================================ ================================================================
-`design`, `parts`                            what a study is
+`design`, `parts`                            definition of a study
 `registry`                                   finds the study files
 `inputs`, `sweep`, `store`                   runs over worker processes, with results that survive a kill
-`evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, beside the published ones
+`evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, compared with published ones
 `claims`, `criteria`, `fidelity`             verdicts
 ============================================ ================================================================
 """
@@ -21,11 +21,11 @@ from quiclab.study.parts import (
     Factor,
     Figure,
     HeatMap,
-    Listing,
     Metric,
     Model,
     Point,
     Table,
+    TextTable,
     Unavailable,
     Value,
     Variant,
@@ -42,12 +42,12 @@ __all__ = [
     "Factor",
     "Figure",
     "HeatMap",
-    "Listing",
     "Metric",
     "Model",
     "Point",
     "Study",
     "Table",
+    "TextTable",
     "Unavailable",
     "Value",
     "Variant",

@@ -2,7 +2,7 @@
 
 The whole predicate is evaluated on each of 2000 resamples: true in at least 97.5 % of them is `confirmed`, in at most
 2.5 % `refuted`, anything between `undecided`. A bootstrap over few runs decides too often: where a setting that the
-predicate reads has fewer than five, the verdict is `undecided`, whatever the share.
+predicate reads has fewer than five, the verdict is `undecided`, regardless of the share.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 CONFIRMED_SHARE = 0.975
 REFUTED_SHARE = 0.025
-LEAST_RUNS = 5
+MIN_RUNS = 5
 EDGE_DECIDED_SHARE: Mapping[int, float] = {2: 0.50, 3: 0.25, 5: 0.16, 10: 0.11}
 """Share of verdicts that are decided, by number of runs, where nothing can be: one normally distributed setting whose
-true mean lies exactly on the limit of the claim. Simulated; 0.05 is what the limits of the verdicts aim at."""
+true mean lies exactly on the limit of the claim. Simulated; 0.05 is the target of the limits of the verdicts."""
 
 Key: TypeAlias = tuple[str | int | float, ...]
 
 
 class Verdict(StrEnum):
-    """What the runs say about a claim."""
+    """Verdict of the runs about a claim."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -40,7 +40,7 @@ class Verdict(StrEnum):
 
 
 class NotMeasuredError(Exception):
-    """A predicate asked for a setting without a value.
+    """A predicate used a setting without a value.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Findings(Protocol):
     index: int
 
     def grid(self, study: str, metric: str) -> Grid:
-        """Return what there is of a metric of a study; empty names are those of the claim."""
+        """Return the values of a metric of a study; empty names are those of the claim."""
         ...
 
     def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
@@ -107,14 +107,14 @@ class Findings(Protocol):
 
 
 class Sample:
-    """Values of one resample (or of all runs, or of a publication), as predicates ask for them.
+    """Values of one resample (or of all runs, or of a publication), as used by predicates.
 
     Parameters
     ----------
     findings
         Where they are.
     study, metric, statistic
-        What is asked for; empty names are those of the claim.
+        Study and metric; empty names are those of the claim.
     """
 
     def __init__(self, findings: Findings, study: str = "", metric: str = "", statistic: Statistic = "mean") -> None:
@@ -207,7 +207,7 @@ class Printed:
         return np.array([self.value(study, metric, statistic, key)])
 
     def count(self, study: str, metric: str, key: Key) -> int:
-        """Return the number of runs that a printed value stands for; 0 if it is not known."""
+        """Return the number of runs of a published value; 0 if unknown."""
         return self._counts(study, metric).get(key, 0)
 
 
@@ -271,23 +271,23 @@ class Claim:
     Attributes
     ----------
     identity, source, statement
-        Its number, where it was published, and what it says.
+        Its identifier, its source, and its statement.
     check
         The predicate, or `None` if it cannot be tested here.
     numbers
-        What to show beside the verdict: text -> value.
+        Evidence shown with the verdict: label -> value.
     scope
         Which part of the statement the predicate tests, where it is not all of it.
     reason
         Why it is not tested.
     note
-        Where the publication contradicts itself, or which thresholds are ours.
+        Contradictions of the publication, or thresholds chosen by quiclab.
     by_construction
         The predicate only returns a number that was put in; such claims count nowhere.
     metric
         Name of the metric of the study that the predicate reads; its main one by default.
     statistic
-        What the runs of a setting are reduced to before the predicate reads them.
+        The statistic of the runs of a setting that the predicate reads.
     explanation
         Where it is refuted: the mechanism, and what shows it.
     """
@@ -306,7 +306,7 @@ class Claim:
     explanation: str = ""
 
     def sample(self, findings: Findings) -> Sample:
-        """Return what the predicate reads."""
+        """Return the values that the predicate reads."""
         return Sample(findings, "", self.metric, self.statistic)
 
 
@@ -319,7 +319,7 @@ class Judgement:
     share_true
         Share of the resamples in which the predicate holds; `None` if it was not tested.
     on_published
-        Whether the predicate holds for the published means; `None` if they cannot tell.
+        Whether the predicate holds for the published means; `None` if they do not determine it.
     numbers
         Measured numbers that decide, from the means over all runs.
     reason
@@ -374,8 +374,8 @@ def judge(claim: Claim, runs: Resamples, published: Findings) -> Judgement:
     verdict, reason = verdict_of(share), ""
     if claim.by_construction:
         verdict = Verdict.BY_CONSTRUCTION
-    elif least < LEAST_RUNS:
-        verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {LEAST_RUNS} are needed"
+    elif least < MIN_RUNS:
+        verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {MIN_RUNS} are needed"
     return Judgement(claim, verdict, share, on_published, numbers, reason, least, held[0])
 
 
@@ -398,7 +398,7 @@ def _holds(claim: Claim, published: Findings) -> bool | None:
 
 
 def _numbers(claim: Claim, sample: Sample) -> Mapping[str, float]:
-    """Return what to show beside a verdict; nothing if it needs settings that the verdict did not."""
+    """Return the evidence of a verdict; empty if it requires settings that the verdict did not."""
     try:
         return dict(claim.numbers(sample)) if claim.numbers is not None else {}
     except NotMeasuredError:

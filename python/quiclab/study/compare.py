@@ -92,7 +92,7 @@ def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write rows as CSV with a header; missing values are empty, truth values `true` and `false`."""
+    """Write rows as CSV with a header; missing values are empty, booleans `true` and `false`."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
@@ -133,7 +133,7 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
 
 def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[str, Any]]:
     """Return the fidelity of each series as plain values."""
-    columns = ("configuration", *(factor.column for factor in study.beside))
+    columns = ("configuration", *(factor.column for factor in study.series_factors))
     return [
         {
             **dict(zip(columns, key, strict=True)),
@@ -144,7 +144,7 @@ def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[s
 
 
 def map_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
-    """Return each map of the study: what it shows, how alike published and measured are, and its cells."""
+    """Return each map of the study: its contents, the agreement of published and measured, and its cells."""
     return [
         {
             "title": item.figure.title,
@@ -257,7 +257,7 @@ def multiverse_document(name: str, rows: Sequence[Row]) -> dict[str, Any]:
             "identity": row.claim.identity,
             "statement": row.claim.statement,
             "summary": row.summary,
-            "worlds": {world: asdict(found) for world, found in row.worlds.items()},
+            "worlds": {world: asdict(found) for world, found in row.interpretations.items()},
         }
         for row in rows
     ]

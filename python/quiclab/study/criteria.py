@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of a criterion in one setting."""
+    """Result of a criterion in one setting."""
 
     PASSED = "pass"
     MISS = "miss"
@@ -68,7 +68,7 @@ class Criterion:
     Attributes
     ----------
     identity, statement
-        Its number, and what it demands.
+        Its identifier, and its statement.
     reference
         Value by setting, in the unit of the metric: what `statistic` gives of the reference's runs. Empty where the
         reference is another engine, whose runs give it.
@@ -79,7 +79,7 @@ class Criterion:
     relative
         Whether distances are relative to the reference, or in the unit of the metric.
     statistic
-        What the runs of a setting are reduced to.
+        The statistic of the runs of a setting.
     together
         Whether the settings of a configuration are judged as one: by the mean over them.
     median_limit
@@ -123,7 +123,7 @@ class Criterion:
         return margin / abs(line.reference) if self.relative and line.reference else margin
 
     def lines(self, measured: Callable[[Key], float]) -> tuple[Line, ...]:
-        """Return what is judged, in the order of the limits.
+        """Return the judged settings, in the order of the limits.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a study is: base scenario, what is varied, how often, what is measured, and what it is compared with.
+"""Definition of a study: base scenario, factors, number of runs, metrics, and reference.
 
 A study file in `studies/` builds these values and lists them as `STUDIES`; it reads like the abstract of an experiment.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives, unknown
 from quiclab.study.parts import (
     BASE,
     Assumption,
@@ -20,11 +20,11 @@ from quiclab.study.parts import (
     Engine,
     Factor,
     Figure,
-    Listing,
     Metric,
     Model,
     Point,
     Table,
+    TextTable,
     Unavailable,
     Value,
     Variant,
@@ -48,28 +48,28 @@ class Study:
     name
         `group/experiment`.
     title, abstract, source
-        What it is about, and where it was published.
+        Subject and publication.
     scenario
         Base scenario, a file under the repository root.
     configurations, factors
-        What is varied; every combination is run.
+        The factors; every combination is run.
     metric
-        What is measured.
+        The main metric.
     further
-        What is measured beside it; criteria and claims may be about these, figures of a factor and scores are not.
+        Further metrics; criteria and claims can use them, figures over a factor and scores do not.
     engines
         Stacks it can run with; the first is the default.
     engine_changes
-        What choosing an engine changes in the scenario.
+        Changes of an engine to the scenario.
     runs, seed
         Repetitions of each setting; run i has the seed `seed + i`.
     own_seeds
-        Each setting has seeds of its own, as in a testbed, where no two share their accidents; variants and engines
+        Each setting has separate seeds (independent randomness, as in a testbed); variants and engines
         of a setting have the same ones. `seed` and a hash of the setting give the first.
     table, figures, claims
-        What it is compared with.
+        The reference.
     assumptions, variants, limits
-        How the description was read, and what that leaves out.
+        Interpretation of the description, and its omissions.
     unavailable
         Published configurations that cannot be run yet, with the reason.
     criteria
@@ -80,17 +80,17 @@ class Study:
         Metrics of time series that are kept with the results, for metrics that need them; `record.series_interval` of
         the scenario samples them. Those of `quiclab.series.by_flow` can be among them.
     keep
-        What is kept of the qlog files and captures that the runs record, for metrics that need it: `data["kept"]` of a
+        Data stored of the qlog files and captures of the runs, for metrics that require it: `data["kept"]` of a
         result. A function of a module of quiclab. Programs of the kernel lane write no qlog.
     describe
         Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
     model
-        An estimate without simulation that figures show as a line of its own.
+        An estimate without simulation that figures show as a separate line.
     views
         Figures of single runs, made again for the report.
-    along
+    series_factor
         Short name of the factor over which series run, where several are varied; the one that is varied by default.
-    listing
+    text_table
         A table of words, of what no number says.
     """
 
@@ -122,8 +122,8 @@ class Study:
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None
     model: Model | None = None
     views: tuple[View, ...] = ()
-    along: str = ""
-    listing: Listing | None = None
+    series_factor: str = ""
+    text_table: TextTable | None = None
 
     @property
     def swept(self) -> tuple[Factor, ...]:
@@ -160,17 +160,21 @@ class Study:
     def is_series(self) -> bool:
         """Whether its results are series over one factor, which have a shape, a knee and an optimum."""
         one_number = len(self.swept) == 1 and not any(isinstance(value, str) for value in self.swept[0].values)
-        return bool(self.along) or one_number
+        return bool(self.series_factor) or one_number
 
     @property
-    def beside(self) -> tuple[Factor, ...]:
-        """Factors that tell series apart: all but the one over which they run, if it is named; else parts of runs."""
-        return tuple(item for item in self.factors if item.name != self.along) if self.along else self.parts
+    def series_factors(self) -> tuple[Factor, ...]:
+        """Factors that distinguish series: all except the series factor, if it is named; otherwise parts of runs."""
+        return (
+            tuple(item for item in self.factors if item.name != self.series_factor)
+            if self.series_factor
+            else self.parts
+        )
 
     def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
-        """Return which series a setting belongs to: its configuration, and the values of what tells series apart."""
+        """Return the series of a setting: its configuration, and the values of the series factors."""
         values = dict(zip((factor.name for factor in self.factors), key[1:], strict=False))
-        return (key[0], *(values[factor.name] for factor in self.beside))
+        return (key[0], *(values[factor.name] for factor in self.series_factors))
 
     def series_label(self, key: Sequence[Value]) -> str:
         """Return the name of a series in figures, from its key."""
@@ -182,7 +186,9 @@ class Study:
     @property
     def series_labels(self) -> list[str]:
         """Names of all series, in the order of the study."""
-        keys = [(name, *parts) for name in self.labels for parts in product(*(item.values for item in self.beside))]
+        keys = [
+            (name, *parts) for name in self.labels for parts in product(*(item.values for item in self.series_factors))
+        ]
         return [self.series_label(key) for key in keys]
 
     @property
@@ -221,14 +227,14 @@ class Study:
         there = [engine.name for engine in self.engines if engine.lane_name == lane]
         if not there:
             has = ", ".join(f"{engine.name} ({engine.lane_name})" for engine in self.engines)
-            raise RequestError(f"study {self.name} has no engine of the lane {lane}; it has {has}")
+            raise RequestError(f"study {self.name} has no engine of lane {lane}; available: {has}")
         if choice in ("default", "all"):
             return tuple(there[:1] if choice == "default" else there)
         chosen = self.chosen_engines(choice)
         for name in chosen:
             if name not in there:
                 raise RequestError(
-                    f"engine `{name}` of study {self.name} is not of the lane {lane}; {', '.join(there)} are"
+                    f"engine `{name}` of study {self.name} is not of lane {lane}; expected {alternatives(there)}"
                 )
         return chosen
 
@@ -270,7 +276,7 @@ class Study:
         chosen = tuple(name.strip() for name in choice.split(","))
         for name in chosen:
             if name not in names:
-                raise RequestError(f"study {self.name} has no {kind} `{name}`; it has {', '.join(names) or 'none'}")
+                raise unknown(kind, name, names, f"study {self.name}")
         return chosen
 
     def points(
@@ -351,7 +357,7 @@ class Study:
 
     @property
     def keys(self) -> dict[str, str]:
-        """What `--only` can choose by: key -> column."""
+        """Keys of `--only`: key -> column."""
         columns = {"engine": "engine", "variant": "variant", "configuration": "configuration"}
         for factor in self.factors:
             columns |= {factor.name: factor.column, factor.column: factor.column}
@@ -362,5 +368,5 @@ class Study:
         columns = self.keys
         for key in only:
             if key not in columns:
-                raise RequestError(f"study {self.name} has no `{key}` to choose by; it has {', '.join(columns)}")
+                raise unknown("column", key, columns, f"study {self.name}")
         return {columns[key]: values for key, values in only.items()}

@@ -47,10 +47,10 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
 
 def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
     """Return what `--set` can say of changes: it removes nothing, so a table that loses an entry is given whole."""
-    lessened = {path.partition(".")[0] for path, value in changes.items() if value is None}
-    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in lessened}
+    tables_with_removals = {path.partition(".")[0] for path, value in changes.items() if value is None}
+    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in tables_with_removals}
     whole = scenario.to_dict()
-    return kept | {table: whole[table] for table in sorted(lessened & set(whole))}
+    return kept | {table: whole[table] for table in sorted(tables_with_removals & set(whole))}
 
 
 def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
@@ -92,7 +92,7 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published row beside what was measured there."""
+    """A published row with the measured values."""
 
     published: PublishedRow
     measured: Summary
@@ -112,14 +112,11 @@ class Evaluation:
     def __init__(self, study: Study, out: Path) -> None:
         self.study = study
         self.out = out
-        self._beside: dict[str, Evaluation] = {study.name: self}
+        self._others: dict[str, Evaluation] = {study.name: self}
         self.directory = results_directory(study, out)
         manifest = read_manifest(self.directory)
         if manifest is None:
-            raise QuiclabError(
-                f"there are no results of {study.name} in {self.directory}; make them with `quiclab study run "
-                f"{study.name}`"
-            )
+            raise QuiclabError(f"no results of {study.name} in {self.directory}; run `quiclab study run {study.name}`")
         self.runs = manifest.runs
         names = {variant.name for variant in study.variants}
         self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
@@ -206,7 +203,7 @@ class Evaluation:
         return self.reference()
 
     def reference(self, metric: str = "") -> list[PublishedRow]:
-        """Return what is compared with: the published table, or what the engine in its place has measured.
+        """Return the reference: the published table, or the values of the reference engine.
 
         Parameters
         ----------
@@ -239,7 +236,7 @@ class Evaluation:
         ]
 
     def criteria(self, engine: str) -> list[Assessment]:
-        """Return each criterion of the study with the settings that it judges, beside what was measured."""
+        """Return each criterion of the study with the settings that it judges, with the measured values."""
         found = []
         for item in self.study.criteria:
             scatter = {row.key: row.summary for row in self.reference(item.metric)}
@@ -276,13 +273,13 @@ class Evaluation:
                 result[key] = assess([item.published.summary for item in rows], [item.measured for item in rows])
         return result
 
-    def beside(self, name: str) -> Evaluation:
+    def for_study(self, name: str) -> Evaluation:
         """Return the evaluation of another study in the same results directory."""
-        if name not in self._beside:
+        if name not in self._others:
             found = Evaluation(find(name), self.out)
-            found._beside = self._beside  # they share what they have read
-            self._beside[name] = found
-        return self._beside[name]
+            found._others = self._others  # they share what they have read
+            self._others[name] = found
+        return self._others[name]
 
     def findings(self, engine: str, variant: str = BASE) -> Resamples:
         """Return the runs of an engine, and those of other studies, as claims read them.
@@ -293,7 +290,7 @@ class Evaluation:
 
         def grid(name: str, metric: str) -> Grid:
             try:
-                other = self.beside(name) if name else self
+                other = self.for_study(name) if name else self
                 names = [item.name for item in other.study.engines]
                 chosen = engine if engine in names and engine != self.study.default_engine else None
                 variants = [item.name for item in other.study.variants]
@@ -350,7 +347,7 @@ def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = No
 
 
 def _as_printed(summary: Summary) -> Summary:
-    """Round what stands in the place of a published table."""
+    """Round the values that replace a published table."""
     return replace(summary, mean=round(summary.mean, PRINTED_DECIMALS), std=round(summary.std, PRINTED_DECIMALS))
 
 
@@ -405,7 +402,7 @@ def number(text: str) -> str | int | float:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a results directory is to hold.
+    """Planned contents of a results directory.
 
     Attributes
     ----------
@@ -414,7 +411,7 @@ class Manifest:
     partial
         Whether only partial sweeps (`--only`) were made, so that no full one has fixed the number.
     variants
-        Variants that were asked for; `None` if that was not noted.
+        Requested variants; `None` if not recorded.
     """
 
     runs: int
@@ -448,7 +445,7 @@ def read_manifest(directory: Path) -> Manifest | None:
 def write_manifest(
     study: Study, directory: Path, runs: int, partial: bool, variants: Sequence[str] | None = None
 ) -> int:
-    """Note how many runs of each setting there are to be, beside the shards; returns the number that counts now.
+    """Record the planned number of runs of each setting, next to the shards; returns the effective number.
 
     Variants add up: those of earlier sweeps stay.
 

@@ -1,6 +1,6 @@
 """How close a measured series comes to a published one.
 
-A series is one configuration over one factor. Two kinds are told apart by the published numbers alone: where their
+A series is one configuration over one factor. Two kinds are distinguished by the published numbers alone: where their
 range exceeds ten of their standard deviations there is a shape to reproduce, and *skill* says how much of it is;
 elsewhere the series is flat within its noise, and what counts is *equivalence* point by point.
 """
@@ -84,7 +84,7 @@ def assess(published: Sequence[Summary], measured: Sequence[Summary]) -> Fidelit
         the mean of the published variances.
     """
     if len(published) != len(measured) or not published:
-        raise ValueError("both series need the same number of points, at least one")
+        raise ValueError("expected two series of the same length, at least one point")
     reference = np.array([point.mean for point in published])
     values = np.array([point.mean for point in measured])
     spread = pooled_std([point.std for point in published])

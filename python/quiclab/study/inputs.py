@@ -1,6 +1,6 @@
-"""What a run depends on beside scenario text, seed and engine.
+"""Inputs of a run besides scenario text, seed and engine.
 
-Files that it names, functions of its plugins, stacks written in Python, and the code of what is kept of its recordings.
+Files that it names, functions of its plugins, stacks written in Python, and the code that processes its recordings.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import unexpected
 from quiclab.files import hash_of, hash_of_folder
 from quiclab.plugins import function_names, source_files
 from quiclab.stacks.registry import UnavailableStackError, find
@@ -31,7 +31,7 @@ def code_of(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
 def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
     """Return one line for each input of a run that its scenario only names; none for most scenarios.
 
-    Where files lie does not count, what is in them does.
+    Contents of files count, their location does not.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
 
 
 def source_of(function: Callable[..., object], use: str) -> str:
-    """Return a hash of the code that a function of a module is made of.
+    """Return a hash of the source code of a function.
 
-    That of the folder of its package, because modules of a package import each other; of its file alone where it is in
-    no package. What it takes from elsewhere does not count.
+    The hash covers the folder of its package, because modules of a package import each other, or only its file if it
+    is in no package. Code that it imports from other packages is not covered.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def source_of(function: Callable[..., object], use: str) -> str:
     Raises
     ------
     RequestError
-        If its module has no file, so that nothing tells when it changes.
+        If its module has no file, so that its changes cannot be detected.
     """
     module = sys.modules[function.__module__]
     if module.__file__ is None:
         name = f"{function.__module__}.{function.__qualname__}"
-        raise RequestError(f"{use} = `{name}`: expected a function of a module that is a file")
+        raise unexpected(use, "a function of a module that is a file", name)
     file = Path(module.__file__)
     return hash_of_folder(file.parent) if module.__package__ else hash_of(file)
 

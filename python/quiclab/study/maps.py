@@ -1,4 +1,4 @@
-"""Maps of the difference of two configurations over two factors, with its significance; and how alike two maps are.
+"""Maps of the difference of two configurations over two factors, with its significance; and the agreement of two maps.
 
 The difference of a cell is (mean of the second - mean of the first) / mean of the first in percent; its significance is
 that of Welch's t-test. A cell of which all runs are the same on both sides, or of which a side has fewer than two, has
@@ -79,7 +79,7 @@ class MapScore:
 
 @dataclass(frozen=True)
 class MeasuredMap:
-    """The cells of a figure, published and measured; those without values are left out."""
+    """The cells of a figure, published and measured; cells without values are omitted."""
 
     figure: Figure
     map: HeatMap
@@ -96,7 +96,7 @@ class MeasuredMap:
 
     @property
     def score(self) -> MapScore:
-        """How alike both are."""
+        """Agreement of both maps."""
         return score(self.pairs)
 
 
@@ -108,7 +108,7 @@ def cells_of(study: Study, wanted: HeatMap, summaries: Mapping[Key, Summary]) ->
     study
         The study.
     wanted
-        What the map shows.
+        The title of the map.
     summaries
         Runs by configuration and value of each factor.
     """

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from quiclab.study.claims import Claim, Judgement
     from quiclab.study.evaluate import Evaluation
 
-LITERAL = "as published"
+AS_PUBLISHED = "as published"
 HOLDS, FAILS, OPEN = "holds", "fails", "open"
 
 
 @dataclass(frozen=True)
-class World:
-    """What a claim comes to in one reading.
+class InterpretationResult:
+    """Result of a claim under one interpretation.
 
     Attributes
     ----------
@@ -51,57 +51,59 @@ class Row:
     ----------
     study, claim
         The claim, and the study that reports it.
-    worlds
+    interpretations
         By name of the variant; the base is `as published`.
     """
 
     study: str
     claim: Claim
-    worlds: Mapping[str, World]
+    interpretations: Mapping[str, InterpretationResult]
 
     @property
-    def base(self) -> World | None:
-        """What it comes to as published; `None` if that was not run."""
-        return self.worlds.get(LITERAL)
+    def base(self) -> InterpretationResult | None:
+        """Result of the literal interpretation; `None` if not run."""
+        return self.interpretations.get(AS_PUBLISHED)
 
     @property
     def outcomes(self) -> set[str]:
         """Outcomes that there are, but for open ones."""
-        return {world.outcome for world in self.worlds.values()} - {OPEN}
+        return {world.outcome for world in self.interpretations.values()} - {OPEN}
 
     @property
     def differing(self) -> tuple[str, ...]:
         """Readings whose outcome is not that of the base."""
         base = self.base
-        return tuple(name for name, world in self.worlds.items() if base is None or world.outcome != base.outcome)
+        return tuple(
+            name for name, world in self.interpretations.items() if base is None or world.outcome != base.outcome
+        )
 
     @property
     def summary(self) -> str:
-        """In a word: robust, or what it depends on."""
-        if len(self.worlds) < 2:
+        """Summary: robust, or the interpretations on which it depends."""
+        if len(self.interpretations) < 2:
             return "only one reading was run"
         return f"depends on {', '.join(self.differing)}" if self.differing else "robust"
 
 
-def world_of(judgement: Judgement) -> World | None:
-    """Return what a verdict says of a reading; `None` if it was not tested."""
+def result_of(judgement: Judgement) -> InterpretationResult | None:
+    """Return the result of a verdict under an interpretation; `None` if it was not tested."""
     share = judgement.share_true
     if share is None:
         return None
     outcome = HOLDS if share >= CONFIRMED_SHARE else FAILS if share <= REFUTED_SHARE else OPEN
-    return World(outcome, share, judgement.least_runs or 0)
+    return InterpretationResult(outcome, share, judgement.least_runs or 0)
 
 
 def multiverse(evaluation: Evaluation) -> list[Row]:
     """Judge the claims of a study in each reading that was run, with its default engine."""
     study = evaluation.study
-    readings = {LITERAL: BASE} | {variant.name: variant.name for variant in study.variants}
-    found: dict[str, dict[str, World]] = {claim.identity: {} for claim in study.claims}
+    readings = {AS_PUBLISHED: BASE} | {variant.name: variant.name for variant in study.variants}
+    found: dict[str, dict[str, InterpretationResult]] = {claim.identity: {} for claim in study.claims}
     for name, variant in readings.items():
         if not evaluation.samples(study.default_engine, variant):
             continue
         for judgement in evaluation.judgements(study.default_engine, variant):
-            world = world_of(judgement)
+            world = result_of(judgement)
             if world is not None:
                 found[judgement.claim.identity][name] = world
     return [Row(study.name, claim, found[claim.identity]) for claim in study.claims if found[claim.identity]]

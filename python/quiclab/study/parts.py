@@ -1,4 +1,4 @@
-"""What a study is made of: configurations, factors, metrics, tables, figures, variants, engines."""
+"""Components of a study: configurations, factors, metrics, tables, figures, variants, engines."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def with_unit(label: str, unit: str) -> str:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One series of a study: a setting that the figures show in a colour of its own.
+    """One series of a study: a setting that the figures show in a separate colour.
 
     Attributes
     ----------
     name, label
         Its name in tables, and in figures.
     changes
-        What it changes in the scenario, after what the engine changes; or a function from what engine and factors
+        Its changes to the scenario, after those of the engine; or a function from what engine and factors
         change to all that is changed.
     engine
         What tables call the stack that it names itself, whichever engine the study runs with: the TCP beside several
@@ -58,7 +58,7 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Factor:
-    """What is varied.
+    """A factor: a varied quantity.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Factor:
     values
         The grid, in its order.
     changes
-        What a value changes in the scenario; `None` if it names a part of each run, such as one of its flows.
+        Changes of a value to the scenario; `None` if it names a part of each run, such as one of its flows.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured in a run; `name` carries the unit as a suffix and is the stem of the result columns.
+    """A quantity measured in a run; `name` carries the unit as a suffix and is the stem of the result columns.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Table:
-    """What a study is compared with: a published table, or another engine in the same networks.
+    """The reference of a study: a published table, or another engine in the same networks.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Table:
     engine
         Engine of the study whose runs are the reference; `file` is empty then.
 
-    Without file and engine there is nothing to compare with: the source shows a figure, or says it in words.
+    Without file and engine there is no reference: the source has only a figure or prose.
     """
 
     file: str
@@ -190,8 +190,8 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """A table of words that the report shows and that is written as CSV beside it.
+class TextTable:
+    """A table of words that the report shows and that is written as CSV next to it.
 
     Attributes
     ----------
@@ -218,14 +218,14 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Variant:
-    """Another reading of the description, shown beside and never in the score.
+    """An alternative interpretation of the description, which is shown but not scored.
 
     Attributes
     ----------
     name, label, reason
-        What it is called, and why one may read it so.
+        Its label, and the reason for the interpretation.
     changes
-        What it changes in each setting; or a function from what the setting changes already to all that it changes.
+        Its changes to each setting; or a function from what the setting changes already to all that it changes.
     runs
         Bound of the repetitions.
     """
@@ -281,7 +281,7 @@ class Model:
     source
         Where its derivation is.
     estimate
-        From configuration and value of each factor to the metric; `None` where it says nothing.
+        From configuration and value of each factor to the metric; `None` without a value.
     """
 
     label: str
@@ -291,7 +291,7 @@ class Model:
 
 @dataclass(frozen=True)
 class View:
-    """A figure of single runs of a study, which the report makes again with what the figure needs recorded.
+    """A figure of single runs of a study, which the report repeats with the recordings that the figure requires.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class Vocabulary(ABC):
     Parameters
     ----------
     sample
-        What the claim reads.
+        The sample of the claim.
     home
         Study that reports the claim, without the group.
     note
@@ -51,7 +51,7 @@ class Vocabulary(ABC):
 
     @abstractmethod
     def names(self) -> Mapping[str, Any]:
-        """Return what the names mean, beside or instead of the builtins."""
+        """Return the definitions of names, in addition to or instead of the builtins."""
 
     def view(self, study: str, metric: str = "", statistic: Statistic = "mean") -> Sample:
         """Return the sample of a metric of a study of the group, by its name without the group."""
@@ -93,7 +93,7 @@ class Reference:
     file
         The findings.
     vocabulary
-        What the names in their predicates mean.
+        The names in their predicates.
     places
         Identities of the claims that each study reports, by its name without the group.
     read_as

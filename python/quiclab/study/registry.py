@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, alternatives, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,9 @@ def studies_directory() -> Path:
     named = os.environ.get(ENVIRONMENT)
     directory = Path(named) if named else Path(__file__).resolve().parents[3] / "studies"
     if not directory.is_dir():
-        raise RequestError(f"there is no directory {directory}; name the one with the studies in {ENVIRONMENT}")
+        raise RequestError(
+            f"the directory {directory} does not exist; set {ENVIRONMENT} to the directory of the studies"
+        )
     return directory.absolute()
 
 
@@ -68,7 +70,7 @@ def file_of(name: str) -> Path:
 
 
 def about(found: Sequence[Study]) -> list[str]:
-    """Return what the files of some studies say of themselves: the paragraphs of their docstrings."""
+    """Return the descriptions of the files of some studies: the paragraphs of their docstrings."""
     paragraphs = []
     for path in dict.fromkeys(file_of(study.name) for study in found):
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -86,7 +88,7 @@ def find(name: str) -> Study:
     """
     found = find_all(name)
     if len(found) > 1 or found[0].name != name:
-        raise RequestError(f"`{name}` is a group; name one of {', '.join(study.name for study in found)}")
+        raise RequestError(f"`{name}` is a group; expected one study: {alternatives(study.name for study in found)}")
     return found[0]
 
 
@@ -115,7 +117,7 @@ def find_all(name: str | None) -> list[Study]:
     likely = {study.name: study for path in _files_with(name) for study in _load(path)}
     found = [study for key, study in likely.items() if key == name or key.startswith(name.rstrip("/") + "/")]
     if not found:
-        raise RequestError(f"there is no study `{name}`; there are {', '.join(studies())}")
+        raise unknown("study", name, studies())
     return found
 
 
@@ -136,7 +138,7 @@ def _text_of(path: Path) -> str:
             continue
         try:
             texts[file] = file.read_text(encoding="utf-8", errors="replace")
-        except OSError:  # loading it says what is wrong
+        except OSError:  # loading it reports the error
             texts[file] = ""
         parts = re.findall(r"^\s*(?:from|import)\s+(_\w+)", texts[file], re.MULTILINE)
         waiting += [path.with_name(f"{part}.py") for part in parts]
@@ -153,8 +155,8 @@ def _load(path: Path) -> tuple[Study, ...]:
         with _importable(path.parent):
             specification.loader.exec_module(module)
         found: tuple[Study, ...] = tuple(module.STUDIES)
-    except Exception as error:  # whatever a study file does wrong ends in one sentence
-        raise QuiclabError(f"the study file {path} cannot be loaded: {type(error).__name__}: {error}") from error
+    except Exception as error:  # any error of a study file becomes a one-line message
+        raise QuiclabError(f"cannot load the study file {path}: {type(error).__name__}: {error}") from error
     return found
 
 

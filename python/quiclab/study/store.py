@@ -1,7 +1,7 @@
 """Results on disk that survive kills: shards, each of which is written atomically.
 
 A directory has one writer at a time. It holds `lock`, `shards/NNNNNN.parquet` (what has been run, in the order it
-finished), and the tables made from them. A file is there whole or not at all, so that whatever a killed sweep left can
+finished), and the tables made from them. Files are written atomically, so that the files of a killed sweep can
 be read.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHARD_COLUMNS = ("identity", "result", "series")
 Row: TypeAlias = "tuple[str, str, bytes | None]"
 """Identity and result of a run, and the time series that are kept of it."""
-SHARD_NAMES = "[0-9]" * 6 + ".parquet"  # not what a user puts beside them, such as a copy
+SHARD_NAMES = "[0-9]" * 6 + ".parquet"  # not files of a user, such as a copy
 
 
 class Store:
@@ -89,7 +89,7 @@ class Store:
         return {identity for path in self._files() for identity in self._read(path, ["identity"])["identity"]}
 
     def results(self, identities: Collection[str]) -> dict[str, tuple[str, bytes | None]]:
-        """Return result JSON and kept time series of the runs asked for, as far as they are stored."""
+        """Return result JSON and kept time series of the requested runs that are stored."""
         found: dict[str, tuple[str, bytes | None]] = {}
         for path in self._files():
             rows = self._read(path, list(SHARD_COLUMNS)).filter(pl.col("identity").is_in(list(identities)))
@@ -105,7 +105,7 @@ class Store:
             there = pl.read_parquet_schema(path)
             frame = pl.read_parquet(path, columns=[name for name in columns if name in there])
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise QuiclabError(f"cannot read {path}: {error}; delete it to run its part again") from error
+            raise QuiclabError(f"cannot read {path}: {error}; delete it to repeat its runs") from error
         # shards of before series were kept have no such column
         schema = _shard_schema()
         return frame.with_columns(pl.lit(None, schema[name]).alias(name) for name in columns if name not in there)

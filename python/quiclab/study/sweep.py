@@ -1,7 +1,7 @@
 """Sweeps: many runs over worker processes, with results that survive a kill.
 
-A run is identified by its resolved scenario, its seed, the build of the engine and whatever else it depends on (see
-`inputs`); what is stored is not run again.
+A run is identified by its resolved scenario, its seed, the build of the engine and its other inputs (see
+`inputs`); stored runs are reused.
 The table of a sweep is sorted by the sweep's own order, so that it does not depend on the number of workers, on the
 order in which runs finished, or on how often the sweep was killed and continued.
 """
@@ -72,7 +72,7 @@ class Job:
     series
         Metrics of time series that are kept with the result.
     keep
-        What is kept of the files that the run records, a function of a module.
+        The function that processes the recordings of a run.
     """
 
     labels: Mapping[str, str | int | float]
@@ -88,7 +88,7 @@ class Job:
     def identity(self) -> str:
         """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits.
 
-        What is kept of the recordings is an input, too: its code decides what is stored.
+        The function that processes recordings is also an input: its code determines the stored data.
         """
         scenario = json.loads(self.scenario)
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
@@ -101,7 +101,7 @@ class Job:
 
 @dataclass
 class Outcome:
-    """What a sweep came to.
+    """The outcome of a sweep.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def execute(
     on_flush: Callable[[], None] | None = None,
     stream: TextIO | None = None,
 ) -> Outcome:
-    """Run what is not stored yet.
+    """Run the jobs that are not stored.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ def execute(
     directory
         Results directory; or its store, which may be locked by the caller already.
     title
-        What the progress is called.
+        Title of the progress.
     workers
         Number of processes; by default the CPUs this process may use.
     flush_runs, flush_seconds
-        A shard is written when that many runs or that much time have passed.
+        A shard is written after this number of runs or this time.
     on_flush
         Called after each shard is on the disk.
     stream
@@ -189,7 +189,7 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
     Raises
     ------
     QuiclabError
-        If one is not the wanted one: whatever was measured through it would be no result.
+        If a network does not match: results would be invalid.
     """
     if not any(job.lane is not None and job.lane.clock == "real" for job in jobs):
         return
@@ -209,11 +209,11 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
         seen |= found
         checks = calibrate(Scenario.from_dict(plain), job.lane, say, job.base_dir)
         if problem := verdict(checks):
-            raise QuiclabError(f"{problem}; nothing was run")
+            raise QuiclabError(f"{problem}; no run was started")
 
 
 def _workers_for(jobs: Iterable[Job], asked: int | None) -> int:
-    """Return how many runs go on at one time: in real time one alone, because they would disturb each other."""
+    """Return the number of concurrent runs: one in real time, because runs would disturb each other."""
     in_real_time = any(job.lane is not None and job.lane.clock == "real" for job in jobs)
     return 1 if in_real_time else asked or available_cpus()
 
@@ -304,7 +304,7 @@ class _Flusher:
             self.flush()
 
     def flush_if_due(self) -> None:
-        """Write what has waited long enough, whether or not another run ends."""
+        """Write results that have waited long enough, even if no further run ends."""
         if time.monotonic() - self.last >= self.seconds:
             self.flush()
 
@@ -321,14 +321,13 @@ class _Flusher:
 
 @contextmanager
 def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Start worker processes; whatever ends the sweep early ends them, too, instead of waiting for their runs."""
+    """Start worker processes; an early end of the sweep also ends them, without waiting for their runs."""
     others, stacks = set(active_children()), registered()
     try:
         pickle.dumps(stacks)
     except (AttributeError, TypeError, pickle.PicklingError) as error:
-        raise RequestError(
-            f"a registered stack cannot be given to worker processes, because they cannot import it: {error}"
-        ) from error
+        sentence = f"a registered stack is not available to worker processes, which import it: {error}"
+        raise RequestError(sentence) from error
     pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(stacks,))
     try:
         yield pool
@@ -387,12 +386,12 @@ def _run_all(
         outcome.interrupted = True
     except BrokenProcessPool as error:
         raise QuiclabError(
-            "a worker process died (out of memory?); what is done is kept, run the command again to continue"
+            "a worker process died (out of memory?); completed runs are stored, repeat the command to continue"
         ) from error
 
 
 class _Abandoned(Exception):  # noqa: N818 - a wish of the user
-    """Ctrl-C was pressed twice: the runs under way are not waited for."""
+    """Ctrl-C was pressed twice: do not wait for running jobs."""
 
 
 def _start_worker(stacks: Sequence[PythonStack]) -> None:
@@ -418,7 +417,7 @@ def _work(job: Job) -> Work:
         result = run_and_keep(parsed, job.seed, job.base_dir, job.keep, job.lane)
     except QuiclabError as error:
         return None, None, error.sentence
-    if problem := result.not_a_result:
+    if problem := result.invalid_reason:
         return None, None, problem
     for name, flow in result.flows.items():
         if flow.failed:

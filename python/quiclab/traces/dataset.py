@@ -24,7 +24,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.traces.lines import numbered_lines, shortened
 from quiclab.traces.trace import Trace
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME: Final = "4G data set of Raca et al. (MMSys 2018)"
-#: What tells a file of the data set; there are more columns, of which some files lack some.
+#: Columns that identify a file of the data set; there are more columns, some of which are optional.
 COLUMNS: Final = ("Timestamp", "CellID", "NetworkMode", "DL_bitrate", "UL_bitrate", "State")
 #: A day at a row a second; the files have about 900.
-MOST_ROWS: Final = 100_000
-MOST_KBPS: Final = 10_000_000
-MOST_GAP_S: Final = 10
+MAX_ROWS: Final = 100_000
+MAX_KBPS: Final = 10_000_000
+MAX_GAP_S: Final = 10
 IDLE: Final = "I"
 
 _TIMESTAMP: Final = re.compile(r"[0-9]{4}\.[0-9]{2}\.[0-9]{2}_[0-9]{2}\.[0-9]{2}\.[0-9]{2}")
@@ -83,7 +83,7 @@ def read_dataset(path: Path, start_s: int = 0, duration_s: int | None = None) ->
     Raises
     ------
     RequestError
-        If the file cannot be read or is none of the data set, with line, column, value and what is allowed; or if it
+        If the file cannot be read or is none of the data set, with line, column, value and expected values; or if it
         does not hold that part.
     """
     seconds = _seconds(path)
@@ -91,21 +91,22 @@ def read_dataset(path: Path, start_s: int = 0, duration_s: int | None = None) ->
     end_s = length_s if duration_s is None else start_s + duration_s
     if not 0 <= start_s < end_s <= length_s:
         raise RequestError(
-            f"{path} lasts {length_s} s; the part from {start_s} s to {end_s} s is asked for, "
-            f"and allowed is one of 1 s or more within 0 s to {length_s} s"
+            f"{path}: expected an interval of at least 1 s within 0 s to {length_s} s, got {start_s} s to {end_s} s"
         )
     ends = [second.time_s for second in seconds[1:]] + [length_s]
     held = [(second, end) for second, end in zip(seconds, ends, strict=True) if second.time_s < end_s and end > start_s]
     for one, two in pairwise(second for second, _ in held):
-        if two.time_s - one.time_s > MOST_GAP_S:
+        if two.time_s - one.time_s > MAX_GAP_S:
             raise RequestError(
-                f"{path}, line {two.line}: no rate for {two.time_s - one.time_s} s before it; "
-                f"allowed are {MOST_GAP_S} s, so choose another part of the file"
+                f"{path}, line {two.line}: expected at most {MAX_GAP_S} s without a rate, "
+                f"got {two.time_s - one.time_s} s; choose another interval of the file"
             )
     starts = tuple(max(second.time_s - start_s, 0) * 10**9 for second, _ in held)
     rates = tuple(second.rate_bps for second, _ in held)
     if not any(rates):
-        raise RequestError(f"{path}: DL_bitrate is 0 from {start_s} s to {end_s} s; allowed is a part with a rate")
+        raise RequestError(
+            f"{path}: DL_bitrate: expected an interval with a rate above 0, got 0 from {start_s} s to {end_s} s"
+        )
     notes = [f"columns Timestamp and DL_bitrate, {start_s} s to {end_s} s"]
     if idle_s := sum(min(end, end_s) - max(second.time_s, start_s) for second, end in held if second.idle):
         notes.append(f"in {idle_s} s of it the device was not downloading (State {IDLE}); their rates are kept")
@@ -117,22 +118,19 @@ def _seconds(path: Path) -> list[_Second]:
     lines = numbered_lines(path)
     number, header = next(lines, (0, ""))
     if not header:
-        raise RequestError(f"{path} is empty; allowed is a file of the {NAME}")
+        raise RequestError(f"{path}: expected a file of the {NAME}, got an empty file")
     columns = _columns(header, f"{path}, line {number}")
     seconds: list[_Second] = []
     before: datetime | None = None
     first: datetime | None = None
     for rows, (line, text) in enumerate(lines):
         place = f"{path}, line {line}"
-        if rows >= MOST_ROWS:
-            raise RequestError(f"{place}: there are more than {MOST_ROWS} rows; allowed are so many")
+        if rows >= MAX_ROWS:
+            raise RequestError(f"{place}: expected at most {MAX_ROWS} rows, got more")
         row = _row(text, columns, place)
         now = _time(row["Timestamp"], place)
         if before is not None and now < before:
-            raise RequestError(
-                f"{place}: Timestamp is `{row['Timestamp']}`, before that of the row above; "
-                "allowed is the same or a later one"
-            )
+            raise unexpected(f"{place}: Timestamp", "a time not before that of the previous row", row["Timestamp"])
         before = now
         rate = _rate(row["DL_bitrate"], place)
         if rate is None:
@@ -146,7 +144,7 @@ def _seconds(path: Path) -> list[_Second]:
         else:
             seconds.append(_Second(time_s, line, [rate], idle))
     if not seconds:
-        raise RequestError(f"{path} has no row with a DL_bitrate; allowed is one or more")
+        raise RequestError(f"{path}: DL_bitrate: expected at least one row with a rate, got none")
     return seconds
 
 
@@ -156,21 +154,21 @@ def _columns(header: str, place: str) -> list[str]:
     if missing and len(names) == 1:
         for separator, called in ((";", "`;`"), ("\t", "tabs")):
             if separator in header:
-                raise RequestError(f"{place}: columns are separated by {called}; allowed are commas, as in the {NAME}")
+                raise RequestError(f"{place}: expected columns separated by commas, as in the {NAME}, got {called}")
     if missing:
         raise RequestError(
-            f"{place} is not the header of the {NAME}: there is no column {', '.join(f'`{name}`' for name in missing)} "
-            f"in `{shortened(header)}`"
+            f"{place}: expected the header of the {NAME}, got `{shortened(header)}`; missing columns: "
+            f"{', '.join(f'`{name}`' for name in missing)}"
         )
     if twice := [name for name in COLUMNS if names.count(name) > 1]:
-        raise RequestError(f"{place}: the column `{twice[0]}` stands there twice; allowed is once")
+        raise RequestError(f"{place}: expected each column once, got `{twice[0]}` twice")
     return names
 
 
 def _row(text: str, columns: list[str], place: str) -> dict[str, str]:
     values = text.split(",")
     if len(values) != len(columns):
-        raise RequestError(f"{place} has {len(values)} values; allowed are {len(columns)}, one for each column")
+        raise RequestError(f"{place}: expected {len(columns)} values, one per column, got {len(values)}")
     return {name: value.strip() for name, value in zip(columns, values, strict=True)}
 
 
@@ -181,15 +179,13 @@ def _time(text: str, place: str) -> datetime:
             return datetime.strptime(text, "%Y.%m.%d_%H.%M.%S")
     except ValueError:
         pass
-    raise RequestError(f"{place}: Timestamp is `{shortened(text)}`; allowed is a time such as `2018.02.12_16.14.02`")
+    raise unexpected(f"{place}: Timestamp", "a time such as `2018.02.12_16.14.02`", text)
 
 
 def _rate(text: str, place: str) -> Fraction | None:
     """Return a rate [kbit/s]; `None` if it is not known."""
     if text == "-":
         return None
-    if not _RATE.fullmatch(text) or Fraction(text) > MOST_KBPS:
-        raise RequestError(
-            f"{place}: DL_bitrate is `{shortened(text)}`; allowed is a number from 0 to {MOST_KBPS} (kbit/s), or `-`"
-        )
+    if not _RATE.fullmatch(text) or Fraction(text) > MAX_KBPS:
+        raise unexpected(f"{place}: DL_bitrate", f"a number from 0 to {MAX_KBPS} (kbit/s), or `-`", text)
     return Fraction(text)

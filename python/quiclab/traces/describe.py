@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quiclab.traces.trace import Trace
 
 #: Points of the even grid on which the autocorrelation is computed, at most.
-MOST_POINTS: Final = 1 << 17
+MAX_POINTS: Final = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def autocorrelation_time(trace: Trace) -> float | None:
 def _even(trace: Trace) -> tuple[float, NDArray[np.float64]]:
     """Return the step [s] and the rates [Mbit/s] of an even sampling."""
     edges = np.array([*trace.starts_ns, trace.end_ns], dtype=np.int64)
-    count = int(min(MOST_POINTS, max(2, round(trace.end_ns / int(np.diff(edges).min())))))
+    count = int(min(MAX_POINTS, max(2, round(trace.end_ns / int(np.diff(edges).min())))))
     step = trace.end_ns / count
     middles = (np.arange(count) + 0.5) * step
     indices = np.searchsorted(edges[:-1], middles, side="right") - 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quiclab.traces.trace import Trace
 
 #: More rates than this are shown as means over equal times: a figure has no more pixels.
-MOST_SHOWN: Final = 2000
+MAX_SHOWN: Final = 2000
 TEXT: Final = "#24292f"
 
 
@@ -23,10 +23,10 @@ def points(trace: Trace) -> tuple[list[dict[str, float]], float | None]:
     edges = np.array([*trace.starts_ns, trace.end_ns], dtype=np.int64) / 1e9
     rates = np.array(trace.rates_bps, dtype=np.int64) / 1e6
     width = None
-    if len(rates) > MOST_SHOWN:
-        width = trace.duration_s / MOST_SHOWN
+    if len(rates) > MAX_SHOWN:
+        width = trace.duration_s / MAX_SHOWN
         delivered = np.concatenate([[0.0], np.cumsum(rates * np.diff(edges))])
-        even = np.linspace(0, trace.duration_s, MOST_SHOWN + 1)
+        even = np.linspace(0, trace.duration_s, MAX_SHOWN + 1)
         edges, rates = even, np.diff(np.interp(even, edges, delivered)) / width
     # the last rate reaches to the end
     pairs = zip(edges.tolist(), [*rates.tolist(), float(rates[-1])], strict=True)
@@ -34,7 +34,7 @@ def points(trace: Trace) -> tuple[list[dict[str, float]], float | None]:
 
 
 def specification(trace: Trace) -> dict[str, Any]:
-    """Return the Vega-Lite specification of the figure, without a theme; its title says where the trace is from."""
+    """Return the Vega-Lite specification of the figure, without a theme; its title states the origin of the trace."""
     data, width = points(trace)
     numbers = statistics(trace)
     subtitle = [

@@ -1,6 +1,6 @@
 """Traces that the user has installed, because quiclab cannot ship them.
 
-They lie in `$XDG_DATA_HOME/quiclab/traces` (`~/.local/share` without it), as `NAME.csv`. `lte` is the one of the study
+They are in `$XDG_DATA_HOME/quiclab/traces` (default: `~/.local/share`), as `NAME.csv`. `lte` is the one of the study
 `QUIC over Dual Connectivity`.
 """
 
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, shown
 from quiclab.traces import dataset
 from quiclab.traces.trace import Trace, read, write
 
@@ -25,7 +25,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 def directory() -> Path:
     """Return the directory of installed traces; it need not exist."""
     base = os.environ.get("XDG_DATA_HOME", "")
-    # the specification says that relative paths are to be ignored
+    # the specification requires relative paths to be ignored
     root = Path(base) if base.startswith("/") else Path.home() / ".local" / "share"
     return root / "quiclab" / "traces"
 
@@ -40,7 +40,7 @@ def path_of(name: str) -> Path:
     """
     if not _NAME.fullmatch(name):
         raise RequestError(
-            f"`{name}` is no name of a trace; allowed are up to 40 small letters, digits, `-` and `_`, such as `{LTE}`"
+            f"trace name: expected up to 40 lower-case letters, digits, `-` and `_`, such as `{LTE}`, got {shown(name)}"
         )
     return directory() / f"{name}.csv"
 
@@ -64,7 +64,7 @@ def installed(name: str) -> Path | None:
 
 
 def check_published(name: str, trace: Trace) -> None:
-    """Check that a name that a study uses stands for the trace that was published.
+    """Check that a name that a study uses refers to the published trace.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def check_published(name: str, trace: Trace) -> None:
     origins = (f"{dataset.NAME}, file {wanted}", f"{dataset.NAME}, file {wanted}.csv")
     if trace.origin not in origins:
         raise RequestError(
-            f"`{name}` is the name of the published trace, {origins[1]}; this one is from "
-            f"{trace.origin or 'an unknown origin'}, so install it under another name"
+            f"`{name}` is reserved for the published trace, {origins[1]}; the origin of this trace is "
+            f"{trace.origin or 'unknown'}; install it under another name"
         )
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Bytes of a line; the longest of the data set have 250.
-MOST_LINE_BYTES: Final = 4096
+MAX_LINE_BYTES: Final = 4096
 SHOWN: Final = 60
 
 
@@ -27,10 +27,10 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise RequestError(f"cannot read {path}: it is no regular file")
+            raise RequestError(f"cannot read {path}: not a regular file")
         with path.open("rb") as file:
             number = 0
-            while line := file.readline(MOST_LINE_BYTES + 1):
+            while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 text = _text(line, f"{path}, line {number}")
                 text = (text.removeprefix("\ufeff") if number == 1 else text).strip()
@@ -49,10 +49,10 @@ def shortened(text: str) -> str:
 
 def _text(line: bytes, place: str) -> str:
     if b"\0" in line:
-        raise RequestError(f"{place} holds a byte of value 0; allowed is a text file, and this is a binary one")
-    if len(line) > MOST_LINE_BYTES:
-        raise RequestError(f"{place} is longer than {MOST_LINE_BYTES} bytes; allowed are so many")
+        raise RequestError(f"{place}: expected text, got a binary file (a byte of value 0)")
+    if len(line) > MAX_LINE_BYTES:
+        raise RequestError(f"{place}: expected at most {MAX_LINE_BYTES} bytes per line, got more")
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise RequestError(f"{place} is not UTF-8 text; allowed is a text file") from error
+        raise RequestError(f"{place}: expected UTF-8 text, got a binary file") from error

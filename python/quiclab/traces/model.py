@@ -1,6 +1,6 @@
-"""A model of what a phone indoors gets from an LTE cell, for traces that can be shipped.
+"""A model of the LTE rate of an indoor phone, for traces that can be distributed.
 
-The rate is a product of a slow process, of dips and of bursts, scaled to the mean that is asked for:
+The rate is a product of a slow process, of dips and of bursts, scaled to the requested mean:
 
     x(0) = s e(0),   x(k) = a x(k-1) + s sqrt(1 - a^2) e(k),   a = exp(-step / tau)
     u(k) = max(exp(x(k)) f(k), floor * mean of exp(x) f)
@@ -8,17 +8,17 @@ The rate is a product of a slow process, of dips and of bursts, scaled to the me
 
 - *Slow process.* Log-normal, first-order autoregressive (an Ornstein-Uhlenbeck process, sampled exactly): load of the
   cell and shadowing multiply the rate, and Gudmundson (Electronics Letters 27(23), 1991) found shadowing in decibels
-  Gaussian with an exponential autocorrelation. `s` and `tau` are ours.
+  Gaussian with an exponential autocorrelation. `s` and `tau` are chosen by quiclab.
 - *Dips and bursts.* A Markov chain of three states. From `normal` it goes to `dip` (`burst`) at a constant rate, comes
   back at another, and leaves after `longest` in any case, so that no outage lasts. At each entry a factor f is drawn,
-  uniform between the bounds of the state; in `normal` it is 1. Dips stand for blocked or re-established connections,
-  bursts for seconds in which the cell has nobody else to serve.
+  uniform between the bounds of the state; in `normal` it is 1. Dips represent blocked or re-established connections,
+  bursts seconds in which the cell serves no other user.
 - *Floor.* No sample is below 1 % of the mean before scaling, 0.99 % after: near zero, but never an outage.
 
 The parameters are set so that many traces together have the spread of the data set of Raca et al. (MMSys 2018) for
 operator A, static: mean 5.3 Mbit/s, tenth and ninetieth percentile 0.9 and 9.3 Mbit/s (their Table 2), which are 0.17
 and 1.75 of the mean; the model has 0.19 and 1.77. Autocorrelation and length of dips are not published for it: these
-are assumptions. A trace stands for no place and no operator.
+are assumptions. A trace represents no place and no operator.
 
 The same parameters give the same bytes on every machine: bits of PCG64, whose stream numpy guarantees; uniform numbers
 of 53 bits; standard normal ones as the sum of twelve uniform ones minus six, which needs no mathematical library;
@@ -34,16 +34,16 @@ from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import RequestError
 from quiclab.libraries import np
+from quiclab.native import MAX_SEED
 from quiclab.traces.trace import SYNTHETIC, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LEAST_MEAN_BPS: Final = 200_000
-MOST_MEAN_BPS: Final = 10_000_000_000
-LEAST_STEP_NS: Final = 10_000_000
-MOST_SAMPLES: Final = 100_000
-MOST_SEED: Final = (1 << 64) - 1
+MIN_MEAN_BPS: Final = 200_000
+MAX_MEAN_BPS: Final = 10_000_000_000
+MIN_STEP_NS: Final = 10_000_000
+MAX_SAMPLES: Final = 100_000
 #: Of a random number.
 BITS: Final = 53
 
@@ -52,7 +52,7 @@ _EXACT: Final = Context(prec=25, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True)
 class Excursion:
-    """A state beside the normal one.
+    """A state other than the normal one.
 
     Parameters
     ----------
@@ -130,17 +130,16 @@ def generate(mean_bps: int = 4_500_000, duration_ns: int = 200 * 10**9, step_ns:
 
 
 def _checked_samples(mean_bps: int, duration_ns: int, step_ns: int, seed: int) -> int:
-    if not LEAST_MEAN_BPS <= mean_bps <= MOST_MEAN_BPS:
-        raise RequestError(f"the mean is {mean_bps / 1e3:g} kbit/s; allowed is 200 kbit/s to 10 Gbit/s")
-    if step_ns < LEAST_STEP_NS:
-        raise RequestError(f"the step is {step_ns / 1e6:g} ms; allowed is 10 ms or more")
-    if not 0 <= seed <= MOST_SEED:
-        raise RequestError(f"the seed is {seed}; allowed is 0 to {MOST_SEED}")
+    if not MIN_MEAN_BPS <= mean_bps <= MAX_MEAN_BPS:
+        raise RequestError(f"mean: expected 200 kbit/s to 10 Gbit/s, got {mean_bps / 1e3:g} kbit/s")
+    if step_ns < MIN_STEP_NS:
+        raise RequestError(f"step: expected at least 10 ms, got {step_ns / 1e6:g} ms")
+    if not 0 <= seed <= MAX_SEED:
+        raise RequestError(f"seed: expected 0 to {MAX_SEED}, got {seed}")
     samples, rest = divmod(duration_ns, step_ns)
-    if rest or not 2 <= samples <= MOST_SAMPLES:
+    if rest or not 2 <= samples <= MAX_SAMPLES:
         raise RequestError(
-            f"the duration is {duration_ns / 1e9:g} s with a step of {step_ns / 1e9:g} s; "
-            f"allowed are 2 to {MOST_SAMPLES} whole steps"
+            f"duration: expected 2 to {MAX_SAMPLES} whole steps of {step_ns / 1e9:g} s, got {duration_ns / 1e9:g} s"
         )
     return samples
 

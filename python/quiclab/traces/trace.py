@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.files import write_atomically
-from quiclab.traces.lines import numbered_lines, shortened
+from quiclab.traces.lines import numbered_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 MARK: Final = "quiclab trace 1"
 SYNTHETIC: Final = "synthetic"
 #: Lines of a trace that is read here: a day at ten samples a second.
-MOST_ENTRIES: Final = 864_000
+MAX_ENTRIES: Final = 864_000
 #: Comments above the header that are looked at.
-MOST_COMMENTS: Final = 1000
+MAX_COMMENTS: Final = 1000
 #: Units of the columns, in nanoseconds and bit/s (parse.rs).
 TIME_UNITS: Final = {"time_s": 10**9, "time_ms": 10**6}
 RATE_UNITS: Final = {"rate_bps": 1, "rate_kbps": 10**3, "rate_mbps": 10**6}
-COLUMNS: Final = "allowed is `time_s` or `time_ms`, a comma, and `rate_bps`, `rate_kbps` or `rate_mbps`"
+COLUMNS: Final = "a header of `time_s` or `time_ms`, a comma, and `rate_bps`, `rate_kbps` or `rate_mbps` (format csv)"
 
 _DECIMAL: Final = re.compile(r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
 
@@ -70,7 +70,7 @@ class Trace:
 
     @property
     def synthetic(self) -> bool:
-        """Whether it says that it was made by a model."""
+        """Whether its origin is a model."""
         return re.match(rf"{SYNTHETIC}\b", self.origin or "") is not None
 
     @property
@@ -80,7 +80,7 @@ class Trace:
 
     @property
     def title(self) -> str:
-        """What every table and figure of it says."""
+        """Title of its tables and figures."""
         if self.synthetic:
             return "Synthetic trace"
         return "Trace of unknown origin" if self.origin is None else f"Trace: {self.origin}"
@@ -110,19 +110,19 @@ def write(path: Path, trace: Trace) -> None:
 
 
 def read(path: Path) -> Trace:
-    """Read a trace of format `csv`, whoever wrote it.
+    """Read a trace of format `csv` from any source.
 
     Raises
     ------
     RequestError
-        If the file cannot be read or is none; the sentence names line and value, and what is allowed.
+        If the file cannot be read or is invalid; the message names line, value and expected values.
     """
     about: list[str] = []
     units: tuple[str, str] | None = None
     entries: list[tuple[int, int]] = []
     for number, text in numbered_lines(path):
         if text.startswith("#"):
-            if units is None and len(about) < MOST_COMMENTS:
+            if units is None and len(about) < MAX_COMMENTS:
                 about.append(text.removeprefix("#").strip())
         elif units is None:
             units = _units(text, f"{path}, line {number}")
@@ -130,10 +130,10 @@ def read(path: Path) -> Trace:
             entries.append(_entry(text, units, f"{path}, line {number}"))
             _check_order(entries, units[0], f"{path}, line {number}")
     if units is None:
-        raise RequestError(f"{path} has no header; {COLUMNS}")
+        raise RequestError(f"{path}: expected {COLUMNS}, got no line")
     if len(entries) < 2:
         raise RequestError(
-            f"{path} has {len(entries)} lines with a rate; allowed are 2 or more, the last one for the end of the trace"
+            f"{path}: expected at least 2 lines with a rate, the last one for the end of the trace, got {len(entries)}"
         )
     times, rates = zip(*entries[:-1], strict=True)
     return Trace(times, rates, entries[-1][0], _value(about, "origin"), tuple(_values(about, "note")))
@@ -142,39 +142,39 @@ def read(path: Path) -> Trace:
 def _units(header: str, place: str) -> tuple[str, str]:
     names = tuple(name.strip() for name in header.split(","))
     if len(names) != 2 or names[0] not in TIME_UNITS or names[1] not in RATE_UNITS:
-        raise RequestError(f"{place}: the header is `{shortened(header)}`; {COLUMNS} (format csv)")
+        raise unexpected(place, COLUMNS, header)
     return names[0], names[1]
 
 
 def _entry(text: str, units: tuple[str, str], place: str) -> tuple[int, int]:
     values = text.split(",")
     if len(values) != 2:
-        raise RequestError(f"{place} is `{shortened(text)}`; allowed are two numbers, time and rate, with a comma")
+        raise unexpected(place, "two numbers, time and rate, separated by a comma", text)
     time, rate = values
     return _number(time, units[0], TIME_UNITS[units[0]], place), _number(rate, units[1], RATE_UNITS[units[1]], place)
 
 
 def _number(text: str, name: str, scale: int, place: str) -> int:
-    """Return a decimal number in nanoseconds or bit/s, rounded half up as in the engine."""
+    """Return a decimal number in nanoseconds or bit/s, rounded half up as the simulator does."""
     text = text.strip()
     if not _DECIMAL.fullmatch(text):
-        raise RequestError(f"{place}: {name} is `{shortened(text)}`; allowed is a number of 0 or more, such as 12.5")
+        raise unexpected(f"{place}: {name}", "a number of at least 0, such as 12.5", text)
     value = int(Fraction(text) * scale + Fraction(1, 2))
     if value >= 1 << 63:
         unit = "ns" if name in TIME_UNITS else "bit/s"
-        raise RequestError(f"{place}: {name} is `{shortened(text)}`; allowed is less than 2^63 {unit}")
+        raise unexpected(f"{place}: {name}", f"less than 2^63 {unit}", text)
     return value
 
 
 def _check_order(entries: list[tuple[int, int]], name: str, place: str) -> None:
     time = entries[-1][0]
     if len(entries) == 1 and time > 0:
-        raise RequestError(f"{place}: {name} begins with {time / 1e9:g} s; allowed is 0")
+        raise RequestError(f"{place}: {name}: expected 0 in the first entry, got {time / 1e9:g} s")
     if len(entries) > 1 and time <= entries[-2][0]:
         before = entries[-2][0] / 1e9
-        raise RequestError(f"{place}: {name} is {time / 1e9:g} s, after {before:g} s; allowed is a later one")
-    if len(entries) > MOST_ENTRIES:
-        raise RequestError(f"{place}: there are more than {MOST_ENTRIES} entries; allowed are so many")
+        raise RequestError(f"{place}: {name}: expected a time after {before:g} s, got {time / 1e9:g} s")
+    if len(entries) > MAX_ENTRIES:
+        raise RequestError(f"{place}: expected at most {MAX_ENTRIES} entries, got more")
 
 
 def _values(about: list[str], key: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Senders and receivers in Python, started as programs of their own."""
+"""Senders and receivers in Python, started as separate programs."""

@@ -2,7 +2,7 @@
 
 The client opens a stream for each request; the server answers on it with a number of bytes, or for a time. The first
 eight bytes of a request (where it has as many) say when the client started, by CLOCK_MONOTONIC. With `--h3` the client
-asks for `/` by HTTP/3 (RFC 9114) instead, of any server. Both report in the format `quiclab.report/1`.
+requests `/` over HTTP/3 (RFC 9114) instead, from any server. Both report in the format `quiclab.report/1`.
 
 It runs with aioquic from 0.9.0 (draft 28) on, in which a stream is its own sender and there are fewer options.
 """
@@ -31,7 +31,7 @@ from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataRecei
 
 SCHEMA: Final = "quiclab.report/1"
 ALPN: Final = "quiclab"
-#: Most bytes handed to aioquic's send buffer ahead of what it has sent.
+#: Maximum number of unsent bytes in aioquic's send buffer.
 SEND_AHEAD_BYTES: Final = 1 << 20
 _CHUNK: Final = bytes(1 << 18)
 _START_BYTES: Final = 8
@@ -39,7 +39,7 @@ _SAMPLE_NS: Final = 10_000_000
 
 
 class Report:
-    """What an end says of its transfer."""
+    """Report of an endpoint about its transfer."""
 
     def __init__(self) -> None:
         self.times: dict[str, int | None] = dict.fromkeys(("started", "connected", "first_byte", "finished"))
@@ -78,7 +78,7 @@ class Report:
 
 
 def recovery(protocol: QuicConnectionProtocol) -> dict[str, float]:
-    """State of recovery, with the names that all stacks share; aioquic tells it in its log only."""
+    """State of recovery, with the names that all stacks share; aioquic reports it in its log only."""
     loss = protocol._quic._loss
     control = loss._cc
     values = {"cwnd_bytes": float(control.congestion_window), "in_flight_bytes": float(control.bytes_in_flight)}
@@ -103,7 +103,7 @@ class Server(QuicConnectionProtocol):
         self.report.note("started")
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Take what aioquic tells."""
+        """Handle an event of aioquic."""
         if isinstance(event, StreamDataReceived):
             request = self._requests.get(event.stream_id, b"") + event.data
             self._requests[event.stream_id] = request
@@ -144,7 +144,7 @@ class Server(QuicConnectionProtocol):
 
 
 class Client(QuicConnectionProtocol):
-    """Asks and counts what comes."""
+    """Sends requests and counts received bytes."""
 
     report: Report
     h3 = False
@@ -166,7 +166,7 @@ class Client(QuicConnectionProtocol):
         """Ask by HTTP/3 and wait for the end of the answer."""
         self._done.clear()
         if self._http is None:
-            raise TypeError("only a client of HTTP/3 gets by HTTP/3")
+            raise TypeError("only an HTTP/3 client sends HTTP/3 requests")
         stream_id = self._quic.get_next_available_stream_id()
         headers = [(":method", "GET"), (":scheme", "https"), (":authority", name), (":path", "/")]
         self._http.send_headers(stream_id, [(key.encode(), value.encode()) for key, value in headers], end_stream=True)
@@ -174,7 +174,7 @@ class Client(QuicConnectionProtocol):
         await self._done.wait()
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Take what aioquic tells."""
+        """Handle an event of aioquic."""
         if isinstance(event, ConnectionTerminated):
             self.ended = event.reason_phrase or f"error {event.error_code}"
             self._done.set()
@@ -196,7 +196,7 @@ class Client(QuicConnectionProtocol):
 
 
 def configuration(arguments: argparse.Namespace, *, client: bool) -> QuicConfiguration:
-    """Return aioquic's configuration; what is left out has its default."""
+    """Return aioquic's configuration; unset options have their defaults."""
     config = QuicConfiguration(
         is_client=client,
         alpn_protocols=H3_ALPN if getattr(arguments, "h3", False) else [ALPN],
@@ -246,7 +246,7 @@ async def run_client(arguments: argparse.Namespace, report: Report, stop: asynci
     async with connect(arguments.address, arguments.port, configuration=config, create_protocol=Client) as protocol:
         report.note("connected")
         if not isinstance(protocol, Client):
-            raise TypeError("aioquic makes the protocol that it is asked for")
+            raise TypeError("aioquic creates the requested protocol")
         if len(request) >= _START_BYTES:
             request = int(report.times["started"] or 0).to_bytes(_START_BYTES) + request[_START_BYTES:]
         transfer = asyncio.ensure_future(_ask_all(protocol, arguments, request, report))
@@ -288,7 +288,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("role", choices=["server", "client"])
     parser.add_argument("--address", required=True)
     parser.add_argument("--port", type=int, default=4433)
-    parser.add_argument("--certificate", type=Path, help="of the server; a client without it takes any")
+    parser.add_argument("--certificate", type=Path, help="certificate of the server (default for a client: accept any)")
     parser.add_argument("--key", type=Path)
     parser.add_argument("--name", default="quiclab.test")
     parser.add_argument("--report", type=Path, required=True)
@@ -297,7 +297,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--duration", type=float)
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.0)
-    parser.add_argument("--h3", action="store_true", help="the client asks for / by HTTP/3")
+    parser.add_argument("--h3", action="store_true", help="the client requests / over HTTP/3")
     parser.add_argument("--congestion-control", choices=["reno", "cubic"], default="reno")
     parser.add_argument("--datagram-size", type=int)
     parser.add_argument("--stream-receive-window", type=int)

@@ -1,4 +1,4 @@
-"""Pacing and acknowledgements of runs of ours, and what studies keep of them.
+"""Pacing and acknowledgements of quiclab's runs, and the data that studies store of them.
 
-A package of its own, because stored runs are made again when its code changes.
+A separate package, because stored runs are repeated when its code changes.
 """

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError
-from quiclab.native import engine
+from quiclab.native import extension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ def acknowledgements(capture: Path, settings: Mapping[str, Any]) -> dict[str, An
         If there is no capture, or nothing in it.
     """
     try:
-        text = engine().analyse_packets(str(capture), json.dumps(dict(settings)), [], 1)
+        text = extension().analyse_packets(str(capture), json.dumps(dict(settings)), [], 1)
     except (OSError, ValueError) as error:
         raise QuiclabError(f"{capture.name} cannot be analysed: {error}") from error
     flows = json.loads(text)["flows"]

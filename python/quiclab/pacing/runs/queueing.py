@@ -1,4 +1,4 @@
-"""What a study keeps of a run whose bottleneck stands between two taps: what its queue did, and who was in it.
+"""The stored data of a run whose bottleneck is between two taps: its queue, and the flows in it.
 
 The scenario has a flow `main`, a tap `at_sender` in front of the link `bottleneck`, a tap `behind` it, and a link
 `back` for what returns. A packet's time in the bottleneck is that between the taps, its own serialisation included.
@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import np, pl
-from quiclab.pacing.runs.kept import BURST_GAP_MS, SKIP_S
+from quiclab.pacing.runs.extract import BURST_GAP_MS, SKIP_S
 from quiclab.pacing.runs.taps import of_flow
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ EVENT_S = 0.05
 
 
 def spacing_and_queue(result: RunResult, directory: Path) -> dict[str, Any]:
-    """Return how evenly the flow `main` came to the bottleneck, and what the queue there did to all flows.
+    """Return how evenly the flow `main` came to the bottleneck, and the effect of the queue there on all flows.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def spacing_and_queue(result: RunResult, directory: Path) -> dict[str, Any]:
 
 
 def queue_of(result: RunResult) -> dict[str, float]:
-    """Return what the bottleneck did to the packets of all flows.
+    """Return the effect of the bottleneck on the packets of all flows.
 
     Parameters
     ----------

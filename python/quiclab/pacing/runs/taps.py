@@ -1,7 +1,7 @@
-"""Pacing and acknowledgements of a run of ours, from what a tap in front of the bottleneck has recorded.
+"""Pacing and acknowledgements of a run, from the recording of a tap before the bottleneck.
 
-The numbers are those of `quiclab pacing analyse`, by the same code. Acknowledgements are those that the sender heard
-(`record.acks`), which tells what each of them covers without any keys.
+The numbers are those of `quiclab pacing analyse`, by the same code. Acknowledgements are those that the sender received
+(`record.acks`), which has their ranges without any keys.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import QuiclabError
+from quiclab.errors import unknown
 from quiclab.libraries import np, pl
-from quiclab.native import engine
+from quiclab.native import extension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ ETHERNET_BYTES = 14
 def of_flow(
     result: RunResult, flow: str, tap: str = "at_sender", settings: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Analyse the packets of a flow that passed a tap on their way down, and the ACKs that its sender heard.
+    """Analyse the packets of a flow at a tap on the down path, and the ACKs that its sender received.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def of_flow(
     tap
         Name of the tap.
     settings
-        As in the document `quiclab.pacing/1`; what is missing has its default.
+        As in the document `quiclab.pacing/1`; missing fields have their defaults.
 
     Returns
     -------
@@ -49,14 +49,14 @@ def of_flow(
     """
     records = result.taps.get(tap)
     if records is None:
-        raise QuiclabError(f"the run has no tap `{tap}`; it has {', '.join(result.taps) or 'none'}")
+        raise unknown("tap", tap, result.taps)
     frames = records.filter((pl.col("flow") == flow) & (pl.col("direction") == "down"))
     sizes = frames["size_bytes"].cast(pl.UInt32) + ETHERNET_BYTES
     times_ns, covered = np.empty(0, "<i8"), np.empty(0, "<u4")
     if not result.acks.is_empty():
         heard = result.acks.filter(pl.col("element") == f"{flow}.sender")
         times_ns, covered = heard["time_ns"].to_numpy(), heard["covered"].to_numpy()
-    text = engine().analyse_columns(
+    text = extension().analyse_columns(
         json.dumps(dict(settings or {})),
         (frames["time_ns"].to_numpy().astype("<i8").tobytes(), sizes.to_numpy().astype("<u4").tobytes()),
         (times_ns.astype("<i8").tobytes(), covered.astype("<u4").tobytes()),

@@ -62,7 +62,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
-    """Return what the marks of a figure mean, in a few sentences."""
+    """Return a description of the marks of a figure."""
     if figure.map is not None:
         return heatmap.caption(evaluation, figure, engine)
     if figure.draw is not None:

@@ -18,8 +18,8 @@ from quiclab.report.figures.theme import (
     SYMBOLS,
     Layers,
     colours,
+    empty_chart,
     legend_of_symbols,
-    nothing_yet,
     of_rows,
 )
 from quiclab.study import with_unit
@@ -79,7 +79,7 @@ def _differ(criterion: Criterion) -> bool:
 
 
 def _scale(criterion: Criterion, limit: float) -> float:
-    """Return what turns a difference into what the figure shows."""
+    """Return the function from a difference to the value shown."""
     return 100.0 if criterion.relative else 1.0 / limit if _differ(criterion) else 1.0
 
 
@@ -91,7 +91,7 @@ def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     unit = "%" if criterion.relative else "limits" if _differ(criterion) else metric.unit
     data = agreement_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.to_dicts()})
     title = with_unit(f"{metric.label}: difference from the reference", unit)
@@ -167,7 +167,7 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
     data = pairs_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     series = [label for label in study.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.with_columns(style=data["source"]).to_dicts()})
     title = with_unit(metric.label, metric.unit)
@@ -197,7 +197,7 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
 
 
 def caption(figure: Figure, engine: str) -> str:
-    """Return what the marks of a figure mean."""
+    """Return a description of the marks of a figure."""
     confidence = f"{100 * stats.CONFIDENCE:.10g} %"
     if figure.pairs:
         return f"Squares: reference ({figure.source}). Circles: measured with {engine}. Bars: {confidence} of the mean."

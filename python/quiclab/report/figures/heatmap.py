@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, nothing_yet
+from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, empty_chart
 from quiclab.stats import SIGNIFICANT
 from quiclab.study import with_unit
 from quiclab.study.maps import Cell, MeasuredMap, map_of
@@ -101,7 +101,7 @@ def _word(shown: MeasuredMap, value: Value) -> str:
 
 
 def _look(difference: float, significant: bool | None) -> dict[str, Any]:
-    """Return text and colours of a cell: white if it is not significant, grey if that cannot be told."""
+    """Return text and colours of a cell: white if it is not significant, grey if that cannot be tested."""
     text = annotation(difference)
     look: dict[str, Any] = {"text": text if significant is not None else f"{text} *", "bold": bool(significant)}
     for index, palette in enumerate(PALETTES):
@@ -135,7 +135,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
     shown = map_of(evaluation, figure, engine)
     study = evaluation.study
     if not shown.published and not shown.measured:
-        return nothing_yet()
+        return empty_chart()
     named = [study.labels[name] for name in (shown.map.first, shown.map.second)]
     charts = [
         _map(rows, title, shown, study, heads)
@@ -219,7 +219,7 @@ def _scale(named: Sequence[str]) -> Layers:
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
-    """Return what the colours of a map mean, and how alike the maps are."""
+    """Return a description of the colours of a map, and the agreement of the maps."""
     shown = map_of(evaluation, figure, engine)
     if figure.map is None or not (shown.measured or shown.published):
         return ""
@@ -230,11 +230,9 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
         f"White: not significant (Welch's t-test, p ≥ {SIGNIFICANT:g}).",
     ]
     if any(cell.significant is None for cell in (*shown.measured, *shown.published)):
-        sentences.append(
-            "Grey with an asterisk: there is no p-value, as all runs of both are the same or there are fewer than two."
-        )
+        sentences.append("Grey with an asterisk: no p-value, because all runs of both are equal or fewer than two.")
     if not shown.published:
-        sentences.append(f"No numbers were printed for this map ({figure.source}).")
+        sentences.append(f"The publication has no numbers for this map ({figure.source}).")
     found = shown.score
     if found.cells:
         if not math.isnan(found.correlation):
@@ -242,6 +240,6 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
         if found.significant:
             sentences.append(
                 f"Of the {found.significant} cells that are significant in the publication, {found.right_sign} have "
-                f"the same sign here, and {found.also_significant} of these are significant here, too."
+                f"the same sign here, and {found.also_significant} of these are also significant here."
             )
     return " ".join(sentences)

@@ -23,8 +23,8 @@ from quiclab.report.figures.theme import (
     WIDTH,
     Layers,
     colours,
+    empty_chart,
     legend_of_symbols,
-    nothing_yet,
 )
 from quiclab.study import with_unit
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 CAP = 6.0
 HEIGHT = 380
 # more measured values than this on an axis, and round numbers are easier to read
-MOST_TICKS = 16
+MAX_TICKS = 16
 ROUND_TICKS = 6
 
 
@@ -48,7 +48,7 @@ class Style:
     Attributes
     ----------
     name
-        What the legend calls it.
+        Label in the legend.
     symbol
         What the legend shows, as an outline in a box from -1 to 1.
     shift
@@ -88,7 +88,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     factor = study.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     data, styles = styled(data, study.model.label if study.model else "")
     metric = study.metric_of(figure.metric)
     y_title = with_unit(metric.label, metric.unit)
@@ -134,7 +134,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
 
 
 def styled(data: pl.DataFrame, model: str) -> tuple[pl.DataFrame, list[Style]]:
-    """Add the column `style`, by which kinds of series are told apart, and return how each is drawn.
+    """Add the column `style`, which distinguishes kinds of series, and return how each is drawn.
 
     Parameters
     ----------
@@ -172,18 +172,18 @@ def _named(style: Style, name: str) -> Style:
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
-    """Return what the marks of a figure mean."""
+    """Return a description of the marks of a figure."""
     data = figure_data(evaluation, figure, engine)
     sources = set(data["source"])
     model = evaluation.study.model
     sentences = [printed(figure, sources, f"Dashed with squares: published ({figure.source}).")]
     if any(data["part"]) and data["configuration"].n_unique() > 1:
-        sentences.append(f"Marks: measured with {engine}; shape and dash tell the configurations apart.")
+        sentences.append(f"Marks: measured with {engine}; shape and dash distinguish the configurations.")
     else:
         sentences.append(f"Solid with circles: measured with {engine}.")
     if model is not None and MODEL in sources:
         sentences.append(f"Dotted: {model.label}, an estimate without simulation ({model.source}).")
-    together = "; the two sources stand a little to the left and to the right of the value that they share"
+    together = "; the two sources are drawn slightly left and right of their common value"
     sentences.append(f"Bars: one standard deviation{together if PUBLISHED in sources else ''}.")
     if not starts_at_zero(data):
         sentences.append("The vertical axis does not start at zero.")
@@ -194,10 +194,10 @@ def printed(figure: Figure, sources: set[str], published: str) -> str:
     """Return the sentence about the published points, or that there are none."""
     if PUBLISHED in sources:
         return published
-    return f"No numbers were printed for this figure ({figure.source}); all points are ours."
+    return f"The publication has no numbers for this figure ({figure.source}); all points are measured."
 
 
 def _ticks(data: pl.DataFrame) -> dict[str, Any]:
     """Return where the ticks of the horizontal axis are: at the measured values, unless there are many."""
     values: Sequence[float] = data["x"].unique().sort().to_list()
-    return {"values": values} if len(values) <= MOST_TICKS else {"tickCount": ROUND_TICKS}
+    return {"values": values} if len(values) <= MAX_TICKS else {"tickCount": ROUND_TICKS}

@@ -1,4 +1,4 @@
-"""The points of a figure of a metric: what was printed, measured and estimated."""
+"""The points of a figure of a metric: published, measured and estimated values."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _shown(study: Study, figure: Figure, key: Key) -> str | int | float:
 
 
 def estimates(study: Study, figure: Figure) -> Iterator[tuple[Key, Summary]]:
-    """Return what the model of a study says about each setting; only of its main metric over a factor."""
+    """Return the estimates of the model of a study for each setting; only of its main metric over a factor."""
     model = study.model
     if model is None or not is_ordered(study, figure) or figure.metric not in ("", study.metric.name):
         return

@@ -16,8 +16,8 @@ from quiclab.report.figures.theme import (
     SYMBOLS,
     Layers,
     colours,
+    empty_chart,
     legend_of_symbols,
-    nothing_yet,
     of_rows,
 )
 from quiclab.study import with_unit
@@ -49,12 +49,12 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     study = evaluation.study
     data = figure_data(evaluation, figure, engine)
     if data.is_empty():
-        return nothing_yet()
+        return empty_chart()
     metric = study.metric_of(figure.metric)
     data = data.with_columns(style=data["source"])
     names = list(dict.fromkeys(data["x"].cast(str).to_list()))
     series = list(dict.fromkeys(data["series"].to_list()))
-    # rows that are configurations have their names beside them: colours would say it again
+    # rows that are configurations have their names next to them: colours would say it again
     said = set(series) == set(names)
     title = with_unit(metric.label, metric.unit)
     row = study.factor(figure.x).label if figure.x and not said else None
@@ -103,7 +103,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
 
 
 def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
-    """Return what the marks of a figure mean."""
+    """Return a description of the marks of a figure."""
     data = figure_data(evaluation, figure, engine)
     sentences = [
         printed(figure, set(data["source"]), f"Squares: published ({figure.source})."),

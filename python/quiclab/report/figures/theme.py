@@ -1,4 +1,4 @@
-"""What all figures share: colours, symbols and their legends, the light and the dark scheme, SVG and PNG.
+"""Shared parts of all figures: colours, symbols and their legends, the light and the dark scheme, SVG and PNG.
 
 The colours are three of Okabe and Ito's palette and two of their kind, lightened or darkened so that each has a
 contrast of at least 3:1 on white and on near black; they differ in lightness, too.
@@ -95,8 +95,8 @@ def legend_of_symbols(base: alt.Chart, symbols: Mapping[str, str]) -> alt.Chart:
     return layer
 
 
-def nothing_yet(why: str = "None of these settings has been run yet.") -> Layers:
-    """Declare what stands for a figure that has nothing to show."""
+def empty_chart(why: str = "None of these settings has been run yet.") -> Layers:
+    """Return a placeholder for a figure without data."""
     text = alt.Chart({"values": [{"text": why}]})
     return alt.layer(text.mark_text(align="left", x=0, color=NEUTRAL).encode(text="text:N")).properties(
         width=WIDTH, height=40

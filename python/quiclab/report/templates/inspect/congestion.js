@@ -15,7 +15,7 @@ function linesOf(end, lines, until) {
   return lines.filter(([name]) => end.metrics[name]).map(([name, label, kind, colour]) => ({ label, kind, colour, until, ...end.metrics[name] }));
 }
 
-// The slow-start threshold is infinite, or as good as that, until there is one; it must not set the scale.
+// The slow-start threshold is infinite, or nearly so, until the first reduction; it must not determine the scale.
 function withoutHugeThreshold(series) {
   const most = series.filter(({ kind }) => kind === "step").reduce((top, { v }) => v.reduce((a, b) => Math.max(a, b), top), 0);
   return series.map((item) => {
@@ -38,7 +38,7 @@ function pacingSpec(end, until) {
   return { title: "Pacing rate", unit: "kbps", height: 130, series: rate ? [{ label: "pacing rate", kind: "step", colour: "blue", until, ...rate }] : [] };
 }
 
-// Packet numbers of the application's space; those of the handshake start at 0 again.
+// Packet numbers of the application's space; the handshake spaces also start at 0.
 function sentPoints(arrows) {
   const all = Array.from(arrows.time.keys()).filter((i) => arrows.space[i] >= 2 && arrows.fate[i] !== RECEIVED);
   const pick = (label, kind, colour, chosen) => ({

@@ -72,7 +72,7 @@ function lowerBound(values, wanted) {
   return low;
 }
 
-// The end that sends most is the one whose window matters.
+// The window of the endpoint that sends most is the relevant one.
 function busiestEnd(connection) {
   const sent = connection.ends.map((end) => (end ? (end.bytes[0] ?? 0) + Object.keys(end.metrics).length / 100 : -1));
   return sent[1] >= sent[0] ? 1 : 0;

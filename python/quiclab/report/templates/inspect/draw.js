@@ -1,7 +1,7 @@
 // Series of a chart: steps, points, crosses, bands.
 //
 // A series is { label, kind, colour, t, v }. Kinds: `step` and `dash` hold a value until the next, `points`, `cross` and
-// `plus` are single ones; a cross without `v` stands at the lower edge. A point may have a text of its own: `text(i)`.
+// `plus` are single marks; a cross without `v` is at the lower edge. A point can have its own text: `text(i)`.
 
 const BANDS = {
   slow_start: "green", conservative_slow_start: "sky", congestion_avoidance: "blue", recovery: "vermillion",
@@ -42,7 +42,7 @@ function legendOf(spec) {
   return [...items, ...states.map((state) => ({ label: words(state), kind: "box", colour: bandColour(state), opacity: 0.35 }))];
 }
 
-// Least and largest value in a time; a step that began before counts.
+// Minimum and maximum in a time window; a step that began earlier counts.
 function extent(spec, from, to) {
   let least = Infinity;
   let most = 0;
@@ -78,7 +78,7 @@ function drawStep(context, { t, v, colour, kind, until }, plot, from, to) {
   context.beginPath();
   const first = Math.max(0, lowerBound(t, from) - 1);
   let y = plot.y(v[first]);
-  if (t.length === 1) cross(context, plot.x(t[0]), y, 3); // a single sample is no line
+  if (t.length === 1) cross(context, plot.x(t[0]), y, 3); // a single sample has no line
   context.moveTo(plot.x(t[first]), y);
   let i = first + 1;
   for (; i < t.length && t[i - 1] <= to; i += 1) {
@@ -99,7 +99,7 @@ function drawPoints(context, { t, v, colour }, plot, from, to) {
   const first = lowerBound(t, from);
   const side = end - first > 2000 ? 2 : 3;
   for (let i = first; i < end; i += 1) {
-    // on whole pixels, or small squares fade
+    // aligned to pixels; otherwise small squares fade
     context.fillRect(Math.round(plot.x(t[i]) - side / 2), Math.round(plot.y(v[i]) - side / 2), side, side);
   }
 }

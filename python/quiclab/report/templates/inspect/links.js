@@ -1,4 +1,4 @@
-// Queues and rates of the links. Both sides have the same colour for a link of the same name.
+// Queues and rates of the links. A link has the same colour on both sides.
 
 function linkColours(sides) {
   const names = [...new Set(sides.flatMap((side) => side.links.map(({ name }) => name)))].sort();
@@ -19,5 +19,5 @@ function rateSpec(links, colours, until) {
     if (rate) series.push({ label: name, kind: "step", colour: colours[name], until, ...rate });
     if (rate && capacity) series.push({ label: `${name}: rate of the link`, kind: "dash", colour: colours[name], until, t: [0], v: [capacity] });
   }
-  return { title: "Rate at the far end of the link", unit: "kbps", height: 180, series };
+  return { title: "Rate at the output of the link", unit: "kbps", height: 180, series };
 }

@@ -1,4 +1,4 @@
-// Puts the views together: one column for each side, one time for all charts, another for the sequence diagrams.
+// Combines the views: one column per side, one time window for all charts, another for the sequence diagrams.
 
 const sides = readSides();
 const several = sides.length > 1;
@@ -13,7 +13,7 @@ sequences.home = () => {
   if (firsts.length) sequences.set(0, Math.max(...firsts));
 };
 
-// A click on a chart takes the diagrams there; the band shows where they are.
+// A click on a chart moves the diagrams to that time; the band shows their position.
 const actions = {
   pick(at) {
     const { span } = sequences;
@@ -50,7 +50,7 @@ function drawCongestion() {
   columns("congestion", (panel, side) => {
     const mine = specs[sides.indexOf(side)].filter(([name]) => shown.has(name));
     for (const [name, spec] of mine) new Plot(panel, spec, charts, groups[name], actions);
-    if (!mine.length) empty(panel, "Nothing of the congestion control was recorded: set record.qlog or record.series_interval.");
+    if (!mine.length) empty(panel, "No congestion-control data was recorded: set record.qlog or record.series_interval.");
   });
 }
 
@@ -66,7 +66,7 @@ function drawStreams() {
   columns("streams", (panel, side) => {
     const spec = streamsSpec(side);
     if (spec) new Plot(panel, spec, charts, group, actions);
-    else empty(panel, "No frames of streams are known: they are in qlog, and TCP has one stream only.");
+    else empty(panel, "No stream frames: they are recorded in qlog, and TCP has only one stream.");
   });
 }
 
@@ -75,7 +75,7 @@ function drawPackets() {
   const scale = histogramScale(chosen);
   columns("packets", (panel, side) => {
     const end = side.connection.ends[side.which];
-    if (!end) return empty(panel, "Nothing is known of this end.");
+    if (!end) return empty(panel, "No data about this endpoint.");
     drawComposition(panel, end);
     return drawHistogram(panel, end, scale);
   });
@@ -102,7 +102,7 @@ function choice(side, label, names, chosen, set) {
   return select;
 }
 
-// Which connection and which end of it is shown, where there is a choice.
+// Selection of the connection and of its endpoint, if there are several.
 function drawChoices() {
   const parent = document.getElementById("choices");
   parent.replaceChildren();

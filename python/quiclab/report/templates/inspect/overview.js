@@ -1,4 +1,4 @@
-// The table of all endpoints, and what the page does not show.
+// The table of all endpoints, and the list of omitted data.
 
 function overview(sides) {
   const columns = [];
@@ -23,7 +23,7 @@ function overview(sides) {
 
 const parameter = (value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : number(value));
 
-// Transport parameters, a row each; most differ between the two ends.
+// Transport parameters, one row each; most differ between the endpoints.
 function parameters(panel, end) {
   const whose = Object.keys(end.parameters).filter((name) => Object.keys(end.parameters[name]).length);
   if (!whose.length) return;
@@ -33,7 +33,7 @@ function parameters(panel, end) {
     const cells = whose.map((side) => element("td", { text: parameter(end.parameters[side][name] ?? null) }));
     table.append(element("tr", {}, element("th", { scope: "row", text: name }), ...cells));
   }
-  const summary = element("summary", { text: `Transport parameters as the ${end.role} tells them` });
+  const summary = element("summary", { text: `Transport parameters of the ${end.role}` });
   panel.append(element("details", {}, summary, element("div", { class: "scroll" }, table)));
 }
 
@@ -41,7 +41,7 @@ function notes(parent, side, several) {
   const { connection } = side;
   const texts = [...side.warnings, ...connection.notes];
   for (const end of connection.ends) if (end) texts.push(...end.notes.map((note) => `${end.role}: ${note}`));
-  if (!texts.length) texts.push("Everything that was recorded is shown.");
+  if (!texts.length) texts.push("All recorded data is shown.");
   const list = element("ul", { class: "notes" }, ...texts.map((text) => element("li", { text })));
   if (several) parent.append(element("span", { class: `key key-${side.key}`, text: side.key }));
   parent.append(list);

@@ -1,9 +1,9 @@
-// What packets are made of, and how long they are. These are numbers over the whole recording.
+// Contents and lengths of packets, over the whole recording.
 
 const BIN = 50;
 const KIND_COLOURS = { stream: "blue", crypto: "orange", ack: "green", padding: "grey", datagram: "sky", "delivered to the application": "blue" };
 
-// Bytes of each kind of frame as a whole bar, and what no frame accounts for (`rest`, such as headers).
+// Bytes of each kind of frame as a whole bar, and the bytes outside of frames (`rest`, such as headers).
 function composition(end) {
   const kinds = [...end.kinds].sort((a, b) => b[2] - a[2]);
   const total = (end.bytes[0] ?? 0) + (end.bytes[1] ?? 0);
@@ -14,9 +14,9 @@ function composition(end) {
 }
 
 function drawComposition(parent, end) {
-  parent.append(element("h3", { text: "Bytes sent and received, by what they are" }));
+  parent.append(element("h3", { text: "Bytes sent and received, by type" }));
   if (!end.kinds.length) {
-    parent.append(element("p", { class: "empty", text: "What is in the packets is known from qlog only, and nothing of it was recorded." }));
+    parent.append(element("p", { class: "empty", text: "The contents of packets are known from qlog only, and no qlog was recorded." }));
     return;
   }
   const { parts, total } = composition(end);
@@ -44,7 +44,7 @@ function histogram(end) {
   return bins;
 }
 
-// The longest bar and the last bin of both sides, so that their histograms can be compared.
+// The maximum bar and the last bin of both sides, so that their histograms can be compared.
 function histogramScale(ends) {
   let [most, last] = [1, 1];
   for (const end of ends) {

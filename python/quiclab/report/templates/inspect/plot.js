@@ -1,6 +1,6 @@
-// A chart over time on a canvas: axes, zoom, hover. What is drawn in it is a list of series (draw.js).
+// A chart over time on a canvas: axes, zoom, hover. Its contents are a list of series (draw.js).
 //
-// Charts of one group have the same vertical scale: that of all they show at the moment, on both sides.
+// Charts of one group have the same vertical scale: that of all visible data, on both sides.
 
 const MARGIN = { left: 62, right: 12, top: 8, bottom: 24 };
 const UNITS = {
@@ -31,7 +31,7 @@ function ticks(low, high, count) {
 
 const decimals = (step) => Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
 
-// Times as texts: in s from two seconds on, else in ms.
+// Times as strings: in s from two seconds, otherwise in ms.
 function timeTicks(from, to, count) {
   const [size, unit] = to - from >= 2e6 ? [1e6, "s"] : [1e3, "ms"];
   const { step, found } = ticks(from / size, to / size, count);

@@ -13,11 +13,11 @@ const SEQUENCE_HEIGHT = 620;
 const FIRST_ARROWS = 60;
 const MANY_ARROWS = 400;
 const LABELLED_ARROWS = 45;
-// labels stand nearer to where a packet arrives: packets of a burst are apart there
+// labels are closer to the arrival of a packet: packets of a burst are separate there
 const LABEL_AT = 0.72;
 const LABEL_HEIGHT = 11;
 const LABEL_LENGTH = 52;
-// half an arrow falls by so many pixels, so that what comes in and what goes out can be told apart
+// slope of half an arrow in pixels, which distinguishes incoming from outgoing packets
 const HALF_FALL = 14;
 
 function kindOf(space, frames) {
@@ -26,7 +26,7 @@ function kindOf(space, frames) {
   return frames === "ack" || frames === "ack+padding" || frames.startsWith("no or few data") ? 2 : 3;
 }
 
-// What the diagram shows first: the handshake and some packets after it.
+// The diagram first shows the handshake and some packets after it.
 function firstArrows(connection) {
   const times = connection.arrows.flatMap(({ time: sent, flight }) => {
     const few = Array.from(sent.slice(0, FIRST_ARROWS));
@@ -74,7 +74,7 @@ class Sequence {
     context.textBaseline = "top";
     context.fillStyle = theme.text;
     context.font = "600 12px system-ui, sans-serif";
-    const names = this.connection.ends.map((end, index) => end?.role ?? ["client", "server"][index] + " (not known)");
+    const names = this.connection.ends.map((end, index) => end?.role ?? ["client", "server"][index] + " (unknown)");
     context.textAlign = "left";
     context.fillText(names[0], left - 4, 6);
     context.textAlign = "right";
@@ -83,7 +83,7 @@ class Sequence {
     for (const x of this.axes) line(context, theme.soft, x + 0.5, top, x + 0.5, bottom);
   }
 
-  // Where the visible arrows begin and end on the canvas.
+  // Start and end of the visible arrows on the canvas.
   collect(from, to) {
     this.visible = [];
     const middle = (this.axes[0] + this.axes[1]) / 2;
@@ -126,7 +126,7 @@ class Sequence {
     if (this.visible.length <= LABELLED_ARROWS) this.drawLabels(context);
   }
 
-  // Packets on one line share a label; one that would cover another is left out.
+  // Packets on one line share a label; a label that would cover another is omitted.
   drawLabels(context) {
     const ends = [-Infinity, -Infinity];
     let group = [];
@@ -174,7 +174,7 @@ class Sequence {
     const names = ["client to server", "server to client"];
     const lines = [
       `${SPACES[arrows.space[i]]} packet ${number(arrows.number[i])}, ${names[direction]}`.trim(),
-      `${arrows.contents[arrows.frames[i]] || "contents not known"}, ${number(arrows.bytes[i])} B`,
+      `${arrows.contents[arrows.frames[i]] || "contents unknown"}, ${number(arrows.bytes[i])} B`,
       fate === RECEIVED ? `arrived ${time(arrows.time[i])}` : `sent ${time(arrows.time[i])}`,
     ];
     if (fate === ARRIVED) lines.push(`arrived ${time(arrows.time[i] + arrows.flight[i])}, after ${time(arrows.flight[i])}`);

@@ -1,7 +1,7 @@
 // One row for each stream, a bar for each frame; the first row has all of them.
 
 const ROW_HEIGHTS = [22, 6];
-const STREAMS_MOST_HEIGHT = 640;
+const STREAMS_MAX_HEIGHT = 640;
 
 function streamsSpec(side) {
   const end = side.connection.ends[side.which];
@@ -11,7 +11,7 @@ function streamsSpec(side) {
   streams.forEach((stream, index) => {
     rows.push({ label: `${stream.id} ${stream.direction}`, parts: [{ stream, colour: CYCLE[index % CYCLE.length] }] });
   });
-  const row = Math.max(ROW_HEIGHTS[1], Math.min(ROW_HEIGHTS[0], STREAMS_MOST_HEIGHT / rows.length));
+  const row = Math.max(ROW_HEIGHTS[1], Math.min(ROW_HEIGHTS[0], STREAMS_MAX_HEIGHT / rows.length));
   return {
     title: "Streams by their number", rows, height: MARGIN.top + MARGIN.bottom + row * rows.length,
     legend: [{ label: "bytes sent or received before", kind: "box", colour: "text" }],
@@ -41,7 +41,7 @@ function drawRows(context, spec, plot, from, to) {
   });
 }
 
-// A bar is as wide as the time to the next frame of the stream, though not wider than a few pixels.
+// The width of a bar is the time to the next frame of the stream, at most a few pixels.
 function drawFrames(context, { stream, colour }, plot, from, to, y, height) {
   const end = lowerBound(stream.t, to + 1);
   const marks = [];

@@ -1,4 +1,4 @@
-// Colours of the style sheet, for what is drawn on a canvas; numbers and times as texts.
+// Colours of the style sheet, for drawing on a canvas; numbers and times as strings.
 
 const COLOURS = ["text", "soft", "page", "panel", "line", "grid", "accent", "blue", "vermillion", "green", "orange", "sky", "purple", "grey"];
 const CYCLE = ["blue", "orange", "green", "purple", "sky", "vermillion", "grey"];
@@ -32,7 +32,7 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-// A swatch says by its shape, too, which line it is.
+// The shape of a swatch also identifies its line.
 function legend(items) {
   const row = element("div", { class: "legend" });
   for (const item of items) {

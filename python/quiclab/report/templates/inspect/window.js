@@ -1,4 +1,4 @@
-// A time that several charts show together. Whoever changes it, all that listen draw again, once a frame.
+// A time window that several charts share. After a change all listeners draw again, once per frame.
 
 class TimeWindow {
   constructor(end, least = 10) {

@@ -2,7 +2,7 @@
 
     quiclab study run page_load/sizes --runs 20 --only configuration=quic1 --only configuration=tcp \
         --only network=base --only network=loss --out OUT
-    python tools/browser_beside_sim.py OUT [--write]
+    python tools/compare_browser_with_sim.py OUT [--write]
 
 Each side's number is the percent difference of the study, (TCP - QUIC) / QUIC of the mean page load times, with its
 95 % interval: percentile bootstrap over the runs of both protocols. `--write` puts the table into browser.md.

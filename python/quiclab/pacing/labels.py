@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from quiclab.pacing.settings import Settings
 
 NONE: Final = "–"
-MOST_LETTERS: Final = 48
-#: Endings of files that say what they are and nothing about what is in them.
+MAX_LETTERS: Final = 48
+#: File name extensions that are removed from labels.
 ENDINGS: Final = (".gz", ".pcapng", ".pcap", ".cap", ".sqlog", ".qlog", ".json")
 #: With fewer packets than this, shares and clusters are accidents.
 FEW_PACKETS: Final = 100
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A flow with the name that tells it from all others, and its capture."""
+class LabelledFlow:
+    """A flow with a unique label, and its capture."""
 
     label: str
     capture: Capture
@@ -39,25 +39,25 @@ class Caution:
     sentence: str
 
 
-def flows_of(captures: Sequence[Capture]) -> list[Shown]:
-    """Return the flows of all captures; each has a label of its own, as short as that allows."""
+def flows_of(captures: Sequence[Capture]) -> list[LabelledFlow]:
+    """Return the flows of all captures; each has a unique label, as short as possible."""
     found = []
     for name, capture in zip(_capture_names(captures), captures, strict=True):
         several = len(capture["flows"]) > 1
         for flow in capture["flows"]:
             label = f"{name}: {flow['name'] or _ends(flow)}" if several else name
-            found.append(Shown(_cut(plain(label)), capture, flow))
+            found.append(LabelledFlow(_cut(plain(label)), capture, flow))
     labels = _numbered([item.label for item in found])
-    return [Shown(label, item.capture, item.flow) for label, item in zip(labels, found, strict=True)]
+    return [LabelledFlow(label, item.capture, item.flow) for label, item in zip(labels, found, strict=True)]
 
 
 def plain(text: str) -> str:
-    """Return a text of a file without what a terminal would obey or not show."""
+    """Return a string of a file without control and invisible characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _capture_names(captures: Sequence[Capture]) -> list[str]:
-    """Return file names without their endings; where two are alike, with their folders."""
+    """Return file names without their endings; with their directories if two are equal."""
     paths = [Path(capture["file"]) for capture in captures]
     stems = [_stem(path.name) for path in paths]
     often = Counter(stems)
@@ -78,7 +78,7 @@ def _ends(flow: Flow) -> str:
 
 
 def _cut(label: str) -> str:
-    return label if len(label) <= MOST_LETTERS else f"{label[: MOST_LETTERS - 1]}…"
+    return label if len(label) <= MAX_LETTERS else f"{label[: MAX_LETTERS - 1]}…"
 
 
 def _numbered(labels: Sequence[str]) -> list[str]:
@@ -100,7 +100,7 @@ def _numbered(labels: Sequence[str]) -> list[str]:
 
 
 def digits(value: float | None, count: int = 4) -> str:
-    """Write a number with so many significant digits and without an exponent."""
+    """Write a number with a number of significant digits and without an exponent."""
     if value is None:
         return NONE
     text = f"{Decimal(f'{value:.{count}g}'):f}"
@@ -131,7 +131,7 @@ def duration(value_ms: float | None) -> str:
     return f"{digits(value_ms)} ms" if value_ms >= 0.1 or value_ms == 0 else f"{digits(1000 * value_ms)} µs"
 
 
-#: What stands side by side for all flows: name, text of the number.
+#: Values shown side by side for all flows: name, formatted number.
 NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
     ("Protocol", lambda flow: flow["protocol"].upper()),
     ("Sender", lambda flow: flow["sender"] or NONE),
@@ -149,7 +149,7 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
     ("Interval, largest", lambda flow: duration(flow["data"]["intervals"]["largest_ms"])),
     ("Packets in bursts of two or more", lambda flow: percent(flow["data"]["bursts"]["share_of_packets"])),
     ("Burst, mean packets", lambda flow: digits(flow["data"]["bursts"]["mean_packets"], 3)),
-    ("Burst, 99 % have no more than", lambda flow: amount(flow["data"]["bursts"]["p99_packets"])),
+    ("Burst, 99th percentile", lambda flow: amount(flow["data"]["bursts"]["p99_packets"])),
     ("Burst, most packets", lambda flow: amount(flow["data"]["bursts"]["largest_packets"])),
     ("Between bursts, median", lambda flow: duration(flow["data"]["bursts"]["between"]["quantiles_ms"].get("0.5"))),
     ("ACKs", lambda flow: amount(flow["acks"]["count"])),
@@ -163,15 +163,15 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
 )
 
 
-def cautions(flows: Sequence[Shown], settings: Settings) -> list[Caution]:
+def cautions(flows: Sequence[LabelledFlow], settings: Settings) -> list[Caution]:
     """Return what to know before the numbers of each flow, flow by flow."""
     return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item, settings)]
 
 
-def _cautions(item: Shown, settings: Settings) -> list[tuple[str, str]]:
+def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
     flow, data = item.flow, item.flow["data"]
     if not data["packets"] and (settings.skip_s or settings.until_s is not None):
-        return [("Nothing of it counts", _cut_off(settings))]
+        return [("No packet counts", _cut_off(settings))]
     found = []
     if data["oversized"]:
         found.append(
@@ -194,13 +194,13 @@ def _cautions(item: Shown, settings: Settings) -> list[tuple[str, str]]:
             )
         )
     if data["packets"] < FEW_PACKETS:
-        few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are accidents."
+        few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are not significant."
         found.append(("Few packets", few))
     return found
 
 
 def _cut_off(settings: Settings) -> str:
-    """Say what of the request leaves nothing of a flow, and how long the flow can be then."""
+    """Return which option excludes all packets of a flow, and the length of the flow."""
     skip, until = duration(1000 * settings.skip_s), duration(1000 * (settings.until_s or 0.0))
     if settings.until_s is None:
         return f"All data of the flow come in its first {skip}, which --skip {skip} cuts off: it lasts no longer."
@@ -210,13 +210,13 @@ def _cut_off(settings: Settings) -> str:
 
 
 def _unknown_acks(flow: Flow, file_format: str) -> tuple[str, str]:
-    """Say why it is not known what the receiver acknowledges, and what would help."""
-    exact = "Intervals, bursts and rate are as exact as ever."
+    """Return why acknowledgements are unknown, and the remedy."""
+    exact = "Intervals, bursts and rate are not affected."
     if not flow["acks"]["count"]:
-        return ("No ACK was seen", f"What counts of the file has no packet of the receiver that could be one. {exact}")
+        return ("No ACK was seen", f"The counted packets include none of the receiver that could be an ACK. {exact}")
     counts = "Every packet of the receiver counts as an ACK; which packets it acknowledges is unknown."
     if flow["protocol"] != "quic":
         return ("ACKs are not known", f"{counts} {exact}")
     if "qlog" in file_format.lower():
-        return ("The qlog names no ACKs", f"Its events have no ranges of ACK frames. {counts} {exact}")
-    return ("Nothing was decrypted", f"{counts} {exact} A key log (--keys FILE) would tell the rest.")
+        return ("The qlog file has no ACKs", f"Its events lack the ranges of ACK frames. {counts} {exact}")
+    return ("Nothing was decrypted", f"{counts} {exact} A key log (--keys FILE) makes them available.")

@@ -39,10 +39,9 @@ ASSUMPTIONS = (
         "their own here, and in two steps always. The variant `script_in_no_time` has 100 ms.",
     ),
     Assumption(
-        "The browser takes 30 ms (deviation 2 ms) of its own for a page.",
-        "What is left of the published times of the smallest page when the round trips are taken away, which "
-        "follow from the two "
-        "delays: 30.8 ms with QUIC and 30.6 ms with TCP at 100 Mbit/s. It is the same for all stacks, sizes "
+        "The processing time of the browser is 30 ms (deviation 2 ms) per page.",
+        "The published times of the smallest page less the round trips, which follow from the two delays: 30.8 ms "
+        "with QUIC and 30.6 ms with TCP at 100 Mbit/s. It is the same for all stacks, sizes "
         "and networks, and "
         "the only randomness of runs without loss and jitter; published deviations are 1.3 to 3 ms.",
     ),
@@ -72,7 +71,7 @@ ASSUMPTIONS = (
         "The pages of the testbed's repository: QUIC's name images with the whole address, TCP's with their path.",
     ),
     Assumption(
-        "All images are asked for when the whole HTML has been read.",
+        "All images are requested when the whole HTML has been read.",
         "Most HTML is one packet; that of 200 images has 7 or 14 kB.",
     ),
     Assumption(
@@ -81,14 +80,14 @@ ASSUMPTIONS = (
         "sees whole frames.",
     ),
     Assumption(
-        "Long transfers: 60 s beside each other, 60 s under loss, 160 s under jitter.",
+        "Long transfers: 60 s concurrently, 60 s under loss, 160 s under jitter.",
         "The thesis gives no lengths but the 150 s of one figure.",
     ),
 )
 
 
-def given(change: Callable[[dict[str, Any]], None]) -> Callable[[Changes], Changes]:
-    """Return a variant that edits what a setting changes."""
+def edited_changes(change: Callable[[dict[str, Any]], None]) -> Callable[[Changes], Changes]:
+    """Return a variant that edits the changes of a setting."""
 
     def changes(before: Changes) -> Changes:
         edited = dict(before)
@@ -106,7 +105,7 @@ def ends(stack: str, **options: object) -> Callable[[Changes], Changes]:
             for end in ("sender", "receiver"):
                 edited[f"{FLOW}.{end}"] = {**edited[f"{FLOW}.{end}"], **options}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def quic_options(**options: object) -> Callable[[Changes], Changes]:
@@ -118,7 +117,7 @@ def quic_options(**options: object) -> Callable[[Changes], Changes]:
                 own = edited[f"{FLOW}.{end}"]
                 edited[f"{FLOW}.{end}"] = {**own, "quic": {**own.get("quic", {}), **options}}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def jitter_link(**values: object) -> Callable[[Changes], Changes]:
@@ -129,7 +128,7 @@ def jitter_link(**values: object) -> Callable[[Changes], Changes]:
             if name in edited:
                 edited[name] = {"delay": {**edited[name]["delay"], **values}}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def constant_delay(direction: str) -> Callable[[Changes], Changes]:
@@ -140,7 +139,7 @@ def constant_delay(direction: str) -> Callable[[Changes], Changes]:
         if name in edited:
             edited[name] = {"delay": edited[name]["delay"]["mean"]}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def each_packet(edited: dict[str, Any]) -> None:
@@ -153,7 +152,7 @@ def each_packet(edited: dict[str, Any]) -> None:
 
 def without_loss(direction: str) -> Callable[[Changes], Changes]:
     """Take the loss out of one direction."""
-    return given(lambda edited: edited.pop(f"links.{direction}.loss", None))
+    return edited_changes(lambda edited: edited.pop(f"links.{direction}.loss", None))
 
 
 def queue(**values: object) -> Callable[[Changes], Changes]:
@@ -163,7 +162,7 @@ def queue(**values: object) -> Callable[[Changes], Changes]:
         for name in ("down1", "up1"):
             edited[f"links.{name}.queue"] = {"kind": "drop_tail", **values}
 
-    return given(change)
+    return edited_changes(change)
 
 
 def think(edited: dict[str, Any]) -> None:
@@ -184,7 +183,7 @@ VARIANTS = (
     variant("loss_of_acks", "1 % loss of acknowledgements only", "As `loss_of_data`.", without_loss("down1")),
     variant(
         "jitter_of_acks",
-        "jitter of what the client sends only",
+        "jitter of the client's packets only",
         "`tc` on an interface shapes what leaves there: read without the ifb of the scripts.",
         constant_delay("down"),
     ),
@@ -197,8 +196,8 @@ VARIANTS = (
     variant(
         "jitter_each_packet",
         "each packet draws its delay",
-        "What `tc-netem` does with a jitter of its own; the text reads so, the scripts do not.",
-        given(each_packet),
+        "The jitter of `tc-netem`; the text suggests this, the scripts do not use it.",
+        edited_changes(each_packet),
     ),
     variant(
         "script_in_no_time",
@@ -227,14 +226,14 @@ VARIANTS = (
     variant(
         "first_connection_rtt",
         "QUIC assumes 100 ms at first",
-        "Without what the browser remembers of the connection before.",
+        "Without state that the browser stores of an earlier connection.",
         ends(QUIC, initial_rtt="100 ms"),
     ),
     variant(
         "flask_takes_time",
         "HTML over TCP takes 10 ms more",
         "Apache asks Flask for the HTML; the sample server has all in memory.",
-        given(think),
+        edited_changes(think),
     ),
     variant(
         "more_streams",
@@ -252,13 +251,13 @@ VARIANTS = (
         "browser_in_no_time",
         "the browser takes no time for an image",
         "An ablation: what remains of the cost of many images is the transport's.",
-        given(lambda edited: edited.update({"hosts.browser": {}}) if "hosts.browser" in edited else None),
+        edited_changes(lambda edited: edited.update({"hosts.browser": {}}) if "hosts.browser" in edited else None),
     ),
     variant(
         "no_hystart",
         "QUIC without Hybrid Slow Start",
-        "An ablation: what the exit on delay costs.",
-        given(
+        "An ablation: the cost of the exit on delay.",
+        edited_changes(
             lambda edited: (
                 edited.update({f"{FLOW}.sender": {**edited[f"{FLOW}.sender"], "slow_start_exit": "none"}})
                 if edited.get(f"{FLOW}.stack") == QUIC
@@ -270,7 +269,7 @@ VARIANTS = (
     variant(
         "static_threshold",
         "QUIC with a static threshold of 3 packets",
-        "An ablation: what the adaptive threshold gains.",
+        "An ablation: the gain of the adaptive threshold.",
         quic_options(adaptive_packet_threshold=False),
     ),
 )

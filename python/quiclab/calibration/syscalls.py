@@ -1,16 +1,16 @@
-"""System calls of a program, from `strace`: datagrams per call, buffers, and what it waits with.
+"""System calls of a program, from `strace`: datagrams per call, buffers, and wait calls.
 
 Only calls on UDP sockets count, which `strace -yy` names as such. What is read:
 
-| line | what it tells |
+| line | meaning |
 | --- | --- |
 | `recvfrom`, `recvmsg` `= N` | a receiving call of one datagram; of more, if N is beyond one (GRO) |
 | `recvmmsg(..., 32, ...) = N` | a receiving call of N datagrams that had room for 32 |
 | `sendto`, `sendmsg` `= N` | a sending call of one datagram; of more, if N is beyond one (GSO) |
 | `sendmmsg(...) = N` | a sending call of N datagrams |
 | `... = -1 EAGAIN` | a call that found nothing; its cost is part of that of the others |
-| `setsockopt(..., SO_RCVBUF, [N], 4)` | the receive buffer that the program asks for |
-| `epoll_wait(...) = 0` and the like | a timer that fired, and whether its grain is a millisecond |
+| `setsockopt(..., SO_RCVBUF, [N], 4)` | the receive buffer that the program requests |
+| `epoll_wait(...) = 0` and similar | a timer that fired, and whether its granularity is a millisecond |
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PACKAGE: Final = "strace"
 _MILLISECOND_WAITS: Final = ("epoll_wait", "epoll_pwait", "poll")
 _NANOSECOND_WAITS: Final = ("epoll_pwait2", "ppoll", "select", "pselect6")
 #: Of Ethernet: less headers of IPv4 and UDP it is the longest payload of one datagram; more in one call are several.
-_LONGEST_PAYLOAD_BYTES: Final = 1500 - 28
+_MAX_PAYLOAD_BYTES: Final = 1500 - 28
 #: As strace has it: a call, its arguments, its result.
 _CALL: Final = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)\s+= (?P<result>-?\d+)")
 _RESUMED: Final = re.compile(r"<\.\.\. (\w+) resumed>")
@@ -77,20 +77,20 @@ class Direction:
 
     @property
     def most(self) -> int:
-        """Most datagrams that a call can move, as far as was seen: what it had room for, or moved."""
+        """Maximum number of datagrams per call, as observed: by capacity, or as moved."""
         return max(self.largest, self.room, 1)
 
 
 @dataclass
-class Trace:
-    """What the system calls of a program tell.
+class SyscallLog:
+    """Results of the system call log of a program.
 
     Parameters
     ----------
     receive, send
         Calls on UDP sockets.
     receive_buffer
-        What it asked for with SO_RCVBUF [B]; None if it did not.
+        Size requested with SO_RCVBUF [B]; None if not requested.
     beyond_limit
         Whether it asked with SO_RCVBUFFORCE, which no limit holds for.
     waits
@@ -125,7 +125,9 @@ def tracer() -> tuple[str, ...]:
     """
     program = found("strace")
     if program is None:
-        raise QuiclabError(f"counting system calls needs the program `strace`; `apt-get install {PACKAGE}` installs it")
+        raise QuiclabError(
+            f"counting system calls requires the program `strace`; `apt-get install {PACKAGE}` installs it"
+        )
     waits = ",".join((*_MILLISECOND_WAITS, *_NANOSECOND_WAITS))
     # the filter makes calls that are not traced cost nothing
     options = ["--follow-forks", "--seccomp-bpf", "--quiet=all", "-yy", "-s", "0", "-e", "signal=none"]
@@ -145,7 +147,7 @@ def trace_file(directory: Path | str, flow: str, role: str) -> str:
     return f"{directory}/{flow}.{role}.strace"
 
 
-def read_trace(lines: Iterable[str]) -> Trace:
+def read_trace(lines: Iterable[str]) -> SyscallLog:
     """Read what `strace -f -yy` wrote.
 
     Parameters
@@ -153,7 +155,7 @@ def read_trace(lines: Iterable[str]) -> Trace:
     lines
         Its lines, each with the number of the process before the call.
     """
-    trace = Trace()
+    trace = SyscallLog()
     for name, arguments, result in _calls(lines):
         if name in _MILLISECOND_WAITS or name in _NANOSECOND_WAITS:
             if result == 0 and not _at_once(name, arguments):
@@ -170,12 +172,12 @@ def read_trace(lines: Iterable[str]) -> Trace:
                 room = _ROOM.search(arguments) if name == "recvmmsg" else None
                 direction.add(result, int(room[1]) if room else result)
             else:
-                # several in one call are of one size, the last one at most: so many hold at least
-                direction.add(max(1, -(-result // _LONGEST_PAYLOAD_BYTES)))
+                # several datagrams in one call have equal size, except the last: this gives a minimum
+                direction.add(max(1, -(-result // _MAX_PAYLOAD_BYTES)))
     return trace
 
 
-def _direction(trace: Trace, name: str) -> Direction | None:
+def _direction(trace: SyscallLog, name: str) -> Direction | None:
     if name.startswith("recv"):
         return trace.receive
     return trace.send if name.startswith("send") else None

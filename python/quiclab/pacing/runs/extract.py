@@ -1,4 +1,4 @@
-"""What a study keeps of a run past a bottleneck: its analysis, of which every metric and figure is made.
+"""The stored data of a run with a bottleneck: its analysis, the source of all metrics and figures.
 
 The scenario has a flow `main`, a tap `at_sender`, and a link `bottleneck`.
 """
@@ -25,7 +25,7 @@ STEP_S = 1.0
 PERIODS_S = (3, 30)
 """Shortest and longest period that is looked for."""
 CORRELATED = 0.3
-FEWEST_STEPS = 40
+MIN_STEPS = 40
 """Seconds with acknowledgements, at least."""
 ROUNDING = 1e-9
 
@@ -106,7 +106,7 @@ def period_s(result: RunResult) -> float | None:
     steps = (heard["time_ns"].to_numpy() / (STEP_S * 1e9)).astype(int)
     covered = heard["covered"].to_numpy()
     there = np.unique(steps[steps >= int(SKIP_S / STEP_S)])
-    if len(there) < FEWEST_STEPS:
+    if len(there) < MIN_STEPS:
         return None
     at = np.arange(there[0], there[-1] + 1)
     medians = np.interp(at, there, [float(np.median(covered[steps == step])) for step in there])
