@@ -66,8 +66,8 @@ class Run:
     def element(self, flow: str, end: str) -> str:
         """Name the element of an end of a flow in the tables; a bearer of the same name takes the short one."""
         assert self.result is not None  # noqa: S101 - only runs have flows
-        bearers = self.result.data["scenario"].get("bearers") or {}
-        return f"{'flows.' if flow in bearers else ''}{flow}.{end}"
+        former = f"flows.{flow}.{end}"  # before version 0.2, where a bearer has the name of the flow
+        return former if former in self.result.elements else f"{flow}.{end}"
 
     def stack(self, flow: str, end: str) -> str:
         """Name the stack of an end of a flow."""
