@@ -4,6 +4,8 @@
 //! tree      values and where they were written
 //! document  text to tree, --set, tree to type
 //! schema    a type's JSON Schema as rules
+//! form      what strings look like
+//! former    former names, which are read as the present ones with a note
 //! check     a tree against the rules
 //! describe  what a rule takes, in words
 //! random    random documents that follow the rules, for tests
@@ -20,11 +22,14 @@ mod check_tests;
 mod describe;
 mod document;
 mod error;
+mod form;
+mod former;
 mod random;
 mod schema;
 mod tree;
 
 pub use document::Document;
 pub use error::{ConfigError, Location};
+pub use former::Note;
 pub use random::Draw;
 pub use schema::{Schema, annotated};

@@ -1,13 +1,12 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
 use quiclab_core::tunnel::Carrier;
-use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{
     ByteCount, Duration, Endpoint, EndpointIdentity, Problem, Role, StackAbilities, StackInfo, Time,
     TransportObserver,
 };
 use quiclab_scenario::{Computation, Tunnel};
-use quiclab_stacks::carrier::{self, CarrierSetup, NoqCarrier, PathConfig, PathControl};
+use quiclab_stacks::carrier::{CarrierSetup, NoqCarrier, PathConfig};
 use quiclab_transport::operations::{OperationFunction, Operations};
 use quiclab_transport::options::{CongestionControl, EndpointConfig, Workload};
 use quiclab_transport::quic::{CarrierConfig, LabCarrier};
@@ -133,15 +132,13 @@ fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Prob
         return Ok(Box::new(LabCarrier::new(&config)?));
     }
     let path = |index: usize| PathConfig {
-        control: path_control(options.congestion_control, tunnel.windows.get(index).copied()),
+        congestion_control: options.congestion_control.unwrap_or(CongestionControl::Cubic),
+        window: tunnel.windows.get(index).copied(),
         mtu: (options.datagram_size.unwrap_or_default().bytes() + HEADERS) as u16,
     };
     Ok(Box::new(NoqCarrier::new(CarrierSetup {
         role,
-        kind: match tunnel.carrier {
-            CarrierKind::Connections => carrier::CarrierKind::PerPath,
-            CarrierKind::Multipath => carrier::CarrierKind::Multipath,
-        },
+        kind: tunnel.carrier,
         paths: (0..tunnel.paths.len()).map(path).collect(),
         start: Time::ZERO,
         idle_timeout: Duration::from_secs(30),
@@ -153,17 +150,6 @@ fn native_carrier(request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Prob
 
 /// IPv4 and UDP header in bytes.
 const HEADERS: u64 = 28;
-
-/// Congestion control of a path of noq; CUBIC for what it does not have, which validation refuses.
-fn path_control(control: Option<CongestionControl>, window: Option<ByteCount>) -> PathControl {
-    match (control, window) {
-        (_, Some(window)) => PathControl::Static(window),
-        (Some(CongestionControl::Newreno), None) => PathControl::NewReno,
-        (Some(CongestionControl::BbrLinux), None) => PathControl::Bbr,
-        (Some(CongestionControl::Lia), None) => PathControl::Coupled,
-        _ => PathControl::Cubic,
-    }
-}
 
 fn is_transport(info: &StackInfo) -> bool {
     quiclab_transport::stacks().iter().any(|own| own.name == info.name)

@@ -2,12 +2,12 @@
 //!
 //! Both ends have fixed keys; all random numbers come from streams named after the end.
 
-use super::config::{CarrierKind, HubConfig, PathConfig, Randomness};
+use super::config::{HubConfig, PathConfig, Randomness};
 use super::event::{HubEvent, SessionId};
 use super::hub::Hub;
 use super::keys::SecretKey;
 use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::{Cargo, Carrier};
+use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
 use quiclab_core::{Duration, FiveTuple, Metrics, Packet, Protocol, RandomStream, Role, Time};
 use std::net::SocketAddr;
 

@@ -63,6 +63,12 @@ impl CongestionControl {
         matches!(self, Self::Newreno | Self::Cubic)
     }
 
+    /// Whether it is coupled over the paths of a connection or session.
+    #[must_use]
+    pub const fn is_coupled(self) -> bool {
+        matches!(self, Self::Lia | Self::Olia | Self::Balia)
+    }
+
     /// Whether it is one of the variants of BBR, which control a rate.
     #[must_use]
     pub const fn is_bbr(self) -> bool {
