@@ -158,10 +158,9 @@ impl Form {
         let length = limits.max.as_ref().and_then(Json::as_u64);
         match self {
             Self::Any { .. } => format!("name{number}"),
-            Self::Characters { classes, min, .. } => {
+            Self::Characters { classes, min, max } => {
                 let (first, last) = classes[number as usize % classes.len()];
-                let length = (*min).max(1);
-                [first, last].iter().cycle().take(length).collect()
+                [first, last].iter().cycle().take((*min).max(3).min(*max)).collect()
             }
             Self::Ip | Self::Ipv4 => format!("192.0.2.{number}"),
             Self::Ipv6 => format!("2001:db8::{number}"),

@@ -67,9 +67,8 @@ impl Rule {
             (Shape::Table(table), Value::Table(fields)) => table.replace_former_names(fields, path, out),
             (Shape::Tagged { tag, variants }, Value::Table(fields)) => {
                 let kind = fields.get(tag).map(|kind| &kind.value);
-                let variant = variants
-                    .iter()
-                    .find(|(name, _)| matches!(kind, Some(Value::Text(kind)) if kind == name));
+                let variant =
+                    variants.iter().find(|(name, _)| matches!(kind, Some(Value::Text(kind)) if kind == name));
                 if let Some((_, table)) = variant {
                     table.replace_former_names(fields, path, out);
                 }

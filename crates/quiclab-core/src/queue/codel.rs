@@ -25,11 +25,11 @@ use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::line::{Line, Waiting};
 use super::options::{Capacity, QueueOptions};
-use crate::limits;
-use crate::problem::Problem;
 use super::tc::{self, TcQueue};
 use super::{Backlog, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
+use crate::limits;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
@@ -114,7 +114,11 @@ impl QueueOptions for Codel {
     fn conflict(&self) -> Option<Problem> {
         let Self { target, interval, .. } = self;
         (target >= interval).then(|| {
-            Problem::conflict("target", format!("\"{target}\""), format!("less than `interval`, `{interval}`"))
+            Problem::conflict(
+                "target",
+                format!("\"{target}\""),
+                format!("less than `interval`, `{interval}`"),
+            )
         })
     }
 

@@ -10,11 +10,11 @@ use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::line::Line;
 use super::options::{Capacity, QueueOptions};
-use crate::limits;
-use crate::problem::Problem;
 use super::tc::{self, TcQueue};
 use super::{Backlog, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
+use crate::limits;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
@@ -36,8 +36,9 @@ pub struct HeadDrop {
 
 impl QueueOptions for HeadDrop {
     fn conflict(&self) -> Option<Problem> {
-        (*self == Self::default())
-            .then(|| Problem::conflict("", "{ kind = \"head_drop\" }", "one or more of `packets` and `bytes`"))
+        (*self == Self::default()).then(|| {
+            Problem::conflict("", "{ kind = \"head_drop\" }", "one or more of `packets` and `bytes`")
+        })
     }
 
     fn capacity(&self) -> Capacity {

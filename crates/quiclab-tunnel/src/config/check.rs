@@ -68,7 +68,8 @@ fn check_ipv6(config: &Config) -> Check {
     let routes = config.client.iter().flat_map(|client| &client.routes);
     let ipv6 = server || routes.into_iter().any(|route| !route.is_ipv4());
     ensure(!ipv6 || config.mtu >= SMALLEST_IPV6_MTU, || {
-        let expected = format!("{SMALLEST_IPV6_MTU} or more (RFC 8200 section 5), or no IPv6 inside the tunnel");
+        let expected =
+            format!("{SMALLEST_IPV6_MTU} or more (RFC 8200 section 5), or no IPv6 inside the tunnel");
         Problem::conflict("mtu", config.mtu, expected)
     })
 }
@@ -104,8 +105,10 @@ fn check_server(path: &FieldPath, server: &Server, config: &Config) -> Check {
     for (field, pool) in pools.iter().filter_map(|(field, pool)| Some((*field, (*pool)?))) {
         let outside = server.listen.iter().position(|address| pool.contains(address.ip()));
         if let Some(index) = outside {
-            let reason =
-                format!("it contains `server.listen.{index}`, {}, which is outside the tunnel", server.listen[index]);
+            let reason = format!(
+                "it contains `server.listen.{index}`, {}, which is outside the tunnel",
+                server.listen[index]
+            );
             let expected = "an address range inside the tunnel only";
             return Err(Problem::conflict(path.child(field), quoted(pool), expected).because(reason));
         }
@@ -216,8 +219,15 @@ fn check_path(here: &FieldPath, path: &Path, config: &Config) -> Check {
 fn check_mtu(path: &FieldPath, mtu: u16, config: &Config) -> Check {
     let least = config.mtu + OVERHEAD;
     ensure(mtu >= least, || {
-        Problem::conflict(path.child("mtu"), mtu, format!("{least} bytes or more, or a smaller `mtu` of the tunnel"))
-            .because(format!("packets of {} bytes have up to {OVERHEAD} bytes of headers around them", config.mtu))
+        Problem::conflict(
+            path.child("mtu"),
+            mtu,
+            format!("{least} bytes or more, or a smaller `mtu` of the tunnel"),
+        )
+        .because(format!(
+            "packets of {} bytes have up to {OVERHEAD} bytes of headers around them",
+            config.mtu
+        ))
     })
 }
 

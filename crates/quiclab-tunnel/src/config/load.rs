@@ -69,7 +69,8 @@ fn read_key(file: &Path, config: &Config) -> Result<SecretKey, Problem> {
     })?;
     match others(config).find(|(_, other)| *other == key.public()) {
         Some((path, _)) => {
-            Err(Problem::conflict(path, "", "the public key of the other end").because("it is that of this end"))
+            Err(Problem::conflict(path, "", "the public key of the other end")
+                .because("it is that of this end"))
         }
         None => Ok(key),
     }

@@ -43,7 +43,9 @@ pub(super) fn hide_in_note(note: Note) -> Note {
 /// The length of the text in bytes stays, so that the same bytes are marked.
 fn hide_in_location(location: Location) -> Location {
     match location {
-        Location::Text { file, text, span } => Location::Text { file, text: hide_in_text(&text).into(), span },
+        Location::Text { file, text, span } => {
+            Location::Text { file, text: hide_in_text(&text).into(), span }
+        }
         other => other,
     }
 }
@@ -81,7 +83,9 @@ fn name_before(text: &str) -> Option<&str> {
 fn is_header(line: &str) -> bool {
     let line = line.trim();
     let name = line.trim_start_matches('[').trim_end_matches(']').trim();
-    line.starts_with('[') && line.ends_with(']') && name_before(name) == Some(name.rsplit('.').next().unwrap_or(name))
+    line.starts_with('[')
+        && line.ends_with(']')
+        && name_before(name) == Some(name.rsplit('.').next().unwrap_or(name))
 }
 
 fn is_key_name(name: &str) -> bool {

@@ -2,9 +2,9 @@
 //! discipline holds.
 
 use super::*;
+use crate::problem::Problem;
 use crate::queue::line::Line;
 use crate::queue::options::{Capacity, QueueOptions};
-use crate::problem::Problem;
 use crate::queue::{Outcome, TcQueue};
 use crate::time::Duration;
 use schemars::JsonSchema;
