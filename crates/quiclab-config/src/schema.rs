@@ -119,7 +119,9 @@ fn annotate(schema: &mut Json, compiler: &Compiler) {
     if let Some(fields) = schema.get_mut("properties").and_then(Json::as_object_mut) {
         for field in fields.values_mut() {
             let rule = compiler.rule(field);
-            if let (true, Some(field)) = (rule.is_limited(), field.as_object_mut()) {
+            // fewer names than the type has
+            let names = field.get("enum").is_some() && field.get("$ref").is_some();
+            if let (true, Some(field)) = (names || rule.is_limited(), field.as_object_mut()) {
                 field.insert("x-expected".to_owned(), rule.expected().into());
             }
         }
@@ -291,7 +293,10 @@ impl Rule {
     fn is_limited(&self) -> bool {
         let natural = |limit: &Json| range_of("uint64").1.map(Json::from).as_ref() == Some(limit);
         match &self.shape {
-            Shape::Array { min, max, .. } => *min > 0 || *max < usize::MAX,
+            Shape::Array { items, min, max } => {
+                let of_form = matches!(&items.shape, Shape::Text(form) if !matches!(form, Form::Any { .. }));
+                *min > 0 || *max < usize::MAX || of_form
+            }
             Shape::Table(table) => table.min > 0,
             Shape::Either(choices) => choices.iter().any(Self::is_limited),
             Shape::Integer => {

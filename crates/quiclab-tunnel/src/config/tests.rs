@@ -396,6 +396,14 @@ fn a_key_that_others_can_read_is_refused() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+#[test]
+fn the_schema_file_is_current() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/vpn.schema.json");
+    let text = std::fs::read_to_string(file).unwrap();
+    let written: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(written == schema(), "run `cargo run -p quiclab-tunnel -- schema > docs/reference/vpn.schema.json`");
+}
+
 /// Random documents that follow the schema are refused for what depends on several fields only.
 #[test]
 fn the_schema_has_every_limit_of_a_field() {
