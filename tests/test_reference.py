@@ -57,7 +57,9 @@ def test_the_page_of_the_vpn_is_current() -> None:
 def test_the_page_of_the_vpn_leads_to_that_of_scenarios() -> None:
     schema = json.loads(scenario_reference.VPN_SCHEMA.read_text(encoding="utf-8"))
     scenario = scenario_reference.PAGE.read_text(encoding="utf-8")
-    headings = {line.lstrip("#").strip().lower().replace(" ", "-") for line in scenario.splitlines() if line[:2] == "##"}
+    headings = {
+        line.lstrip("#").strip().lower().replace(" ", "-") for line in scenario.splitlines() if line[:2] == "##"
+    }
     for part in scenario_reference.VPN_PAGE.read_text(encoding="utf-8").split("(scenario.md#")[1:]:
         assert part.partition(")")[0] in headings
     types = set(schema["$defs"]) - scenario_reference.VPN_TYPES

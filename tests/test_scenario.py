@@ -293,6 +293,45 @@ def test_fields_are_those_of_the_schema() -> None:
     assert {ours.get(names, sorted(names)) for names in theirs} == {ours[names] for names in ours}
 
 
+def _names(item: object) -> set[str]:
+    """The names that a field takes, in a schema."""
+    if not isinstance(item, dict):
+        return set()
+    choices = [*item.get("oneOf", []), *item.get("anyOf", [])]
+    own = {item["const"]} if "const" in item else set(item.get("enum", []))
+    return {name for name in own if isinstance(name, str)}.union(*map(_names, choices))
+
+
+def _literals(hint: object) -> set[str]:
+    """The names that a field takes, in its annotation."""
+    if typing.get_origin(hint) is typing.Literal:
+        return {name for name in typing.get_args(hint) if isinstance(name, str)}
+    return set().union(*map(_literals, typing.get_args(hint)))
+
+
+def test_names_are_those_of_the_schema() -> None:
+    """Fields that take names, such as congestion controls or carriers, take the same ones in Python as in Rust."""
+    schema = json.loads(engine().schema())
+
+    def resolved(item: dict[str, typing.Any]) -> dict[str, typing.Any]:
+        item = item | schema["$defs"][item["$ref"].rpartition("/")[2]] if "$ref" in item else item
+        return item | {key: [resolved(one) for one in item[key]] for key in ("oneOf", "anyOf") if key in item}
+
+    ours = {}
+    for kind in _classes().values():
+        hints = typing.get_type_hints(kind)
+        fields = [field for field in dataclasses.fields(kind) if not field.metadata.get("internal")]
+        names = {str(field.metadata.get("name", field.name)): _literals(hints[field.name]) for field in fields}
+        ours[(frozenset(names), frozenset(names.get("kind", ())))] = (kind.__name__, names)
+    checked = set()
+    for item in _objects(schema):
+        theirs = {name: _names(resolved(field)) for name, field in item["properties"].items()}
+        name, names = ours[(frozenset(theirs), frozenset(theirs.get("kind", ())))]
+        assert names == theirs, name
+        checked |= {(name, field) for field in names if names[field]}
+    assert {("Endpoint", "congestion_control"), ("Endpoint", "path_scheduler"), ("Tunnel", "carrier")} <= checked
+
+
 def test_what_the_dataclasses_write_is_valid(small: Path) -> None:
     schema = json.loads(engine().schema())
     jsonschema.validate(load(small).to_dict(), schema)

@@ -276,7 +276,7 @@ class QuicOptions:
     flow_control: Literal["fixed", "double_when_half_used", "double_within_two_rtts"] | None = None
     max_stream_receive_window: str | None = None
     max_connection_receive_window: str | None = None
-    stream_scheduler: Literal["fifo", "round_robin", "priority"] | None = None
+    stream_scheduler: Literal["fifo", "round_robin", "priority", "priority_in_batches"] | None = None
     amplification_factor: int | None = None
     datagram_congestion_control: bool | None = None
     idle_timeout: str | None = None

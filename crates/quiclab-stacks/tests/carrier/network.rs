@@ -6,8 +6,7 @@ use quiclab_core::{
     ByteCount, DataRate, Duration, FiveTuple, Packet, Payload, Protocol, RandomStream, Role, Time,
 };
 use quiclab_stacks::carrier::{
-    Hub, HubConfig, HubEvent, PathConfig, PublicKey, Randomness, SecretKey,
-    SessionId,
+    Hub, HubConfig, HubEvent, PathConfig, PublicKey, Randomness, SecretKey, SessionId,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

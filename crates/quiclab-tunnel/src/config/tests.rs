@@ -401,7 +401,10 @@ fn the_schema_file_is_current() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/vpn.schema.json");
     let text = std::fs::read_to_string(file).unwrap();
     let written: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(written == schema(), "run `cargo run -p quiclab-tunnel -- schema > docs/reference/vpn.schema.json`");
+    assert!(
+        written == schema(),
+        "run `cargo run -p quiclab-tunnel -- schema > docs/reference/vpn.schema.json`"
+    );
 }
 
 /// Random documents that follow the schema are refused for what depends on several fields only.
