@@ -2,8 +2,7 @@
 
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
-    ByteCount, Duration, Endpoint, EndpointIdentity, Problem, Role, StackAbilities, StackInfo, Time,
-    TransportObserver,
+    Duration, Endpoint, EndpointIdentity, Problem, Role, StackAbilities, StackInfo, Time, TransportObserver,
 };
 use quiclab_scenario::{Computation, Tunnel};
 use quiclab_stacks::carrier::{CarrierSetup, NoqCarrier, PathConfig};
