@@ -7,9 +7,9 @@ use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Role, Time};
 use quiclab_stacks::carrier::{CloseReason, Hub, HubConfig, HubEvent, PathConfig, Randomness};
 
-fn two(kind: CarrierKind, path: PathConfig) -> Network {
+fn two(kind: CarrierKind, config: PathConfig) -> Network {
     let link = Link::mbps(20, 10, 50);
-    let mut network = Setup::new(kind, control, &[link, link]).network();
+    let mut network = Setup::new(kind, config, &[link, link]).network();
     network.establish();
     network
 }
@@ -66,8 +66,8 @@ fn a_path_is_cut_and_comes_back() {
 #[test]
 fn both_paths_are_cut_for_ten_seconds() {
     for kind in KINDS {
-        for path in [window(62_500), PathConfig::default()] {
-            let mut network = two(kind, control);
+        for config in [window(62_500), PathConfig::default()] {
+            let mut network = two(kind, config);
             network.ends[SERVER].backlog = u64::MAX;
             network.pump(SERVER);
             network.run_until(at(2000));
@@ -79,8 +79,8 @@ fn both_paths_are_cut_for_ten_seconds() {
             for path in [0, 1] {
                 let back = when(&network, CLIENT, path, at(12_000), 10.0).expect("it never comes back");
                 let after = back.since(at(12_000)).as_ms_f64();
-                println!("{kind:?} {control:?}, path {path}: back after {after} ms");
-                assert!(back <= at(14_000), "{kind:?} {control:?}: {back}");
+                println!("{kind:?} {config:?}, path {path}: back after {after} ms");
+                assert!(back <= at(14_000), "{kind:?} {config:?}: {back}");
             }
             let closed = |event: &HubEvent| matches!(event, HubEvent::SessionClosed { .. });
             assert!(!network.ends[SERVER].events.iter().any(|(_, event)| closed(event)), "{kind:?}");

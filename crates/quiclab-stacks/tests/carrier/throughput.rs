@@ -39,7 +39,7 @@ fn saturate(network: &mut Network, who: &[usize]) -> Vec<Vec<f64>> {
 #[test]
 fn two_paths_carry_what_they_can() {
     for kind in KINDS {
-        for path in [
+        for config in [
             window(BDP * 5 / 4),
             control(CongestionControl::Newreno),
             control(CongestionControl::Cubic),
@@ -47,11 +47,11 @@ fn two_paths_carry_what_they_can() {
             control(CongestionControl::Lia),
         ] {
             let link = Link::mbps(20, 10, 50);
-            let goodput = saturate(&mut Setup::new(kind, control, &[link, link]).network(), &[SERVER]);
+            let goodput = saturate(&mut Setup::new(kind, config, &[link, link]).network(), &[SERVER]);
             for (path, rate) in goodput[0].iter().enumerate() {
-                println!("{kind:?} {control:?} path {path}: {rate:.2} of {CEILING:.2} Mbit/s");
-                assert!(*rate <= CEILING * 1.002, "{kind:?} {control:?}: {rate}");
-                assert!(*rate >= CEILING * 0.95, "{kind:?} {control:?}: {rate}");
+                println!("{kind:?} {config:?} path {path}: {rate:.2} of {CEILING:.2} Mbit/s");
+                assert!(*rate <= CEILING * 1.002, "{kind:?} {config:?}: {rate}");
+                assert!(*rate >= CEILING * 0.95, "{kind:?} {config:?}: {rate}");
             }
         }
     }

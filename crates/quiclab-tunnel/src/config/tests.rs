@@ -336,7 +336,7 @@ fn keys_do_not_appear_in_errors() {
         for (from, to) in [
             (KEY.to_owned(), format!("{key}0")),
             (format!("\"{KEY}\""), format!("\"\"\"\n{key}0\"\"\"")),
-            (format!("\"{KEY}\""), format!("{key}")),
+            (format!("\"{KEY}\""), key.clone()),
             (format!("\"{KEY}\""), format!("[\"{key}\"]")),
             ("[client]".to_owned(), format!("private_key = \"{key}\"\n[client]")),
             ("[client]".to_owned(), format!("private_key = [\n  \"{key}\",\n  \\\n]\n[client]")),
