@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -16,6 +16,7 @@ from quiclab.kernel.programs import SYSTEM_PATH
 from quiclab.lane.adapter import BUILT_IN, Adapter, load_adapters, programs
 from quiclab.lane.adapter_file import read
 from quiclab.lane.words import in_unit, words_of
+from quiclab.scenario.transport import CongestionControl
 
 MINIMAL = """\
 name = "mine"
@@ -58,6 +59,7 @@ def test_built_in_files_are_right_and_named_after_their_program() -> None:
         assert built_in.file.needs, "what it needs is said"
         control = built_in.file.options.get("congestion_control")
         assert control is None or control.default is not None, "the congestion control is never the machine's"
+        assert control is None or set(control.values or ()) <= set(get_args(CongestionControl)), name
 
 
 def test_every_file_that_a_built_in_command_names_is_there() -> None:

@@ -48,6 +48,27 @@ def test_the_page_is_current() -> None:
     assert made == text, "run `python tools/scenario_reference.py --write`"
 
 
+def test_the_page_of_the_vpn_is_current() -> None:
+    text = scenario_reference.VPN_PAGE.read_text(encoding="utf-8")
+    schema = json.loads(scenario_reference.VPN_SCHEMA.read_text(encoding="utf-8"))
+    assert scenario_reference.described(text) == scenario_reference.VPN_TYPES
+    assert scenario_reference.vpn_page(text, schema) == text, "run `python tools/scenario_reference.py --write`"
+
+
+def test_the_page_of_the_vpn_leads_to_that_of_scenarios() -> None:
+    schema = json.loads(scenario_reference.VPN_SCHEMA.read_text(encoding="utf-8"))
+    scenario = scenario_reference.PAGE.read_text(encoding="utf-8")
+    headings = {
+        line.lstrip("#").strip().lower().replace(" ", "-") for line in scenario.splitlines() if line[:2] == "##"
+    }
+    for part in scenario_reference.VPN_PAGE.read_text(encoding="utf-8").split("(scenario.md#")[1:]:
+        assert part.partition(")")[0] in headings
+    types = set(schema["$defs"]) - scenario_reference.VPN_TYPES
+    assert {name: schema["$defs"][name] for name in types} == {
+        name: json.loads(extension().schema())["$defs"][name] for name in types
+    }
+
+
 def test_the_page_of_the_stacks_is_current() -> None:
     pytest.importorskip("aioquic", reason="the page describes the extra aioquic")
     text = scenario_reference.STACKS_PAGE.read_text(encoding="utf-8")

@@ -1,7 +1,8 @@
 """Prints what is generated from what the engine says: tables in docs/reference, and the Python classes of scenarios.
 
 The pages are prose with blocks; only the blocks are generated. Between `<!-- fields: TYPE -->` and `<!-- end -->`
-stand the fields of a type of the JSON schema of scenarios, after `<!-- options: STACK -->` the options of a stack,
+stand the fields of a type of the JSON schema of scenarios (in vpn.md: of vpn.schema.json, which `quiclab-tunnel schema`
+prints), after `<!-- options: STACK -->` the options of a stack,
 after `<!-- plugins -->` and `<!-- operations -->` the built-in plugins and the computations that plugins can exchange.
 The classes are made by tools/scenario_classes.py. `--write` puts all into the files. Everything stands at the Rust
 fields: type, default, meaning, limits.
@@ -26,10 +27,15 @@ REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 PAGE = REFERENCE / "scenario.md"
 STACKS_PAGE = REFERENCE / "stacks.md"
 PLUGINS_PAGE = REFERENCE / "plugins.md"
+VPN_PAGE = REFERENCE / "vpn.md"
+VPN_SCHEMA = REFERENCE / "vpn.schema.json"
 BLOCK = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 OPTIONS_BLOCK = re.compile(r"<!-- options: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 PLUGINS_BLOCK = re.compile(r"<!-- (plugins|operations) -->\n.*?<!-- end -->", re.DOTALL)
 ROOT = "Scenario"
+VPN_ROOT = "Config"
+#: Types of the VPN that it has alone; the others are those of scenarios.
+VPN_TYPES = {VPN_ROOT, "Server", "Peer", "Client", "Path"}
 VALUES = ("meaning", "default", "source")
 #: Types that are one value; the page explains them in words.
 QUANTITIES = {"Duration": "duration", "DataRate": "rate", "ByteCount": "size", "Probability": "probability"}
@@ -85,6 +91,21 @@ def page(text: str, schema: Schema) -> str:
     types: dict[str, Schema] = {ROOT: schema, **schema["$defs"]}
     text = BLOCK.sub(lambda found: f"<!-- fields: {found[1]} -->\n{block(found[1], types)}<!-- end -->", text)
     return stacks_page(text, json.loads(extension().native_stacks()))
+
+
+def vpn_page(text: str, schema: Schema) -> str:
+    """Return the page of the VPN with every block made anew; other types are described on the page of scenarios."""
+    types: dict[str, Schema] = {VPN_ROOT: schema, **schema["$defs"]}
+    own = {name.lower() for name in VPN_TYPES}
+
+    def link(found: re.Match[str]) -> str:
+        return found[0] if found[1] in own else f"(scenario.md#{found[1]})"
+
+    def made(found: re.Match[str]) -> str:
+        tables = re.sub(r"\(#([\w-]+)\)", link, block(found[1], types))
+        return f"<!-- fields: {found[1]} -->\n{tables}<!-- end -->"
+
+    return BLOCK.sub(made, text)
 
 
 def stacks_page(text: str, stacks: list[Schema]) -> str:
@@ -256,6 +277,7 @@ def main() -> int:
     schema = json.loads(extension().schema())
     pages = {
         PAGE: page(PAGE.read_text(encoding="utf-8"), schema),
+        VPN_PAGE: vpn_page(VPN_PAGE.read_text(encoding="utf-8"), json.loads(VPN_SCHEMA.read_text(encoding="utf-8"))),
         STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), catalogue()),
         PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(extension().plugins())),
         scenario_classes.PATH: scenario_classes.module(schema),

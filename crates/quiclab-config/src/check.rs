@@ -1,5 +1,6 @@
 //! A tree against the rules of its schema.
 
+use crate::form::Mismatch;
 use crate::schema::{Limits, Quantity, Rule, Schema, Shape, Table};
 use crate::tree::{Node, Origin, Value};
 use quiclab_core::problem::{alternatives, nearest};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 type Check = Result<(), Problem>;
 
 impl Schema {
-    /// Checks `root`; fields with a former name get their present one.
+    /// Checks `root`, in which former names are replaced.
     pub(crate) fn check(&self, root: &mut Node) -> Check {
         self.root.check(root, &FieldPath::default())
     }
@@ -34,11 +35,12 @@ impl Rule {
             }
             (Shape::Number, Value::Integer(value)) => self.check_number(*value as f64, None, node, path),
             (Shape::Number, Value::Float(value)) => self.check_number(*value, None, node, path),
-            (Shape::Text { min }, Value::Text(text)) => {
-                if text.trim().len() < *min {
-                    return Err(Problem::value(path.clone(), node.shown(), "a string that is not empty"));
-                }
-                Ok(())
+            (Shape::Text(form), Value::Text(text)) => {
+                form.check(text, &self.limits).map_err(|Mismatch { reason, suggestion }| Problem {
+                    reason: reason.map(str::to_owned),
+                    suggestion: suggestion.map(Into::into),
+                    ..Problem::value(path.clone(), node.shown(), self.expected())
+                })
             }
             (
                 Shape::Quantity(Quantity::Probability),
@@ -72,7 +74,7 @@ impl Rule {
     }
 
     /// Whether a value has the type of this rule, whatever its limits.
-    fn is_of_type(&self, value: &Value) -> bool {
+    pub(crate) fn is_of_type(&self, value: &Value) -> bool {
         match &self.shape {
             Shape::Any => true,
             Shape::Boolean => matches!(value, Value::Boolean(_)),
@@ -80,7 +82,7 @@ impl Rule {
             Shape::Number => matches!(value, Value::Integer(_) | Value::Float(_)),
             // a number without a unit is best answered by the quantity
             Shape::Quantity(_) => matches!(value, Value::Text(_) | Value::Integer(_) | Value::Float(_)),
-            Shape::Text { .. } | Shape::Names(_) => matches!(value, Value::Text(_)),
+            Shape::Text(_) | Shape::Names(_) => matches!(value, Value::Text(_)),
             Shape::Array { .. } => matches!(value, Value::Array(_)),
             Shape::Table(_) | Shape::Tagged { .. } => matches!(value, Value::Table(_)),
             Shape::Either(choices) => choices.iter().any(|choice| choice.is_of_type(value)),
@@ -127,7 +129,7 @@ impl Rule {
 
 impl Limits {
     /// Whether a value is within; `compare` compares it with a limit.
-    fn hold(&self, compare: impl Fn(&Json) -> Option<std::cmp::Ordering>) -> bool {
+    pub(crate) fn hold(&self, compare: impl Fn(&Json) -> Option<std::cmp::Ordering>) -> bool {
         let above = self.min.as_ref().is_none_or(|min| {
             compare(min).is_some_and(|order| if self.exclusive { order.is_gt() } else { order.is_ge() })
         });
@@ -149,7 +151,6 @@ impl Quantity {
 
 impl Table {
     fn check(&self, fields: &mut BTreeMap<String, Node>, path: &FieldPath) -> Check {
-        self.rename(fields);
         check_length("fields", fields.len(), self.min, self.max, path)?;
         let mut written: Vec<(&String, &mut Node)> = fields.iter_mut().collect();
         written.sort_by_key(|(_, node)| match &node.origin {
@@ -176,17 +177,6 @@ impl Table {
         let expected = if known.is_empty() { "no field".to_owned() } else { alternatives(&known) };
         let problem = Problem::new(ProblemKind::UnknownField, path, expected).got(node.shown());
         Problem { suggestion: nearest(name, &known).map(Into::into), ..problem }
-    }
-
-    /// Gives fields with a former name their present one.
-    fn rename(&self, fields: &mut BTreeMap<String, Node>) {
-        for (name, field) in &self.fields {
-            let former = field.aliases.iter().find(|alias| fields.contains_key(*alias));
-            if let (Some(former), false) = (former, fields.contains_key(name)) {
-                let node = fields.remove(former).expect("it was found");
-                fields.insert(name.clone(), node);
-            }
-        }
     }
 }
 

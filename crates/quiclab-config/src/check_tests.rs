@@ -5,10 +5,12 @@ use proptest::prelude::*;
 use quiclab_core::ProblemKind::{
     self, MissingField, OutOfRange, Syntax, UnknownField, UnknownName, WrongType,
 };
+use quiclab_core::ip::IpPrefix;
 use quiclab_core::{ByteCount, DataRate, Duration, Probability, RandomStream, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A document with every form that rules have.
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -47,10 +49,48 @@ struct Everything {
     #[schemars(transform = limits::not_empty(), extend("x-aliases" = ["titel"]))]
     title: Option<String>,
     #[serde(default)]
+    #[schemars(transform = limits::characters("^[A-Za-z0-9_-]{1,5}$"))]
+    word: Option<String>,
+    #[serde(default)]
+    #[schemars(transform = limits::characters("^[0-9a-fA-F]{4}$"))]
+    digits: Option<String>,
+    #[serde(default)]
+    address: Option<IpAddr>,
+    #[serde(default)]
+    four: Option<Ipv4Addr>,
+    #[serde(default)]
+    six: Option<Ipv6Addr>,
+    #[serde(default)]
+    #[schemars(transform = limits::format("socket-address"))]
+    any: Option<SocketAddr>,
+    #[serde(default)]
+    #[schemars(transform = limits::not_empty().each(limits::format("listen-address")))]
+    listen: Option<Vec<SocketAddr>>,
+    #[serde(default)]
+    #[schemars(transform = limits::format("remote-address"))]
+    remote: Option<SocketAddr>,
+    #[serde(default)]
+    ranges: Vec<IpPrefix>,
+    #[serde(default)]
+    #[schemars(transform = limits::between(8, 30).format("ipv4-range"))]
+    pool: Option<IpPrefix>,
+    #[serde(default)]
+    #[schemars(transform = limits::between(16, 126).format("ipv6-range"))]
+    pool6: Option<IpPrefix>,
+    #[serde(default = "split")]
+    #[schemars(transform = limits::one_of(FEWER).formerly(FORMER))]
+    fewer: Mode,
+    #[serde(default)]
     parts: BTreeMap<String, Part>,
 }
 
+const fn split() -> Mode {
+    Mode::Split
+}
+
 const BITS: [u64; 3] = [12, 16, 18];
+const FEWER: [&str; 2] = ["split", "copy_late"];
+const FORMER: [(&str, &str); 1] = [("copy", "copy_late")];
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -65,8 +105,12 @@ enum Shape {
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
+    /// Either.
     Split,
+    /// Both.
     Duplicate,
+    /// Both, one after the other.
+    CopyLate,
 }
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -97,6 +141,19 @@ fn values_within_the_limits_are_taken_and_those_beyond_are_not() {
         ("chance", &["1", "\"0.1 %\"", "0.5"], &["0", "1.1", "\"101 %\"", "\"x\""]),
         ("names", &["[\"a\"]", "[\"a\", \"b\"]"], &["[]", "[\"a\", \"b\", \"c\"]"]),
         ("title", &["\"a\""], &["\"\"", "\" \""]),
+        ("word", &["\"a\"", "\"aZ-_9\""], &["\"\"", "\"aZ-_90\"", "\"a b\"", "\"ä\""]),
+        ("digits", &["\"09aF\""], &["\"09a\"", "\"09aFf\"", "\"09ag\""]),
+        ("address", &["\"10.0.0.1\"", "\"::1\""], &["\"10.0.0\"", "\"10.0.0.1:1\""]),
+        ("four", &["\"10.0.0.1\""], &["\"::1\""]),
+        ("six", &["\"::1\""], &["\"10.0.0.1\""]),
+        ("any", &["\"0.0.0.0:0\"", "\"[::]:0\""], &["\"localhost:1\"", "\"0.0.0.0\"", "\"0.0.0.0:65536\""]),
+        ("remote", &["\"10.0.0.1:1\""], &["\"10.0.0.1:0\"", "\"0.0.0.0:1\"", "\"[::]:1\""]),
+        (
+            "pool",
+            &["\"10.0.0.0/8\"", "\"10.0.0.0/30\""],
+            &["\"10.0.0.0/31\"", "\"0.0.0.0/7\"", "\"fd77::/20\""],
+        ),
+        ("pool6", &["\"fd77::/16\""], &["\"fd77::/127\"", "\"10.0.0.0/20\"", "\"fd77::1/64\"", "\"fd77::\""]),
     ] {
         for value in within {
             assert_eq!(problem(&format!("{field} = {value}")), None, "{field} = {value}");
@@ -121,6 +178,11 @@ fn shapes_and_names_are_checked() {
         ("names = [1]", "names.0", WrongType),
         ("mode = \"copy\"", "mode", UnknownName),
         ("mode = 1", "mode", WrongType),
+        ("fewer = \"duplicate\"", "fewer", UnknownName),
+        ("listen = []", "listen", OutOfRange),
+        ("listen = [\"0.0.0.0:0\"]", "listen.0", OutOfRange),
+        ("ranges = [\"::/0\", \"::/129\"]", "ranges.1", OutOfRange),
+        ("address = 1", "address", WrongType),
         ("kind = {}", "kind.kind", MissingField),
         ("kind = 1", "kind", WrongType),
         ("kind = { kind = \"square\" }", "kind.kind", UnknownName),
@@ -148,6 +210,30 @@ fn a_former_name_is_read_as_the_present_one() {
 }
 
 #[test]
+fn former_names_are_replaced_with_a_note() {
+    let text = "size = \"100 B\"\ntitel = \"t\"\nfewer = \"copy\"";
+    let mut document = Document::from_toml(text, "e.toml", &[]).unwrap();
+    let schema = Schema::of::<Everything>();
+    let notes = document.replace_former_names(&schema);
+    let sentences: Vec<_> = notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        sentences,
+        [
+            "e.toml:2:1: title: `titel` is a former name; use `title`",
+            "e.toml:3:9: fewer: `copy` is a former name; use `copy_late`"
+        ]
+    );
+    assert_eq!(
+        notes[1].render(false),
+        "note: fewer: `copy` is a former name; use `copy_late`\n --> e.toml:3:9\n  |\n3 | fewer = \"copy\"\n  \
+         |         ^^^^^^"
+    );
+    let decoded: Everything = document.decode(&schema).unwrap();
+    assert_eq!((decoded.title.as_deref(), decoded.fewer), (Some("t"), Mode::CopyLate));
+    assert_eq!(document.replace_former_names(&schema), []);
+}
+
+#[test]
 fn fields_say_what_they_take() {
     let schema = crate::annotated::<Everything>();
     let expected =
@@ -160,6 +246,11 @@ fn fields_say_what_they_take() {
         ("bits", "12, 16 or 18"),
         ("share", "a number above 0, at most 1"),
         ("fast", ""),
+        ("word", "1 to 5 letters, digits, `_` or `-`"),
+        ("digits", "4 hexadecimal digits"),
+        ("pool", "an IPv4 address range from /8 to /30, such as \"10.77.0.0/24\""),
+        ("fewer", "\"split\" or \"copy_late\""),
+        ("mode", ""),
     ] {
         assert_eq!(expected(field), words, "{field}");
     }

@@ -12,8 +12,7 @@ impl Rule {
             Shape::Boolean => "true or false".to_owned(),
             Shape::Integer => self.number("an integer"),
             Shape::Number => self.number("a number"),
-            Shape::Text { min: 0 } => "a string".to_owned(),
-            Shape::Text { .. } => "a string that is not empty".to_owned(),
+            Shape::Text(form) => form.expected(&self.limits),
             Shape::Quantity(quantity) => self.quantity(*quantity),
             Shape::Names(names) => values(names),
             Shape::Array { items, min, max } => {

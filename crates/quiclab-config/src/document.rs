@@ -1,6 +1,7 @@
 //! From text to tree to type.
 
 use crate::error::{ConfigError, Location};
+use crate::former::{Note, Replaced};
 use crate::schema::Schema;
 use crate::tree::{Node, Origin, Value};
 use quiclab_core::{FieldPath, Problem, ProblemKind};
@@ -101,12 +102,24 @@ impl Document {
         }
     }
 
+    /// Replaces former names by the present ones, with a note for each. [`Self::decode`] reads them as well, without notes.
+    pub fn replace_former_names(&mut self, schema: &Schema) -> Vec<Note> {
+        let mut replaced = Vec::new();
+        schema.root.replace_former_names(&mut self.root, &FieldPath::default(), &mut replaced);
+        let note = |Replaced { path, former, present, origin }: Replaced| {
+            let location = self.location(&origin, true);
+            Note { path, former, present, location }
+        };
+        replaced.into_iter().map(note).collect()
+    }
+
     /// The typed value. Everything that concerns one field alone has been checked.
     ///
     /// # Errors
     /// The first thing that is wrong, in the order of the text.
     pub fn decode<T: DeserializeOwned>(&self, schema: &Schema) -> Result<T, ConfigError> {
         let mut root = self.root.clone();
+        schema.root.replace_former_names(&mut root, &FieldPath::default(), &mut Vec::new());
         schema.check(&mut root).map_err(|problem| self.locate(problem))?;
         serde_json::from_value(root.to_json()).map_err(|error| {
             // the schema and serde's code come from one definition
@@ -121,18 +134,23 @@ impl Document {
         if exact && problem.value.is_some() {
             problem.value = Some(node.shown());
         }
-        let location = match (&node.origin, &self.file, &self.text) {
+        // a field that does not exist, or misses another one, is marked with its key
+        let of_value = exact && problem.value.is_some() && problem.kind != ProblemKind::UnknownField;
+        let location = self.location(&node.origin, of_value);
+        ConfigError::new(problem, location)
+    }
+
+    /// The place of a value, alone or with its key.
+    fn location(&self, origin: &Origin, of_value: bool) -> Location {
+        match (origin, &self.file, &self.text) {
             (Origin::Set, ..) => Location::CommandLine,
             (Origin::Text { entry, value }, Some(file), Some(text)) => {
-                // a field that does not exist, or misses another one, is marked with its key
-                let of_value = exact && problem.value.is_some() && problem.kind != ProblemKind::UnknownField;
                 let span = if of_value { value } else { entry };
                 Location::Text { file: file.clone(), text: text.clone(), span: span.clone() }
             }
             (_, Some(file), _) => Location::File(file.clone()),
             (_, None, _) => Location::Unknown,
-        };
-        ConfigError::new(problem, location)
+        }
     }
 }
 

@@ -56,6 +56,18 @@ impl Location {
     }
 }
 
+impl Display for Location {
+    /// What stands before a sentence: `file:line:column: `, or nothing.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match (self, self.line_and_column()) {
+            (Self::Text { file, .. }, Some((line, column))) => write!(f, "{file}:{line}:{column}: "),
+            (Self::File(file), _) => write!(f, "{file}: "),
+            (Self::CommandLine, _) => f.write_str("--set: "),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl ConfigError {
     /// `problem`, found at `location`.
     #[must_use]
@@ -75,13 +87,7 @@ impl std::error::Error for ConfigError {}
 impl Display for ConfigError {
     /// On one line: `file:line:column: path: expected ..., got ...`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match (&self.location, self.location.line_and_column()) {
-            (Location::Text { file, .. }, Some((line, column))) => write!(f, "{file}:{line}:{column}: ")?,
-            (Location::File(file), _) => write!(f, "{file}: ")?,
-            (Location::CommandLine, _) => f.write_str("--set: ")?,
-            _ => {}
-        }
-        self.problem.fmt(f)
+        write!(f, "{}{}", self.location, self.problem)
     }
 }
 
@@ -90,19 +96,23 @@ impl ConfigError {
     /// sequences of terminals.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
-        let Location::Text { file, text, span } = &self.location else { return self.to_string() };
-        let title = self.problem.to_string();
-        // a table of many lines is marked by its first one
-        let start = boundary(text, span.start);
-        let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
-        let end = boundary(text, span.end).clamp(start, line_end.max(start));
-        let marked = AnnotationKind::Primary.span(start..end);
-        let report = [Level::ERROR
-            .primary_title(title.as_str())
-            .element(Snippet::source(&**text).path(file.as_str()).annotation(marked))];
-        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        renderer.render(&report)
+        render(Level::ERROR, &self.problem.to_string(), &self.location, color)
     }
+}
+
+/// A sentence, then the line of the text with the place marked, if there is one.
+pub(crate) fn render(level: Level<'_>, sentence: &str, location: &Location, color: bool) -> String {
+    let Location::Text { file, text, span } = location else { return format!("{location}{sentence}") };
+    // a table of many lines is marked by its first one
+    let start = boundary(text, span.start);
+    let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+    let end = boundary(text, span.end).clamp(start, line_end.max(start));
+    let marked = AnnotationKind::Primary.span(start..end);
+    let report = [level
+        .primary_title(sentence)
+        .element(Snippet::source(&**text).path(file.as_str()).annotation(marked))];
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    renderer.render(&report)
 }
 
 /// The last boundary between characters up to byte `at`: the JSON parser counts bytes.

@@ -4,6 +4,8 @@
 //! tree      values and where they were written
 //! document  text to tree, --set, tree to type
 //! schema    a type's JSON Schema as rules
+//! form      the forms of strings
+//! former    former names, which are read as the present ones with a note
 //! order     the order of a type's fields
 //! check     a tree against the rules
 //! describe  what a rule takes, in words
@@ -21,6 +23,8 @@ mod check_tests;
 mod describe;
 mod document;
 mod error;
+mod form;
+mod former;
 mod order;
 mod random;
 mod schema;
@@ -28,5 +32,6 @@ mod tree;
 
 pub use document::Document;
 pub use error::{ConfigError, Location};
+pub use former::Note;
 pub use random::Draw;
 pub use schema::{Schema, annotated};

@@ -41,7 +41,7 @@ impl Rule {
                 // 0 only if it is allowed
                 Json::from(min + (max - min) * (1 + draw(1000)) as f64 / 1000.0)
             }
-            Shape::Text { .. } => Json::from(format!("name{}", draw(1000))),
+            Shape::Text(form) => Json::from(form.example(draw(200), &self.limits)),
             // 0 only if it is allowed
             Shape::Quantity(Quantity::Probability) => Json::from((1 + draw(1000)) as f64 / 1000.0),
             Shape::Quantity(quantity) => Json::from(self.random_quantity(*quantity, draw)),

@@ -1,5 +1,6 @@
 //! A type's JSON Schema, compiled to rules.
 
+use crate::form::Form;
 use crate::order::add_order;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -21,6 +22,8 @@ pub(crate) struct Rule {
     pub(crate) unit: Option<String>,
     /// A correct value.
     pub(crate) example: Option<String>,
+    /// Former names of values, which are still read, with the present ones.
+    pub(crate) former: BTreeMap<String, String>,
 }
 
 /// The form of a value.
@@ -31,10 +34,7 @@ pub(crate) enum Shape {
     Boolean,
     Integer,
     Number,
-    /// A string of at least this length.
-    Text {
-        min: usize,
-    },
+    Text(Form),
     /// A string with a unit: a value of this quantity.
     Quantity(Quantity),
     /// One of these strings.
@@ -123,7 +123,9 @@ fn annotate(schema: &mut Json, compiler: &Compiler) {
     if let Some(fields) = schema.get_mut("properties").and_then(Json::as_object_mut) {
         for field in fields.values_mut() {
             let rule = compiler.rule(field);
-            if let (true, Some(field)) = (rule.is_limited(), field.as_object_mut()) {
+            // fewer names than the type has
+            let names = field.get("enum").is_some() && field.get("$ref").is_some();
+            if let (true, Some(field)) = (names || rule.is_limited(), field.as_object_mut()) {
                 field.insert("x-expected".to_owned(), rule.expected().into());
             }
         }
@@ -160,7 +162,12 @@ impl Compiler {
             limits: limits(&schema),
             unit: text(&schema, "x-unit"),
             example: schema.get("examples").and_then(|all| all.get(0)?.as_str().map(str::to_owned)),
+            former: names_by_name(&schema, "x-value-aliases"),
         };
+        // a field may take fewer names than its type has
+        if let (Shape::Names(names), Some(taken)) = (&mut rule.shape, schema.get("enum").and_then(strings)) {
+            names.retain(|name| taken.contains(name));
+        }
         if let Shape::Quantity(quantity) = rule.shape {
             for limit in rule.limits.min.iter().chain(&rule.limits.max).filter_map(Json::as_str) {
                 quantity
@@ -173,6 +180,7 @@ impl Compiler {
             for choice in choices.iter_mut() {
                 choice.limits.tighten(&rule.limits);
                 choice.unit = choice.unit.take().or_else(|| rule.unit.clone());
+                choice.former.extend(rule.former.clone());
             }
             if choices.len() == 1 {
                 return choices.remove(0);
@@ -197,9 +205,6 @@ impl Compiler {
         if let Some(name) = schema.get("const").and_then(Json::as_str) {
             return Shape::Names(vec![name.to_owned()]);
         }
-        let strings = |names: &Json| -> Option<Vec<String>> {
-            names.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
-        };
         if let Some(names) = schema.get("enum").and_then(strings) {
             return Shape::Names(names);
         }
@@ -207,7 +212,7 @@ impl Compiler {
             Some("boolean") => Shape::Boolean,
             Some("integer") => Shape::Integer,
             Some("number") => Shape::Number,
-            Some("string") => Shape::Text { min: count(schema, "minLength", 0) },
+            Some("string") => Shape::Text(Form::of(schema)),
             Some("array") => Shape::Array {
                 items: Box::new(self.rule(&schema["items"])),
                 min: count(schema, "minItems", 0),
@@ -238,7 +243,13 @@ impl Compiler {
                 (_, rule) => others.push(rule),
             }
         }
-        let plain = |shape| Rule { shape, limits: Limits::default(), unit: None, example: None };
+        let plain = |shape| Rule {
+            shape,
+            limits: Limits::default(),
+            unit: None,
+            example: None,
+            former: BTreeMap::new(),
+        };
         if !names.is_empty() {
             others.insert(0, plain(Shape::Names(names)));
         }
@@ -286,7 +297,10 @@ impl Rule {
     fn is_limited(&self) -> bool {
         let natural = |limit: &Json| range_of("uint64").1.map(Json::from).as_ref() == Some(limit);
         match &self.shape {
-            Shape::Array { min, max, .. } => *min > 0 || *max < usize::MAX,
+            Shape::Array { items, min, max } => {
+                let of_form = matches!(&items.shape, Shape::Text(form) if !matches!(form, Form::Any { .. }));
+                *min > 0 || *max < usize::MAX || of_form
+            }
             Shape::Table(table) => table.min > 0,
             Shape::Either(choices) => choices.iter().any(Self::is_limited),
             Shape::Integer => {
@@ -294,7 +308,7 @@ impl Rule {
                 !self.limits.one_of.is_empty() || max || self.limits.min.as_ref().is_some_and(|min| *min != 0)
             }
             Shape::Number | Shape::Quantity(_) => !self.limits.is_empty(),
-            Shape::Text { min } => *min > 0,
+            Shape::Text(form) => form.is_limited(),
             _ => false,
         }
     }
@@ -362,6 +376,15 @@ fn text(schema: &Map<String, Json>, key: &str) -> Option<String> {
     schema.get(key)?.as_str().map(str::to_owned)
 }
 
-fn count(schema: &Map<String, Json>, key: &str, default: usize) -> usize {
+fn strings(names: &Json) -> Option<Vec<String>> {
+    names.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+fn names_by_name(schema: &Map<String, Json>, key: &str) -> BTreeMap<String, String> {
+    let pairs = schema.get(key).and_then(Json::as_object).into_iter().flatten();
+    pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+pub(crate) fn count(schema: &Map<String, Json>, key: &str, default: usize) -> usize {
     schema.get(key).and_then(Json::as_u64).map_or(default, |count| count as usize)
 }

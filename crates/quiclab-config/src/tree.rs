@@ -92,6 +92,17 @@ impl Node {
         node
     }
 
+    /// Where the key of this node was written, which is `name`.
+    pub(crate) fn key_origin(&self, name: &str) -> Origin {
+        match &self.origin {
+            Origin::Text { entry, .. } => {
+                let key = entry.start..entry.end.min(entry.start + name.len());
+                Origin::Text { entry: key.clone(), value: key }
+            }
+            other => other.clone(),
+        }
+    }
+
     fn set_origin(&mut self) {
         self.origin = Origin::Set;
         match &mut self.value {

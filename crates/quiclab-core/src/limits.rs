@@ -14,7 +14,11 @@ use serde_json::Value;
 
 /// What a field takes: see the module documentation.
 #[derive(Clone, Debug, Default)]
-pub struct Limits(Vec<(&'static str, Value)>);
+pub struct Limits {
+    keywords: Vec<(&'static str, Value)>,
+    /// Those of the elements of an array.
+    items: Option<Box<Self>>,
+}
 
 /// `min` or more.
 pub fn at_least(min: impl Into<Value>) -> Limits {
@@ -36,9 +40,21 @@ pub fn above(min: impl Into<Value>) -> Limits {
     Limits::default().with("exclusiveMinimum", min)
 }
 
-/// One of these numbers.
-pub fn one_of<const N: usize>(numbers: [u64; N]) -> Limits {
-    Limits::default().with("enum", numbers.to_vec())
+/// One of these numbers or names: fewer than the type of the field has.
+pub fn one_of<V: Into<Value>, const N: usize>(values: [V; N]) -> Limits {
+    Limits::default().with("enum", values.map(Into::into).to_vec())
+}
+
+/// A string of characters of one class, as many as stated, in the form `^[a-z0-9]{1,15}$`.
+#[must_use]
+pub fn characters(pattern: &'static str) -> Limits {
+    Limits::default().with("pattern", pattern)
+}
+
+/// A string in one of the formats that quiclab-config knows, such as "socket-address".
+#[must_use]
+pub fn format(name: &'static str) -> Limits {
+    Limits::default().format(name)
 }
 
 /// An array, a table or a string that holds something.
@@ -62,7 +78,7 @@ pub fn unit(name: &'static str) -> Limits {
 
 impl Limits {
     fn with(mut self, keyword: &'static str, value: impl Into<Value>) -> Self {
-        self.0.push((keyword, value.into()));
+        self.keywords.push((keyword, value.into()));
         self
     }
 
@@ -70,6 +86,25 @@ impl Limits {
     #[must_use]
     pub fn to(self, max: impl Into<Value>) -> Self {
         self.with("maximum", max)
+    }
+
+    /// And a string in this format; of a range of addresses, the limits are those of the length of its prefix.
+    #[must_use]
+    pub fn format(self, name: &'static str) -> Self {
+        self.with("format", name)
+    }
+
+    /// And each element of the array is within `items`.
+    #[must_use]
+    pub fn each(self, items: Self) -> Self {
+        Self { items: Some(Box::new(items)), ..self }
+    }
+
+    /// And the first name of each pair is read as the second one, with a note: it is a former name.
+    #[must_use]
+    pub fn formerly<const N: usize>(self, names: [(&str, &str); N]) -> Self {
+        let names = names.map(|(former, present)| (former.to_owned(), Value::from(present)));
+        self.with("x-value-aliases", serde_json::Map::from_iter(names))
     }
 
     /// And the number counts these, such as packets.
@@ -90,7 +125,7 @@ const OF_TYPE: [(&str, &str); 5] = [
 
 impl Transform for Limits {
     fn transform(&mut self, schema: &mut Schema) {
-        for (keyword, value) in &self.0 {
+        for (keyword, value) in &self.keywords {
             let of_type = OF_TYPE.iter().find(|(name, _)| name == keyword).map(|(_, kind)| *kind);
             if of_type.is_some_and(|kind| !may_be(schema.get("type"), kind)) {
                 continue;
@@ -99,6 +134,10 @@ impl Transform for Limits {
                 matches!(*keyword, "minimum" | "exclusiveMinimum" | "maximum") && value.is_string();
             let keyword = if quantity { format!("x-{keyword}") } else { (*keyword).to_owned() };
             schema.insert(keyword, value.clone());
+        }
+        if let Some(limits) = &mut self.items {
+            let items = schema.get_mut("items").and_then(|items| <&mut Schema>::try_from(items).ok());
+            limits.transform(items.expect("limits of elements are those of an array"));
         }
     }
 }

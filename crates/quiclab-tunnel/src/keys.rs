@@ -25,37 +25,32 @@ pub enum KeyError {
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// Others than its owner may read or write it.
-    #[error("others may read it (mode {0:03o})")]
+    #[error("is readable by others (mode {0:03o})")]
     Readable(u32),
-    /// Somebody else owns it.
-    #[error("it belongs to user {0}")]
+    /// Another user owns it.
+    #[error("belongs to user {0}")]
     Owner(u32),
     /// It holds no Ed25519 key.
-    #[error("it holds no Ed25519 key")]
+    #[error("holds no Ed25519 key")]
     Content,
 }
 
 impl KeyError {
-    /// The problem in a sentence with the name of the file.
-    #[must_use]
-    pub fn problem(&self, file: &Path) -> String {
-        format!("{}: {self}", file.display())
-    }
     /// What would be right.
     #[must_use]
-    pub fn allowed(&self) -> &'static str {
+    pub fn expected(&self) -> &'static str {
         match self {
-            Self::Io(_) => "a file that `quiclab-tunnel keygen FILE` has made",
-            Self::Readable(_) => "mode 600 (chmod 600)",
+            Self::Io(_) => "a file that `quiclab-tunnel keygen` has written",
+            Self::Readable(_) => "a file of mode 600 (`chmod 600`)",
             Self::Owner(_) => "a file of the user who starts the tunnel, or of root",
             Self::Content => {
-                "a PEM file with `PRIVATE KEY` that `quiclab-tunnel keygen` or `openssl genpkey -algorithm ed25519` has made"
+                "a PEM file with `PRIVATE KEY`, as `quiclab-tunnel keygen` or `openssl genpkey -algorithm ed25519` writes it"
             }
         }
     }
 }
 
-/// Reads a private key from a file that nobody else may read.
+/// Reads a private key from a file that only its owner may read.
 ///
 /// # Errors
 /// If it cannot be read, is readable by others or holds no key.
@@ -134,11 +129,7 @@ pub fn public_from_text(text: &str) -> Option<PublicKey> {
 /// For fields of a configuration.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PublicKey, D::Error> {
     let text = String::deserialize(from)?;
-    public_from_text(&text).ok_or_else(|| {
-        serde::de::Error::custom(
-            "this is no public key; allowed is the 64 hexadecimal digits that `quiclab-tunnel keygen` prints",
-        )
-    })
+    public_from_text(&text).ok_or_else(|| serde::de::Error::custom("expected 64 hexadecimal digits"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! `quiclab-tunnel`: see docs/tunnel.md.
 
 use clap::{Parser, Subcommand, ValueEnum};
+use quiclab_config::ConfigError;
 use quiclab_tunnel::status::Status;
 use quiclab_tunnel::{config, daemon, keys, setup};
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -37,6 +39,8 @@ enum Command {
         #[arg(long, value_enum)]
         log: Option<Log>,
     },
+    /// Prints the JSON Schema of configurations.
+    Schema,
     /// Tells what a running tunnel does.
     Status {
         #[command(flatten)]
@@ -80,41 +84,68 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Keygen { file } => keygen(&file),
         Command::Up { config, check, log } => up(&config, check, log),
+        Command::Schema => schema(),
         Command::Status { tunnel, json } => status(&tunnel, json),
         Command::Down { tunnel } => down(&tunnel),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => {
-            let _ = writeln!(io::stderr(), "quiclab-tunnel: {sentence}");
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "{failure}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn print(text: &str) -> Result<(), String> {
+/// Why a command failed, as it is shown.
+struct Failure(String);
+
+impl From<String> for Failure {
+    fn from(sentence: String) -> Self {
+        Self(format!("quiclab-tunnel: {sentence}"))
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self(error.render(io::stderr().is_terminal()))
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string().into()),
         _ => Ok(()),
     }
 }
 
-fn keygen(file: &Path) -> Result<(), String> {
+fn keygen(file: &Path) -> Result<(), Failure> {
     let public = keys::generate(file).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
-            format!(
-                "{}: there is such a file, and a key is never overwritten; allowed is a new name",
-                file.display()
-            )
+            format!("{}: expected the name of a new file; a key is never overwritten", file.display())
         }
         _ => format!("{}: {error}", file.display()),
     })?;
     print(&format!("{public}\n"))
 }
 
-fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), String> {
-    let settings = config::load(file).map_err(|error| error.to_string())?;
+fn schema() -> Result<(), Failure> {
+    let schema = serde_json::to_string_pretty(&config::schema()).expect("a schema has string keys only");
+    print(&format!("{schema}\n"))
+}
+
+fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
+    let settings = config::load(file)?;
     if check {
+        for note in &settings.notes {
+            let _ = writeln!(io::stderr(), "{}", note.render(io::stderr().is_terminal()));
+        }
         return print(&format!("{}: right\n", file.display()));
     }
     let json = match log {
@@ -128,7 +159,10 @@ fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), String> {
     } else {
         subscriber.with_ansi(io::stderr().is_terminal()).init();
     }
-    daemon::run(&settings)
+    for note in &settings.notes {
+        tracing::warn!("{note}");
+    }
+    Ok(daemon::run(&settings)?)
 }
 
 fn ask(socket: &Path, request: &str) -> io::Result<String> {
@@ -139,7 +173,7 @@ fn ask(socket: &Path, request: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-fn status(tunnel: &Tunnel, json: bool) -> Result<(), String> {
+fn status(tunnel: &Tunnel, json: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
     let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
     if json {
@@ -162,17 +196,17 @@ fn not_running(socket: &Path, error: &io::Error) -> String {
     }
 }
 
-fn down(tunnel: &Tunnel) -> Result<(), String> {
+fn down(tunnel: &Tunnel) -> Result<(), Failure> {
     let socket = tunnel.socket();
     match ask(&socket, "down\n") {
         Ok(_) => Ok(()),
         // it was killed
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
             match setup::clean(&tunnel.interface)? {
-                0 => Err(not_running(&socket, &error)),
+                0 => Err(not_running(&socket, &error).into()),
                 changes => print(&format!("undone what a killed tunnel has left: {changes} changes\n")),
             }
         }
-        Err(error) => Err(not_running(&socket, &error)),
+        Err(error) => Err(not_running(&socket, &error).into()),
     }
 }

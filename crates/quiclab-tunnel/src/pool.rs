@@ -96,6 +96,7 @@ impl Range {
 mod tests {
     use super::*;
     use quiclab_stacks::carrier::SecretKey;
+    use quiclab_transport::options::CongestionControl;
 
     fn key(number: u8) -> PublicKey {
         SecretKey::from_bytes([number; 32]).public()
@@ -115,7 +116,7 @@ mod tests {
             pool_ipv6: Some("fd77::/64".parse().unwrap()),
             forward: false,
             mtu: 1500,
-            congestion_control: Default::default(),
+            congestion_control: CongestionControl::Cubic,
             window: None,
             announce: Vec::new(),
             peers: vec![peer(1, Some("10.77.0.3")), peer(2, None)],

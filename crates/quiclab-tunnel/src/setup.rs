@@ -1,14 +1,13 @@
 //! `up` until the loop begins: everything that can be refused is refused before anything is changed on the machine.
 
-use crate::config::{Config, CongestionControl, Server, Settings};
+use crate::config::{Config, Server, Settings};
 use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
 use crate::system::{Interface, Journal, Machine, Netlink, recover};
-use quiclab_core::tunnel::TunnelConfig;
-use quiclab_core::tunnel::{CarrierKind, Pipeline};
-use quiclab_core::{ByteCount, Role};
-use quiclab_stacks::carrier::{self as hub, HubConfig, PathConfig, PathControl, PublicKey, Randomness};
+use quiclab_core::tunnel::{Pipeline, TunnelConfig};
+use quiclab_core::{ByteCount, FieldPath, Problem, Role};
+use quiclab_stacks::carrier::{HubConfig, PathConfig, PublicKey, Randomness};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::collections::BTreeMap;
 use std::io;
@@ -127,9 +126,11 @@ fn free_of(server: &Server, interfaces: &BTreeMap<String, Interface>) -> Result<
     for (field, pool) in pools.into_iter().filter_map(|(field, pool)| Some((field, pool?))) {
         for (name, interface) in interfaces {
             if let Some(address) = interface.addresses.iter().find(|address| pool.contains(**address)) {
-                return Err(format!(
-                    "server.{field} = \"{pool}\": overlaps the address {address} of the interface {name}, allowed is a range of its own"
-                ));
+                let expected = "an address range inside the tunnel only";
+                let path = FieldPath::new(["server", field]);
+                return Err(Problem::conflict(path, format!("\"{pool}\""), expected)
+                    .because(format!("it contains the address {address} of the interface {name}"))
+                    .to_string());
             }
         }
     }
@@ -157,45 +158,35 @@ pub fn hub_config(settings: &Settings) -> HubConfig {
         (None, None) => unreachable!("a checked configuration has one of them"),
     };
     let mut out = HubConfig::new(role, settings.key.clone(), peers, Randomness::System);
-    out.kind = match config.carrier {
-        CarrierKind::Connections => hub::CarrierKind::PerPath,
-        CarrierKind::Multipath => hub::CarrierKind::Multipath,
-    };
+    out.kind = config.carrier;
     out.idle_timeout = config.idle_timeout;
     out.keep_alive = config.keep_alive;
     out.segments = BATCH;
     out.paths = match (&config.server, &config.client) {
         // the larger of all clients': each keeps to its own
         (Some(server), _) => {
-            vec![PathConfig { control: control(server.congestion_control, server.window), mtu: server.mtu }]
+            let Server { congestion_control, window, mtu, .. } = *server;
+            vec![PathConfig { congestion_control, window, mtu }]
         }
         (None, Some(client)) => client
             .paths
             .iter()
-            .map(|path| PathConfig { control: control(path.congestion_control, path.window), mtu: path.mtu })
+            .map(|path| PathConfig {
+                congestion_control: path.congestion_control,
+                window: path.window,
+                mtu: path.mtu,
+            })
             .collect(),
         (None, None) => Vec::new(),
     };
     out
 }
 
-fn control(control: CongestionControl, window: Option<ByteCount>) -> PathControl {
-    match control {
-        CongestionControl::Cubic => PathControl::Cubic,
-        CongestionControl::NewReno => PathControl::NewReno,
-        CongestionControl::Bbr => PathControl::Bbr,
-        CongestionControl::Coupled => PathControl::Coupled,
-        CongestionControl::Fixed => {
-            PathControl::Static(window.expect("a checked configuration has a window"))
-        }
-    }
-}
-
 /// The tunnel in front of it.
 #[must_use]
 pub fn tunnel_config(config: &Config) -> TunnelConfig {
     TunnelConfig {
-        queue: config.discipline.clone(),
+        queue: config.queue.clone(),
         scheduler: config.scheduler.clone(),
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(config.mtu.into()),

@@ -107,6 +107,7 @@ fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<Groun
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclab_transport::options::CongestionControl;
 
     fn path(interface: Option<&str>, local: Option<&str>) -> Path {
         Path {
@@ -115,7 +116,7 @@ mod tests {
             local: local.map(|local| local.parse().unwrap()),
             server: "192.0.2.1:4433".parse().unwrap(),
             mtu: 1500,
-            congestion_control: Default::default(),
+            congestion_control: CongestionControl::Cubic,
             window: None,
         }
     }

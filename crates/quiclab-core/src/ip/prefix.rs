@@ -1,6 +1,8 @@
 //! Ranges of addresses: `10.77.0.0/24`, `fd77::/64` (RFC 4632 section 3.1, RFC 4291 section 2.3).
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -14,14 +16,14 @@ pub struct IpPrefix {
     length: u8,
 }
 
-/// Why a text is not a range of addresses. See `QuantityError` for the form.
+/// Why a string is not a range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PrefixError {
     /// Not `ADDRESS/LENGTH`.
-    #[error("`{0}` is not a range of addresses; allowed is such as `10.77.0.0/24` or `fd77::/64`")]
+    #[error("expected an address range such as `10.77.0.0/24` or `fd77::/64`, got `{0}`")]
     Form(String),
     /// The length is larger than that of an address.
-    #[error("`{text}` has a prefix that is too long; allowed is at most /{longest}")]
+    #[error("expected a prefix of at most /{longest}, got `{text}`")]
     Length {
         /// What was written.
         text: String,
@@ -29,7 +31,7 @@ pub enum PrefixError {
         longest: u8,
     },
     /// Bits behind the prefix are set: perhaps a host was meant.
-    #[error("`{text}` has bits set behind its prefix; allowed is `{meant}`")]
+    #[error("expected `{meant}`, got `{text}`; bits behind the prefix are set")]
     Host {
         /// What was written.
         text: String,
@@ -135,6 +137,18 @@ impl Display for IpPrefix {
     }
 }
 
+impl JsonSchema for IpPrefix {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "IpPrefix".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "ip-range" })
+    }
+}
+
 impl Serialize for IpPrefix {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
@@ -143,7 +157,7 @@ impl Serialize for IpPrefix {
 
 impl<'de> Deserialize<'de> for IpPrefix {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(from)?;
+        let text = Cow::<str>::deserialize(from)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }

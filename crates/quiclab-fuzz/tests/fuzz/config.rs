@@ -2,6 +2,7 @@
 
 use super::mutate;
 use bolero::produce;
+use quiclab_config::Location;
 use quiclab_fuzz::target;
 use quiclab_tunnel::config::{Config, parse};
 
@@ -40,6 +41,10 @@ mtu = 1480
 server = "192.0.2.1:4433"
 congestion_control = "fixed"
 window = "64 KiB"
+[[client.paths]]
+name = "cable"
+server = "192.0.2.1:4434"
+congestion_control = "new_reno"
 "#;
 
 /// What the rest of the program relies on.
@@ -66,6 +71,15 @@ fn check(config: &Config) {
     }
 }
 
+/// The line is one of the text, and what is shown of it has no escape sequence for a terminal and no key.
+fn check_place(location: &Location, text: &str, shown: &str) {
+    if let Some((line, _)) = location.line_and_column() {
+        assert!((1..=text.matches('\n').count() + 1).contains(&line), "{shown}");
+    }
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    assert!(!shown.contains(&KEY[..16]) && !shown.contains(&KEY[48..]), "{shown}");
+}
+
 #[test]
 fn texts_with_mistakes() {
     target(400, produce::<(bool, Vec<(u16, u8, u8)>)>(), |(server, changes)| {
@@ -74,16 +88,15 @@ fn texts_with_mistakes() {
         let bytes = mutate(good.into_bytes(), &changes[..changes.len().min(3)]);
         let text = String::from_utf8_lossy(&bytes);
         match parse(&text, "t.toml") {
-            Ok(config) => check(&config),
+            Ok((config, notes)) => {
+                check(&config);
+                notes.iter().for_each(|note| check_place(&note.location, &text, &note.render(false)));
+            }
             Err(error) => {
-                let said = error.to_string();
-                let (place, problem) = said.split_once(": ").expect("a place and a problem");
-                let line = place.strip_prefix("t.toml").expect("the name of the file");
-                if let Some(line) = line.strip_prefix(':') {
-                    let line: usize = line.parse().expect("a line");
-                    assert!((1..=text.matches('\n').count() + 1).contains(&line), "{said}");
-                }
-                assert!(!problem.trim().is_empty() && !said.contains('\n'), "{said}");
+                let sentence = error.to_string();
+                assert!(sentence.starts_with("t.toml") && !sentence.contains('\n'), "{sentence}");
+                assert!(!error.problem.sentence().trim().is_empty(), "{sentence}");
+                check_place(&error.location, &text, &error.render(false));
             }
         }
     });

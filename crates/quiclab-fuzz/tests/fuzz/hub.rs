@@ -3,10 +3,10 @@
 use super::mutate;
 use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
-use quiclab_core::tunnel::{Cargo, Carrier};
+use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
 use quiclab_core::{ByteCount, Duration, FiveTuple, Packet, Payload, Protocol, Role, Time};
 use quiclab_fuzz::target;
-use quiclab_stacks::carrier::{CarrierKind, Hub, HubConfig, HubEvent, Randomness, SecretKey};
+use quiclab_stacks::carrier::{Hub, HubConfig, HubEvent, Randomness, SecretKey};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
@@ -213,7 +213,7 @@ fn live_through(kind: CarrierKind, events: &[Event]) {
 
 #[test]
 fn strangers_at_a_server_of_connections() {
-    target(60, produce::<Vec<Event>>(), |events| live_through(CarrierKind::PerPath, events));
+    target(60, produce::<Vec<Event>>(), |events| live_through(CarrierKind::Connections, events));
 }
 
 #[test]

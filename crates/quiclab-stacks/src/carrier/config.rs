@@ -1,45 +1,24 @@
 //! What a [`Hub`](super::Hub) is made from.
 
 use super::keys::{PublicKey, SecretKey};
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration, Role};
-
-/// Which QUIC carries the tunnel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CarrierKind {
-    /// One connection per path, bound into one session.
-    #[default]
-    PerPath,
-    /// One connection with several paths (draft-ietf-quic-multipath-21).
-    Multipath,
-}
-
-/// Congestion control of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathControl {
-    /// A window that never changes.
-    Static(ByteCount),
-    /// NewReno (RFC 9002 section 7), quiclab's.
-    NewReno,
-    /// CUBIC (RFC 9438), quiclab's.
-    Cubic,
-    /// BBR as Linux has it, quiclab's.
-    Bbr,
-    /// Linked increases over the paths of a session (LIA, RFC 6356), quiclab's.
-    Coupled,
-}
+use quiclab_transport::options::CongestionControl;
 
 /// A path, as far as it is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathConfig {
     /// Congestion control of what this end sends.
-    pub control: PathControl,
+    pub congestion_control: CongestionControl,
+    /// Initial window, which [`CongestionControl::Fixed`] keeps; `None`: ten packets.
+    pub window: Option<ByteCount>,
     /// Largest IP packet of the path, header included, in bytes. It is neither probed nor lowered.
     pub mtu: u16,
 }
 
 impl Default for PathConfig {
     fn default() -> Self {
-        Self { control: PathControl::Cubic, mtu: 1500 }
+        Self { congestion_control: CongestionControl::Cubic, window: None, mtu: 1500 }
     }
 }
 
@@ -89,7 +68,7 @@ impl HubConfig {
             role,
             secret_key,
             peers,
-            kind: CarrierKind::PerPath,
+            kind: CarrierKind::Connections,
             paths: vec![PathConfig::default()],
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(1),

@@ -1,11 +1,12 @@
-//! Congestion control of a path: quiclab's controllers, from one small enumeration.
+//! Congestion control of a path: quiclab's controllers.
 
-use super::config::PathControl;
+use super::config::PathConfig;
 use crate::lab_controller::LabController;
 use quiclab_core::{RandomStream, Time};
-use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, PathView, Phase};
-use quiclab_transport::congestion::{Flavour, Settings, build};
-use quiclab_transport::options::{CongestionControl, SlowStartExit};
+use quiclab_transport::congestion::{
+    Ack, CongestionEvent, Controller, Family, Flavour, PathView, Phase, Settings, build,
+};
+use quiclab_transport::options::SlowStartExit;
 use std::sync::{Arc, Mutex};
 
 /// Initial window in packets (RFC 9002 section 7.2).
@@ -16,23 +17,18 @@ pub(crate) type Group = Arc<Mutex<Vec<PathView>>>;
 
 /// The controller of path `own` of the session with `group`, for datagrams of `mtu` bytes.
 pub(crate) fn controller(
-    control: PathControl,
+    path: PathConfig,
     mtu: u16,
     random: RandomStream,
     group: &Group,
     own: usize,
 ) -> LabController {
     let mss = u64::from(mtu);
-    let (named, initial_window) = match control {
-        // a window below a datagram would never send
-        PathControl::Static(window) => (CongestionControl::Fixed, window.bytes().max(mss)),
-        PathControl::NewReno => (CongestionControl::Newreno, INITIAL_PACKETS * mss),
-        PathControl::Cubic => (CongestionControl::Cubic, INITIAL_PACKETS * mss),
-        PathControl::Bbr => (CongestionControl::BbrLinux, INITIAL_PACKETS * mss),
-        PathControl::Coupled => (CongestionControl::Lia, INITIAL_PACKETS * mss),
-    };
+    let control = path.congestion_control;
+    // a window below a datagram would never send
+    let initial_window = path.window.map_or(INITIAL_PACKETS * mss, |window| window.bytes().max(mss));
     let settings = Settings {
-        control: named,
+        control,
         initial_window,
         mss,
         emulated_connections: 1,
@@ -42,9 +38,10 @@ pub(crate) fn controller(
         flavour: Flavour::Quic,
     };
     let inner = build(&settings, random);
-    LabController::of(match control {
-        PathControl::Coupled => Box::new(Member { inner, group: group.clone(), own }),
-        _ => inner,
+    LabController::of(if control.family() == Family::Coupled {
+        Box::new(Member { inner, group: group.clone(), own })
+    } else {
+        inner
     })
 }
 

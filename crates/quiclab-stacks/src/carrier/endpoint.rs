@@ -9,7 +9,7 @@
 //! | key of stateless resets | from the identity | a restarted server is recognised at once |
 //! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
 
-use super::config::{CarrierKind, HubConfig, PathConfig, Randomness};
+use super::config::{HubConfig, PathConfig, Randomness};
 use super::control::{self, Group};
 use super::gate::GateFactory;
 use super::line::{SEND_BUFFER, std_time};
@@ -21,6 +21,7 @@ use noq_proto::{
     ClientConfig, ConnectionId, Endpoint, EndpointConfig, NoneTokenLog, RandomConnectionIdGenerator,
     ServerConfig, TimeSource, TransportConfig,
 };
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Duration, RandomStream, Role, Time};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::{aead, hkdf, hmac};
@@ -210,7 +211,7 @@ impl Maker {
 
     fn transport(&mut self, path: PathConfig, payload: u16, group: &Group, own: usize) -> TransportConfig {
         let (group, random) = (group.clone(), self.source.stream("congestion"));
-        let make = move || control::controller(path.control, payload, random.clone(), &group, own);
+        let make = move || control::controller(path, payload, random.clone(), &group, own);
         let factory = GateFactory { make: Box::new(make), mtu: payload, initial_rtt: INITIAL_RTT };
         let mut config = TransportConfig::default();
         let idle = std_time(self.config.idle_timeout).try_into().expect("the idle timeout is checked");

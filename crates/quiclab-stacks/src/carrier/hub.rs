@@ -10,7 +10,7 @@
 //!   └── endpoint, tls, control ── configurations of noq, keys, congestion control
 //! ```
 
-use super::config::{CarrierKind, HubConfig};
+use super::config::HubConfig;
 use super::endpoint::{Maker, payload};
 use super::event::{CloseReason, HubError, HubEvent, Outgoing, SessionId};
 use super::keys::PublicKey;
@@ -20,6 +20,7 @@ use super::wire::{self, LONGEST_CONTROL, MOST_PATHS, Token};
 use crate::time::Clock;
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Duration, Ecn, Packet, Payload, RandomStream, Role, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;

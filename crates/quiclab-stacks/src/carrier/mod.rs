@@ -24,7 +24,7 @@ mod tls;
 mod view;
 pub mod wire;
 
-pub use config::{CarrierKind, HubConfig, PathConfig, PathControl, Randomness};
+pub use config::{HubConfig, PathConfig, Randomness};
 pub use event::{CloseReason, HubError, HubEvent, Outgoing, SessionId};
 pub use hub::Hub;
 pub use keys::{PublicKey, SecretKey};

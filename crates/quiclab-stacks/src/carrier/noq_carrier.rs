@@ -2,13 +2,13 @@
 //!
 //! Both ends have fixed keys; all random numbers come from streams named after the end.
 
-use super::config::{CarrierKind, HubConfig, PathConfig, PathControl, Randomness};
+use super::config::{HubConfig, PathConfig, Randomness};
 use super::event::{HubEvent, SessionId};
 use super::hub::Hub;
 use super::keys::SecretKey;
 use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::{self, Cargo, Carrier};
-use quiclab_core::{ByteCount, Duration, FiveTuple, Metrics, Packet, Protocol, RandomStream, Role, Time};
+use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
+use quiclab_core::{Duration, FiveTuple, Metrics, Packet, Protocol, RandomStream, Role, Time};
 use quiclab_transport::CarrierRequest;
 use quiclab_transport::options::CongestionControl;
 use std::net::SocketAddr;
@@ -46,15 +46,13 @@ impl CarrierSetup {
     pub fn of_tunnel(request: &CarrierRequest<'_>) -> Self {
         let config = request.config;
         let path = |index: usize| PathConfig {
-            control: path_control(config.congestion_control, request.windows.get(index).copied()),
+            congestion_control: config.congestion_control.unwrap_or(CongestionControl::Cubic),
+            window: request.windows.get(index).copied(),
             mtu: (config.datagram_size.unwrap_or_default().bytes() + HEADERS) as u16,
         };
         Self {
             role: request.role,
-            kind: match request.kind {
-                tunnel::CarrierKind::Connections => CarrierKind::PerPath,
-                tunnel::CarrierKind::Multipath => CarrierKind::Multipath,
-            },
+            kind: request.kind,
             paths: (0..request.paths).map(path).collect(),
             start: Time::ZERO,
             idle_timeout: Duration::from_secs(30),
@@ -62,17 +60,6 @@ impl CarrierSetup {
             seed: request.seed,
             name: request.name.to_owned(),
         }
-    }
-}
-
-/// Congestion control of a path; CUBIC for what it does not have, which validation refuses.
-fn path_control(control: Option<CongestionControl>, window: Option<ByteCount>) -> PathControl {
-    match (control, window) {
-        (_, Some(window)) => PathControl::Static(window),
-        (Some(CongestionControl::Newreno), None) => PathControl::NewReno,
-        (Some(CongestionControl::BbrLinux), None) => PathControl::Bbr,
-        (Some(CongestionControl::Lia), None) => PathControl::Coupled,
-        _ => PathControl::Cubic,
     }
 }
 

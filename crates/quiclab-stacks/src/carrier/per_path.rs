@@ -1,7 +1,6 @@
 //! One connection per path: how a client connects, and again. Acknowledgements, RTT, idle timeout and failure are
 //! those of each path alone; a session lives as long as one of its connections.
 
-use super::config::CarrierKind;
 use super::endpoint::payload;
 use super::event::SessionId;
 use super::hub::Hub;
@@ -9,6 +8,7 @@ use super::line::{Line, LineKey};
 use super::tls::SERVER_NAME;
 use crate::seeded;
 use noq_proto::{ConnectionHandle, PathId};
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Role, Time};
 
 impl Hub {
@@ -18,7 +18,7 @@ impl Hub {
             return;
         }
         let next = match self.config().kind {
-            CarrierKind::PerPath => self.maintain_per_path(now, id),
+            CarrierKind::Connections => self.maintain_per_path(now, id),
             CarrierKind::Multipath => self.maintain_multipath(now, id),
         };
         self.schedule_session(now, id, next);

@@ -487,7 +487,7 @@ impl Hub {
         }
         (track.slot, track.established) = (Some(path), true);
         let payload = super::endpoint::payload(slot.config.mtu, &slot.remote);
-        track.gate.replace(now, control::controller(config.control, payload, random, &session.group, path));
+        track.gate.replace(now, control::controller(config, payload, random, &session.group, path));
         line.measure();
         line.dirty = true;
         self.active.insert(key);

@@ -4,7 +4,8 @@ use crate::KINDS;
 use crate::network::*;
 use crate::throughput::window;
 use bytes::Bytes;
-use quiclab_stacks::carrier::{CarrierKind, HubError, HubEvent};
+use quiclab_core::tunnel::CarrierKind;
+use quiclab_stacks::carrier::{HubError, HubEvent};
 
 fn messages(end: &End) -> Vec<Bytes> {
     let message = |event: &HubEvent| match event {

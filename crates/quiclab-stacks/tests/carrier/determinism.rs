@@ -2,13 +2,15 @@
 
 use crate::KINDS;
 use crate::network::*;
-use quiclab_core::tunnel::{Cargo, Carrier};
+use crate::throughput::control;
+use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
 use quiclab_core::{Payload, Role, Time};
-use quiclab_stacks::carrier::{CarrierKind, CarrierSetup, NoqCarrier, PathConfig, PathControl};
+use quiclab_stacks::carrier::{CarrierSetup, NoqCarrier, PathConfig};
+use quiclab_transport::options::CongestionControl;
 
 fn run(kind: CarrierKind, seed: u64) -> Vec<(Time, usize, Vec<u8>)> {
     let links = [Link { loss: 0.01, ..Link::mbps(20, 10, 50) }, Link::mbps(10, 20, 30)];
-    let mut setup = Setup::new(kind, PathControl::Bbr, &links);
+    let mut setup = Setup::new(kind, control(CongestionControl::BbrLinux), &links);
     setup.seed = seed;
     let mut network = setup.network();
     network.log = Some(Vec::new());
@@ -37,7 +39,7 @@ fn carriers_between_fixed_addresses() {
             NoqCarrier::new(CarrierSetup {
                 role,
                 kind,
-                paths: vec![PathConfig { control: PathControl::Cubic, mtu: 1400 }, PathConfig::default()],
+                paths: vec![PathConfig { mtu: 1400, ..PathConfig::default() }, PathConfig::default()],
                 start: at(5),
                 idle_timeout: ms(30_000),
                 keep_alive: ms(1000),
@@ -91,6 +93,6 @@ fn carriers_between_fixed_addresses() {
         // 1400 - 28 - 1 (flags) - 8 (identifier) - 4 (packet number) - 16 (tag) - 9 (frame, at most) - 1 (ours)
         let largest: Vec<u16> = (0..2).map(|path| ends[1].largest_datagram(path).unwrap()).collect();
         println!("{kind:?}: largest {largest:?}");
-        assert_eq!(largest, if kind == CarrierKind::PerPath { [1333, 1433] } else { [1333, 1333] });
+        assert_eq!(largest, if kind == CarrierKind::Connections { [1333, 1433] } else { [1333, 1333] });
     }
 }

@@ -3,12 +3,13 @@
 use crate::KINDS;
 use crate::network::*;
 use crate::throughput::window;
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Role, Time};
-use quiclab_stacks::carrier::{CarrierKind, CloseReason, Hub, HubConfig, HubEvent, PathControl, Randomness};
+use quiclab_stacks::carrier::{CloseReason, Hub, HubConfig, HubEvent, PathConfig, Randomness};
 
-fn two(kind: CarrierKind, control: PathControl) -> Network {
+fn two(kind: CarrierKind, config: PathConfig) -> Network {
     let link = Link::mbps(20, 10, 50);
-    let mut network = Setup::new(kind, control, &[link, link]).network();
+    let mut network = Setup::new(kind, config, &[link, link]).network();
     network.establish();
     network
 }
@@ -37,7 +38,7 @@ fn a_path_is_cut_and_comes_back() {
                 network.assert_exact();
                 // the other path goes on: not a second below nine tenths; with one connection, from the next
                 // second on, as what acknowledges it must leave the dead path first
-                let first = if kind == CarrierKind::PerPath { 3 } else { 4 };
+                let first = if kind == CarrierKind::Connections { 3 } else { 4 };
                 for second in first..12 {
                     let rate =
                         network.goodput(1 - who, at(second * 1000), at(second * 1000 + 1000))[1 - path];
@@ -65,8 +66,8 @@ fn a_path_is_cut_and_comes_back() {
 #[test]
 fn both_paths_are_cut_for_ten_seconds() {
     for kind in KINDS {
-        for control in [window(62_500), PathControl::Cubic] {
-            let mut network = two(kind, control);
+        for config in [window(62_500), PathConfig::default()] {
+            let mut network = two(kind, config);
             network.ends[SERVER].backlog = u64::MAX;
             network.pump(SERVER);
             network.run_until(at(2000));
@@ -78,8 +79,8 @@ fn both_paths_are_cut_for_ten_seconds() {
             for path in [0, 1] {
                 let back = when(&network, CLIENT, path, at(12_000), 10.0).expect("it never comes back");
                 let after = back.since(at(12_000)).as_ms_f64();
-                println!("{kind:?} {control:?}, path {path}: back after {after} ms");
-                assert!(back <= at(14_000), "{kind:?} {control:?}: {back}");
+                println!("{kind:?} {config:?}, path {path}: back after {after} ms");
+                assert!(back <= at(14_000), "{kind:?} {config:?}: {back}");
             }
             let closed = |event: &HubEvent| matches!(event, HubEvent::SessionClosed { .. });
             assert!(!network.ends[SERVER].events.iter().any(|(_, event)| closed(event)), "{kind:?}");
@@ -123,14 +124,14 @@ fn a_restarted_server_is_found_again() {
             let peers = vec![key(1).public()];
             let config = HubConfig {
                 kind,
-                paths: vec![quiclab_stacks::carrier::PathConfig { control: window(62_500), mtu: 1500 }],
+                paths: vec![window(62_500)],
                 ..HubConfig::new(Role::Server, key(2), peers, Randomness::Seeded(99))
             };
             network.ends[SERVER].hub = Hub::new(config).unwrap();
             network.ends.iter_mut().for_each(|end| end.events.clear());
             network.ends[SERVER].session = None;
             // one connection under load: noq may not recognise the resets (see the module), the idle timeout is left
-            let resets = kind == CarrierKind::PerPath || !loaded;
+            let resets = kind == CarrierKind::Connections || !loaded;
             network.run_until(at(if resets { 7000 } else { 45_000 }));
             let events = &network.ends[CLIENT].events;
             let find = |wanted: fn(&HubEvent) -> bool| {

@@ -10,6 +10,6 @@ mod network;
 mod strangers;
 mod throughput;
 
-use quiclab_stacks::carrier::CarrierKind;
+use quiclab_core::tunnel::CarrierKind;
 
-const KINDS: [CarrierKind; 2] = [CarrierKind::PerPath, CarrierKind::Multipath];
+const KINDS: [CarrierKind; 2] = [CarrierKind::Connections, CarrierKind::Multipath];

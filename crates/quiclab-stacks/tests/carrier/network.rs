@@ -1,13 +1,12 @@
 //! Two hubs over a few paths: each a link both ways with rate, delay, queue and a switch. Traffic is numbered
 //! parcels of full size, or on demand; where each left and arrived is recorded.
 
-use quiclab_core::tunnel::{Cargo, Carrier};
+use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
 use quiclab_core::{
     ByteCount, DataRate, Duration, FiveTuple, Packet, Payload, Protocol, RandomStream, Role, Time,
 };
 use quiclab_stacks::carrier::{
-    CarrierKind, Hub, HubConfig, HubEvent, PathConfig, PathControl, PublicKey, Randomness, SecretKey,
-    SessionId,
+    Hub, HubConfig, HubEvent, PathConfig, PublicKey, Randomness, SecretKey, SessionId,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -94,8 +93,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    pub fn new(kind: CarrierKind, control: PathControl, links: &[Link]) -> Self {
-        let paths = links.iter().map(|link| (PathConfig { control, mtu: 1500 }, *link)).collect();
+    pub fn new(kind: CarrierKind, path: PathConfig, links: &[Link]) -> Self {
+        let paths = links.iter().map(|link| (path, *link)).collect();
         Self { kind, paths, seed: 1, segments: 1, server_keys: (2, vec![1]), client_keys: (1, vec![2]) }
     }
 

@@ -4,8 +4,9 @@ use crate::KINDS;
 use crate::network::*;
 use crate::throughput::window;
 use bytes::BytesMut;
+use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{FiveTuple, Packet, Payload, Protocol, RandomStream, Role};
-use quiclab_stacks::carrier::{CarrierKind, Hub, HubConfig, HubEvent, Randomness};
+use quiclab_stacks::carrier::{Hub, HubConfig, HubEvent, Randomness};
 
 fn packet(from: &str, bytes: &[u8]) -> Packet {
     Packet {
@@ -70,7 +71,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
         }
         // the half-open ones are forgotten
         network.run_until(flooded + ms(12_000));
-        let kept = if kind == CarrierKind::PerPath { 2 } else { 1 };
+        let kept = if kind == CarrierKind::Connections { 2 } else { 1 };
         assert_eq!(network.ends[SERVER].hub.connections(), kept, "{kind:?}");
         let refused =
             network.ends[SERVER].events.iter().filter(|(_, event)| matches!(event, HubEvent::Refused { .. }));
@@ -81,7 +82,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
 #[test]
 fn handshakes_that_are_never_completed_do_not_shut_others_out() {
     let link = Link::mbps(20, 10, 50);
-    let mut network = Setup::new(CarrierKind::PerPath, window(62_500), &[link, link]).network();
+    let mut network = Setup::new(CarrierKind::Connections, window(62_500), &[link, link]).network();
     network.establish();
     let mut most = 0;
     let mut retries = 0;
@@ -101,7 +102,7 @@ fn handshakes_that_are_never_completed_do_not_shut_others_out() {
         most = most.max(network.ends[SERVER].hub.connections());
         if number == 1000 {
             // somebody who is known still comes in: a new session replaces the old one
-            let mut client = Setup::new(CarrierKind::PerPath, window(62_500), &[link, link]).network();
+            let mut client = Setup::new(CarrierKind::Connections, window(62_500), &[link, link]).network();
             std::mem::swap(&mut client.ends[SERVER], &mut network.ends[SERVER]);
             client.forget_flying(network.now);
             client.ends[CLIENT].hub.wake(network.now);

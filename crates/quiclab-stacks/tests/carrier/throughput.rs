@@ -3,7 +3,8 @@
 use crate::KINDS;
 use crate::network::*;
 use quiclab_core::ByteCount;
-use quiclab_stacks::carrier::PathControl;
+use quiclab_stacks::carrier::PathConfig;
+use quiclab_transport::options::CongestionControl;
 
 /// 20 Mbit/s and an RTT of 20 ms: 50 000 bytes.
 const BDP: u64 = 50_000;
@@ -12,8 +13,14 @@ const BDP: u64 = 50_000;
 /// 16 (tag) = 1459 bytes.
 const CEILING: f64 = 20.0 * 1400.0 / 1459.0;
 
-pub fn window(bytes: u64) -> PathControl {
-    PathControl::Static(ByteCount::from_bytes(bytes))
+/// A path with this congestion control.
+pub fn control(congestion_control: CongestionControl) -> PathConfig {
+    PathConfig { congestion_control, ..PathConfig::default() }
+}
+
+/// A path whose window never changes.
+pub fn window(bytes: u64) -> PathConfig {
+    PathConfig { window: Some(ByteCount::from_bytes(bytes)), ..control(CongestionControl::Fixed) }
 }
 
 /// Goodput by path in each direction that is saturated, in the 6 s after the first 2 s.
@@ -32,19 +39,19 @@ fn saturate(network: &mut Network, who: &[usize]) -> Vec<Vec<f64>> {
 #[test]
 fn two_paths_carry_what_they_can() {
     for kind in KINDS {
-        for control in [
+        for config in [
             window(BDP * 5 / 4),
-            PathControl::NewReno,
-            PathControl::Cubic,
-            PathControl::Bbr,
-            PathControl::Coupled,
+            control(CongestionControl::Newreno),
+            control(CongestionControl::Cubic),
+            control(CongestionControl::BbrLinux),
+            control(CongestionControl::Lia),
         ] {
             let link = Link::mbps(20, 10, 50);
-            let goodput = saturate(&mut Setup::new(kind, control, &[link, link]).network(), &[SERVER]);
+            let goodput = saturate(&mut Setup::new(kind, config, &[link, link]).network(), &[SERVER]);
             for (path, rate) in goodput[0].iter().enumerate() {
-                println!("{kind:?} {control:?} path {path}: {rate:.2} of {CEILING:.2} Mbit/s");
-                assert!(*rate <= CEILING * 1.002, "{kind:?} {control:?}: {rate}");
-                assert!(*rate >= CEILING * 0.95, "{kind:?} {control:?}: {rate}");
+                println!("{kind:?} {config:?} path {path}: {rate:.2} of {CEILING:.2} Mbit/s");
+                assert!(*rate <= CEILING * 1.002, "{kind:?} {config:?}: {rate}");
+                assert!(*rate >= CEILING * 0.95, "{kind:?} {config:?}: {rate}");
             }
         }
     }
@@ -87,7 +94,7 @@ fn each_parcel_leaves_on_its_path() {
         for schedule in [Schedule::Strict, Schedule::Only(0), Schedule::Only(1)] {
             for both in [false, true] {
                 let links = [Link { loss: 0.02, ..Link::mbps(20, 10, 50) }, Link::mbps(10, 25, 30)];
-                let mut network = Setup::new(kind, PathControl::Cubic, &links).network();
+                let mut network = Setup::new(kind, control(CongestionControl::Cubic), &links).network();
                 network.ends.iter_mut().for_each(|end| end.schedule = schedule);
                 let who = if both { &[SERVER, CLIENT][..] } else { &[SERVER][..] };
                 println!("{kind:?} {schedule:?} both {both}");

@@ -1,67 +1,93 @@
 //! The configuration of one end of a tunnel, checked before anything is changed on the machine.
 //!
-//! docs/tunnel.md describes each field; [`load`] reads, decodes and checks it.
+//! Type, unit, default, limits and meaning of each field stand here. The check of files, their errors, the JSON Schema
+//! and docs/reference/vpn.md derive from them. `check` has what depends on several fields, `load` reads files.
 
-mod document;
+mod check;
 mod load;
+mod secrets;
 #[cfg(test)]
 mod tests;
 
-pub use document::ConfigError;
-pub(crate) use load::last;
-pub use load::{Settings, load, parse};
+pub(crate) use check::last;
+pub use load::{Settings, load, parse, schema};
 
 use quiclab_core::ip::IpPrefix;
+use quiclab_core::limits::{self, Limits};
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
 use quiclab_stacks::carrier::PublicKey;
-use serde::{Deserialize, Serialize};
+use quiclab_transport::options::CongestionControl;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Version of this format.
 pub const VERSION: u32 = 1;
 
-/// The file as it is written.
-#[derive(Clone, Debug, Deserialize)]
+/// Names of network devices: IFNAMSIZ of Linux less the final zero.
+const INTERFACE: &str = "^[A-Za-z0-9_.@-]{1,15}$";
+/// Names of peers and paths.
+const NAME: &str = "^[A-Za-z0-9_.-]{1,32}$";
+/// Public keys as `keygen` prints them.
+const PUBLIC_KEY: &str = "^[0-9a-fA-F]{64}$";
+/// IP packets of paths in bytes: QUIC needs 1200 bytes of UDP payload (RFC 9000 section 14), IPv6 1280 (RFC 8200).
+const PATH_MTU: [u16; 2] = [1280, 9000];
+
+/// The file as it is written: `server` or `client`, and what both have.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "quiclab-tunnel")]
 pub struct Config {
-    /// [`VERSION`].
+    /// Version of this format: 1.
+    #[schemars(transform = limits::between(VERSION, VERSION))]
     pub version: u32,
-    /// File with this end's private key; a relative path is relative to the configuration.
+    /// File with this end's private key (PKCS #8 in PEM), readable by its owner only. A relative path is relative to the
+    /// configuration.
     pub key_file: PathBuf,
-    /// Name of the TUN device.
+    /// Name of the TUN device; journal and control socket are named after it. `.` and `..` are no names.
     #[serde(default = "default_interface")]
+    #[schemars(transform = limits::characters(INTERFACE))]
     pub interface: String,
-    /// Largest packet inside the tunnel.
+    /// Largest packet inside the tunnel; at least 1280 for IPv6 (RFC 8200 section 5). A client uses the smaller value of
+    /// both ends. At least 576, as every host of IPv4 (RFC 791 section 3.2).
     #[serde(default = "default_mtu")]
+    #[schemars(transform = limits::between(576, 9000).unit("bytes"))]
     pub mtu: u16,
-    /// How paths are made into one session.
+    /// One QUIC connection for each path, or one with all paths. The same at both ends.
     #[serde(default)]
     pub carrier: CarrierKind,
-    /// Queue discipline in front of the paths.
+    /// Queue discipline in front of the paths. It needs a limit: at most 1000000 packets, bytes and memory from 10 kB to
+    /// 1 GiB.
     #[serde(default = "QueueConfig::fq_codel")]
-    pub discipline: QueueConfig,
-    /// Which path a packet takes.
+    #[schemars(extend("x-aliases" = ["discipline"]))]
+    pub queue: QueueConfig,
+    /// Which path the next packet takes.
     #[serde(default = "default_scheduler")]
     pub scheduler: PathSchedulerKind,
-    /// Longest wait of a packet for earlier ones from another path; without it packets leave as they come.
+    /// Longest wait of packets for earlier ones from another path; without it they leave as they come. The same at both
+    /// ends.
+    #[schemars(transform = limits::between("1 ms", "1 s"))]
     pub resequencing: Option<Duration>,
-    /// A session without any packet for so long is over.
+    /// A session that receives nothing for this time ends; a client connects again.
     #[serde(default = "default_idle_timeout")]
+    #[schemars(transform = limits::between("1 s", "10 min"))]
     pub idle_timeout: Duration,
-    /// A path without any packet for so long is probed.
+    /// Keep-alive interval of a silent path; at most `idle_timeout`.
     #[serde(default = "default_keep_alive")]
+    #[schemars(transform = limits::at_least("100 ms"))]
     pub keep_alive: Duration,
-    /// Where Prometheus text metrics are served over HTTP; without it nowhere.
+    /// Address at which Prometheus reads `/metrics` over HTTP; without it, metrics are not served.
+    #[schemars(transform = limits::format("socket-address"))]
     pub metrics: Option<SocketAddr>,
-    /// Socket of `status` and `down`; by default in /run/quiclab-tunnel, by the name of the device.
+    /// Socket of `status` and `down`; by default `/run/quiclab-tunnel/INTERFACE/control.sock`.
     pub control_socket: Option<PathBuf>,
-    /// User that the program becomes after set-up; by default it stays who it is.
+    /// User to drop privileges to after set-up; without it, the user does not change.
     pub user: Option<String>,
-    /// Group of that user; by default its login group.
+    /// Group to drop privileges to, with `user`; by default the login group of the user.
     pub group: Option<String>,
     /// This end waits for clients.
     pub server: Option<Server>,
@@ -69,109 +95,124 @@ pub struct Config {
     pub client: Option<Client>,
 }
 
-/// What only a server has.
-#[derive(Clone, Debug, Deserialize)]
+/// Options of a server.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// UDP addresses at which clients reach it.
+    /// UDP addresses at which clients reach the server; each at most once.
+    #[schemars(transform = limits::not_empty().each(limits::format("listen-address")))]
     pub listen: Vec<SocketAddr>,
-    /// Addresses inside the tunnel; the first host's is the server's own.
+    /// IPv4 addresses inside the tunnel; that of the first host is the server's. At least one of both pools is needed.
+    #[schemars(transform = limits::between(8, 30).format("ipv4-range"))]
     pub pool_ipv4: Option<IpPrefix>,
-    /// The same for IPv6.
+    /// IPv6 addresses inside the tunnel; that of the first host is the server's.
+    #[schemars(transform = limits::between(16, 126).format("ipv6-range"))]
     pub pool_ipv6: Option<IpPrefix>,
-    /// Packets between the device and other interfaces are forwarded (sysctl, restored at the end).
+    /// Forward packets between the device and other interfaces: sets sysctls, which are restored at the end.
     #[serde(default)]
     pub forward: bool,
-    /// Largest IP packet that the network outside carries.
+    /// Largest IP packet that the network outside carries; at least 80 more than `mtu` of the tunnel.
     #[serde(default = "default_path_mtu")]
+    #[schemars(transform = path_mtu())]
     pub mtu: u16,
     /// Congestion control towards the clients.
-    #[serde(default)]
+    #[serde(default = "default_control")]
+    #[schemars(transform = controls())]
     pub congestion_control: CongestionControl,
-    /// Window of `fixed`.
+    /// Window of `congestion_control = "fixed"`, which needs one.
+    #[schemars(transform = limits::between("10 kB", "1 GiB"))]
     pub window: Option<ByteCount>,
-    /// Routes that clients are told.
+    /// Routes that are announced to clients.
     #[serde(default)]
     pub announce: Vec<IpPrefix>,
-    /// Who may connect.
+    /// Clients that may connect.
     #[serde(default)]
     pub peers: Vec<Peer>,
 }
 
 /// A client as its server knows it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
-    /// Name in log and status.
+    /// Name in log and status; each at most once.
+    #[schemars(transform = limits::characters(NAME))]
     pub name: String,
-    /// As `keygen` prints it.
+    /// Public key as `quiclab-tunnel keygen` prints it; each at most once.
     #[serde(deserialize_with = "crate::keys::deserialize")]
+    #[schemars(with = "String", transform = limits::characters(PUBLIC_KEY))]
     pub public_key: PublicKey,
-    /// Its address; by default the next free one of the pool.
+    /// IPv4 address, in the pool; by default the next free one, which the client keeps while the server runs.
     pub ipv4: Option<Ipv4Addr>,
-    /// Its address; by default the next free one of the pool.
+    /// IPv6 address, in the pool; by default the next free one, which the client keeps while the server runs.
     pub ipv6: Option<Ipv6Addr>,
-    /// Networks behind it, whose packets it may send.
+    /// Networks behind the client: it may send from them, and they are routed to it. They overlap neither one another nor
+    /// the pools.
     #[serde(default)]
     pub networks: Vec<IpPrefix>,
 }
 
-/// What only a client has.
-#[derive(Clone, Debug, Deserialize)]
+/// Options of a client.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// The server's key.
+    /// Public key of the server, as `quiclab-tunnel keygen` prints it.
     #[serde(deserialize_with = "crate::keys::deserialize")]
+    #[schemars(with = "String", transform = limits::characters(PUBLIC_KEY))]
     pub server_key: PublicKey,
-    /// Destinations that go through the tunnel.
+    /// Destinations that are reached through the tunnel, in addition to its own networks; each at most once.
     #[serde(default)]
     pub routes: Vec<IpPrefix>,
     /// Whether routes that the server announces are set, too.
     #[serde(default)]
     pub accept_routes: bool,
-    /// Ways to the server, in the order of the status.
+    /// Paths to the server, in the order of the status; at most 8 with `carrier = "multipath"` or `resequencing`.
+    #[schemars(transform = limits::entries(1, 16))]
     pub paths: Vec<Path>,
 }
 
-/// A way to the server.
-#[derive(Clone, Debug, Deserialize)]
+/// A path to the server.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Path {
-    /// Name in log and status.
+    /// Name in log and status; each at most once.
+    #[schemars(transform = limits::characters(NAME))]
     pub name: String,
-    /// Local interface; the path is there while that is up.
+    /// Local interface; the path exists while it is up.
+    #[schemars(transform = limits::characters(INTERFACE))]
     pub interface: Option<String>,
-    /// Local address; by default the one that the kernel takes.
+    /// Local address, of the same family as that of the server; by default the kernel's choice.
     pub local: Option<IpAddr>,
-    /// Address and port of the server as seen on this path.
+    /// Address and port of the server, as reached on this path.
+    #[schemars(transform = limits::format("remote-address"))]
     pub server: SocketAddr,
-    /// Largest IP packet that the network carries.
+    /// Largest IP packet that the network carries; at least 80 more than `mtu` of the tunnel.
     #[serde(default = "default_path_mtu")]
+    #[schemars(transform = path_mtu())]
     pub mtu: u16,
     /// Congestion control of what this end sends.
-    #[serde(default)]
+    #[serde(default = "default_control")]
+    #[schemars(transform = controls())]
     pub congestion_control: CongestionControl,
-    /// Window of `fixed`.
+    /// Window of `congestion_control = "fixed"`, which needs one.
+    #[schemars(transform = limits::between("10 kB", "1 GiB"))]
     pub window: Option<ByteCount>,
 }
 
-/// Kinds of congestion control.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum CongestionControl {
-    /// CUBIC, RFC 9438.
-    #[default]
-    Cubic,
-    /// NewReno, RFC 9002.
-    NewReno,
-    /// BBR as Linux has it.
-    Bbr,
-    /// LIA, RFC 6356: increases are linked over the paths of a session.
-    Coupled,
-    /// A window that does not change.
-    Fixed,
+fn path_mtu() -> Limits {
+    let [min, max] = PATH_MTU;
+    limits::between(min, max).unit("bytes")
 }
 
+/// Congestion controls of noq's carriers, and their former names here.
+fn controls() -> Limits {
+    use CongestionControl::{BbrLinux, Cubic, Fixed, Lia, Newreno};
+    let former = [("new_reno", Newreno.name()), ("bbr", BbrLinux.name()), ("coupled", Lia.name())];
+    limits::one_of([Newreno, Cubic, BbrLinux, Lia, Fixed].map(CongestionControl::name)).formerly(former)
+}
+
+fn default_control() -> CongestionControl {
+    CongestionControl::Cubic
+}
 fn default_interface() -> String {
     "qlt0".to_owned()
 }

@@ -274,7 +274,7 @@ fn a_pool_with_an_address_of_the_machine_is_refused() {
     lab.start('s');
     assert!(!lab.wait('s').success());
     let log = lab.log("server");
-    assert!(log.contains("server.pool_ipv4 = \"10.1.0.0/16\": overlaps the address 10.1."), "{log}");
+    assert!(log.contains("server.pool_ipv4: expected an address range inside the tunnel only, got \"10.1.0.0/16\"; it contains the address 10.1."), "{log}");
     assert_eq!(lab.ip('s', "route show"), before);
     assert!(!lab.ip('s', "link show").contains(&lab.device('s')) && !log.contains("\"up\""), "{log}");
 }

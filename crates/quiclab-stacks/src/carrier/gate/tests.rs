@@ -1,15 +1,17 @@
 use super::*;
-use crate::carrier::config::PathControl;
+use crate::carrier::config::PathConfig;
 use crate::carrier::control::{Group, controller};
 use quiclab_core::{ByteCount, RandomStream};
+use quiclab_transport::options::CongestionControl;
 
-fn gate(control: PathControl) -> Gate {
-    let lab = controller(control, 1000, RandomStream::new(1, "gate"), &Group::default(), 0);
+fn gate(path: PathConfig) -> Gate {
+    let lab = controller(path, 1000, RandomStream::new(1, "gate"), &Group::default(), 0);
     Gate::new(Time::ZERO, lab, 1000, Duration::from_millis(100))
 }
 
 fn fixed(window: u64) -> Gate {
-    gate(PathControl::Static(ByteCount::from_bytes(window)))
+    let window = Some(ByteCount::from_bytes(window));
+    gate(PathConfig { congestion_control: CongestionControl::Fixed, window, ..PathConfig::default() })
 }
 
 fn instant(millis: u64) -> Instant {

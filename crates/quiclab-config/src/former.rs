@@ -1,0 +1,113 @@
+//! Former names in a document, which are replaced by the present ones: `x-aliases` of a field are its former names,
+//! `x-value-aliases` those of the names that it takes.
+
+use crate::error::{Location, render};
+use crate::schema::{Rule, Shape, Table};
+use crate::tree::{Node, Origin, Value};
+use annotate_snippets::Level;
+use quiclab_core::FieldPath;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+/// A former name that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The field, by its present name.
+    pub path: FieldPath,
+    /// The name as it was written.
+    pub former: String,
+    /// The name to use.
+    pub present: String,
+    /// Where.
+    pub location: Location,
+}
+
+impl Display for Note {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.location, self.sentence())
+    }
+}
+
+impl Note {
+    fn sentence(&self) -> String {
+        format!("{}: `{}` is a former name; use `{}`", self.path, self.former, self.present)
+    }
+
+    /// As compilers show it: see [`crate::ConfigError::render`].
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        render(Level::NOTE, &self.sentence(), &self.location, color)
+    }
+}
+
+/// A name that was replaced, and where it was written.
+pub(crate) struct Replaced {
+    pub(crate) path: FieldPath,
+    pub(crate) former: String,
+    pub(crate) present: String,
+    pub(crate) origin: Origin,
+}
+
+impl Rule {
+    /// Replaces the former names in `node`; what has another type than the rule stays for the check.
+    pub(crate) fn replace_former_names(&self, node: &mut Node, path: &FieldPath, out: &mut Vec<Replaced>) {
+        match (&self.shape, &mut node.value) {
+            (Shape::Names(_), Value::Text(text)) => {
+                if let Some(present) = self.former.get(text) {
+                    let former = std::mem::replace(text, present.clone());
+                    let (path, origin) = (path.clone(), node.origin.clone());
+                    out.push(Replaced { path, former, present: present.clone(), origin });
+                }
+            }
+            (Shape::Array { items, .. }, Value::Array(array)) => {
+                for (index, entry) in array.iter_mut().enumerate() {
+                    items.replace_former_names(entry, &path.child(index), out);
+                }
+            }
+            (Shape::Table(table), Value::Table(fields)) => table.replace_former_names(fields, path, out),
+            (Shape::Tagged { tag, variants }, Value::Table(fields)) => {
+                let kind = fields.get(tag).map(|kind| &kind.value);
+                let variant =
+                    variants.iter().find(|(name, _)| matches!(kind, Some(Value::Text(kind)) if kind == name));
+                if let Some((_, table)) = variant {
+                    table.replace_former_names(fields, path, out);
+                }
+            }
+            (Shape::Either(choices), _) => {
+                if let Some(choice) = choices.iter().find(|choice| choice.is_of_type(&node.value)) {
+                    choice.replace_former_names(node, path, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Table {
+    fn replace_former_names(
+        &self,
+        fields: &mut BTreeMap<String, Node>,
+        path: &FieldPath,
+        out: &mut Vec<Replaced>,
+    ) {
+        for (name, field) in &self.fields {
+            let former = field.aliases.iter().find(|alias| fields.contains_key(*alias));
+            if let (Some(former), false) = (former, fields.contains_key(name)) {
+                let node = fields.remove(former).expect("it was found");
+                out.push(Replaced {
+                    path: path.child(name),
+                    former: former.clone(),
+                    present: name.clone(),
+                    origin: node.key_origin(former),
+                });
+                fields.insert(name.clone(), node);
+            }
+        }
+        for (name, node) in fields {
+            let rule = self.fields.get(name).map(|field| &field.rule).or(self.others.as_deref());
+            if let Some(rule) = rule {
+                rule.replace_former_names(node, &path.child(name), out);
+            }
+        }
+    }
+}

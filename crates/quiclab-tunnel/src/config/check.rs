@@ -1,0 +1,269 @@
+//! What depends on several fields of a configuration. What concerns one field alone stands at the field.
+
+use super::{Client, Config, Path, Peer, Server};
+use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
+use quiclab_core::queue::{Capacity, QueueConfig};
+use quiclab_core::tunnel::CarrierKind;
+use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind};
+use quiclab_transport::options::CongestionControl;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// Bytes of IP, UDP, QUIC and DATAGRAM headers around a packet, at most: 40 + 8, 1 + 8 + 4 + 16, 1 + 2.
+const OVERHEAD: u16 = 80;
+/// Memory and packets that a queue may take, so that no client can take more: less than in scenarios.
+const MAX_QUEUE_MEMORY: ByteCount = ByteCount::from_bytes(1 << 30);
+const MIN_QUEUE_MEMORY: ByteCount = ByteCount::from_bytes(10_000);
+const MAX_QUEUE_PACKETS: u64 = 1_000_000;
+/// Paths of one connection, or of one order.
+const MAX_PATHS_TOGETHER: usize = 8;
+
+type Check = Result<(), Problem>;
+
+/// Checks a configuration whose fields are right one by one.
+pub(super) fn check(config: &Config) -> Check {
+    check_interface(&"interface".into(), &config.interface)?;
+    check_ipv6(config)?;
+    check_queue(&"queue".into(), &config.queue)?;
+    ensure(config.keep_alive <= config.idle_timeout, || {
+        let expected = format!("a duration of at most `idle_timeout`, \"{}\"", config.idle_timeout);
+        Problem::conflict("keep_alive", quoted(config.keep_alive), expected)
+    })?;
+    ensure(config.group.is_none() || config.user.is_some(), || {
+        Problem::conflict("group", "", "a group together with `user`")
+    })?;
+    match (&config.server, &config.client) {
+        (Some(server), None) => check_server(&"server".into(), server, config),
+        (None, Some(client)) => check_client(&"client".into(), client, config),
+        (Some(_), Some(_)) => {
+            Err(about("client", "`server` is there as well", "one of `server` and `client`"))
+        }
+        (None, None) => Err(Problem::new(ProblemKind::MissingField, "", "`[server]` or `[client]`")),
+    }
+}
+
+/// A problem with a table as a whole.
+fn about(path: impl Into<FieldPath>, reason: &str, expected: &str) -> Problem {
+    Problem::new(ProblemKind::Conflict, path, expected).because(reason)
+}
+
+fn ensure(holds: bool, problem: impl FnOnce() -> Problem) -> Check {
+    if holds { Ok(()) } else { Err(problem()) }
+}
+
+fn quoted(value: impl std::fmt::Display) -> String {
+    format!("\"{value}\"")
+}
+
+/// The kernel has no device of these names; a pattern of characters cannot say so.
+fn check_interface(path: &FieldPath, name: &str) -> Check {
+    ensure(name != "." && name != "..", || {
+        Problem::value(path.clone(), quoted(name), "the name of a network device")
+    })
+}
+
+/// IPv6 inside needs larger packets. A client does not know yet which addresses it will get.
+fn check_ipv6(config: &Config) -> Check {
+    let server = config.server.as_ref().is_some_and(|server| server.pool_ipv6.is_some());
+    let routes = config.client.iter().flat_map(|client| &client.routes);
+    let ipv6 = server || routes.into_iter().any(|route| !route.is_ipv4());
+    ensure(!ipv6 || config.mtu >= SMALLEST_IPV6_MTU, || {
+        let expected =
+            format!("{SMALLEST_IPV6_MTU} or more (RFC 8200 section 5), or no IPv6 inside the tunnel");
+        Problem::conflict("mtu", config.mtu, expected)
+    })
+}
+
+fn check_queue(path: &FieldPath, queue: &QueueConfig) -> Check {
+    let queue = queue.options();
+    let Capacity { packets, bytes, memory, .. } = queue.capacity();
+    ensure(packets.is_some() || bytes.is_some() || memory.is_some(), || {
+        about(path.clone(), "the queue has no limit", "`packets`, `bytes` or both")
+    })?;
+    if let Some(packets) = packets.filter(|packets| *packets > MAX_QUEUE_PACKETS) {
+        let expected = format!("an integer from 1 to {MAX_QUEUE_PACKETS} packets");
+        return Err(Problem::value(path.child("packets"), packets, expected));
+    }
+    if let Some(problem) = queue.conflict() {
+        return Err(problem.below(path));
+    }
+    for (field, size) in [("bytes", bytes), ("memory", memory)] {
+        let Some(size) = size else { continue };
+        ensure((MIN_QUEUE_MEMORY..=MAX_QUEUE_MEMORY).contains(&size), || {
+            let expected = format!("a size from \"{MIN_QUEUE_MEMORY}\" to \"{MAX_QUEUE_MEMORY}\"");
+            Problem::value(path.child(field), quoted(size), expected)
+        })?;
+    }
+    Ok(())
+}
+
+fn check_server(path: &FieldPath, server: &Server, config: &Config) -> Check {
+    check_mtu(path, server.mtu, config)?;
+    check_window(path, server.congestion_control, server.window)?;
+    check_unique(&path.child("listen"), &server.listen)?;
+    let pools = [("pool_ipv4", server.pool_ipv4), ("pool_ipv6", server.pool_ipv6)];
+    for (field, pool) in pools.iter().filter_map(|(field, pool)| Some((*field, (*pool)?))) {
+        let outside = server.listen.iter().position(|address| pool.contains(address.ip()));
+        if let Some(index) = outside {
+            let reason = format!(
+                "it contains `server.listen.{index}`, {}, which is outside the tunnel",
+                server.listen[index]
+            );
+            let expected = "an address range inside the tunnel only";
+            return Err(Problem::conflict(path.child(field), quoted(pool), expected).because(reason));
+        }
+    }
+    let pools: Vec<_> = pools.iter().filter_map(|(_, pool)| *pool).collect();
+    ensure(!pools.is_empty(), || {
+        Problem::new(ProblemKind::MissingField, path.child("pool_ipv4"), "`pool_ipv4`, `pool_ipv6` or both")
+    })?;
+    check_peers(&path.child("peers"), &server.peers, &pools)
+}
+
+fn check_peers(path: &FieldPath, peers: &[Peer], pools: &[IpPrefix]) -> Check {
+    let (mut names, mut keys, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut networks: Vec<(FieldPath, IpPrefix)> = Vec::new();
+    for (index, peer) in peers.iter().enumerate() {
+        let path = path.child(index);
+        check_name(&path.child("name"), &peer.name, &mut names)?;
+        ensure(keys.insert(peer.public_key), || {
+            Problem::conflict(path.child("public_key"), "", "a key of its own for each peer")
+        })?;
+        let fixed = [("ipv4", peer.ipv4.map(IpAddr::V4)), ("ipv6", peer.ipv6.map(IpAddr::V6))];
+        for (field, address) in fixed.into_iter().filter_map(|(field, address)| Some((field, address?))) {
+            let path = path.child(field);
+            check_address(&path, address, pools)?;
+            ensure(addresses.insert(address), || {
+                Problem::conflict(path, quoted(address), "an address of its own for each peer")
+            })?;
+        }
+        for (number, network) in peer.networks.iter().enumerate() {
+            let path = path.child("networks").child(number);
+            let overlap = |reason| {
+                let expected = "an address range that overlaps no other one";
+                Problem::conflict(path.clone(), quoted(network), expected).because(reason)
+            };
+            if let Some(pool) = pools.iter().find(|pool| pool.overlaps(*network)) {
+                return Err(overlap(format!("it overlaps the pool {pool}")));
+            }
+            if let Some((other, range)) = networks.iter().find(|(_, range)| range.overlaps(*network)) {
+                return Err(overlap(format!("it overlaps `{other}`, {range}")));
+            }
+            networks.push((path, *network));
+        }
+    }
+    Ok(())
+}
+
+/// An address of a peer, which is one of the pool's for clients.
+fn check_address(path: &FieldPath, address: IpAddr, pools: &[IpPrefix]) -> Check {
+    let conflict = |reason: &str| {
+        Problem::conflict(path.clone(), quoted(address), "an address of a pool for clients").because(reason)
+    };
+    let pool = pools.iter().find(|pool| pool.contains(address));
+    let pool = pool.ok_or_else(|| conflict("it is in no pool"))?;
+    let reserved =
+        [pool.nth(0), pool.nth(1)].contains(&Some(address)) || pool.is_ipv4() && last(*pool) == address;
+    ensure(!reserved, || conflict("it is that of the network, of the server or for broadcasts"))
+}
+
+fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
+    let path_of_paths = path.child("paths");
+    let cause = match (config.carrier, config.resequencing) {
+        (CarrierKind::Multipath, _) => Some("`carrier = \"multipath\"`"),
+        (CarrierKind::Connections, Some(_)) => Some("`resequencing`"),
+        (CarrierKind::Connections, None) => None,
+    };
+    if let Some(cause) = cause.filter(|_| client.paths.len() > MAX_PATHS_TOGETHER) {
+        let expected = format!("1 to {MAX_PATHS_TOGETHER} entries with {cause}");
+        let found = format!("{} entries", client.paths.len());
+        return Err(Problem::new(ProblemKind::Conflict, path_of_paths, expected)
+            .because(format!("{found} are too many")));
+    }
+    check_unique(&path.child("routes"), &client.routes)?;
+    let mut names = BTreeSet::new();
+    for (index, path) in client.paths.iter().enumerate() {
+        let here = path_of_paths.child(index);
+        check_name(&here.child("name"), &path.name, &mut names)?;
+        check_path(&here, path, config)?;
+        let same = |other: &Path| {
+            (&other.interface, other.local, other.server) == (&path.interface, path.local, path.server)
+        };
+        if let Some(other) = client.paths[..index].iter().position(same) {
+            let reason = format!("it duplicates `client.paths.{other}`");
+            return Err(about(here, &reason, "another interface, local address or server"));
+        }
+    }
+    Ok(())
+}
+
+fn check_path(here: &FieldPath, path: &Path, config: &Config) -> Check {
+    if let Some(interface) = &path.interface {
+        check_interface(&here.child("interface"), interface)?;
+        ensure(*interface != config.interface, || {
+            let expected = "an interface outside the tunnel";
+            Problem::conflict(here.child("interface"), quoted(interface), expected)
+                .because("it is the device of the tunnel")
+        })?;
+    }
+    if let Some(local) = path.local.filter(|local| local.is_ipv4() != path.server.is_ipv4()) {
+        let family = if path.server.is_ipv4() { "an IPv4 address" } else { "an IPv6 address" };
+        let expected = format!("{family}, as `server` is one");
+        return Err(Problem::conflict(here.child("local"), quoted(local), expected));
+    }
+    check_mtu(here, path.mtu, config)?;
+    check_window(here, path.congestion_control, path.window)
+}
+
+/// Packets of the tunnel fit into those of the path.
+fn check_mtu(path: &FieldPath, mtu: u16, config: &Config) -> Check {
+    let least = config.mtu + OVERHEAD;
+    ensure(mtu >= least, || {
+        Problem::conflict(
+            path.child("mtu"),
+            mtu,
+            format!("{least} bytes or more, or a smaller `mtu` of the tunnel"),
+        )
+        .because(format!(
+            "packets of {} bytes have up to {OVERHEAD} bytes of headers around them",
+            config.mtu
+        ))
+    })
+}
+
+fn check_window(path: &FieldPath, control: CongestionControl, window: Option<ByteCount>) -> Check {
+    match (control, window) {
+        (CongestionControl::Fixed, None) => {
+            Err(Problem::new(ProblemKind::MissingField, path.child("window"), "a size")
+                .because("`congestion_control = \"fixed\"` needs it"))
+        }
+        (CongestionControl::Fixed, Some(_)) | (_, None) => Ok(()),
+        (other, Some(window)) => {
+            let expected = "no window, or `congestion_control = \"fixed\"`";
+            Err(Problem::conflict(path.child("window"), quoted(window), expected)
+                .because(format!("the window of {:?} changes", other.name())))
+        }
+    }
+}
+
+fn check_name<'a>(path: &FieldPath, name: &'a str, names: &mut BTreeSet<&'a str>) -> Check {
+    ensure(names.insert(name), || {
+        Problem::conflict(path.clone(), quoted(name), "a name of its own for each entry")
+    })
+}
+
+/// Each value is there once.
+fn check_unique<T: PartialEq + std::fmt::Display>(path: &FieldPath, values: &[T]) -> Check {
+    for (index, value) in values.iter().enumerate() {
+        if let Some(first) = values[..index].iter().position(|other| other == value) {
+            return Err(Problem::conflict(path.child(index), quoted(value), "each value once")
+                .because(format!("it is that of `{}`", path.child(first))));
+        }
+    }
+    Ok(())
+}
+
+/// The last address of a range of IPv4: its broadcast address.
+pub(crate) fn last(pool: IpPrefix) -> IpAddr {
+    pool.nth((1 << (32 - pool.length())) - 1).expect("the last address is in the range")
+}
