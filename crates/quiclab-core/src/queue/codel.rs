@@ -25,7 +25,7 @@ use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::line::{Line, Waiting};
 use super::options::{Capacity, QueueOptions};
-use super::tc::{self, TcQueue};
+use super::tc::{self, DeviceMtu, TcQueue};
 use super::{Backlog, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
@@ -83,19 +83,14 @@ impl Default for Codel {
 pub(super) const FRAME: ByteCount = ByteCount::from_bytes(1514);
 /// Reasons for drops by disciplines with CoDel.
 pub(super) const DROPS: &[(DropReason, &str)] = &[(DropReason::Codel, "codel_drops")];
-/// MTU that a device of the kernel can have.
-const DEVICE_MTU: std::ops::RangeInclusive<u64> = 600..=9000;
 
 impl Codel {
-    /// The words of `tc` for the control.
+    /// The words of `tc` for the control, and the MTU that it takes for its least backlog.
     ///
     /// # Errors
     /// The first value that the kernel does not support.
-    pub(super) fn tc_control(&self) -> Result<Vec<String>, Problem> {
-        if !DEVICE_MTU.contains(&self.least_backlog.bytes()) {
-            let expected = "it becomes the MTU of a device, 600 B to 9000 B";
-            return Err(Problem::conflict("least_backlog", self.least_backlog, expected));
-        }
+    pub(super) fn tc_control(&self) -> Result<(Vec<String>, DeviceMtu), Problem> {
+        let mtu = tc::device_mtu("least_backlog", self.least_backlog)?;
         if self.control_law != ControlLaw::default() {
             return Err(Problem::conflict("control_law", "inverse_count", "the control law is Linux'"));
         }
@@ -106,7 +101,7 @@ impl Codel {
         let mut words = [time("target", self.target), time("interval", self.interval)].concat();
         words.push(if self.ecn { "ecn" } else { "noecn" }.to_owned());
         words.extend(self.ce_threshold.into_iter().flat_map(|threshold| time("ce_threshold", threshold)));
-        Ok(words)
+        Ok((words, DeviceMtu::AtCreation(mtu)))
     }
 }
 
@@ -127,8 +122,8 @@ impl QueueOptions for Codel {
     }
 
     fn tc(&self) -> Result<TcQueue, Problem> {
-        let words = [tc::words("codel", [("limit", self.packets)]), self.tc_control()?].concat();
-        Ok(TcQueue::Child { words, mtu: Some(self.least_backlog) })
+        let (control, mtu) = self.tc_control()?;
+        Ok(TcQueue::Child { words: [tc::words("codel", [("limit", self.packets)]), control].concat(), mtu })
     }
 
     #[cfg(test)]

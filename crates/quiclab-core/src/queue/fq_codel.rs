@@ -141,7 +141,7 @@ impl QueueOptions for FqCodel {
     }
 
     fn tc(&self) -> Result<TcQueue, Problem> {
-        let control = self.codel().tc_control()?;
+        let (control, mtu) = self.codel().tc_control()?;
         if self.hash != FlowHash::default() {
             return Err(Problem::conflict("hash", "field_sum", "the hash is Linux'"));
         }
@@ -156,8 +156,7 @@ impl QueueOptions for FqCodel {
             ("flows", u64::from(self.flows)),
             ("quantum", self.quantum.bytes()),
         ];
-        let words = [tc::words("fq_codel", numbers), control].concat();
-        Ok(TcQueue::Child { words, mtu: Some(self.least_backlog) })
+        Ok(TcQueue::Child { words: [tc::words("fq_codel", numbers), control].concat(), mtu })
     }
 
     #[cfg(test)]

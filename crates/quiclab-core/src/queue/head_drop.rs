@@ -10,7 +10,7 @@ use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::line::Line;
 use super::options::{Capacity, QueueOptions};
-use super::tc::{self, TcQueue};
+use super::tc::{self, DeviceMtu, TcQueue};
 use super::{Backlog, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
@@ -50,9 +50,10 @@ impl QueueOptions for HeadDrop {
         match (self.packets, self.bytes) {
             (_, Some(bytes)) => Err(Problem::conflict("bytes", bytes, EXPECTED)),
             (None, None) => Err(Problem::conflict("packets", "no limit", EXPECTED)),
-            (Some(packets), None) => {
-                Ok(TcQueue::Child { words: tc::words("pfifo_head_drop", [("limit", packets)]), mtu: None })
-            }
+            (Some(packets), None) => Ok(TcQueue::Child {
+                words: tc::words("pfifo_head_drop", [("limit", packets)]),
+                mtu: DeviceMtu::Any,
+            }),
         }
     }
 

@@ -38,7 +38,7 @@ pub use fq_codel::FlowHash;
 pub use options::{Capacity, QueueOptions};
 pub use record::{Outcome, QueueRecord};
 pub use statistics::{FlowStatistics, QueueStatistics};
-pub use tc::TcQueue;
+pub use tc::{DeviceMtu, TcQueue};
 
 use crate::element::{DropReason, Metrics};
 use crate::random::RandomStream;

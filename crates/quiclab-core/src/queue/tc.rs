@@ -1,5 +1,6 @@
 //! Counterparts of disciplines in the Linux kernel, as the words of `tc`.
 
+use crate::problem::Problem;
 use crate::time::Duration;
 use crate::units::ByteCount;
 
@@ -17,9 +18,32 @@ pub enum TcQueue {
     Child {
         /// The words of `tc` from its name on.
         words: Vec<String>,
-        /// Largest packet with its header that its device must have when it is created; `None`: any.
-        mtu: Option<ByteCount>,
+        /// The MTU of its device.
+        mtu: DeviceMtu,
     },
+}
+
+/// What a discipline of the kernel reads of the MTU of its device, which is the largest packet with its header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceMtu {
+    /// Nothing.
+    #[default]
+    Any,
+    /// Its value when the discipline is created; larger packets pass later.
+    AtCreation(ByteCount),
+    /// Its value at each packet, so that no larger one passes.
+    Always(ByteCount),
+}
+
+/// `bytes`, the value of `field`, as the MTU of a device.
+///
+/// # Errors
+/// If no device of the kernel has it.
+pub(super) fn device_mtu(field: &'static str, bytes: ByteCount) -> Result<ByteCount, Problem> {
+    if (600..=9000).contains(&bytes.bytes()) {
+        return Ok(bytes);
+    }
+    Err(Problem::conflict(field, bytes, "it becomes the MTU of a device, 600 B to 9000 B"))
 }
 
 /// `words` followed by names and numbers.

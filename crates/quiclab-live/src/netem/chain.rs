@@ -9,6 +9,7 @@ use super::ethtool;
 use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
 use crate::command::succeed;
 use crate::namespace::Namespace;
+use quiclab_core::queue::DeviceMtu;
 use std::io;
 use std::path::Path;
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -41,7 +42,7 @@ impl Chain {
             namespace.within(forwarding)?;
         }
         let last = namespaces.len() - 1;
-        let mtu = plan.least_backlog;
+        let mtu = plan.mtu;
         let enter = namespaces[0].within(|| tun(ENTER))?;
         for (pair, qdiscs) in namespaces.windows(2).zip(&plan.hops) {
             let next = pair[1].within(|| rustix::thread::gettid().as_raw_nonzero());
@@ -52,7 +53,7 @@ impl Chain {
                             address 02:00:00:00:00:02 mtu 9000 netns";
                 ip(&[&pair.split_whitespace().collect::<Vec<_>>()[..], &[&next]].concat())?;
                 ethtool::offloads_off(HOP)?;
-                disciplines(HOP, &qdiscs, mtu.map(|mtu| mtu.saturating_sub(ETHERNET_BYTES.unsigned_abs())))?;
+                disciplines(HOP, &qdiscs, mtu, ETHERNET_BYTES.unsigned_abs())?;
                 ip(&["link", "set", HOP, "up"])?;
                 ip(&["address", "add", "169.254.0.1/30", "dev", HOP])?;
                 let neighbour =
@@ -68,7 +69,7 @@ impl Chain {
         let qdiscs = plan.hops[last].clone();
         let leave = namespaces[last].within(move || {
             let leave = tun(LEAVE)?;
-            disciplines(LEAVE, &qdiscs, mtu)?;
+            disciplines(LEAVE, &qdiscs, mtu, 0)?;
             ip(&["route", "replace", "default", "dev", LEAVE])?;
             io::Result::Ok(leave)
         })?;
@@ -154,18 +155,18 @@ fn ip(arguments: &[&str]) -> io::Result<()> {
     succeed("ip", arguments).map(drop)
 }
 
-/// Adds queueing disciplines to a device, which has another MTU meanwhile if they are to note it.
-fn disciplines(device: &str, qdiscs: &[Qdisc], noted_mtu: Option<u64>) -> io::Result<()> {
+/// Adds queueing disciplines to a device, whose MTU leaves out a header of `header_bytes`.
+fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64) -> io::Result<()> {
     let set_mtu = |mtu: u64| ip(&["link", "set", device, "mtu", &mtu.to_string()]);
-    if let Some(mtu) = noted_mtu {
-        set_mtu(mtu)?;
+    if let DeviceMtu::AtCreation(mtu) | DeviceMtu::Always(mtu) = mtu {
+        set_mtu(mtu.bytes().saturating_sub(header_bytes))?;
     }
     for qdisc in qdiscs {
         let mut arguments = vec!["qdisc", "add", "dev", device];
         arguments.extend(qdisc.iter().map(String::as_str));
         succeed("tc", &arguments)?;
     }
-    noted_mtu.map_or(Ok(()), |_| set_mtu(u64::from(MTU)))
+    if matches!(mtu, DeviceMtu::AtCreation(_)) { set_mtu(u64::from(MTU)) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@
 //! | --- | --- | --- |
 //! | rate, queue in packets | `netem rate R limit Q` | end of serialisation fixed at enqueue, rounded down to 1 ns |
 //! | queue in bytes, token bucket | `tbf rate R burst B limit Q` | a full bucket passes a packet at once: no serialisation of the first one |
-//! | other queues | `tbf` with the discipline of the kernel as its child | what the discipline says (`QueueOptions::tc`); MTU exception of CoDel: `least_backlog` by the MTU of the device |
+//! | other queues | `tbf` with the discipline of the kernel as its child | what the discipline says (`QueueOptions::tc`), with the MTU of the device that it reads |
 //! | loss | `netem loss`, before the limit is looked at | |
 //! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
 //! | overhead | our packet is that much longer | a packet of less than 24 bytes becomes that long |
 
 use crate::job::DelayStage;
 use quiclab_core::link::{Delay, Distribution, LinkConfig, Loss, Rate, ShapedRate};
-use quiclab_core::queue::TcQueue;
+use quiclab_core::queue::{DeviceMtu, TcQueue};
 use quiclab_core::{ByteCount, DataRate, Duration, Probability};
 use thiserror::Error;
 
@@ -69,8 +69,8 @@ pub struct Plan {
     pub added_bytes: i64,
     /// Whether a token bucket has the rate: when it is full, it passes a packet at once.
     pub bucket: bool,
-    /// Bytes up to which CoDel in the kernel drops nothing: the MTU of its device, with the header, when it is made.
-    pub least_backlog: Option<u64>,
+    /// The MTU of the devices, with the header.
+    pub mtu: DeviceMtu,
 }
 
 /// A link, and what the kernel can do.
@@ -92,9 +92,9 @@ pub struct Request<'a> {
 /// When something of the link cannot be mapped; the sentence names the field.
 pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let Request { link, stage, .. } = request;
-    let (packets, bytes, managed, least_backlog) = match request.check()? {
-        TcQueue::Limits { packets, bytes } => (packets, bytes, None, None),
-        TcQueue::Child { words, mtu } => (None, None, Some(words), mtu.map(ByteCount::bytes)),
+    let (packets, bytes, managed, mtu) = match request.check()? {
+        TcQueue::Limits { packets, bytes } => (packets, bytes, None, DeviceMtu::Any),
+        TcQueue::Child { words, mtu } => (None, None, Some(words), mtu),
     };
     let delay = delay_words(&link.delay);
     let loss = link.loss.as_ref().map(loss_words).unwrap_or_default();
@@ -132,7 +132,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             DelayStage::Child | DelayStage::NextHop => hops.push(vec![root(netem(limit, [loss, words]))]),
         }
         if stage != DelayStage::NextHop {
-            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), least_backlog });
+            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu });
         }
     } else if !loss.is_empty() || delayed {
         // without a rate nothing queues: one stage does both
@@ -140,7 +140,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]],
             added_bytes,
             bucket: false,
-            least_backlog,
+            mtu,
         });
     }
     if delayed {
@@ -149,7 +149,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     if hops.is_empty() {
         hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
     }
-    Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), least_backlog })
+    Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu })
 }
 
 impl Request<'_> {

@@ -3,7 +3,9 @@
 use super::plan::{Plan, PlanError, Request, plan};
 use crate::job::DelayStage;
 use quiclab_config::Document;
+use quiclab_core::ByteCount;
 use quiclab_core::link::LinkConfig;
+use quiclab_core::queue::DeviceMtu;
 use quiclab_scenario::Scenario;
 
 /// A link from the text of a scenario.
@@ -117,8 +119,8 @@ fn managed_queues_are_children_of_a_bucket() {
     ] {
         let plan = planned(&fields(queue), DelayStage::NextHop, true).unwrap();
         assert_eq!(text(&plan)[0], [bucket.to_owned(), format!("parent 1:1 handle 10: {child}")]);
-        let has_codel = queue.contains("codel");
-        assert_eq!(plan.least_backlog, has_codel.then_some(1514));
+        let noted = DeviceMtu::AtCreation(ByteCount::from_bytes(1514));
+        assert_eq!(plan.mtu, if queue.contains("codel") { noted } else { DeviceMtu::Any });
     }
 }
 
