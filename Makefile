@@ -70,9 +70,7 @@ test-all: test ## the same, then the second tier: whole studies and the document
 
 .PHONY: reference
 reference: setup ## write what is generated from the options: the reference pages
-	cargo run --quiet -p quiclab-tunnel -- schema >target/vpn.schema.json
-	mv target/vpn.schema.json docs/reference/vpn.schema.json
-	$(RUN)/python tools/scenario_reference.py --write >/dev/null
+	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/scenario_reference.py --vpn-schema --write
 
 .PHONY: teardown
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count what is left

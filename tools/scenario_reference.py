@@ -1,8 +1,7 @@
 """Prints what is generated from what the engine says: tables in docs/reference, and the Python classes of scenarios.
 
 The pages are prose with blocks; only the blocks are generated. Between `<!-- fields: TYPE -->` and `<!-- end -->`
-stand the fields of a type of the JSON schema of scenarios (in vpn.md: of vpn.schema.json, which `quiclab-tunnel schema`
-prints), after `<!-- options: STACK -->` the options of a stack,
+stand the fields of a type of the JSON schema of scenarios (in vpn.md: of vpn.schema.json), after `<!-- options: STACK -->` the options of a stack,
 after `<!-- plugins -->` and `<!-- operations -->` the built-in plugins and the computations that plugins can exchange.
 The classes are made by tools/scenario_classes.py. `--write` puts all into the files. Everything stands at the Rust
 fields: type, default, meaning, limits.
@@ -91,6 +90,13 @@ def page(text: str, schema: Schema) -> str:
     types: dict[str, Schema] = {ROOT: schema, **schema["$defs"]}
     text = BLOCK.sub(lambda found: f"<!-- fields: {found[1]} -->\n{block(found[1], types)}<!-- end -->", text)
     return stacks_page(text, json.loads(extension().native_stacks()))
+
+
+def vpn_schema(printed: str) -> str:
+    """Return the part of the schema that `quiclab-tunnel schema` prints whose types scenarios do not have."""
+    schema = json.loads(printed)
+    schema["$defs"] = {name: item for name, item in schema["$defs"].items() if name in VPN_TYPES}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def vpn_page(text: str, schema: Schema) -> str:
@@ -275,6 +281,8 @@ def rows(header: list[str], lines: list[list[str]]) -> str:
 def main() -> int:
     """Print the files, or write them."""
     schema = json.loads(extension().schema())
+    if "--vpn-schema" in sys.argv[1:]:
+        VPN_SCHEMA.write_text(vpn_schema(sys.stdin.read()), encoding="utf-8")
     pages = {
         PAGE: page(PAGE.read_text(encoding="utf-8"), schema),
         VPN_PAGE: vpn_page(VPN_PAGE.read_text(encoding="utf-8"), json.loads(VPN_SCHEMA.read_text(encoding="utf-8"))),

@@ -396,15 +396,16 @@ fn a_key_that_others_can_read_is_refused() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+/// The file has the types of the VPN; those that it shares with scenarios are on their page.
 #[test]
 fn the_schema_file_is_current() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/vpn.schema.json");
     let text = std::fs::read_to_string(file).unwrap();
     let written: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(
-        written == schema(),
-        "run `cargo run -p quiclab-tunnel -- schema > docs/reference/vpn.schema.json`"
-    );
+    let mut schema = schema();
+    let types = schema["$defs"].as_object_mut().expect("a schema with types");
+    types.retain(|name, _| ["Server", "Peer", "Client", "Path"].contains(&name.as_str()));
+    assert!(written == schema, "run `make reference`");
 }
 
 /// Random documents that follow the schema are refused for what depends on several fields only.
