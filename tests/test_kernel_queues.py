@@ -1,10 +1,11 @@
-"""CoDel and FQ-CoDel beside Linux' own: the same arrivals in virtual time, drops and waiting times compared.
+"""CoDel, FQ-CoDel and PIE beside Linux' own: the same arrivals in virtual time, drops and waiting times compared.
 
 A program sends 13295 datagrams of five flows by a fixed plan (tests/data/arrivals) through a link of 10 Mbit/s,
 overloaded in five of eight seconds: two long flows, two sparse ones, one that comes in bursts of 60. The link is an
-element of ours, or `tbf` with `codel` or `fq_codel` of the kernel as its child. Both run in a guest with a virtual
-clock, so nothing but the disciplines differs, and the first packet of a busy period: a full bucket passes it at once,
-our link serialises it. One such offset changes which packets CoDel drops later, not how many, nor how long they wait.
+element of ours, or `tbf` with `codel`, `fq_codel` or `pie` of the kernel as its child. Both run in a guest with a
+virtual clock, so nothing but the disciplines differs, and the first packet of a busy period: a full bucket passes it
+at once, our link serialises it. One such offset changes which packets are dropped later, not how many, nor how long
+they wait.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ duration = "60 s"
 [links.down]
 rate = "10 Mbit/s"
 overhead_per_packet = "14 B"
-queue = {{ kind = "KIND" }}
+queue = {{ QUEUE }}
 
 [links.up]
 delay = "1 ms"
@@ -51,9 +52,13 @@ workload = {{ kind = "download", duration = "{SECONDS} s" }}
 [record]
 packets = true
 """
+#: What our link has beside the kind: the kernel updates PIE after 15 jiffies of 1 ms and one more, as its timers do.
+OURS = {"pie": ', update_interval = "16 ms"'}
 SPARSE = (2, 3)
 #: The largest packet at 10 Mbit/s: by so much the first packet of a busy period is earlier behind a bucket [ms].
 SERIALISATION_MS = 1.16
+#: Which packets PIE drops is random: over seeds the mean of a flow with few packets deviates by up to this [ms].
+DEVIATION_MS = 1.7
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,8 @@ def passage(kind: str, emulation: str, folder: Path) -> Passage:
     """Send the datagrams through a link."""
     lane = Lane(clock="virtual", emulation=emulation, adapters=(ARRIVALS / "arrivals.toml",))  # type: ignore[arg-type]
     file = folder / f"{kind}_{emulation}.toml"
-    file.write_text(SCENARIO.replace("KIND", kind))
+    options = OURS.get(kind, "") if emulation == "engine" else ""
+    file.write_text(SCENARIO.replace("QUEUE", f'kind = "{kind}"{options}'))
     result = lane.run(load(file, programs=lane.stacks()), base_dir=folder)
     records = result.packets.filter(pl.col("element").cast(pl.String) == "down")
 
@@ -97,7 +103,7 @@ def passage(kind: str, emulation: str, folder: Path) -> Passage:
     return Passage(arrivals - arrivals[0], both["departure"].cast(pl.Float64).to_numpy() / 1e6 - arrivals)
 
 
-@pytest.fixture(scope="module", params=["codel", "fq_codel"])
+@pytest.fixture(scope="module", params=["codel", "fq_codel", "pie"])
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Passage, Passage]:
     """Return kind, our link and the kernel's discipline."""
     problem = Lane(clock="virtual").problem()
@@ -130,9 +136,11 @@ def test_drops_are_equal(pair: tuple[str, Passage, Passage]) -> None:
 
 def test_waiting_times_are_equal(pair: tuple[str, Passage, Passage]) -> None:
     kind, ours, linux = pair
+    few_ms = 3 * 2**0.5 * DEVIATION_MS if kind == "pie" else 0.0
     for flow in (0, 1, 4):
         of = flows() == flow
-        assert ours.mean_ms(of) == pytest.approx(linux.mean_ms(of), rel=0.03, abs=2 * SERIALISATION_MS), flow
+        slack_ms = max(2 * SERIALISATION_MS, few_ms if flow == 4 else 0.0)
+        assert ours.mean_ms(of) == pytest.approx(linux.mean_ms(of), rel=0.03, abs=slack_ms), flow
     for flow in SPARSE:
         of = flows() == flow
         if kind == "fq_codel":
@@ -140,4 +148,4 @@ def test_waiting_times_are_equal(pair: tuple[str, Passage, Passage]) -> None:
             assert abs(ours.mean_ms(of) - linux.mean_ms(of)) < SERIALISATION_MS / 2
             assert max(np.nanmax(ours.transits_ms[of]), np.nanmax(linux.transits_ms[of])) < 4 * SERIALISATION_MS
         else:
-            assert ours.mean_ms(of) == pytest.approx(linux.mean_ms(of), rel=0.08)
+            assert ours.mean_ms(of) == pytest.approx(linux.mean_ms(of), rel=0.08, abs=few_ms)

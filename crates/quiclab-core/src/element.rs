@@ -78,6 +78,8 @@ drop_reasons! {
     TooLarge = "too_large",
     /// CoDel: the queue has been too long for too long.
     Codel = "codel",
+    /// PIE: the packets before it have waited too long.
+    Pie = "pie",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.

@@ -74,6 +74,7 @@ __all__ = [
     "PageResource",
     "PathRoutes",
     "PathScheduler",
+    "Pie",
     "Ping",
     "PingProtocol",
     "Pipeline",
@@ -1491,12 +1492,64 @@ class FqCodel:
     kind: Literal["fq_codel"] = "fq_codel"
 
 
-#: What waits, and what is dropped or marked.
-Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel
-
-
 #: A probability, such as "0.1 %".
 Probability: TypeAlias = float | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pie:
+    """Proportional integral controller, enhanced (PIE, RFC 8033) as Linux' `pie`.
+
+    One queue, dropped from or marked on arrival.
+
+    Attributes
+    ----------
+    packets
+        Most packets that wait; what would exceed it is dropped on arrival. Takes an integer of at least 1. Default:
+        `1000`.
+    target
+        Waiting time that the controller aims at. Takes a duration above "0 s". Default: `"15 ms"`.
+    update_interval
+        Time between two updates of the drop probability. Linux rounds it up to jiffies, and its timer takes one more.
+        Takes a duration of at least "1 ms". Default: `"15 ms"`.
+    alpha
+        What each second of waiting time above `target` adds to the probability at an update. Linux' unit: 2 is 0.125.
+        Takes an integer from 0 to 32 sixteenths. Default: `2`.
+    beta
+        What each second by which the waiting time has grown since the last update adds to the probability. Takes an
+        integer from 0 to 32 sixteenths. Default: `20`.
+    ecn
+        Whether ECN-capable packets are marked instead of dropped. Default: `false`.
+    ecn_drop_threshold
+        Probability above which ECN-capable packets are dropped, too (`mark_ecnth`). Default: `0.1`.
+    byte_mode
+        Whether the probability is proportional to the size of a packet, up to `mtu`. Default: `false`.
+    burst_allowance
+        Time with departures during which nothing is dropped or marked after the queue was short. Default: `"150 ms"`.
+    rate_estimator
+        Whether the waiting time is the backlog by an estimate of the departure rate (Linux' `dq_rate_estimator`); else
+        it is that of the packet served last. Default: `false`.
+    mtu
+        Largest packet with its header; while less than two of them wait, nothing is dropped or marked. Takes a size
+        from "1 B" to "1 MiB". Default: `"1514 B"`.
+    """
+
+    packets: int | None = None
+    target: Duration | None = None
+    update_interval: Duration | None = None
+    alpha: int | None = None
+    beta: int | None = None
+    ecn: bool | None = None
+    ecn_drop_threshold: Probability | None = None
+    byte_mode: bool | None = None
+    burst_allowance: Duration | None = None
+    rate_estimator: bool | None = None
+    mtu: ByteCount | None = None
+    kind: Literal["pie"] = "pie"
+
+
+#: What waits, and what is dropped or marked.
+Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie
 
 
 @dataclass(frozen=True, kw_only=True)

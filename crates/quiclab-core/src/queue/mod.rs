@@ -10,6 +10,7 @@
 //! | [`head_drop`] | what has waited longest, until the new one fits | Linux `pfifo_head_drop` |
 //! | [`codel`] | at the head, by the time it has waited | RFC 8289, Linux `codel` |
 //! | [`fq_codel`] | the same in each queue of one or several flows; heads of the longest at a limit | RFC 8290, Linux `fq_codel` |
+//! | [`pie`] | on arrival, with a probability that follows the waiting time | RFC 8033, Linux `pie` |
 //!
 //! A discipline is one file: its configuration with what that states about itself ([`options`]), its algorithm
 //! ([`discipline`]), its tests. It is registered at the end of this file.
@@ -23,6 +24,7 @@ mod fq_codel;
 mod head_drop;
 mod line;
 mod options;
+mod pie;
 mod record;
 mod registry;
 mod statistics;
@@ -83,6 +85,7 @@ registry::disciplines! {
     head_drop: HeadDrop => HeadDropQueue,
     codel: Codel => CodelQueue,
     fq_codel: FqCodel => FqCodelQueue,
+    pie: Pie => PieQueue,
     #[cfg(test)]
     tests::paced: Paced => PacedQueue,
 }

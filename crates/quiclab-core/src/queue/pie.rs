@@ -1,0 +1,432 @@
+//! Proportional integral controller, enhanced (PIE): drops or marks some of what arrives, with a probability that follows
+//! the waiting time and its trend.
+//!
+//! RFC 8033 sections 4 and 5; Linux 5.6 to 7.3 `net/sched/sch_pie.c` (`pie_drop_early`, `pie_process_dequeue`,
+//! `pie_calculate_probability`) and `include/net/pie.h`, followed step by step.
+//!
+//! | | RFC 8033 | Linux | here |
+//! | --- | --- | --- | --- |
+//! | time | real | in units of 64 ns, cut off | as Linux |
+//! | probability | real, at most 1 | in units of 2^-56, limited by its 64 bits only: above 1 after a long stall | as Linux |
+//! | waiting time | of the packet served last, or estimated from the rate (section 5.2) | same; 0 if that packet left nothing behind | as Linux |
+//! | burst allowance | decreases by the interval at each update | by the time since the departure before, at each departure | as Linux |
+//! | ECN | marks up to a probability of 10 % (section 5.1) | same; an accumulated probability of 8.5 stays until a drop, so that all packets are marked | as Linux |
+//! | begins | with a third of the buffer, as an option (section 5.3) | at once; first update after 500 ms | at once; first update after one interval |
+//! | update | a timer | `tupdate` rounded up to jiffies, and one jiffy more: 16 ms at 1000 Hz, 20 ms at 250 Hz, 30 ms at 100 Hz for 15 ms | exactly `update_interval` |
+//! | time between departures | - | of 32 bits, which wrap after 275 s | unlimited |
+//! | backlog with the estimator | - | of 32 bits, which wrap at 16 MiB | unlimited |
+//! | backlog below a token bucket | - | includes the packet that waits for tokens | not the one in service |
+//!
+//! There is no timer. An update reads what arrivals and departures have left (backlog, waiting time of the last departure,
+//! departure rate) and its own state; nothing of this changes between two calls. All updates that were due by a call are
+//! therefore computed at its beginning with the values that a timer would have found; one due at the very time of a call
+//! precedes it, where Linux has an arbitrary order. An update that changes nothing is the last that is computed.
+
+use super::codel::FRAME;
+use super::discipline::{Arrival, QueueDiscipline};
+use super::exits::Exits;
+use super::line::Line;
+use super::options::{Capacity, QueueOptions};
+use super::tc::{self, DeviceMtu, TcQueue};
+use super::{Backlog, FlowKey, Item, Outcome, QueueIndex};
+use crate::element::DropReason;
+use crate::limits;
+use crate::problem::Problem;
+use crate::random::RandomStream;
+use crate::time::{Duration, Time};
+use crate::units::{ByteCount, DataRate, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Proportional integral controller, enhanced (PIE, RFC 8033) as Linux' `pie`: one queue, dropped from or marked on arrival.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pie {
+    /// Most packets that wait; what would exceed it is dropped on arrival.
+    #[schemars(transform = limits::at_least(1))]
+    pub packets: u64,
+    /// Waiting time that the controller aims at.
+    #[schemars(transform = limits::above("0 s"))]
+    pub target: Duration,
+    /// Time between two updates of the drop probability. Linux rounds it up to jiffies, and its timer takes one more.
+    #[schemars(transform = limits::at_least("1 ms"))]
+    pub update_interval: Duration,
+    /// What each second of waiting time above `target` adds to the probability at an update. Linux' unit: 2 is 0.125.
+    #[schemars(transform = limits::between(0, 32).unit("sixteenths"))]
+    pub alpha: u32,
+    /// What each second by which the waiting time has grown since the last update adds to the probability.
+    #[schemars(transform = limits::between(0, 32).unit("sixteenths"))]
+    pub beta: u32,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub ecn: bool,
+    /// Probability above which ECN-capable packets are dropped, too (`mark_ecnth`).
+    pub ecn_drop_threshold: Probability,
+    /// Whether the probability is proportional to the size of a packet, up to `mtu`.
+    pub byte_mode: bool,
+    /// Time with departures during which nothing is dropped or marked after the queue was short.
+    pub burst_allowance: Duration,
+    /// Whether the waiting time is the backlog by an estimate of the departure rate (Linux' `dq_rate_estimator`); else it
+    /// is that of the packet served last.
+    pub rate_estimator: bool,
+    /// Largest packet with its header; while less than two of them wait, nothing is dropped or marked.
+    #[schemars(transform = limits::between("1 B", "1 MiB"))]
+    pub mtu: ByteCount,
+}
+
+// no `Probability` is NaN
+impl Eq for Pie {}
+
+impl Default for Pie {
+    fn default() -> Self {
+        Self {
+            // `pie_params_init` of Linux
+            packets: 1000,
+            // QDELAY_REF of RFC 8033 section 4.2
+            target: Duration::from_millis(15),
+            // T_UPDATE of RFC 8033 section 4.2
+            update_interval: Duration::from_millis(15),
+            // 0.125 and 1.25 per second (RFC 8033 section 4.2)
+            alpha: 2,
+            beta: 20,
+            ecn: false,
+            // RFC 8033 section 5.1
+            ecn_drop_threshold: Probability::new(MARKED_BY_LINUX).expect("a probability"),
+            byte_mode: false,
+            burst_allowance: BURST_OF_LINUX,
+            rate_estimator: false,
+            mtu: FRAME,
+        }
+    }
+}
+
+/// MAX_BURST of RFC 8033 section 4.4.
+const BURST_OF_LINUX: Duration = Duration::from_millis(150);
+const MARKED_BY_LINUX: f64 = 0.1;
+/// `MAX_PROB` of Linux: a probability of 1.
+const CERTAIN: u64 = u64::MAX >> 8;
+/// `PSCHED_SHIFT` of Linux: a tick is 64 ns.
+const TICK_BITS: u32 = 6;
+const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_BITS;
+/// Above this waiting time the probability grows by 2 % more at each update.
+const HIGH_DELAY: u64 = 250_000_000 >> TICK_BITS;
+/// DQ_THRESHOLD (RFC 8033 section 5.2): bytes over which a departure rate is measured, and that must wait for it.
+const RATE_BYTES: u64 = 16_384;
+/// `PIE_SCALE` of Linux: a departure rate is in units of 2^-8 bytes per tick.
+const RATE_BITS: u32 = 8;
+
+impl QueueOptions for Pie {
+    fn capacity(&self) -> Capacity {
+        Capacity { packets: Some(self.packets), ..Capacity::default() }
+    }
+
+    fn tc(&self) -> Result<TcQueue, Problem> {
+        if self.ecn_drop_threshold.value() != MARKED_BY_LINUX {
+            let value = self.ecn_drop_threshold.value();
+            return Err(Problem::conflict("ecn_drop_threshold", value, "the threshold is Linux', 10 %"));
+        }
+        if self.burst_allowance != BURST_OF_LINUX {
+            let expected = "the burst allowance is Linux', 150 ms";
+            return Err(Problem::conflict("burst_allowance", self.burst_allowance, expected));
+        }
+        let mtu = DeviceMtu::Always(tc::device_mtu("mtu", self.mtu)?);
+        let mut words = tc::words("pie", [("limit", self.packets)]);
+        for (name, time) in [("target", self.target), ("tupdate", self.update_interval)] {
+            words.extend([name.to_owned(), tc::micros(time)]);
+        }
+        for (name, number) in [("alpha", self.alpha), ("beta", self.beta)] {
+            words.extend([name.to_owned(), number.to_string()]);
+        }
+        words.push(if self.ecn { "ecn" } else { "noecn" }.to_owned());
+        words.push(if self.byte_mode { "bytemode" } else { "nobytemode" }.to_owned());
+        words.push(if self.rate_estimator { "dq_rate_estimator" } else { "no_dq_rate_estimator" }.to_owned());
+        Ok(TcQueue::Child { words, mtu })
+    }
+
+    #[cfg(test)]
+    fn examples() -> Vec<Self> {
+        let plain = Self { packets: 50, ..Self::default() };
+        let eager =
+            Self { target: Duration::from_millis(1), burst_allowance: Duration::ZERO, ..plain.clone() };
+        vec![
+            plain,
+            Self { ecn: true, byte_mode: true, ..eager.clone() },
+            Self { rate_estimator: true, ..eager },
+        ]
+    }
+}
+
+fn ticks(duration: Duration) -> u64 {
+    duration.as_nanos() >> TICK_BITS
+}
+
+/// What configures the control, in Linux' units.
+#[derive(Clone, Debug)]
+struct Parameters {
+    target: u64,
+    /// Change of the probability for each tick.
+    alpha: u64,
+    beta: u64,
+    burst: u64,
+    byte_mode: bool,
+    rate_estimator: bool,
+    mtu: u64,
+}
+
+impl From<&Pie> for Parameters {
+    fn from(config: &Pie) -> Self {
+        let per_tick = |sixteenths: u32| (u64::from(sixteenths) * (CERTAIN / TICKS_PER_SECOND)) >> 4;
+        Self {
+            target: ticks(config.target),
+            alpha: per_tick(config.alpha),
+            beta: per_tick(config.beta),
+            burst: ticks(config.burst_allowance),
+            byte_mode: config.byte_mode,
+            rate_estimator: config.rate_estimator,
+            mtu: config.mtu.bytes(),
+        }
+    }
+}
+
+/// What PIE remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Control {
+    probability: u64,
+    /// Sum of the probabilities of packets since the last drop.
+    accumulated: u64,
+    /// The waiting time, in ticks: of the last departure, or estimated at the last update.
+    delay: u64,
+    /// The waiting time of the update before.
+    last_delay: u64,
+    /// What is left of the burst allowance, in ticks.
+    burst: u64,
+    /// The departure before, or the begin of the measurement of the rate, in ticks; `None`: none since the last restart.
+    since: Option<u64>,
+    /// Bytes in the present measurement of the rate; `None` while there is none.
+    measured: Option<u64>,
+    /// Mean departure rate; 0 before the first measurement.
+    rate: u64,
+}
+
+impl Control {
+    fn new(parameters: &Parameters) -> Self {
+        let burst = parameters.burst;
+        Self {
+            probability: 0,
+            accumulated: 0,
+            delay: 0,
+            last_delay: 0,
+            burst,
+            since: None,
+            measured: None,
+            rate: 0,
+        }
+    }
+
+    /// Whether a packet of `bytes` that meets `backlog` is dropped or marked (RFC 8033 sections 4.1, 4.4 and 5.4).
+    fn strikes(
+        &mut self,
+        parameters: &Parameters,
+        bytes: u64,
+        backlog: u64,
+        random: &mut RandomStream,
+    ) -> bool {
+        let relaxed = self.delay < parameters.target / 2 && self.probability < CERTAIN / 5;
+        if self.burst > 0 || relaxed || backlog < 2 * parameters.mtu {
+            return false;
+        }
+        let probability = if parameters.byte_mode && bytes <= parameters.mtu {
+            bytes * (self.probability / parameters.mtu)
+        } else {
+            self.probability
+        };
+        // neither soon after the last drop nor long after it
+        self.accumulated = if probability == 0 { 0 } else { self.accumulated.wrapping_add(probability) };
+        if self.accumulated < CERTAIN / 100 * 85 {
+            return false;
+        }
+        if self.accumulated >= CERTAIN / 2 * 17 {
+            return true;
+        }
+        let struck = random.bits() >> 8 < probability;
+        if struck {
+            self.accumulated = 0;
+        }
+        struck
+    }
+
+    /// A packet of `bytes` that arrived at `arrived` departs and leaves `backlog` behind.
+    fn departed(&mut self, parameters: &Parameters, now: Time, arrived: Time, bytes: u64, backlog: u64) {
+        let clock = now.as_nanos() >> TICK_BITS;
+        let passed = if parameters.rate_estimator {
+            self.measure(clock, bytes, backlog)
+        } else {
+            self.delay = if backlog > 0 { clock - (arrived.as_nanos() >> TICK_BITS) } else { 0 };
+            self.since.replace(clock).map(|before| clock - before)
+        };
+        self.burst = self.burst.saturating_sub(passed.unwrap_or(0));
+    }
+
+    /// The departure rate over some packets while many wait (RFC 8033 section 5.2). The time of a measurement that is
+    /// complete.
+    fn measure(&mut self, clock: u64, bytes: u64, backlog: u64) -> Option<u64> {
+        let waits = backlog >= RATE_BYTES;
+        if waits && self.measured.is_none() {
+            (self.since, self.measured) = (Some(clock), Some(0));
+        }
+        let measured = self.measured.as_mut()?;
+        *measured += bytes;
+        let passed = clock - self.since?;
+        if *measured < RATE_BYTES || passed == 0 {
+            return None;
+        }
+        let rate = (*measured << RATE_BITS) / passed;
+        self.rate = if self.rate == 0 { rate } else { self.rate - (self.rate >> 3) + (rate >> 3) };
+        self.measured = waits.then_some(0);
+        if waits {
+            self.since = Some(clock);
+        }
+        Some(passed)
+    }
+
+    /// By how many bits changes are scaled down at small probabilities (RFC 8033 section 4.2).
+    fn scale(&self) -> u32 {
+        if self.probability >= CERTAIN / 10 {
+            return 0;
+        }
+        let powers = [100, 1000, 10_000, 100_000, 1_000_000];
+        1 + powers.iter().take_while(|power| self.probability < CERTAIN / **power).map(|_| 2).sum::<u32>()
+    }
+
+    /// The periodic computation, while `backlog` waits (RFC 8033 sections 4.2, 4.4 and 5.5).
+    fn update(&mut self, parameters: &Parameters, backlog: u64) {
+        if parameters.rate_estimator {
+            self.last_delay = self.delay;
+            self.delay = (backlog << RATE_BITS).checked_div(self.rate).unwrap_or(0);
+        }
+        let (delay, before, target) = (self.delay, self.last_delay, parameters.target);
+        let part =
+            |factor: u64, from: u64| (factor >> self.scale()).wrapping_mul(delay.wrapping_sub(from)) as i64;
+        let mut change = part(parameters.alpha, target).wrapping_add(part(parameters.beta, before));
+        if self.probability >= CERTAIN / 10 {
+            change = change.min((CERTAIN / 50) as i64);
+        }
+        if delay > HIGH_DELAY {
+            change = change.wrapping_add((CERTAIN / 50) as i64);
+        }
+        let limit = if change > 0 { CERTAIN } else { 0 };
+        self.probability = self.probability.checked_add_signed(change).unwrap_or(limit);
+        if delay == 0 && before == 0 && backlog == 0 {
+            self.probability -= self.probability / 64;
+        }
+        let is_short = delay < target / 2 && before < target / 2;
+        if is_short && self.probability == 0 && (!parameters.rate_estimator || self.rate > 0) {
+            *self = Self { delay, last_delay: before, ..Self::new(parameters) };
+        }
+        if !parameters.rate_estimator {
+            self.last_delay = delay;
+        }
+    }
+}
+
+/// An item that waits.
+#[derive(Debug)]
+struct Admitted<T> {
+    item: T,
+    /// Whether it was marked here.
+    marked: bool,
+}
+
+impl<T: Item> Item for Admitted<T> {
+    fn bytes(&self) -> ByteCount {
+        self.item.bytes()
+    }
+    fn key(&self) -> FlowKey {
+        self.item.key()
+    }
+    fn mark(&mut self) -> bool {
+        self.item.mark()
+    }
+}
+
+/// One queue with PIE and a limit.
+#[derive(Debug)]
+pub(super) struct PieQueue<T> {
+    config: Pie,
+    parameters: Parameters,
+    control: Control,
+    /// When the probability is updated next.
+    next_update: Time,
+    random: RandomStream,
+    line: Line<Admitted<T>>,
+}
+
+impl<T: Item> PieQueue<T> {
+    pub(super) fn new(config: &Pie, random: RandomStream) -> Self {
+        let parameters = Parameters::from(config);
+        let (control, next_update) = (Control::new(&parameters), Time::ZERO + config.update_interval);
+        Self { config: config.clone(), parameters, control, next_update, random, line: Line::default() }
+    }
+
+    /// Makes all updates that were due by `now`.
+    fn update_until(&mut self, now: Time) {
+        let (interval, backlog) = (self.config.update_interval, self.line.backlog().bytes.bytes());
+        while self.next_update <= now {
+            let before = self.control;
+            self.control.update(&self.parameters, backlog);
+            if self.control == before {
+                let passed = now.since(self.next_update).as_nanos() / interval.as_nanos();
+                self.next_update += interval * passed;
+            }
+            self.next_update += interval;
+        }
+    }
+
+    /// Whether PIE marks `item` instead of dropping it.
+    fn marks(&self, item: &mut T) -> bool {
+        let threshold = (self.config.ecn_drop_threshold.value() * CERTAIN as f64) as u64;
+        self.config.ecn && self.control.probability <= threshold && item.mark()
+    }
+}
+
+impl<T: Item> QueueDiscipline<T> for PieQueue<T> {
+    const DROPS: &'static [(DropReason, &'static str)] = &[(DropReason::Pie, "pie_drops")];
+
+    fn enqueue(
+        &mut self,
+        mut item: T,
+        _: Arrival<impl FnOnce() -> DataRate>,
+        exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
+    ) {
+        self.update_until(exits.now);
+        let backlog = self.line.backlog();
+        let bytes = item.bytes().bytes();
+        let is_full = backlog.packets >= self.config.packets;
+        let struck = !is_full
+            && self.control.strikes(&self.parameters, bytes, backlog.bytes.bytes(), &mut self.random);
+        let marked = struck && self.marks(&mut item);
+        if is_full || struck && !marked {
+            self.control.accumulated = 0;
+            exits.refuse(QueueIndex(0), item, if is_full { DropReason::QueueFull } else { DropReason::Pie });
+        } else {
+            self.line.push(exits.now, Admitted { item, marked });
+        }
+    }
+
+    fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
+        self.update_until(exits.now);
+        let head = self.line.pop()?;
+        let Admitted { item, marked } = head.item;
+        let backlog = self.line.backlog().bytes.bytes();
+        self.control.departed(&self.parameters, exits.now, head.arrived, item.bytes().bytes(), backlog);
+        exits.left(QueueIndex(0), head.arrived, if marked { Outcome::Marked } else { Outcome::Served });
+        Some(item)
+    }
+
+    fn waiting(&self) -> Backlog {
+        self.line.backlog()
+    }
+}
+
+#[cfg(test)]
+#[path = "pie_tests.rs"]
+mod tests;
