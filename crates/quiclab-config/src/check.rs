@@ -1,7 +1,8 @@
 //! A tree against the rules of its schema.
 
+use crate::bounds::Limits;
 use crate::form::Mismatch;
-use crate::schema::{Limits, Quantity, Rule, Schema, Shape, Table};
+use crate::schema::{Quantity, Rule, Schema, Shape, Table};
 use crate::tree::{Node, Origin, Value};
 use quiclab_core::problem::{alternatives, nearest};
 use quiclab_core::{

@@ -1,6 +1,7 @@
 //! What a rule takes, in words: the part of an error message behind "expected".
 
-use crate::schema::{Limits, Quantity, Rule, Shape};
+use crate::bounds::Limits;
+use crate::schema::{Quantity, Rule, Shape};
 use quiclab_core::problem::{alternatives, values};
 use serde_json::Value as Json;
 

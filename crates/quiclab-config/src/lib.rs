@@ -4,6 +4,7 @@
 //! tree      values and where they were written
 //! document  text to tree, --set, tree to type
 //! schema    a type's JSON Schema as rules
+//! bounds    bounds of numbers and lengths
 //! form      the forms of strings
 //! former    former names, which are read as the present ones with a note
 //! order     the order of a type's fields
@@ -17,6 +18,7 @@
 //! document against it before decoding finds every problem that concerns one field, with the path and the expected
 //! values; what depends on several fields is checked by the owner of the type afterwards.
 
+mod bounds;
 mod check;
 #[cfg(test)]
 mod check_tests;

@@ -1,5 +1,6 @@
 //! A type's JSON Schema, compiled to rules.
 
+use crate::bounds::{Limits, count};
 use crate::form::Form;
 use crate::order::add_order;
 use schemars::JsonSchema;
@@ -80,16 +81,6 @@ pub(crate) enum Quantity {
     Size,
     /// A number from 0 to 1, or a percentage as a string.
     Probability,
-}
-
-/// Bounds of a number; of a quantity, as strings with units.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Limits {
-    pub(crate) min: Option<Json>,
-    /// Whether `min` itself is outside.
-    pub(crate) exclusive: bool,
-    pub(crate) max: Option<Json>,
-    pub(crate) one_of: Vec<i64>,
 }
 
 impl Schema {
@@ -383,8 +374,4 @@ fn strings(names: &Json) -> Option<Vec<String>> {
 fn names_by_name(schema: &Map<String, Json>, key: &str) -> BTreeMap<String, String> {
     let pairs = schema.get(key).and_then(Json::as_object).into_iter().flatten();
     pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
-}
-
-pub(crate) fn count(schema: &Map<String, Json>, key: &str, default: usize) -> usize {
-    schema.get(key).and_then(Json::as_u64).map_or(default, |count| count as usize)
 }
