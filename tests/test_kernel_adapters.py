@@ -16,7 +16,7 @@ from quiclab.kernel.programs import SYSTEM_PATH
 from quiclab.lane.adapter import BUILT_IN, Adapter, load_adapters, programs
 from quiclab.lane.adapter_file import read
 from quiclab.lane.words import in_unit, words_of
-from quiclab.scenario.transport import CongestionControl
+from quiclab.scenario import CongestionControl
 
 MINIMAL = """\
 name = "mine"
