@@ -1,6 +1,6 @@
 """Prints the files that are generated from the schemas of the engine: tables in docs/reference, and the Python classes.
 
-Between `<!-- fields: TYPE -->` and `<!-- end -->` stand the fields of a type of the JSON schema of scenarios (in vpn.md:
+Between `<!-- fields: TYPE -->` and `<!-- end -->` stand the fields of a type of the JSON schema of scenarios (vpn.md:
 of vpn.schema.json), after `<!-- options: STACK -->` the options of a stack, after `<!-- plugins -->` and
 `<!-- operations -->` the built-in plugins and the computations that plugins can exchange. The classes are made by
 tools/scenario_classes.py. `--write` writes all files; `--vpn-schema` first reads the output of `quiclab-tunnel schema`
