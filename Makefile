@@ -69,7 +69,7 @@ test-all: test ## the same, then the second tier: whole studies and the document
 	$(PYTEST) -m slow
 
 .PHONY: reference
-reference: setup ## write what is generated from the options: the reference pages
+reference: setup ## write the generated files: the reference pages and the Python classes
 	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/scenario_reference.py --vpn-schema --write
 
 .PHONY: teardown

@@ -12,7 +12,7 @@ import pytest
 
 from quiclab import scenario as model
 from quiclab import tree
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, alternatives
 from quiclab.native import extension
 from quiclab.scenario import (
     AckRttFraction,
@@ -35,6 +35,8 @@ from quiclab.scenario import (
     load,
 )
 
+#: Kinds of queue disciplines.
+QUEUES = [queue.kind for queue in typing.get_args(model.Queue)]
 PLAIN = {
     "version": 1,
     "name": "all forms",
@@ -204,7 +206,7 @@ def test_with_value_changes_a_copy() -> None:
         (
             "links.a.queue.kind",
             "red",
-            "scenario.links.a.queue.kind: expected `drop_tail`, `head_drop`, ",
+            f'scenario.links.a.queue.kind: expected {alternatives(QUEUES)}, got "red"',
         ),
         ("links.b.loss.kind", "bursts", "scenario.links.b.loss.kind: expected `independent`"),
         ("links.a.delay.mean", "1 ms", 'links.a.delay: expected a table, got "10 ms"; `mean` in it cannot be set'),

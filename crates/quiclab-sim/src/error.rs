@@ -4,7 +4,7 @@ use crate::build::BuildError;
 use crate::event_loop::SimulationError;
 use thiserror::Error;
 
-/// Why there is no result.
+/// A run failed.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The scenario cannot be built: the request was wrong.

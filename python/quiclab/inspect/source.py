@@ -64,7 +64,7 @@ class Run:
     points: int = DEFAULT_POINTS
 
     def element(self, flow: str, end: str) -> str:
-        """Name the element of an end of a flow in the tables; a bearer of the same name takes the short one."""
+        """Return the name of the element at an end of a flow."""
         assert self.result is not None  # noqa: S101 - only runs have flows
         former = f"flows.{flow}.{end}"  # before version 0.2, where a bearer has the name of the flow
         return former if former in self.result.elements else f"{flow}.{end}"

@@ -653,7 +653,7 @@ TcpMetrics: TypeAlias = Literal["none", "from_run_before"]
 
 @dataclass(frozen=True, kw_only=True)
 class TcpOptions:
-    """Options of TCP; what is left out has the value of the profile.
+    """Options of TCP; unset fields inherit from the profile.
 
     Attributes
     ----------
@@ -987,7 +987,7 @@ PathScheduler: TypeAlias = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuicOptions:
-    """Options of QUIC; an option that is left out has the value of the profile.
+    """Options of QUIC; unset fields inherit from the profile.
 
     Attributes
     ----------
@@ -1074,7 +1074,7 @@ class QuicOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Http2Options:
-    """Options of an end of HTTP/2 (RFC 9113); what is left out has the value of the deployed programs.
+    """Options of an end of HTTP/2 (RFC 9113); unset fields have the values of the deployed programs.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ pub struct EndpointConfig {
 /// RFC 9113 section 6.9.1: "A sender MUST NOT allow a flow-control window to exceed 2^31-1 octets".
 const MAX_HTTP2_WINDOW: &str = "2147483647 B";
 
-/// Options of an end of HTTP/2 (RFC 9113); what is left out has the value of the deployed programs.
+/// Options of an end of HTTP/2 (RFC 9113); unset fields have the values of the deployed programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Http2Options {

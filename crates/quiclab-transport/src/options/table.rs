@@ -15,7 +15,7 @@ macro_rules! quic_options {
         $(#[schemars($($limits:tt)*)])?
         $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal;
     )+) => {
-        /// Options of QUIC; an option that is left out has the value of the profile.
+        /// Options of QUIC; unset fields inherit from the profile.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct QuicOptions {

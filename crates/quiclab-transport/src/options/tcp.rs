@@ -4,7 +4,7 @@ use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Options of TCP; what is left out has the value of the profile.
+/// Options of TCP; unset fields inherit from the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpOptions {
