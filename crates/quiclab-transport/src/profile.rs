@@ -2,13 +2,13 @@
 
 use quiclab_core::{ByteCount, OptionInfo, ProfileInfo};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::Value as Json;
 
 /// A value of a profile, for whoever reads about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionRow {
     /// Name of the option in scenarios; `None` for a property that no option changes.
-    pub field: Option<&'static str>,
+    pub field: Option<String>,
     /// What it is.
     pub meaning: String,
     /// Its value, with its unit.
@@ -31,7 +31,7 @@ pub(crate) fn profiles(
 pub(crate) fn options(rows: Option<Vec<OptionRow>>) -> &'static [OptionInfo] {
     let rows = rows.expect("the profile is one of the list");
     let option = |row: OptionRow| OptionInfo {
-        option: row.field,
+        option: row.field.map(|field| &*String::leak(field)),
         meaning: String::leak(row.meaning),
         default: String::leak(row.value),
         source: row.source,
@@ -39,9 +39,9 @@ pub(crate) fn options(rows: Option<Vec<OptionRow>>) -> &'static [OptionInfo] {
     Vec::leak(rows.into_iter().map(option).collect())
 }
 
-/// An option with its default, as the list of options of a stack has it; `C` holds its value.
+/// A value with its default, as [`crate::options::values!`] declares it; `C` holds it.
 pub(crate) struct Field<C> {
-    /// Its name within its table.
+    /// Its name within its list.
     pub(crate) name: &'static str,
     /// Lines of its documentation.
     pub(crate) meaning: &'static [&'static str],
@@ -59,15 +59,53 @@ impl<C> Field<C> {
     }
 }
 
+/// The rows of `fields`, whose keys begin with `prefix`; `source` is asked first where the value of a key comes from.
+pub(crate) fn table<C>(
+    prefix: &str,
+    fields: &'static [Field<C>],
+    values: &C,
+    source: impl Fn(&str) -> Option<&'static str>,
+) -> impl Iterator<Item = OptionRow> {
+    fields.iter().map(move |field| {
+        let key = format!("{prefix}{}", field.name);
+        let source = source(&key).unwrap_or(field.source);
+        let field_name = (prefix != FIXED).then_some(key);
+        OptionRow { field: field_name, meaning: field.phrase(), value: (field.print)(values), source }
+    })
+}
+
+/// What the keys of values begin with that no option changes.
+const FIXED: &str = "fixed.";
+
+/// A value of a profile; `C` is the configuration.
+pub(crate) struct Value<C> {
+    /// Where the configuration has it: `field`, or `part.field`.
+    pub(crate) key: &'static str,
+    pub(crate) set: fn(&mut C),
+    pub(crate) source: &'static str,
+}
+
+/// `value!(field = value, "source")`, or `value!(part.field = value, "source")`.
+macro_rules! value {
+    ($field:ident $(.$inner:ident)? = $value:expr, $source:expr) => {
+        $crate::profile::Value {
+            key: concat!(stringify!($field) $(, ".", stringify!($inner))?),
+            set: |config| config.$field $(.$inner)? = $value,
+            source: $source,
+        }
+    };
+}
+pub(crate) use value;
+
 /// A value as readers of a table want it: switches as on and off, a table as its kind and its fields.
 pub(crate) fn describe(value: &impl Serialize) -> String {
-    fn text(value: &Value) -> String {
+    fn text(value: &Json) -> String {
         match value {
-            Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
-            Value::String(text) if *text == UNLIMITED.to_string() => "no limit".to_owned(),
-            Value::String(text) => text.clone(),
-            Value::Number(number) if number.as_u64() == Some(u64::from(u32::MAX)) => "no limit".to_owned(),
-            Value::Object(fields) => {
+            Json::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
+            Json::String(text) if *text == UNLIMITED.to_string() => "no limit".to_owned(),
+            Json::String(text) => text.clone(),
+            Json::Number(number) if number.as_u64() == Some(u64::from(u32::MAX)) => "no limit".to_owned(),
+            Json::Object(fields) => {
                 let kind = fields.get("kind").map(text);
                 let others = fields.iter().filter(|(name, value)| *name != "kind" && !value.is_null());
                 let others = others.map(|(name, value)| format!("{name} {}", text(value)));

@@ -4,7 +4,7 @@
 mod control;
 mod endpoint;
 mod quic;
-mod table;
+pub(crate) mod table;
 mod tcp;
 mod tls;
 mod workload;
@@ -18,6 +18,8 @@ pub use control::check as check_control;
 pub use endpoint::{AckFrequency, Controller, EndpointConfig, Http2Options};
 pub(crate) use quic::QuicValues;
 pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};
+pub(crate) use table::values;
+pub(crate) use tcp::TcpValues;
 pub use tcp::{RateReduction, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
 pub use workload::{MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};

@@ -1,8 +1,7 @@
 //! Options of QUIC: the parts of lab-quic that a scenario can exchange.
 
-use super::table::quic_options;
+use super::table::options;
 use super::{Acknowledgement, RttVariation};
-use crate::profile::{Field, describe};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
@@ -11,7 +10,10 @@ use serde::{Deserialize, Serialize};
 /// RFC 9000 section 16: the largest integer on the wire, 2^62 - 1.
 const MAX_OFFSET: &str = "4611686018427387903 B";
 
-quic_options! {
+options! {
+    /// Options of QUIC; unset fields inherit from the profile.
+    QuicOptions, QuicValues;
+
     /// Wire format and handshake.
     version: QuicVersion = QuicVersion::V1, "RFC 9000";
     /// Length of the connection IDs that this end chooses: its peer sends them in every packet.

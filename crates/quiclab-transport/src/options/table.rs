@@ -1,24 +1,21 @@
-//! From a list of options to the types that hold them.
+//! From a list of options, or of other values, to the types that hold them.
 
-/// Declares `QuicOptions`, the options that a scenario sets, and `QuicValues`, the same with values. A line
-/// `name: Type = default, "source";` below its meaning and its limits is an option. The default holds where a profile has
-/// no value, and `source` says where it comes from. `Type, or "text"` stands for an option that may have no value.
-macro_rules! quic_options {
-    (@type $Type:ty) => { $Type };
-    (@type $Type:ty, $none:literal) => { Option<$Type> };
-    (@print $value:expr) => { describe(&$value) };
-    (@print $value:expr, $none:literal) => {
-        $value.as_ref().map_or_else(|| $none.to_owned(), describe)
-    };
-    ($(
-        $(#[doc = $meaning:literal])+
-        $(#[schemars($($limits:tt)*)])?
-        $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal;
-    )+) => {
-        /// Options of QUIC; unset fields inherit from the profile.
+/// Declares `pub struct Options`, which a scenario sets, and `Values`, the same with values (see [`values!`]):
+/// `options! { /// Meaning. Options, Values; entries }`. An entry has its limits below its meaning.
+macro_rules! options {
+    (
+        $(#[doc = $text:literal])+
+        $Options:ident, $Values:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $(#[schemars($($limits:tt)*)])?
+            $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal;
+        )+
+    ) => {
+        $(#[doc = $text])+
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
-        pub struct QuicOptions {
+        pub struct $Options {
             $(
                 $(#[doc = $meaning])+
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,28 +24,15 @@ macro_rules! quic_options {
             )+
         }
 
-        /// The options of QUIC with the values of a profile, or of a scenario.
-        #[derive(Clone, Debug, PartialEq)]
-        pub(crate) struct QuicValues {
-            $($(#[doc = $meaning])+ pub(crate) $name: quic_options!(@type $Type $(, $none)?),)+
+        $crate::options::table::values! {
+            #[doc = concat!("[`", stringify!($Options), "`] with the values of a profile, or of a scenario.")]
+            pub(crate) struct $Values;
+            $($(#[doc = $meaning])+ $name: $Type $(, or $none)? = $default, $source;)+
         }
 
-        impl QuicValues {
-            /// The default of each option.
-            pub(crate) const DEFAULTS: Self = Self { $($name: $default,)+ };
-
-            /// All options, in this order.
-            pub(crate) const FIELDS: &'static [Field<Self>] = &[$(
-                Field {
-                    name: stringify!($name),
-                    meaning: &[$($meaning),+],
-                    source: $source,
-                    print: |values| quic_options!(@print values.$name $(, $none)?),
-                },
-            )+];
-
+        impl $Values {
             /// Takes the values that `options` set.
-            pub(crate) fn take(&mut self, options: &QuicOptions) {
+            pub(crate) fn take(&mut self, options: &$Options) {
                 $(if let Some(value) = &options.$name {
                     self.$name = value.clone().into();
                 })+
@@ -56,4 +40,54 @@ macro_rules! quic_options {
         }
     };
 }
-pub(super) use quic_options;
+
+/// Declares a struct of values with `DEFAULTS` and `FIELDS`, what a table shows of each.
+///
+/// An entry `name: Type = default, "source";` below its meaning is a value. The default holds where a profile has none,
+/// and `source` says where it comes from. `Type, or "text"` stands for a value that may be missing; `as |values| text`
+/// prints one that depends on others, or is not plain data. `with { part: Values }` at the end adds lists of their own.
+macro_rules! values {
+    (@type $Type:ty) => { $Type };
+    (@type $Type:ty, $none:literal) => { Option<$Type> };
+    (@print $name:ident) => { |values| $crate::profile::describe(&values.$name) };
+    (@print $name:ident or $none:literal) => {
+        |values| values.$name.as_ref().map_or_else(|| $none.to_owned(), $crate::profile::describe)
+    };
+    (@print $name:ident as $print:expr) => { $print };
+    (
+        $(#[$attribute:meta])+
+        $visibility:vis struct $Values:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal $(, as $print:expr)?;
+        )+
+        $(with { $($part:ident: $Part:ty),+ })?
+    ) => {
+        $(#[$attribute])+
+        #[derive(Clone, Debug, PartialEq)]
+        $visibility struct $Values {
+            $(
+                $(#[doc = $meaning])+
+                pub(crate) $name: $crate::options::table::values!(@type $Type $(, $none)?),
+            )+
+            $($(pub(crate) $part: $Part,)+)?
+        }
+
+        impl $Values {
+            /// The default of each.
+            pub(crate) const DEFAULTS: Self =
+                Self { $($name: $default,)+ $($($part: <$Part>::DEFAULTS,)+)? };
+
+            /// All of them, in this order.
+            pub(crate) const FIELDS: &'static [$crate::profile::Field<Self>] = &[$(
+                $crate::profile::Field {
+                    name: stringify!($name),
+                    meaning: &[$($meaning),+],
+                    source: $source,
+                    print: $crate::options::table::values!(@print $name $(or $none)? $(as $print)?),
+                },
+            )+];
+        }
+    };
+}
+pub(crate) use {options, values};

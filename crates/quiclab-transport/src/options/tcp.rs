@@ -1,100 +1,87 @@
 //! Options of TCP.
 
+use super::table::options;
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Options of TCP; unset fields inherit from the profile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TcpOptions {
+options! {
+    /// Options of TCP; unset fields inherit from the profile.
+    TcpOptions, TcpValues;
+
     /// Maximum segment size announced: payload with the timestamps option counted, as in the MSS option.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("88 B", "9148 B"))]
-    pub mss: Option<ByteCount>,
+    mss: ByteCount = ByteCount::from_bytes(1460),
+        "MTU of Ethernet, 1500 B, less 40 B of headers (RFC 9293 section 3.7.1)";
     /// Timestamps (RFC 7323).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timestamps: Option<bool>,
+    timestamps: bool = true, "sysctl tcp_timestamps 1";
     /// Selective acknowledgements (RFC 2018).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sack: Option<bool>,
+    sack: bool = true, "sysctl tcp_sack 1";
     /// Duplicates reported by SACK (RFC 2883). Needs `sack`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dsack: Option<bool>,
+    dsack: bool = true, "sysctl tcp_dsack 1";
     /// Window scaling (RFC 7323 section 2).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window_scaling: Option<bool>,
+    window_scaling: bool = true, "sysctl tcp_window_scaling 1";
     /// Receive buffer at the start (`tcp_rmem`, second value). At most `max_receive_buffer`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
-    pub receive_buffer: Option<ByteCount>,
+    receive_buffer: ByteCount =
+        ByteCount::from_bytes(87_380), "sysctl tcp_rmem, second value, before commit a337531b942b (4.20)";
     /// Largest receive buffer that autotuning reaches (`tcp_rmem`, third value).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
-    pub max_receive_buffer: Option<ByteCount>,
+    max_receive_buffer: ByteCount = ByteCount::from_bytes(6_291_456),
+        "sysctl tcp_rmem, third value; tcp_init: 6 MiB where memory allows";
     /// Largest send buffer that autotuning reaches (`tcp_wmem`, third value).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
-    pub max_send_buffer: Option<ByteCount>,
+    max_send_buffer: ByteCount = ByteCount::from_bytes(4_194_304),
+        "sysctl tcp_wmem, third value; tcp_init: 4 MiB where memory allows";
     /// Smallest retransmission timeout (`rto_min`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "2 min"))]
-    pub min_rto: Option<Duration>,
+    min_rto: Duration = Duration::from_millis(200), "include/net/tcp.h TCP_RTO_MIN";
     /// Segments of reordering assumed at the start (`tcp_reordering`). At most `max_reordering`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(3).unit("segments"))]
-    pub reordering: Option<u32>,
+    reordering: u32 = 3, "sysctl tcp_reordering";
     /// Largest reordering that is adapted to (`tcp_max_reordering`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(3).unit("segments"))]
-    pub max_reordering: Option<u32>,
+    max_reordering: u32 = 300, "sysctl tcp_max_reordering; commit dca145ffaa8d (3.18)";
     /// How losses are detected.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_detection: Option<TcpLossDetection>,
+    loss_detection: TcpLossDetection =
+        TcpLossDetection::DuplicateAcksAndRack,
+        "net/ipv4/tcp_input.c tcp_time_to_recover; RACK beside it since 4.4";
     /// Tail loss probes (RFC 8985 section 7).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tail_loss_probe: Option<bool>,
+    tail_loss_probe: bool = true, "sysctl tcp_early_retrans 3";
     /// F-RTO: whether a timeout was spurious is found out (RFC 5682).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frto: Option<bool>,
+    frto: bool = true, "sysctl tcp_frto 2";
     /// Reductions of the window are undone when they prove spurious (Eifel, DSACK).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub undo: Option<bool>,
+    undo: bool = true, "net/ipv4/tcp_input.c tcp_try_undo_recovery";
     /// How the window shrinks during recovery.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_reduction: Option<RateReduction>,
+    rate_reduction: RateReduction = RateReduction::Prr, "net/ipv4/tcp_input.c tcp_cwnd_reduction; RFC 6937";
     /// Shortest wait of a delayed acknowledgement. At most `max_delayed_ack`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s").to("2 min"))]
-    pub min_delayed_ack: Option<Duration>,
+    min_delayed_ack: Duration = Duration::from_millis(40), "include/net/tcp.h TCP_DELACK_MIN";
     /// Longest wait of a delayed acknowledgement.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s").to("2 min"))]
-    pub max_delayed_ack: Option<Duration>,
+    max_delayed_ack: Duration = Duration::from_millis(200), "include/net/tcp.h TCP_DELACK_MAX";
     /// Segments acknowledged one by one at the start and after pauses.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quick_acks: Option<u32>,
+    quick_acks: u32 = 16, "include/net/tcp.h TCP_MAX_QUICKACKS";
     /// Most duplicate acknowledgements that are merged into one (`tcp_comp_sack_nr`); 0: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compressed_acks: Option<u32>,
+    compressed_acks: u32 = 0, "none before tcp: add SACK compression";
     /// Longest wait of merged acknowledgements (`tcp_comp_sack_delay_ns`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_most("2 min"))]
-    pub compressed_ack_delay: Option<Duration>,
+    compressed_ack_delay: Duration = Duration::from_millis(1), "sysctl tcp_comp_sack_delay_ns";
     /// The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub restart_after_idle: Option<bool>,
+    restart_after_idle: bool = true, "sysctl tcp_slow_start_after_idle 1; RFC 5681 section 4.1";
     /// Most segments that leave in one burst, as segmentation offload makes them; 1: single segments.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between(1, 65535).unit("segments"))]
-    pub gso_segments: Option<u32>,
+    gso_segments: u32 = 1,
+        "offload is a matter of the network card: off, as in the reference measurements; 45 segments of \
+         1448 B fill GSO_LEGACY_MAX_SIZE, 64 KiB";
     /// Shortest time to the next SYN without an answer (RFC 6298 section 2).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "2 min"))]
-    pub initial_rto: Option<Duration>,
+    initial_rto: Duration =
+        Duration::from_secs(1), "include/net/tcp.h TCP_TIMEOUT_INIT; RFC 6298 section 2; 3.1";
     /// What the kernel of this end knows of the other from connections before (`tcp_no_metrics_save`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub metrics: Option<TcpMetrics>,
+    metrics: TcpMetrics = TcpMetrics::None,
+        "a first connection: sysctl tcp_no_metrics_save is 0, but net/ipv4/tcp_metrics.c keeps nothing \
+         for longer than an hour";
 }
 
 /// What is known of a destination when a connection to it begins.

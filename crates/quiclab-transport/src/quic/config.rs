@@ -1,33 +1,155 @@
-//! Everything about one end of a QUIC connection that can be chosen, complete.
+//! Everything about one end of a QUIC connection that can be chosen, complete: a profile with the overrides of a
+//! scenario. The defaults are those of the RFCs, or common to stacks whose own way was not read.
 
 use crate::congestion::Flavour;
-use crate::options::{AckFrequency, CongestionControl, Pacing, QuicValues, SlowStartExit, Tls};
+use crate::options::values;
+use crate::options::{AckFrequency, CongestionControl, Pacing, QuicValues, SlowStartExit, Tls, TlsVersion};
+use crate::profile::UNLIMITED;
+use crate::tls_messages::NEW_SESSION_TICKET;
 use quiclab_core::{ByteCount, Duration, Role};
 
-/// A complete configuration: a profile with the overrides of a scenario. The fields are those of
-/// [`crate::options::QuicOptions`] and [`crate::options::EndpointConfig`] and mean the same.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    pub(crate) congestion_control: CongestionControl,
-    pub(crate) emulated_connections: u32,
-    pub(crate) slow_start_exit: SlowStartExit,
-    pub(crate) pacing: Pacing,
-    /// UDP payload of a full datagram.
-    pub(crate) datagram_size: ByteCount,
-    pub(crate) initial_window: ByteCount,
-    pub(crate) stream_receive_window: ByteCount,
-    pub(crate) connection_receive_window: ByteCount,
-    pub(crate) send_window: ByteCount,
-    pub(crate) packet_threshold: u32,
-    pub(crate) time_threshold: f64,
-    pub(crate) initial_rtt: Duration,
-    pub(crate) ack_frequency: Option<AckFrequency>,
-    pub(crate) quic: QuicValues,
-    /// Resumption, certificate and early data; the version is always 1.3.
-    pub(crate) tls: Tls,
-    /// What no option changes.
-    pub(crate) fixed: Fixed,
+pub(super) const fn bytes(bytes: u64) -> ByteCount {
+    ByteCount::from_bytes(bytes)
 }
+
+pub(super) const fn kib(count: u64) -> ByteCount {
+    bytes(count * 1024)
+}
+
+values! {
+    /// A complete configuration: the options of [`crate::options::EndpointConfig`], which mean the same here.
+    pub struct Config;
+
+    /// UDP payload of a full datagram.
+    datagram_size: ByteCount = bytes(1200), "RFC 9000 section 14: what every path carries";
+    /// Congestion control.
+    congestion_control: CongestionControl =
+        CongestionControl::Newreno, "RFC 9002 section 7: similar to TCP NewReno (RFC 6582)";
+    /// Connections that newreno and cubic stand for.
+    emulated_connections: u32 = 1, "RFC 9002 has no such parameter";
+    /// What ends slow start before a loss.
+    slow_start_exit: SlowStartExit = SlowStartExit::None, "RFC 9002 section 7.3.1: loss or ECN only";
+    /// Initial congestion window.
+    initial_window: InitialWindow = InitialWindow::Rfc9002, "RFC 9002 section 7.2", as |config| {
+        let bytes = config.initial_window();
+        match config.initial_window {
+            InitialWindow::Packets(packets) => format!("{packets} datagrams, {bytes}"),
+            InitialWindow::Bytes(_) => bytes.to_string(),
+            InitialWindow::Rfc9002 => format!("{bytes}; 10 datagrams, 14720 B or 2 datagrams at most"),
+        }
+    };
+    /// How packets are spaced.
+    pacing: Pacing = BUCKET, "RFC 9002 section 7.7: N = 1.25, bursts of the initial window";
+    /// Reordering before a packet is lost, in packets.
+    packet_threshold: u32 = 3, "RFC 9002 section 6.1.1: kPacketThreshold";
+    /// Reordering before a packet is lost, in RTTs.
+    time_threshold: f64 = 9.0 / 8.0, "RFC 9002 section 6.1.2: kTimeThreshold";
+    /// RTT before the first sample.
+    initial_rtt: Duration = Duration::from_millis(333), "RFC 9002 section 6.2.2: kInitialRtt";
+    /// What is asked of the peer's acknowledgements.
+    ack_frequency: AckFrequency, or "nothing asked" = None, "an extension";
+    /// Receive window of a stream at the start.
+    stream_receive_window: ByteCount = kib(16 * 1024), "assumed: large enough not to limit";
+    /// Receive window of the connection at the start.
+    connection_receive_window: ByteCount = kib(24 * 1024), "assumed: large enough not to limit";
+    /// Stream data sent and not acknowledged, at most.
+    send_window: ByteCount = UNLIMITED, "RFC 9000 has none";
+    /// TLS or QUIC Crypto. The version is always 1.3.
+    tls: Tls = FRESH, "the same in all profiles: set by quiclab";
+    with { quic: QuicValues, fixed: Fixed }
+}
+
+values! {
+    /// Properties of a stack that no option changes, except where it says so: what published stacks do each in its own
+    /// way.
+    pub(crate) struct Fixed;
+
+    /// Length of a connection ID that a client chooses. `quic.connection_id` replaces it, too.
+    client_connection_id: ByteCount = bytes(8), "assumed: the same";
+    /// What the congestion control takes a full packet for. Chromium: 1460 B.
+    window_packet: ByteCount, or "the size of a datagram" = None, "RFC 9002 section 7.2: max_datagram_size";
+    /// Part of the window that newreno, one connection, keeps at a loss. Chromium and quic-go: 0.7.
+    newreno_keeps: f64 = 0.5, "RFC 9002 section 7.3.2 and appendix B.2: kLossReductionFactor";
+    /// First probe timeout before a sample, in initial RTTs. RFC 9002: 3, since the variation is taken for half of it.
+    initial_timeout: u32 = 3, "RFC 9002 sections 5.3 and 6.2.1: kInitialRtt + 4 x kInitialRtt / 2";
+    /// RTT variations in a probe timeout.
+    timeout_variations: u32 = 4, "RFC 9002 section 6.2.1";
+    /// Probes carry data again. A PING without them otherwise.
+    probes_carry_data: bool = true, "RFC 9002 section 6.2.4: new data, or those of packets in flight";
+    /// Length of the ClientHello. gQUIC: of the inchoate CHLO before padding.
+    client_hello: ByteCount =
+        bytes(300), "assumed: any that fits into the first datagram gives the same packets";
+    /// Length of the session tickets. These are the NewSessionTicket messages of a server.
+    tickets: ByteCount =
+        bytes(2 * NEW_SESSION_TICKET), "OpenSSL 3 SSL_CTX_set_num_tickets: two (assumed)";
+    /// What the window must have room for.
+    window_check: WindowCheck = WindowCheck::Fits, "RFC 9002 section 7 (assumed)", as |fixed| {
+        match fixed.window_check {
+            WindowCheck::Fits => "a full datagram",
+            WindowCheck::Below => "more than a full datagram",
+            WindowCheck::Filled => "anything: the last datagram is shorter",
+        }
+        .to_owned()
+    };
+    /// Whose cubic.
+    flavour: Flavour = Flavour::Quic, "RFC 9438", as |fixed| {
+        match fixed.flavour {
+            Flavour::Quic => "RFC 9438",
+            Flavour::Quinn => "quinn, after RFC 8312",
+            Flavour::LinuxTcp => "Linux",
+        }
+        .to_owned()
+    };
+    /// Late acknowledgements of packets declared lost are ignored. Such packets are forgotten at once, and their data
+    /// sent again (quinn, aioquic); otherwise what was received after all is not sent again.
+    forgets_lost: bool = false, "RFC 9002 appendix A.7 does not say (assumed)";
+    /// The window grows before the losses of an acknowledgement cut it. So it does in quinn and aioquic; RFC 9002
+    /// appendix A.7 has it the other way round.
+    growth_before_losses: bool = false, "RFC 9002 appendix A.7 (assumed)";
+    /// The peer is allowed more streams when half is left, and not by eighths.
+    streams_when_half_left: bool = false, "as quinn-proto 0.11 (assumed)";
+    /// Acknowledgements ride with other packets only when due. So they do in aioquic.
+    acks_only_when_due: bool = false, "RFC 9000 section 13.2.1: SHOULD bundle (assumed)";
+    /// PING beside acknowledgements.
+    ack_ping: AckPing = AckPing::After(20),
+        "RFC 9000 section 13.2.4: periodically (assumed: each twentieth, as quic-go and Chromium)",
+        as |fixed| match fixed.ack_ping {
+            AckPing::Never => "none".to_owned(),
+            AckPing::After(packets) => format!("after {packets} packets with nothing else"),
+            AckPing::EighthWithGaps => "each eighth packet number, if packets are missing".to_owned(),
+        };
+    /// STREAM frames always have a Length field. So they do in aioquic.
+    stream_length_always: bool = false, "RFC 9000 section 19.8: optional (assumed)";
+    /// One STREAM frame in a packet. What a lost one leaves free stays free (aioquic).
+    one_stream_frame: bool = false, "RFC 9000 section 12.4: several (assumed)";
+    /// NEW_CONNECTION_ID frames after the handshake.
+    new_connection_ids: u8 = 1, "RFC 9000 section 5.1.1: at least one more than in use (assumed)";
+    /// Packets kept until their keys are there. The others are dropped (RFC 9001 section 5.7).
+    kept_packets: usize = 10, "Chromium kDefaultMaxUndecryptablePackets (assumed)";
+    /// Crypto data that arrive too early or twice, and handshake timeouts, are congestion events. Crypto data in flight
+    /// are taken for lost when a probe timeout expires during the handshake, and once when a packet arrives before its
+    /// keys or crypto data for the second time (aioquic).
+    restarts_handshake: bool = false, "only aioquic is known to do it";
+    /// Initial packets of servers are padded. Ack-eliciting ones are (RFC 9000 section 14.1); aioquic does not.
+    pads_server: bool = true, "RFC 9000 section 14.1";
+    /// Initial packets of clients are padded to a full datagram. So they are in aioquic, not to 1200 bytes.
+    pads_to_full: bool = false, "RFC 9000 section 14.1: at least 1200 (assumed)";
+}
+
+/// RFC 9002 section 7.7; also what a BBR gets over a profile without a pacer: its rate replaces the factor.
+pub(super) const BUCKET: Pacing = Pacing::LeakyBucket {
+    factor: 1.25,
+    slow_start_factor: None,
+    burst_packets: 10,
+    burst_share: None,
+    burst_time: None,
+    idle_burst_packets: None,
+    whole_bursts: false,
+};
+
+/// The same in all profiles, for a comparison of stacks and not of set-ups.
+const FRESH: Tls =
+    Tls { version: TlsVersion::Tls13, resumption: false, certificate: bytes(3000), early_data: None };
 
 impl Config {
     /// Length of the connection IDs that an end with `role` chooses.
@@ -36,6 +158,11 @@ impl Config {
             Role::Client => self.fixed.client_connection_id,
             Role::Server => self.quic.connection_id,
         }
+    }
+
+    /// Initial congestion window: at least a datagram.
+    pub(crate) fn initial_window(&self) -> ByteCount {
+        self.initial_window.bytes(self.datagram_size).max(self.datagram_size)
     }
 
     /// What the congestion control takes a full packet for.
@@ -67,64 +194,6 @@ impl InitialWindow {
     }
 }
 
-/// Properties of a profile that no option changes, except where it says so: what published stacks do each in
-/// its own way.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fixed {
-    /// What [`Config::initial_window`] comes from where no option gives it.
-    pub(crate) initial_window: InitialWindow,
-    /// What the congestion control takes a full packet for, whatever the size of a datagram (Chromium: 1460 B);
-    /// `None`: the size of a datagram.
-    pub(crate) window_packet: Option<ByteCount>,
-    /// Part of the window that one connection with NewReno keeps at a loss: 0.5, or 0.7 (Chromium, quic-go).
-    pub(crate) newreno_keeps: f64,
-    /// Multiple of the RTT variation in a probe timeout (RFC 9002 section 6.2.1: 4).
-    pub(crate) timeout_variations: u32,
-    /// Multiple of the initial RTT that the first probe timeout is, before there is a sample (RFC 9002: 3,
-    /// since the variation is taken for half of it).
-    pub(crate) initial_timeout: u32,
-    /// A probe carries data, if there are any (RFC 9002 section 6.2.4); a PING without them otherwise.
-    pub(crate) probes_carry_data: bool,
-    /// Length of the connection IDs that a client chooses; `quic.connection_id` replaces it, too.
-    pub(crate) client_connection_id: ByteCount,
-    /// Length of the ClientHello (gQUIC: of the inchoate CHLO before padding) in bytes.
-    pub(crate) client_hello: ByteCount,
-    /// Bytes of the NewSessionTicket messages of a server.
-    pub(crate) tickets: ByteCount,
-    /// When the window lets another datagram leave.
-    pub(crate) window_check: WindowCheck,
-    /// The peer is allowed more streams when half of the first number is left, not when an eighth is over.
-    pub(crate) streams_when_half_left: bool,
-    /// Whose CUBIC: that of RFC 9438 or quinn's.
-    pub(crate) flavour: Flavour,
-    /// Packets declared lost are forgotten at once: from a late acknowledgement of one follows nothing, and its
-    /// data are sent again (quinn, aioquic). Otherwise what was received after all is not sent again.
-    pub(crate) forgets_lost: bool,
-    /// An acknowledgement lets the window grow before the losses that it shows cut it (quinn, aioquic); RFC
-    /// 9002 appendix A.7 has it the other way round.
-    pub(crate) growth_before_losses: bool,
-    /// Acknowledgements ride with other packets only once they are due (aioquic).
-    pub(crate) acks_only_when_due: bool,
-    /// What makes the peer acknowledge packets that carry nothing but an acknowledgement.
-    pub(crate) ack_ping: AckPing,
-    /// STREAM frames always have a Length field (aioquic).
-    pub(crate) stream_length_always: bool,
-    /// A packet holds one STREAM frame: what a lost one leaves free stays free (aioquic).
-    pub(crate) one_stream_frame: bool,
-    /// NEW_CONNECTION_ID frames that each end sends once the handshake is complete.
-    pub(crate) new_connection_ids: u8,
-    /// Packets that are kept until their keys are there; the others are dropped (RFC 9001 section 5.7).
-    pub(crate) kept_packets: usize,
-    /// Crypto data in flight are taken for lost, with a congestion event, when a probe timeout expires during
-    /// the handshake, and once when a packet arrives before its keys or crypto data for the second time
-    /// (aioquic).
-    pub(crate) restarts_handshake: bool,
-    /// Ack-eliciting Initial packets of servers are padded, too (RFC 9000 section 14.1); aioquic does not.
-    pub(crate) pads_server: bool,
-    /// Clients pad Initial packets to the full datagram, not to 1200 bytes (aioquic).
-    pub(crate) pads_to_full: bool,
-}
-
 /// What makes the peer acknowledge packets that carry nothing but an acknowledgement: a PING now and then, so
 /// that old ranges can be forgotten (RFC 9000 section 13.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,56 +218,17 @@ pub(crate) enum WindowCheck {
     Filled,
 }
 
-/// Values of RFC 9000 and RFC 9002, for tests of the parts.
+/// Values of RFC 9000 and RFC 9002 with windows that a test can fill, for tests of the parts.
 #[cfg(test)]
 pub(crate) fn test_config() -> Config {
-    use crate::options::TlsVersion;
-    let kib = |count: u64| ByteCount::from_bytes(count * 1024);
     Config {
-        congestion_control: CongestionControl::Newreno,
-        emulated_connections: 1,
-        slow_start_exit: SlowStartExit::None,
         pacing: Pacing::None,
-        datagram_size: ByteCount::from_bytes(1200),
-        initial_window: ByteCount::from_bytes(12_000),
+        initial_window: InitialWindow::Packets(10),
         stream_receive_window: kib(1024),
         connection_receive_window: kib(1536),
-        send_window: ByteCount::from_bytes(10_000_000),
-        packet_threshold: 3,
-        time_threshold: 1.125,
-        initial_rtt: Duration::from_millis(333),
-        ack_frequency: None,
+        send_window: bytes(10_000_000),
         quic: QuicValues { pacing_before_rtt: false, ..QuicValues::DEFAULTS },
-        tls: Tls {
-            version: TlsVersion::Tls13,
-            resumption: false,
-            certificate: ByteCount::from_bytes(3000),
-            early_data: None,
-        },
-        fixed: Fixed {
-            initial_window: InitialWindow::Packets(10),
-            window_packet: None,
-            newreno_keeps: 0.5,
-            timeout_variations: 4,
-            initial_timeout: 3,
-            probes_carry_data: true,
-            client_connection_id: ByteCount::from_bytes(8),
-            client_hello: ByteCount::from_bytes(300),
-            tickets: ByteCount::from_bytes(466),
-            window_check: WindowCheck::Fits,
-            flavour: Flavour::Quic,
-            forgets_lost: false,
-            growth_before_losses: false,
-            streams_when_half_left: false,
-            acks_only_when_due: false,
-            ack_ping: AckPing::After(20),
-            stream_length_always: false,
-            one_stream_frame: false,
-            new_connection_ids: 0,
-            kept_packets: 10,
-            restarts_handshake: false,
-            pads_server: true,
-            pads_to_full: false,
-        },
+        fixed: Fixed { new_connection_ids: 0, ..Fixed::DEFAULTS },
+        ..Config::DEFAULTS
     }
 }

@@ -12,25 +12,15 @@
 //! | `quic.acknowledgement` with a longer delay | `quic.max_ack_delay` |
 
 use super::LAB_QUIC;
-use super::config::Config;
+use super::config::{BUCKET, Config, InitialWindow};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::error::{Error, conflict, ensure};
-use crate::options::{Control, EndpointConfig, Pacing, QuicOptions, QuicVersion, Tls, TlsVersion, name};
+use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion, name};
 use crate::profile::UNLIMITED;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Problem, ProblemKind};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
-/// What BBR gets that a profile without a pacer does not have; its rate replaces the factor.
-const BBR_PACING: Pacing = Pacing::LeakyBucket {
-    factor: 1.25,
-    slow_start_factor: None,
-    burst_packets: 10,
-    burst_share: None,
-    burst_time: None,
-    idle_burst_packets: None,
-    whole_bursts: false,
-};
 
 /// The complete configuration of `options`.
 pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
@@ -149,7 +139,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         slow_start_exit: &mut config.slow_start_exit,
         pacing: &mut config.pacing,
     };
-    control.take(options, BBR_PACING)
+    control.take(options, BUCKET)
 }
 
 /// The congestion window at the start and at most, with the datagrams in effect.
@@ -164,9 +154,10 @@ fn check_windows(options: &EndpointConfig, quic: &QuicOptions, config: &mut Conf
             return Err(conflict(field, quoted(&window.to_string()), expected));
         }
     }
-    config.initial_window =
-        options.initial_window.unwrap_or_else(|| config.fixed.initial_window.bytes(datagram).max(datagram));
-    let initial = config.initial_window;
+    if let Some(window) = options.initial_window {
+        config.initial_window = InitialWindow::Bytes(window.bytes());
+    }
+    let initial = config.initial_window();
     config.quic.max_window = quic.max_window.or_else(|| config.quic.max_window.map(|most| most.max(initial)));
     match config.quic.max_window {
         Some(most) if most < initial => {

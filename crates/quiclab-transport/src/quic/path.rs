@@ -85,7 +85,7 @@ impl Path {
     pub(super) fn new(config: &Config, number: usize, random: RandomStream) -> Self {
         let settings = Settings {
             control: config.congestion_control,
-            initial_window: config.initial_window.bytes(),
+            initial_window: config.initial_window().bytes(),
             mss: config.window_packet().bytes(),
             emulated_connections: config.emulated_connections,
             newreno_keeps: config.fixed.newreno_keeps,

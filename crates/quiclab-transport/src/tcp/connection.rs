@@ -20,7 +20,7 @@ use super::metrics::Ended;
 use super::receiver::Receiver;
 use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::{Flavour, Settings};
-use crate::options::{CongestionControl, Pacing};
+use crate::options::{CongestionControl, Pacing, TcpValues};
 use crate::{congestion, pacing};
 use quiclab_core::{
     DestinationMetrics, Duration, Flags, RandomStream, Role, SackBlocks, Segment, SegmentOptions, Time,
@@ -64,8 +64,6 @@ struct Halves {
 /// One end of a connection.
 pub(super) struct Connection {
     config: Config,
-    /// Timeouts of a SYN that are not doubled.
-    linear_syns: u32,
     /// What is known of the peer before the connection.
     known: DestinationMetrics,
     state: State,
@@ -91,12 +89,11 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(config: Config, linear_syns: u32, role: Role, random: RandomStream) -> Self {
+    pub(super) fn new(config: Config, role: Role, random: RandomStream) -> Self {
         let state = if role == Role::Server { State::Listen } else { State::Closed };
         Self {
-            offer: Offer::new(&config),
+            offer: Offer::new(&config.tcp),
             config,
-            linear_syns,
             known: DestinationMetrics::default(),
             state,
             random: Some(random),
@@ -132,7 +129,8 @@ impl Connection {
     /// The client connects.
     pub(super) fn connect(&mut self, now: Time) {
         self.state = State::SynSent;
-        self.handshake = Some(Retransmission::of_syn(&self.config, self.linear_syns, now));
+        let config = &self.config;
+        self.handshake = Some(Retransmission::of_syn(config.tcp.initial_rto, config.fixed.linear_syns, now));
         self.control = Some(Control::Syn);
     }
 
@@ -246,13 +244,13 @@ impl Connection {
         }
         self.take_offer(segment);
         self.state = State::SynReceived;
-        self.handshake = Some(Retransmission::of_syn_ack(&self.config, now));
+        self.handshake = Some(Retransmission::of_syn_ack(self.config.tcp.initial_rto, now));
         self.control = Some(Control::SynAck);
     }
 
     fn take_offer(&mut self, segment: &Segment) {
         self.offer = Offer::of_peer(segment.options.as_deref());
-        self.agreed = Agreed::new(&self.config, self.offer);
+        self.agreed = Agreed::new(&self.config.tcp, self.offer);
         self.syn_timestamp = segment.timestamp;
     }
 
@@ -311,7 +309,7 @@ impl Connection {
         let random = self.random.take().expect("a connection opens once");
         let controller = congestion::build(&settings, random);
         // TCP itself makes chunks even where the network card does not split them (`sk_setup_caps`)
-        let pacer = match config.gso_segments {
+        let pacer = match config.tcp.gso_segments {
             1 => pacing::build(&config.pacing),
             segments => pacing::build_with_offload(&config.pacing, segments),
         };
@@ -322,9 +320,9 @@ impl Connection {
             window: u64::from(segment.window),
             rtt: handshake.rtt(now),
         };
-        let mut sender = Sender::new(config, agreed, now, controller, pacer);
+        let mut sender = Sender::new(&config.tcp, agreed, now, controller, pacer);
         sender.load_metrics(now, &self.known);
-        let config = Config { window_scaling, ..config.clone() };
+        let config = TcpValues { window_scaling, ..config.tcp.clone() };
         let mut receiver = Receiver::new(&config, payload, sack, timestamps);
         receiver.on_segment(now, segment, None);
         self.halves = Some(Halves { sender, receiver });
@@ -444,15 +442,15 @@ impl Connection {
         };
         match control {
             Control::Syn => {
-                segment.window = syn_window(&self.config, self.config.mss.bytes());
-                segment.options = Some(Box::new(Offer::new(&self.config).options()));
+                segment.window = syn_window(&self.config.tcp, self.config.tcp.mss.bytes());
+                segment.options = Some(Box::new(Offer::new(&self.config.tcp).options()));
             }
             Control::SynAck => {
                 segment.flags = Flags::SYN.with(Flags::ACK);
                 segment.acknowledgement = 1;
-                segment.window = syn_window(&self.config, self.agreed.payload);
+                segment.window = syn_window(&self.config.tcp, self.agreed.payload);
                 segment.timestamp_echo = if self.agreed.timestamps { self.syn_timestamp } else { 0 };
-                let answer = Offer::new(&self.config).answer(self.offer);
+                let answer = Offer::new(&self.config.tcp).answer(self.offer);
                 segment.options = Some(Box::new(answer.options()));
             }
             Control::Refuse(sequence) => {

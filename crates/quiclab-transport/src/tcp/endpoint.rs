@@ -8,9 +8,9 @@
 //! room, one record of TLS at a time, as a server does whose writes block when the socket is full
 //! (TCP_NOTSENT_LOWAT unset: what is in the buffer is chosen, sent or not).
 
+use super::config::Config;
 use super::connection::Connection;
 use super::metrics::Kept;
-use super::profile::Values;
 use super::records::Records;
 use super::sender::Snapshot;
 use super::tls::{Channel, RECORD};
@@ -60,19 +60,18 @@ struct Told {
 impl TcpEndpoint {
     pub(super) fn new(
         identity: &EndpointIdentity,
-        values: Values,
+        config: Config,
         application: Box<dyn Application>,
         start: Time,
         random: RandomStream,
         observer: Option<Box<dyn TransportObserver>>,
     ) -> Self {
-        let Values { config, linear_syns, saves_ssthresh } = values;
         let (source, destination) = (identity.tuple.source(), identity.tuple.destination());
         let start = (identity.role == Role::Client).then_some(start);
         Self {
             channel: Channel::new(identity.role, config.tls.as_ref()),
-            kept: Kept::new(config.metrics, saves_ssthresh),
-            connection: Connection::new(config, linear_syns, identity.role, random),
+            kept: Kept::new(config.tcp.metrics, config.fixed.saves_ssthresh),
+            connection: Connection::new(config, identity.role, random),
             records: application.uses_records().then(Box::default),
             application,
             start,

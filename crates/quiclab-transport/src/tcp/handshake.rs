@@ -6,8 +6,9 @@
 //! | attempts | at least 3 min (RFC 9293 section 3.8.3) | 6 more SYN (10 since 6.5), 5 more SYN-ACK | as Linux |
 //! | window scale | any | from the largest receive buffer, `rmem_max` included | as Linux |
 
-use super::config::{Config, UNSCALED_WINDOW};
+use super::config::{UNSCALED_WINDOW, payload};
 use super::receiver::Receiver;
+use crate::options::TcpValues;
 use crate::recovery::tcp_rtt::LARGEST_RTO;
 use quiclab_core::{Duration, SegmentOptions, Time};
 
@@ -28,7 +29,7 @@ pub(super) struct Offer {
 
 impl Offer {
     /// What this end offers.
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &TcpValues) -> Self {
         Self {
             mss: u16::try_from(config.mss.bytes()).unwrap_or(u16::MAX),
             window_scale: config.window_scaling.then(|| Receiver::window_scale(config)),
@@ -75,11 +76,11 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    pub(super) fn new(config: &Config, peer: Offer) -> Self {
+    pub(super) fn new(config: &TcpValues, peer: Offer) -> Self {
         let own = Offer::new(config);
         let timestamps = own.timestamps && peer.timestamps;
         Self {
-            payload: config.payload(u64::from(own.mss.min(peer.mss)), timestamps),
+            payload: payload(u64::from(own.mss.min(peer.mss)), timestamps),
             sack: own.sack && peer.sack,
             timestamps,
             window_scaling: own.window_scale.is_some() && peer.window_scale.is_some(),
@@ -89,7 +90,7 @@ impl Agreed {
 
 /// Window of a SYN: half of the buffer in whole segments, and not scaled (Linux
 /// `tcp_select_initial_window` since 4.20; RFC 7323 section 2.2: "MUST NOT be scaled").
-pub(super) fn syn_window(config: &Config, payload: u64) -> u32 {
+pub(super) fn syn_window(config: &TcpValues, payload: u64) -> u32 {
     let window = (config.receive_buffer.bytes() / 2).min(UNSCALED_WINDOW);
     u32::try_from(window - window % payload.min(window.max(1))).expect("at most 65535")
 }
@@ -120,18 +121,17 @@ pub(super) struct Retransmission {
 }
 
 impl Retransmission {
-    /// A SYN is sent `now`; the first `linear` timeouts are not doubled.
-    pub(super) fn of_syn(config: &Config, linear: u32, now: Time) -> Self {
-        Self::new(config, linear, SYN_RETRIES + linear, now)
+    /// A SYN is sent `now` with the timeout `rto`; the first `linear` timeouts are not doubled.
+    pub(super) fn of_syn(rto: Duration, linear: u32, now: Time) -> Self {
+        Self::new(rto, linear, SYN_RETRIES + linear, now)
     }
 
     /// A SYN-ACK is sent `now`.
-    pub(super) fn of_syn_ack(config: &Config, now: Time) -> Self {
-        Self::new(config, 0, SYN_ACK_RETRIES, now)
+    pub(super) fn of_syn_ack(rto: Duration, now: Time) -> Self {
+        Self::new(rto, 0, SYN_ACK_RETRIES, now)
     }
 
-    fn new(config: &Config, linear: u32, most: u32, now: Time) -> Self {
-        let rto = config.initial_rto;
+    fn new(rto: Duration, linear: u32, most: u32, now: Time) -> Self {
         Self { sent: now, deadline: now + rto, rto, timeouts: 0, repeated: false, linear, most }
     }
 
@@ -197,11 +197,11 @@ mod tests {
     /// 67 s and the attempt ends at 131 s; five retries of a SYN-ACK: 31 s and 63 s.
     #[test]
     fn syn_and_syn_ack_are_sent_again_when_linux_does() {
-        let config = profile::find("linux-5.15").unwrap().config;
-        let syn = |linear| times(Retransmission::of_syn(&config, linear, Time::ZERO));
+        let config = profile::find("linux-5.15").unwrap().tcp;
+        let syn = |linear| times(Retransmission::of_syn(config.initial_rto, linear, Time::ZERO));
         assert_eq!(syn(0), (vec![1, 3, 7, 15, 31, 63], 127));
         assert_eq!(syn(4), (vec![1, 2, 3, 4, 5, 7, 11, 19, 35, 67], 131));
-        let syn_ack = Retransmission::of_syn_ack(&config, Time::ZERO);
+        let syn_ack = Retransmission::of_syn_ack(config.initial_rto, Time::ZERO);
         assert_eq!(times(syn_ack), (vec![1, 3, 7, 15, 31], 63));
     }
 
@@ -209,8 +209,8 @@ mod tests {
     /// are still to come, 1, 2, 4, 8 and 16 s apart, and 32 s later it is given up.
     #[test]
     fn a_syn_that_comes_again_uses_no_retry_up() {
-        let config = profile::find("linux-5.15").unwrap().config;
-        let mut syn_ack = Retransmission::of_syn_ack(&config, Time::ZERO);
+        let config = profile::find("linux-5.15").unwrap().tcp;
+        let mut syn_ack = Retransmission::of_syn_ack(config.initial_rto, Time::ZERO);
         let at = |half_seconds: u64| Time::from_nanos(half_seconds * 500_000_000);
         (1..=20).for_each(|half_seconds| syn_ack.repeat(at(half_seconds)));
         assert_eq!((syn_ack.rtt(at(21)), syn_ack.starts_with_one_segment()), (None, false));
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn only_the_second_retransmission_costs_the_initial_window() {
-        let config = profile::find("linux-5.15").unwrap().config;
-        let mut syn = Retransmission::of_syn(&config, 0, Time::ZERO);
+        let config = profile::find("linux-5.15").unwrap().tcp;
+        let mut syn = Retransmission::of_syn(config.initial_rto, 0, Time::ZERO);
         let now = Time::from_nanos(30_000_000);
         assert_eq!(syn.rtt(now), Some(Duration::from_millis(30)));
         syn.expire(syn.deadline());
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn options_in_effect_are_those_of_both_ends() {
-        let config = profile::find("linux-5.15").unwrap().config;
+        let config = profile::find("linux-5.15").unwrap().tcp;
         let own = Offer::new(&config);
         // 6 MiB: ilog2 22, less 15
         let all = Offer { mss: 1460, window_scale: Some(7), sack: true, timestamps: true };
@@ -248,7 +248,7 @@ mod tests {
     /// Linux 4.20 and later: 131072 / 2 limited to 65535, in segments of 1460: 44 of them.
     #[test]
     fn the_window_of_a_syn_is_that_of_linux() {
-        let config = profile::find("linux-5.15").unwrap().config;
+        let config = profile::find("linux-5.15").unwrap().tcp;
         assert_eq!((syn_window(&config, 1460), syn_window(&config, 1448)), (64_240, 65_160));
     }
 }

@@ -1,24 +1,29 @@
 //! The options of an endpoint on lab-tcp: a profile with the overrides of a scenario, checked.
 
 use super::LAB_TCP;
-use super::profile::{self, DEFAULT_PROFILE, Values, profiles};
+use super::config::{Config, payload};
+use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::congestion::Family;
 use crate::error::{Error, conflict, ensure};
-use crate::options::{CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions};
+use crate::options::{
+    CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions, TcpValues,
+};
 use quiclab_core::{ByteCount, Problem};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
 
-/// The complete values of `config`.
-pub(super) fn resolve(options: &EndpointConfig) -> Result<Values, Error> {
+/// The complete configuration of `options`.
+pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
     refuse_quic(options)?;
     let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
-    let mut values =
+    let mut config =
         profile::find(profile).ok_or_else(|| Problem::unknown("profile", profile, profiles()))?;
-    check_tcp(options.tcp.as_ref(), &mut values)?;
-    values.config.tls = options.tls.clone();
-    check_control(options, &mut values)?;
-    Ok(values)
+    if let Some(tcp) = &options.tcp {
+        check_tcp(tcp, &mut config.tcp)?;
+    }
+    config.tls = options.tls.clone();
+    check_control(options, &mut config)?;
+    Ok(config)
 }
 
 /// Options that only QUIC has.
@@ -45,47 +50,30 @@ fn refuse_quic(options: &EndpointConfig) -> Result<(), Error> {
 }
 
 /// Puts what `options` set into `values`.
-fn check_tcp(options: Option<&TcpOptions>, values: &mut Values) -> Result<(), Error> {
-    let config = &mut values.config;
-    let empty = TcpOptions::default();
-    let options = options.unwrap_or(&empty);
-    macro_rules! take {
-        ($($field:ident),+) => { $( if let Some(value) = options.$field { config.$field = value; } )+ };
-    }
-    take!(mss, timestamps, sack, dsack, window_scaling, receive_buffer, max_receive_buffer, max_send_buffer);
-    take!(min_rto, initial_rto, reordering, max_reordering, loss_detection, tail_loss_probe, frto, undo);
-    take!(
-        rate_reduction,
-        min_delayed_ack,
-        max_delayed_ack,
-        quick_acks,
-        compressed_acks,
-        compressed_ack_delay
-    );
-    take!(restart_after_idle, gso_segments, metrics);
-    if !config.sack {
+fn check_tcp(options: &TcpOptions, values: &mut TcpValues) -> Result<(), Error> {
+    values.take(options);
+    if !values.sack {
         ensure(options.dsack != Some(true), || {
             conflict("tcp.dsack", "true", "false").because("without `tcp.sack` nothing can be reported")
         })?;
-        config.dsack = false;
+        values.dsack = false;
     }
-    ensure(config.receive_buffer <= config.max_receive_buffer, || {
-        let expected = format!("at most `tcp.max_receive_buffer`, \"{}\"", config.max_receive_buffer);
-        conflict("tcp.receive_buffer", config.receive_buffer, expected)
+    ensure(values.receive_buffer <= values.max_receive_buffer, || {
+        let expected = format!("at most `tcp.max_receive_buffer`, \"{}\"", values.max_receive_buffer);
+        conflict("tcp.receive_buffer", values.receive_buffer, expected)
     })?;
-    ensure(config.min_delayed_ack <= config.max_delayed_ack, || {
-        let expected = format!("at most `tcp.max_delayed_ack`, \"{}\"", config.max_delayed_ack);
-        conflict("tcp.min_delayed_ack", config.min_delayed_ack, expected)
+    ensure(values.min_delayed_ack <= values.max_delayed_ack, || {
+        let expected = format!("at most `tcp.max_delayed_ack`, \"{}\"", values.max_delayed_ack);
+        conflict("tcp.min_delayed_ack", values.min_delayed_ack, expected)
     })?;
-    ensure(config.reordering <= config.max_reordering, || {
-        let expected = format!("at least `tcp.reordering`, {}", config.reordering);
-        conflict("tcp.max_reordering", config.max_reordering, expected)
+    ensure(values.reordering <= values.max_reordering, || {
+        let expected = format!("at least `tcp.reordering`, {}", values.reordering);
+        conflict("tcp.max_reordering", values.max_reordering, expected)
     })
 }
 
 /// Congestion control and pacing, and which of them go together.
-fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Error> {
-    let config = &mut values.config;
+fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Error> {
     if let Some(control) = options.congestion_control {
         ensure(control.family() != Family::Coupled, || {
             conflict("congestion_control", quoted(control.name()), "a congestion control for one path")
@@ -103,7 +91,7 @@ fn check_control(options: &EndpointConfig, values: &mut Values) -> Result<(), Er
     };
     control.take(options, Pacing::Linux { max_rate: None })?;
     if let Some(window) = options.initial_window {
-        let packet = ByteCount::from_bytes(config.payload(config.mss.bytes(), config.timestamps));
+        let packet = ByteCount::from_bytes(payload(config.tcp.mss.bytes(), config.tcp.timestamps));
         ensure((packet..=MAX_WINDOW).contains(&window), || {
             let expected = format!("a size from \"{packet}\", one segment, to \"{MAX_WINDOW}\"");
             conflict("initial_window", quoted(&window.to_string()), expected)
@@ -201,17 +189,18 @@ mod tests {
         let default = resolve(&plain).unwrap();
         assert_eq!(default, profile::find("linux-7").unwrap());
         let options = TcpOptions { sack: Some(false), mss: bytes(536), ..TcpOptions::default() };
-        let found = resolve(&EndpointConfig { tcp: Some(options), ..plain.clone() }).unwrap().config;
-        let expected = super::super::Config {
+        let found = resolve(&EndpointConfig { tcp: Some(options), ..plain.clone() }).unwrap();
+        let tcp = TcpValues {
             sack: false,
             dsack: false, // there is nothing to report with
             mss: ByteCount::from_bytes(536),
-            ..default.config.clone()
+            ..default.tcp.clone()
         };
+        let expected = Config { tcp, ..default.clone() };
         assert_eq!(found, expected);
         let control = |control| {
             let config = EndpointConfig { congestion_control: Some(control), ..plain.clone() };
-            let found = resolve(&config).unwrap().config;
+            let found = resolve(&config).unwrap();
             (found.slow_start_exit, found.pacing)
         };
         use CongestionControl::{BbrLinux, Cubic, Newreno};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::options::SlowStartExit;
 use crate::options::{
-    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Http2Options, QuicValues,
+    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Http2Options, Pacing, QuicValues,
     QuicVersion, StreamScheduler, TcpOptions,
 };
 use crate::quic::config::InitialWindow;
@@ -157,7 +157,7 @@ fn congestion_control_changes_with_what_belongs_to_it() {
         ("chromium-quic1", BbrChromium, SlowStartExit::None, 1, quic1),
         ("chromium-quic1", Olia, SlowStartExit::None, 1, quic1),
         ("ngtcp2-2020", Cubic, SlowStartExit::HystartChromium, 1, Pacing::None),
-        ("ngtcp2-2020", BbrChromium, SlowStartExit::None, 1, BBR_PACING),
+        ("ngtcp2-2020", BbrChromium, SlowStartExit::None, 1, BUCKET),
     ] {
         assert_eq!(control(profile, given), (exit, connections, pacing), "{profile} {given:?}");
     }
@@ -174,8 +174,8 @@ fn windows_follow_datagrams_and_each_other() {
     };
     let larger = |config: &mut EndpointConfig| config.datagram_size = bytes(1472);
     // ten datagrams; 32 x 1460 B whatever they are; 14 720 B at most
-    assert_eq!(with("aioquic", &larger).initial_window, ByteCount::from_bytes(14_720));
-    assert_eq!(with("chromium-quic1", &larger).initial_window, ByteCount::from_bytes(46_720));
+    assert_eq!(with("aioquic", &larger).initial_window(), ByteCount::from_bytes(14_720));
+    assert_eq!(with("chromium-quic1", &larger).initial_window(), ByteCount::from_bytes(46_720));
     assert_eq!(InitialWindow::Rfc9002.bytes(ByteCount::from_bytes(1500)), ByteCount::from_bytes(14_720));
     assert_eq!(InitialWindow::Rfc9002.bytes(ByteCount::from_bytes(9000)), ByteCount::from_bytes(18_000));
     // 2000 x 1460 B is Chromium's largest window; a larger first one raises it

@@ -11,7 +11,7 @@
 //! Packets with acknowledgements are not paced. The pacer's bucket starts empty.
 
 use super::super::config::{AckPing, InitialWindow, WindowCheck};
-use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
+use super::{ONE_PATH, Profile, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
@@ -38,7 +38,7 @@ pub(super) const AIOQUIC: Profile = Profile {
         value!(emulated_connections = 1, "quic/congestion/reno.py has no such parameter"),
         value!(slow_start_exit = SlowStartExit::Aioquic, "quic/congestion/base.py QuicRttMonitor, 0.9.25"),
         value!(
-            fixed.initial_window = InitialWindow::Packets(10),
+            initial_window = InitialWindow::Packets(10),
             "quic/congestion/base.py K_INITIAL_WINDOW, 0.9.25"
         ),
         value!(quic.max_window = None, "quic/congestion/reno.py has none, 0.9.25"),
@@ -108,7 +108,6 @@ pub(super) const AIOQUIC: Profile = Profile {
             "quic/connection.py _write_application: max_flight_bytes, 0.9.25"
         ),
         value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(355),
             "measured with 0.9.25: CRYPTO bytes of the first Initial packet"
@@ -160,7 +159,7 @@ pub(super) const AIOQUIC_0_8_8: Profile = Profile {
         ),
         value!(slow_start_exit = SlowStartExit::Aioquic, "quic/recovery.py QuicRttMonitor, 0.8.8 and 0.9.0"),
         value!(
-            fixed.initial_window = InitialWindow::Packets(10),
+            initial_window = InitialWindow::Packets(10),
             "quic/recovery.py K_INITIAL_WINDOW, 0.8.8 and 0.9.0"
         ),
     ],

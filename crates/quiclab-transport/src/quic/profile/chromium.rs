@@ -20,7 +20,7 @@
 //! 2016 to 2017.
 
 use super::super::config::InitialWindow;
-use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
+use super::{ONE_PATH, Profile, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
@@ -62,7 +62,7 @@ pub(super) const QUIC1: Profile = Profile {
             "tcp_cubic_sender_bytes.cc hybrid_slow_start_; hybrid_slow_start.cc"
         ),
         value!(
-            fixed.initial_window = InitialWindow::Bytes(32 * 1460),
+            initial_window = InitialWindow::Bytes(32 * 1460),
             "quic_constants.h kInitialCongestionWindow x kDefaultTCPMSS"
         ),
         value!(
@@ -152,7 +152,6 @@ pub(super) const QUIC1: Profile = Profile {
         ),
         value!(quic.datagram_congestion_control = true, "quic_datagram_queue.cc (assumed: not read)"),
         value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(350),
             "assumed: any that fits into the first datagram gives the same packets"
@@ -194,7 +193,7 @@ pub(super) const GQUIC37: Profile = Profile {
             "congestion_control/hybrid_slow_start.h, proto-quic"
         ),
         value!(
-            fixed.initial_window = InitialWindow::Bytes(32 * 1460),
+            initial_window = InitialWindow::Bytes(32 * 1460),
             "quic_constants.h kInitialCongestionWindow x kDefaultTCPMSS, proto-quic"
         ),
         value!(

@@ -12,7 +12,7 @@
 //! 2020 has no pacer: packets leave as the window allows, which the study finds in its captures, too.
 
 use super::super::config::InitialWindow;
-use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
+use super::{ONE_PATH, Profile, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
@@ -48,7 +48,7 @@ pub(super) const NGTCP2_2022: Profile = Profile {
             "lib/ngtcp2_cc.c NGTCP2_HS_MIN_SSTHRESH 16, NGTCP2_HS_N_RTT_SAMPLE 8: the old HyStart++"
         ),
         value!(
-            fixed.initial_window = InitialWindow::Bytes(12_000),
+            initial_window = InitialWindow::Bytes(12_000),
             "lib/ngtcp2_cc.c ngtcp2_cc_compute_initcwnd of the first datagrams, 1200 B"
         ),
         value!(quic.max_window = None, "lib/ngtcp2_cc.c has none"),
@@ -132,7 +132,6 @@ pub(super) const NGTCP2_2022: Profile = Profile {
         ),
         value!(quic.datagram_congestion_control = true, "lib/ngtcp2_conn.c (assumed: not read)"),
         value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(300),
             "assumed: any that fits into the first datagram gives the same packets"
@@ -156,7 +155,7 @@ pub(super) const NGTCP2_2020: Profile = Profile {
             "lib/includes/ngtcp2/ngtcp2.h NGTCP2_MAX_PKTLEN_IPV4: no path MTU discovery yet"
         ),
         value!(
-            fixed.initial_window = InitialWindow::Packets(10),
+            initial_window = InitialWindow::Packets(10),
             "lib/ngtcp2_cc.c ngtcp2_cc_compute_initcwnd: min(10 x 1252, 14720), 2020"
         ),
         value!(

@@ -14,7 +14,7 @@
 //! The study runs it with BBR and with CUBIC: set `congestion_control`.
 
 use super::super::config::InitialWindow;
-use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
+use super::{ONE_PATH, Profile, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
@@ -59,7 +59,7 @@ pub(super) const PICOQUIC: Profile = Profile {
             "cc_common.c picoquic_hystart_test, PICOQUIC_MIN_MAX_RTT_SCOPE 7"
         ),
         value!(
-            fixed.initial_window = InitialWindow::Bytes(10 * 1536),
+            initial_window = InitialWindow::Bytes(10 * 1536),
             "picoquic_internal.h PICOQUIC_CWIN_INITIAL, bf84867"
         ),
         value!(quic.max_window = None, "newreno.c, cubic.c have none"),
@@ -151,7 +151,6 @@ pub(super) const PICOQUIC: Profile = Profile {
         ),
         value!(quic.datagram_congestion_control = true, "sender.c (assumed)"),
         value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(280),
             "assumed: any that fits into the first datagram gives the same packets"

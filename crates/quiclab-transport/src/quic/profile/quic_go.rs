@@ -11,7 +11,7 @@
 //! of 0.7: set `congestion_control` for the other reading. The first packet is acknowledged at once; not modelled.
 
 use super::super::config::InitialWindow;
-use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, kib, value};
+use super::{ONE_PATH, Profile, bytes, kib, value};
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
     StreamScheduler,
@@ -53,7 +53,7 @@ pub(super) const QUIC_GO: Profile = Profile {
             "internal/congestion/hybrid_slow_start.go, v0.18.0"
         ),
         value!(
-            fixed.initial_window = InitialWindow::Packets(32),
+            initial_window = InitialWindow::Packets(32),
             "internal/congestion/cubic_sender.go initialCongestionWindow, v0.18.0"
         ),
         value!(
@@ -141,7 +141,6 @@ pub(super) const QUIC_GO: Profile = Profile {
             "no DATAGRAM frames in v0.18.0; RFC 9221 section 5.4"
         ),
         value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(280),
             "assumed: any that fits into the first datagram gives the same packets"

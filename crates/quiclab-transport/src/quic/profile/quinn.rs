@@ -5,7 +5,7 @@
 //! modelled. The burst has 256 packets at most.
 
 use super::super::config::{AckPing, InitialWindow, WindowCheck};
-use super::{FRESH, FRESH_SOURCE, ONE_PATH, Profile, Value, bytes, value};
+use super::{ONE_PATH, Profile, bytes, value};
 use crate::congestion::Flavour;
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
@@ -33,7 +33,7 @@ pub(super) const QUINN: Profile = Profile {
         value!(emulated_connections = 1, "congestion/cubic.rs has no such parameter"),
         value!(slow_start_exit = SlowStartExit::None, "congestion/cubic.rs has none, 0.11.19"),
         value!(
-            fixed.initial_window = InitialWindow::Bytes(12_000),
+            initial_window = InitialWindow::Bytes(12_000),
             "congestion/cubic.rs CubicConfig::default: 14720 within 2 to 10 x 1200, 0.11.19"
         ),
         value!(quic.max_window = None, "congestion/cubic.rs has none, 0.11.19"),
@@ -102,7 +102,6 @@ pub(super) const QUINN: Profile = Profile {
         ),
         value!(quic.datagram_congestion_control = true, "connection/mod.rs populate_packet, 0.11.19"),
         value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(tls = FRESH, FRESH_SOURCE),
         value!(
             fixed.client_hello = bytes(281),
             "measured with 0.11.19 and rustls 0.23.46: CRYPTO bytes of the first Initial packet"

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 fn every_field_of_a_profile_has_a_value_and_a_source() {
     for profile in PROFILES {
         let rows = rows(profile.name).unwrap();
-        assert_eq!(rows.len(), FIELDS.len() + QuicValues::FIELDS.len());
-        let options = FIELDS.iter().filter(|field| field.option.is_some()).count();
-        assert_eq!(rows.iter().filter(|row| row.field.is_some()).count(), options + QuicValues::FIELDS.len());
+        let options = Config::FIELDS.len() + QuicValues::FIELDS.len();
+        assert_eq!(rows.len(), options + Fixed::FIELDS.len());
+        assert_eq!(rows.iter().filter(|row| row.field.is_some()).count(), options);
         for row in rows {
             assert!(!row.source.is_empty() && !row.value.is_empty(), "{}: {row:?}", profile.name);
         }
@@ -22,9 +22,10 @@ fn every_field_of_a_profile_has_a_value_and_a_source() {
 
 #[test]
 fn a_profile_has_each_field_once_and_no_other() {
-    let of_quic = QuicValues::FIELDS.iter().map(|option| format!("quic.{}", option.name));
-    let keys: BTreeSet<_> = FIELDS.iter().map(|field| field.key.to_owned()).chain(of_quic).collect();
-    assert_eq!(keys.len(), FIELDS.len() + QuicValues::FIELDS.len());
+    let of_endpoint = Config::FIELDS.iter().map(|field| field.name.to_owned());
+    let of_quic = QuicValues::FIELDS.iter().map(|field| format!("quic.{}", field.name));
+    let fixed = Fixed::FIELDS.iter().map(|field| format!("fixed.{}", field.name));
+    let keys: BTreeSet<_> = of_endpoint.chain(of_quic).chain(fixed).collect();
     for profile in PROFILES {
         let own: BTreeSet<_> = profile.values.iter().map(|value| value.key.to_owned()).collect();
         assert_eq!(own.len(), profile.values.len(), "{}", profile.name);
@@ -32,20 +33,19 @@ fn a_profile_has_each_field_once_and_no_other() {
     }
 }
 
-/// A field that a profile forgets has the value of an empty configuration, which no stack has.
 #[test]
 fn profiles_are_within_what_options_take() {
     for name in profiles() {
         let config = find(name).unwrap();
         assert!(config.datagram_size >= bytes(1200), "{name}");
-        assert!(config.initial_window >= config.datagram_size, "{name}");
-        assert!(config.quic.max_window.is_none_or(|most| most >= config.initial_window), "{name}");
+        assert!(config.initial_window() >= config.datagram_size, "{name}");
+        assert!(config.quic.max_window.is_none_or(|most| most >= config.initial_window()), "{name}");
         assert!(config.stream_receive_window <= config.quic.max_stream_receive_window, "{name}");
         assert!(config.connection_receive_window <= config.quic.max_connection_receive_window, "{name}");
         assert!(config.quic.acknowledgement.delay() <= config.quic.max_ack_delay, "{name}");
         assert!(config.packet_threshold >= 3 && config.time_threshold >= 1.0, "{name}");
         assert!((1..=2).contains(&config.quic.probe_packets) && config.quic.max_streams >= 100, "{name}");
-        assert!(config.send_window > ByteCount::ZERO && config.quic.ack_ranges > 0, "{name}");
+        assert!(config.send_window > bytes(0) && config.quic.ack_ranges > 0, "{name}");
         assert!(config.fixed.client_hello.bytes() <= 1100, "{name}: one datagram");
     }
 }
@@ -55,7 +55,7 @@ fn profiles_are_within_what_options_take() {
 fn values_that_results_depend_on() {
     use crate::options::{Acknowledgement, CongestionControl, Pacing, RttVariation};
     use quiclab_core::Duration;
-    let window = |name| find(name).unwrap().initial_window.bytes();
+    let window = |name| find(name).unwrap().initial_window().bytes();
     assert_eq!(window("rfc9002"), 12_000); // 10 x 1200, less than 14 720
     assert_eq!(window("aioquic-0.8.8"), 12_800); // 10 x 1280
     assert_eq!(window("chromium-quic1"), 46_720); // 32 x 1460

@@ -423,9 +423,9 @@ fn an_endpoint_is_small() {
 /// The payload of a segment with data need not shrink for SACK blocks: these leave by themselves, before.
 #[test]
 fn sack_blocks_that_are_due_leave_before_data() {
-    let values = super::super::options::resolve(&fixed()).expect("a good configuration");
+    let config = super::super::options::resolve(&fixed()).expect("a good configuration");
     let random = RandomStream::new(1, "client");
-    let mut client = Connection::new(values.config, 0, Role::Client, random);
+    let mut client = Connection::new(config, Role::Client, random);
     client.connect(ms(0));
     let syn = client.next_segment(ms(0)).expect("a SYN");
     let syn_ack = Segment { acknowledgement: 1, flags: Flags::SYN.with(Flags::ACK), ..syn.clone() };

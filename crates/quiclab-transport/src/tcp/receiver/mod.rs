@@ -25,8 +25,8 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-use super::config::Config;
 use crate::acknowledgement::delayed::{DelayedAck, InOrder, Settings, State};
+use crate::options::TcpValues;
 use quiclab_core::{Duration, Flags, SackBlocks, Segment, Time};
 use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
@@ -57,7 +57,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     /// The receiver of a connection. `payload` is that of a full segment; the peer's stream begins at 1.
     /// `config.window_scaling` must say what was negotiated, as `sack` and `timestamps` do.
-    pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
+    pub(crate) fn new(config: &TcpValues, payload: u64, sack: bool, timestamps: bool) -> Self {
         let window = Window::new(config, payload);
         let settings = Settings {
             min_delay: config.min_delayed_ack,
@@ -83,7 +83,7 @@ impl Receiver {
     }
 
     /// Shift count of the window to announce in SYN or SYN-ACK (RFC 7323 section 2.2); 0 without scaling.
-    pub(crate) fn window_scale(config: &Config) -> u8 {
+    pub(crate) fn window_scale(config: &TcpValues) -> u8 {
         window::window_scale(config)
     }
 

@@ -34,7 +34,7 @@ impl Model {
 fn receiver(buffer: u64, sack: bool, timestamps: bool, window_scaling: bool) -> Receiver {
     let receive_buffer = ByteCount::from_bytes(buffer);
     let max_receive_buffer = ByteCount::from_bytes(2 * buffer);
-    let config = Config { receive_buffer, max_receive_buffer, window_scaling, ..test_config() };
+    let config = TcpValues { receive_buffer, max_receive_buffer, window_scaling, ..test_config().tcp };
     Receiver::new(&config, PAYLOAD, sack, timestamps)
 }
 

@@ -13,7 +13,8 @@
 //! | cushion of the buffer | 16 segments | 16 segments | what is out of order | 16 segments |
 //! | memory pressure of the host | yes | yes | yes | none |
 
-use crate::tcp::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
+use crate::options::TcpValues;
+use crate::tcp::config::{INITIAL_SEGMENTS, UNSCALED_WINDOW};
 use quiclab_core::{Duration, Time};
 
 /// Largest shift count (RFC 7323 section 2.3).
@@ -31,7 +32,7 @@ fn window_of(space: u64) -> u64 {
 }
 
 /// Shift count to announce (Linux `tcp_select_initial_window`): the largest buffer fits into 16 bits.
-pub(super) fn window_scale(config: &Config) -> u8 {
+pub(super) fn window_scale(config: &TcpValues) -> u8 {
     if !config.window_scaling {
         return 0;
     }
@@ -68,7 +69,7 @@ pub(super) struct Window {
 
 impl Window {
     /// The window of a new connection. `mss` is the payload of a full segment.
-    pub(super) fn new(config: &Config, mss: u64) -> Self {
+    pub(super) fn new(config: &TcpValues, mss: u64) -> Self {
         let scale = window_scale(config);
         let buffer = config.receive_buffer.bytes();
         let full = window_of(buffer);

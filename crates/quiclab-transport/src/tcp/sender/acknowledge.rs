@@ -253,7 +253,7 @@ impl Sender {
     pub(super) fn control(&mut self, now: Time, prior_in_flight: u32, work: &Work) {
         let rate = self.rate.sample(now, self.rtt.min(), work.maybe_delayed);
         let reducing = self.state == State::Recovery;
-        let progress = work.advanced || (self.reordering > self.options.min_reordering && work.sacked);
+        let progress = work.advanced || (self.reordering > self.options.reordering && work.sacked);
         let may_grow = self.controller.owns_recovery() || (!reducing && progress);
         let delivered = work.delivered + work.duplicates;
         self.inform(now, prior_in_flight, work, rate, may_grow);

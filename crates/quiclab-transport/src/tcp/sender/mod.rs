@@ -25,10 +25,10 @@ mod send;
 mod tests;
 mod timers;
 
-use super::config::{Config, INITIAL_SEGMENTS};
+use super::config::INITIAL_SEGMENTS;
 use super::metrics::Ended;
 use crate::congestion::{Controller, Phase};
-use crate::options::{RateReduction, TcpLossDetection};
+use crate::options::{RateReduction, TcpValues};
 use crate::pacing::{Pacer, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::prr::{Prr, PrrVersion};
@@ -122,7 +122,7 @@ pub(crate) struct Sender {
     payload: u64,
     sack: bool,
     timestamps: bool,
-    options: Options,
+    options: TcpValues,
     // the stream
     /// End of what the application has written.
     written: u64,
@@ -183,21 +183,6 @@ pub(crate) struct Sender {
     counts: Counts,
 }
 
-/// What of the configuration is asked for later.
-#[derive(Clone, Copy, Debug)]
-struct Options {
-    loss_detection: TcpLossDetection,
-    rate_reduction: RateReduction,
-    tail_loss_probe: bool,
-    frto: bool,
-    undo: bool,
-    restart_after_idle: bool,
-    gso_segments: u32,
-    min_reordering: u32,
-    max_reordering: u32,
-    send_buffer: u64,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     sent: u64,
@@ -226,13 +211,13 @@ pub(crate) struct Agreed {
 impl Sender {
     /// The sender of a connection whose handshake is done.
     pub(crate) fn new(
-        config: &Config,
+        options: &TcpValues,
         agreed: Agreed,
         now: Time,
         controller: Box<dyn Controller>,
         pacer: Box<dyn Pacer>,
     ) -> Self {
-        let mut rtt = TcpRtt::new(config.min_rto, config.initial_rto);
+        let mut rtt = TcpRtt::new(options.min_rto, options.initial_rto);
         if let Some(sample) = agreed.rtt {
             rtt.on_min_sample(now, sample);
             rtt.on_sample(sample, 1, 1);
@@ -241,18 +226,7 @@ impl Sender {
             payload: agreed.payload,
             sack: agreed.sack,
             timestamps: agreed.timestamps,
-            options: Options {
-                loss_detection: config.loss_detection,
-                rate_reduction: config.rate_reduction,
-                tail_loss_probe: config.tail_loss_probe && agreed.sack,
-                frto: config.frto,
-                undo: config.undo,
-                restart_after_idle: config.restart_after_idle,
-                gso_segments: config.gso_segments,
-                min_reordering: config.reordering,
-                max_reordering: config.max_reordering,
-                send_buffer: config.max_send_buffer.bytes(),
-            },
+            options: options.clone(),
             written: 1,
             writes: VecDeque::new(),
             finished: false,
@@ -274,7 +248,7 @@ impl Sender {
             first_retransmission: None,
             frto: false,
             new_data_first: false,
-            reordering: config.reordering,
+            reordering: options.reordering,
             reordering_seen: false,
             probe: None,
             timer: None,
@@ -322,7 +296,7 @@ impl Sender {
             ssthresh: self.controller.ssthresh().map(segments),
             open: self.state == State::Open,
             reordering: self.reordering,
-            usual_reordering: self.options.min_reordering,
+            usual_reordering: self.options.reordering,
         }
     }
 
@@ -353,7 +327,7 @@ impl Sender {
     fn free(&self) -> u64 {
         let segment = (self.payload + HEADER_ROOM + SHARED_INFO).next_power_of_two() + SK_BUFF;
         let window = u64::from(self.cwnd()).max(INITIAL_SEGMENTS) * segment;
-        (2 * window).min(self.options.send_buffer).saturating_sub(self.queued())
+        (2 * window).min(self.options.max_send_buffer.bytes()).saturating_sub(self.queued())
     }
 
     /// Bytes written and not acknowledged.

@@ -148,9 +148,9 @@ impl Sender {
         }
         let event = self.event(now);
         self.controller.on_timeout(&event, cut);
-        if self.state <= State::Disorder && self.board.sacked() >= self.options.min_reordering {
+        if self.state <= State::Disorder && self.board.sacked() >= self.options.reordering {
             // many duplicates and yet a timeout: reordering was overestimated
-            self.reordering = self.reordering.min(self.options.min_reordering);
+            self.reordering = self.reordering.min(self.options.reordering);
         }
         self.state = State::Loss;
         self.high = self.next;

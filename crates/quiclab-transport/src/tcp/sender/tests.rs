@@ -68,8 +68,8 @@ impl Bench {
         Self::with(window, |_| {}, true)
     }
 
-    fn with(window: u64, change: impl FnOnce(&mut Config), sack: bool) -> Self {
-        let mut config = test_config();
+    fn with(window: u64, change: impl FnOnce(&mut TcpValues), sack: bool) -> Self {
+        let mut config = test_config().tcp;
         change(&mut config);
         let agreed = Agreed {
             payload: 1000,

@@ -81,7 +81,11 @@ impl Sender {
     /// start anew now; otherwise it runs since the head was sent.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
         let open = matches!(self.state, State::Open);
-        if !self.options.tail_loss_probe || self.board.is_empty() || !open || self.board.sacked() > 0 {
+        if !(self.options.tail_loss_probe && self.sack)
+            || self.board.is_empty()
+            || !open
+            || self.board.sacked() > 0
+        {
             return false;
         }
         // "PTO = 2 * SRTT; if FlightSize is one segment, PTO += WCDelAckT"

@@ -6,18 +6,19 @@ use super::*;
 /// units of 128: 65280, as Linux servers show it (510 · 128).
 #[test]
 fn the_first_window_is_that_of_linux() {
-    assert_eq!(Receiver::window_scale(&test_config()), 7);
-    assert_eq!(Receiver::window_scale(&Config { window_scaling: false, ..test_config() }), 0);
-    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true);
+    assert_eq!(Receiver::window_scale(&test_config().tcp), 7);
+    assert_eq!(Receiver::window_scale(&TcpValues { window_scaling: false, ..test_config().tcp }), 0);
+    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, true);
     assert_eq!(receiver.window(), 65_280);
-    let mut unscaled = Receiver::new(&Config { window_scaling: false, ..test_config() }, PAYLOAD, true, true);
+    let mut unscaled =
+        Receiver::new(&TcpValues { window_scaling: false, ..test_config().tcp }, PAYLOAD, true, true);
     assert_eq!(unscaled.window(), 65_160);
 }
 
 /// A flow over an RTT of 100 ms. The first segment gives the RTT and starts the measurement at 1000 ms.
 /// Until 1100 ms 41 segments are read, 59368 bytes; 14480 were assumed. Twice that and 16 segments make
 /// 141904; growth by (59368 - 14480) / 14480 = 3.1 adds 2 · 439902: 1021708, times two for the overhead.
-pub(super) fn grown(config: &Config) -> Receiver {
+pub(super) fn grown(config: &TcpValues) -> Receiver {
     let mut receiver = Receiver::new(config, PAYLOAD, config.sack, true);
     let mut arrive = |now: u64, number: u64| {
         let echo = u32::try_from(now - 100).expect("milliseconds of a test");
@@ -38,13 +39,13 @@ pub(super) fn grown(config: &Config) -> Receiver {
 
 #[test]
 fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
-    let receiver = grown(&test_config());
+    let receiver = grown(&test_config().tcp);
     assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(100)));
     assert_eq!(receiver.window.buffer(), 2_043_416);
     assert_eq!(receiver.window.clamp(), 1_021_708);
-    let limited = Config { max_receive_buffer: ByteCount::from_bytes(1_000_000), ..test_config() };
+    let limited = TcpValues { max_receive_buffer: ByteCount::from_bytes(1_000_000), ..test_config().tcp };
     assert_eq!(grown(&limited).window.buffer(), 1_000_000);
-    let unscaled = grown(&Config { window_scaling: false, ..test_config() });
+    let unscaled = grown(&TcpValues { window_scaling: false, ..test_config().tcp });
     assert_eq!(unscaled.window.clamp(), 65_535);
 }
 
@@ -52,7 +53,7 @@ fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
 /// with each one: 66984, 69880; in units of 128: 67072, 69888. Meanwhile each is acknowledged at once.
 #[test]
 fn the_window_opens_by_two_segments_with_each_one() {
-    let mut receiver = grown(&test_config());
+    let mut receiver = grown(&test_config().tcp);
     for (number, window) in [(42, 67_072), (43, 69_888)] {
         let now = ms(1100 + number);
         receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
@@ -67,7 +68,7 @@ fn the_window_opens_by_two_segments_with_each_one() {
 #[test]
 fn without_timestamps_a_window_is_a_round_trip() {
     let mut receiver =
-        Receiver::new(&Config { window_scaling: false, ..test_config() }, PAYLOAD, true, false);
+        Receiver::new(&TcpValues { window_scaling: false, ..test_config().tcp }, PAYLOAD, true, false);
     for number in 0..=45 {
         let now = ms(10 + 2 * number);
         assert_eq!(receiver.window.rtt(), None);
@@ -89,7 +90,7 @@ fn without_timestamps_a_window_is_a_round_trip() {
 /// Samples of 100 ms, then one of 180 ms: (7 · 100 + 180) / 8 = 110 ms; one of 60 ms counts at once.
 #[test]
 fn echoes_are_smoothed_upwards() {
-    let mut receiver = grown(&test_config());
+    let mut receiver = grown(&test_config().tcp);
     for (now, echo, rtt) in [(1300, 1120, 110), (1310, 1250, 60), (1320, 1250, 60)] {
         let data = Segment { timestamp_echo: echo, ..segment(receiver.next_expected(), PAYLOAD) };
         receiver.on_segment(ms(now), &data, None);
@@ -101,7 +102,7 @@ fn echoes_are_smoothed_upwards() {
 #[test]
 fn a_gap_leaves_the_window_as_it_is_without_sack() {
     for (sack, grows) in [(false, false), (true, true)] {
-        let mut receiver = grown(&Config { sack, ..test_config() });
+        let mut receiver = grown(&TcpValues { sack, ..test_config().tcp });
         receiver.read(ms(1100));
         let (next, before, _) = ack(&mut receiver, ms(1100));
         receiver.on_segment(ms(1101), &segment(next + PAYLOAD, PAYLOAD), None);
