@@ -10,157 +10,96 @@
 //! An acknowledgement is due 1 ms after the first packet and never earlier: neither packets nor gaps count.
 //! Packets with acknowledgements are not paced. The pacer's bucket starts empty.
 
-use super::super::config::{AckPing, InitialWindow, WindowCheck};
-use super::{ONE_PATH, Profile, bytes, kib, value};
-use crate::options::{
-    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
-    StreamScheduler,
-};
-use crate::profile::UNLIMITED;
-use quiclab_core::Duration;
-use quiclab_core::scheduler::PathSchedulerKind;
+use super::*;
 
-/// The release of the Dual Connectivity study.
-pub(super) const AIOQUIC: Profile = Profile {
-    name: "aioquic",
-    description: "aioquic 0.9.25, in Python: NewReno, pacing at cwnd / srtt, acknowledgements by a timer of 1 ms",
-    base: None,
-    values: &[
-        value!(quic.version = QuicVersion::V1, "quic/configuration.py supported_versions, 0.9.25"),
-        value!(datagram_size = bytes(1200), "quic/configuration.py SMALLEST_MAX_DATAGRAM_SIZE, 0.9.25"),
-        value!(quic.connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25"),
-        value!(fixed.client_connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25"),
-        value!(quic.packet_number = Some(bytes(2)), "quic/packet_builder.py PACKET_NUMBER_SEND_SIZE, 0.9.25"),
-        value!(
-            congestion_control = CongestionControl::Newreno,
-            "quic/configuration.py congestion_control_algorithm `reno`, 0.9.25"
-        ),
-        value!(emulated_connections = 1, "quic/congestion/reno.py has no such parameter"),
-        value!(slow_start_exit = SlowStartExit::Aioquic, "quic/congestion/base.py QuicRttMonitor, 0.9.25"),
-        value!(
-            initial_window = InitialWindow::Packets(10),
-            "quic/congestion/base.py K_INITIAL_WINDOW, 0.9.25"
-        ),
-        value!(quic.max_window = None, "quic/congestion/reno.py has none, 0.9.25"),
-        value!(
-            quic.window_validation = false,
-            "quic/congestion/reno.py on_packet_acked does not look at it, 0.9.25"
-        ),
-        value!(fixed.window_packet = None, "quic/congestion/reno.py max_datagram_size, 0.9.25"),
-        value!(fixed.newreno_keeps = 0.5, "quic/congestion/reno.py K_LOSS_REDUCTION_FACTOR, 0.9.25"),
-        value!(
-            pacing = Pacing::TimeBucket { factor: 1.0, burst_packets: 16, burst_share: 0.25 },
-            "quic/recovery.py QuicPacketPacer.update_rate, 0.9.25"
-        ),
-        value!(
-            quic.pacing_before_rtt = false,
-            "quic/recovery.py QuicPacketPacer: packet_time is None before a sample, 0.9.25"
-        ),
-        value!(packet_threshold = 3, "quic/recovery.py K_PACKET_THRESHOLD, 0.9.25"),
-        value!(time_threshold = 9.0 / 8.0, "quic/recovery.py K_TIME_THRESHOLD, 0.9.25"),
-        value!(quic.adaptive_packet_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
-        value!(quic.adaptive_time_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25"),
-        value!(initial_rtt = Duration::from_millis(100), "quic/configuration.py initial_rtt, 0.9.25"),
-        value!(
-            quic.rtt_variation = RttVariation::FromMinimum,
-            "quic/recovery.py on_ack_received: |rtt_min - rtt_latest|, 0.9.25"
-        ),
-        value!(fixed.initial_timeout = 2, "quic/recovery.py get_probe_timeout: 2 * rtt_initial, 0.9.25"),
-        value!(fixed.timeout_variations = 4, "quic/recovery.py get_probe_timeout, 0.9.25"),
-        value!(quic.probe_packets = 1, "quic/connection.py _probe_pending: one datagram, 0.9.25"),
-        value!(
-            fixed.probes_carry_data = false,
-            "quic/connection.py _write_application: a PING; only CRYPTO is sent again, 0.9.25"
-        ),
-        value!(quic.persistent_congestion = false, "quic/congestion/reno.py on_packets_lost: TODO, 0.9.25"),
-        value!(
-            quic.acknowledgement = Acknowledgement::Timer { delay: Duration::from_millis(1) },
-            "quic/connection.py _ack_delay = K_GRANULARITY, 0.9.25"
-        ),
-        value!(
-            quic.max_ack_delay = Duration::from_millis(25),
-            "quic/connection.py _serialize_transport_parameters, 0.9.25"
-        ),
-        value!(quic.ack_ranges = u32::MAX, "quic/rangeset.py has no limit, 0.9.25"),
-        value!(ack_frequency = None, "not in aioquic"),
-        value!(
-            quic.flow_control = FlowControl::DoubleWhenHalfUsed,
-            "quic/connection.py _write_connection_limits, _write_stream_limits, 0.9.25"
-        ),
-        value!(stream_receive_window = kib(1024), "quic/configuration.py max_stream_data, 0.9.25"),
-        value!(connection_receive_window = kib(1024), "quic/configuration.py max_data, 0.9.25"),
-        value!(
-            quic.max_stream_receive_window = UNLIMITED,
-            "quic/connection.py _write_stream_limits has none, 0.9.25"
-        ),
-        value!(
-            quic.max_connection_receive_window = UNLIMITED,
-            "quic/connection.py _write_connection_limits has none, 0.9.25"
-        ),
-        value!(send_window = UNLIMITED, "quic/stream.py QuicStreamSender buffers everything, 0.9.25"),
-        value!(quic.max_streams = 128, "quic/connection.py _local_max_streams_bidi, 0.9.25"),
-        value!(
-            quic.stream_scheduler = StreamScheduler::Fifo,
-            "quic/connection.py _write_application: streams in order, each as much as fits, 0.9.25"
-        ),
-        value!(
-            quic.datagram_congestion_control = true,
-            "quic/connection.py _write_application: max_flight_bytes, 0.9.25"
-        ),
-        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(
-            fixed.client_hello = bytes(355),
-            "measured with 0.9.25: CRYPTO bytes of the first Initial packet"
-        ),
-        value!(fixed.tickets = bytes(0), "quic/connection.py: none without a session_ticket_handler, 0.9.25"),
-        value!(quic.amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25"),
-        value!(
-            fixed.window_check = WindowCheck::Filled,
-            "quic/packet_builder.py start_packet: datagram_flight_bytes, 0.9.25"
-        ),
-        value!(fixed.forgets_lost = true, "quic/recovery.py _detect_loss: del space.sent_packets, 0.9.25"),
-        value!(
-            fixed.growth_before_losses = true,
-            "quic/recovery.py on_ack_received: on_packet_acked before _detect_loss, 0.9.25"
-        ),
-        value!(
-            fixed.acks_only_when_due = true,
-            "quic/connection.py _write_application: ack_at is not None and ack_at <= now, 0.9.25"
-        ),
-        value!(
-            fixed.ack_ping = AckPing::EighthWithGaps,
-            "quic/connection.py _write_ack_frame: packet_number % 8 == 0 and several ranges, 0.9.25"
-        ),
-        value!(fixed.stream_length_always = true, "quic/connection.py _write_stream_frame, 0.9.25"),
-        value!(fixed.one_stream_frame = true, "quic/stream.py get_frame: the first pending range, 0.9.25"),
-        value!(fixed.new_connection_ids = 7, "quic/connection.py _replenish_connection_ids, 0.9.25"),
-        value!(fixed.kept_packets = 0, "quic/connection.py receive_datagram drops them, 0.9.25"),
-        value!(
-            fixed.restarts_handshake = true,
-            "quic/connection.py receive_datagram, _handle_crypto_frame; recovery.py reschedule_data, 0.9.25"
-        ),
-        value!(fixed.pads_server = false, "quic/packet_builder.py _end_packet: clients only, 0.9.25"),
-        value!(fixed.pads_to_full = true, "quic/packet_builder.py _end_packet: the flight's room, 0.9.25"),
-        value!(quic.idle_timeout = Duration::from_secs(60), "quic/configuration.py idle_timeout, 0.9.25"),
-    ],
-};
+profile! {
+    /// The release of the Dual Connectivity study.
+    AIOQUIC: "aioquic",
+        "aioquic 0.9.25, in Python: NewReno, pacing at cwnd / srtt, acknowledgements by a timer of 1 ms";
 
-/// The last of draft 27; of draft 28, too.
-pub(super) const AIOQUIC_0_8_8: Profile = Profile {
-    name: "aioquic-0.8.8",
-    description: "aioquic 0.8.8 (draft 27) and 0.9.0 (draft 28): as 0.9.25, with larger datagrams and initial RTT",
-    base: Some(&AIOQUIC),
-    values: &[
-        value!(datagram_size = bytes(1280), "quic/packet_builder.py PACKET_MAX_SIZE, 0.8.8 and 0.9.0"),
-        value!(initial_rtt = Duration::from_millis(500), "quic/recovery.py K_INITIAL_RTT, 0.8.8 and 0.9.0"),
-        value!(
-            congestion_control = CongestionControl::Newreno,
-            "quic/recovery.py QuicCongestionControl, the only one, 0.8.8 and 0.9.0"
-        ),
-        value!(slow_start_exit = SlowStartExit::Aioquic, "quic/recovery.py QuicRttMonitor, 0.8.8 and 0.9.0"),
-        value!(
-            initial_window = InitialWindow::Packets(10),
-            "quic/recovery.py K_INITIAL_WINDOW, 0.8.8 and 0.9.0"
-        ),
-    ],
-};
+    quic.version = QuicVersion::V1, "quic/configuration.py supported_versions, 0.9.25";
+    datagram_size = bytes(1200), "quic/configuration.py SMALLEST_MAX_DATAGRAM_SIZE, 0.9.25";
+    quic.connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25";
+    fixed.client_connection_id = bytes(8), "quic/configuration.py connection_id_length, 0.9.25";
+    quic.packet_number = Some(bytes(2)), "quic/packet_builder.py PACKET_NUMBER_SEND_SIZE, 0.9.25";
+    congestion_control = CongestionControl::Newreno,
+        "quic/configuration.py congestion_control_algorithm `reno`, 0.9.25";
+    emulated_connections = 1, "quic/congestion/reno.py has no such parameter";
+    slow_start_exit = SlowStartExit::Aioquic, "quic/congestion/base.py QuicRttMonitor, 0.9.25";
+    initial_window = InitialWindow::Packets(10), "quic/congestion/base.py K_INITIAL_WINDOW, 0.9.25";
+    quic.max_window = None, "quic/congestion/reno.py has none, 0.9.25";
+    quic.window_validation = false, "quic/congestion/reno.py on_packet_acked does not look at it, 0.9.25";
+    fixed.window_packet = None, "quic/congestion/reno.py max_datagram_size, 0.9.25";
+    fixed.newreno_keeps = 0.5, "quic/congestion/reno.py K_LOSS_REDUCTION_FACTOR, 0.9.25";
+    pacing = Pacing::TimeBucket { factor: 1.0, burst_packets: 16, burst_share: 0.25 },
+        "quic/recovery.py QuicPacketPacer.update_rate, 0.9.25";
+    quic.pacing_before_rtt = false,
+        "quic/recovery.py QuicPacketPacer: packet_time is None before a sample, 0.9.25";
+    packet_threshold = 3, "quic/recovery.py K_PACKET_THRESHOLD, 0.9.25";
+    time_threshold = 9.0 / 8.0, "quic/recovery.py K_TIME_THRESHOLD, 0.9.25";
+    quic.adaptive_packet_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25";
+    quic.adaptive_time_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25";
+    initial_rtt = Duration::from_millis(100), "quic/configuration.py initial_rtt, 0.9.25";
+    quic.rtt_variation = RttVariation::FromMinimum,
+        "quic/recovery.py on_ack_received: |rtt_min - rtt_latest|, 0.9.25";
+    fixed.initial_timeout = 2, "quic/recovery.py get_probe_timeout: 2 * rtt_initial, 0.9.25";
+    fixed.timeout_variations = 4, "quic/recovery.py get_probe_timeout, 0.9.25";
+    quic.probe_packets = 1, "quic/connection.py _probe_pending: one datagram, 0.9.25";
+    fixed.probes_carry_data = false,
+        "quic/connection.py _write_application: a PING; only CRYPTO is sent again, 0.9.25";
+    quic.persistent_congestion = false, "quic/congestion/reno.py on_packets_lost: TODO, 0.9.25";
+    quic.acknowledgement = Acknowledgement::Timer { delay: Duration::from_millis(1) },
+        "quic/connection.py _ack_delay = K_GRANULARITY, 0.9.25";
+    quic.max_ack_delay = Duration::from_millis(25),
+        "quic/connection.py _serialize_transport_parameters, 0.9.25";
+    quic.ack_ranges = u32::MAX, "quic/rangeset.py has no limit, 0.9.25";
+    ack_frequency = None, "not in aioquic";
+    quic.flow_control = FlowControl::DoubleWhenHalfUsed,
+        "quic/connection.py _write_connection_limits, _write_stream_limits, 0.9.25";
+    stream_receive_window = kib(1024), "quic/configuration.py max_stream_data, 0.9.25";
+    connection_receive_window = kib(1024), "quic/configuration.py max_data, 0.9.25";
+    quic.max_stream_receive_window = UNLIMITED, "quic/connection.py _write_stream_limits has none, 0.9.25";
+    quic.max_connection_receive_window = UNLIMITED,
+        "quic/connection.py _write_connection_limits has none, 0.9.25";
+    send_window = UNLIMITED, "quic/stream.py QuicStreamSender buffers everything, 0.9.25";
+    quic.max_streams = 128, "quic/connection.py _local_max_streams_bidi, 0.9.25";
+    quic.stream_scheduler = StreamScheduler::Fifo,
+        "quic/connection.py _write_application: streams in order, each as much as fits, 0.9.25";
+    quic.datagram_congestion_control = true,
+        "quic/connection.py _write_application: max_flight_bytes, 0.9.25";
+    fixed.client_hello = bytes(355), "measured with 0.9.25: CRYPTO bytes of the first Initial packet";
+    fixed.tickets = bytes(0), "quic/connection.py: none without a session_ticket_handler, 0.9.25";
+    quic.amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25";
+    fixed.window_check = WindowCheck::Filled,
+        "quic/packet_builder.py start_packet: datagram_flight_bytes, 0.9.25";
+    fixed.forgets_lost = true, "quic/recovery.py _detect_loss: del space.sent_packets, 0.9.25";
+    fixed.growth_before_losses = true,
+        "quic/recovery.py on_ack_received: on_packet_acked before _detect_loss, 0.9.25";
+    fixed.acks_only_when_due = true,
+        "quic/connection.py _write_application: ack_at is not None and ack_at <= now, 0.9.25";
+    fixed.ack_ping = AckPing::EighthWithGaps,
+        "quic/connection.py _write_ack_frame: packet_number % 8 == 0 and several ranges, 0.9.25";
+    fixed.stream_length_always = true, "quic/connection.py _write_stream_frame, 0.9.25";
+    fixed.one_stream_frame = true, "quic/stream.py get_frame: the first pending range, 0.9.25";
+    fixed.new_connection_ids = 7, "quic/connection.py _replenish_connection_ids, 0.9.25";
+    fixed.kept_packets = 0, "quic/connection.py receive_datagram drops them, 0.9.25";
+    fixed.restarts_handshake = true,
+        "quic/connection.py receive_datagram, _handle_crypto_frame; recovery.py reschedule_data, 0.9.25";
+    fixed.pads_server = false, "quic/packet_builder.py _end_packet: clients only, 0.9.25";
+    fixed.pads_to_full = true, "quic/packet_builder.py _end_packet: the flight's room, 0.9.25";
+    quic.idle_timeout = Duration::from_secs(60), "quic/configuration.py idle_timeout, 0.9.25";
+}
+
+profile! {
+    /// The last of draft 27; of draft 28, too.
+    AIOQUIC_0_8_8: "aioquic-0.8.8",
+        "aioquic 0.8.8 (draft 27) and 0.9.0 (draft 28): as 0.9.25, with larger datagrams and initial RTT",
+    base AIOQUIC;
+
+    datagram_size = bytes(1280), "quic/packet_builder.py PACKET_MAX_SIZE, 0.8.8 and 0.9.0";
+    initial_rtt = Duration::from_millis(500), "quic/recovery.py K_INITIAL_RTT, 0.8.8 and 0.9.0";
+    congestion_control = CongestionControl::Newreno,
+        "quic/recovery.py QuicCongestionControl, the only one, 0.8.8 and 0.9.0";
+    slow_start_exit = SlowStartExit::Aioquic, "quic/recovery.py QuicRttMonitor, 0.8.8 and 0.9.0";
+    initial_window = InitialWindow::Packets(10), "quic/recovery.py K_INITIAL_WINDOW, 0.8.8 and 0.9.0";
+}

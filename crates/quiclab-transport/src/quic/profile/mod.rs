@@ -20,9 +20,14 @@ mod quic_go;
 mod quinn;
 mod rfc9002;
 
-use super::config::{Config, Fixed, bytes, kib};
-use crate::options::QuicValues;
-use crate::profile::{OptionRow, Value, table, value};
+use super::config::{AckPing, Config, Fixed, InitialWindow, WindowCheck, bytes, kib};
+use crate::congestion::Flavour;
+use crate::options::{
+    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicValues, QuicVersion, RttVariation,
+    SlowStartExit, StreamScheduler,
+};
+use crate::profile::{OptionRow, UNLIMITED, Value, table, value};
+use quiclab_core::Duration;
 
 /// Profile of an endpoint that names none: plain RFC values, since an endpoint that stands for no stack in
 /// particular should behave as the RFCs say, and stay as it is when stacks change.
@@ -68,8 +73,24 @@ impl Profile {
     }
 }
 
-/// A property that no stack has one of.
-const ONE_PATH: &str = "no multi-path in this stack: set by quiclab";
+/// `profile! { /// What. NAME: "name", "description"; field = value, "source"; ... }`, with `, base OTHER` after the
+/// description where it differs from another profile in a few values.
+macro_rules! profile {
+    (
+        $(#[$doc:meta])+
+        $NAME:ident: $name:literal, $description:literal $(, base $base:ident)?;
+        $($field:ident $(.$inner:ident)? = $value:expr, $source:literal;)*
+    ) => {
+        $(#[$doc])+
+        pub(super) const $NAME: Profile = Profile {
+            name: $name,
+            description: $description,
+            base: [$(Some(&$base),)? None][0],
+            values: &[$(value!($field $(.$inner)? = $value, $source)),*],
+        };
+    };
+}
+use profile;
 
 /// Names of all profiles, the default first.
 pub fn profiles() -> impl Iterator<Item = &'static str> {

@@ -13,152 +13,79 @@
 //!
 //! The study runs it with BBR and with CUBIC: set `congestion_control`.
 
-use super::super::config::InitialWindow;
-use super::{ONE_PATH, Profile, bytes, kib, value};
-use crate::options::{
-    Acknowledgement, CongestionControl, FlowControl, Pacing, QuicVersion, RttVariation, SlowStartExit,
-    StreamScheduler,
-};
-use crate::profile::UNLIMITED;
-use quiclab_core::Duration;
-use quiclab_core::scheduler::PathSchedulerKind;
+use super::*;
 
-/// The commit of the pacing study.
-pub(super) const PICOQUIC: Profile = Profile {
-    name: "picoquic",
-    description: "picoquic at bf84867 (2020), in C: NewReno or BBR, pacing at cwnd / srtt, acknowledgements after RTT / 4",
-    base: None,
-    values: &[
-        value!(
-            quic.version = QuicVersion::V1,
-            "picoquic_internal.h PICOQUIC_INTEROP_VERSION_LATEST (draft 29), bf84867; the study says draft 27"
-        ),
-        value!(
-            datagram_size = bytes(1440),
-            "picoquic_internal.h PICOQUIC_PRACTICAL_MAX_MTU, bf84867: what its path MTU discovery finds (from 1252 B)"
-        ),
-        value!(
-            quic.connection_id = bytes(8),
-            "picoquic_internal.h PICOQUIC_ENFORCED_INITIAL_CID_LENGTH, bf84867 (assumed for later ones)"
-        ),
-        value!(
-            fixed.client_connection_id = bytes(8),
-            "picoquic_internal.h PICOQUIC_ENFORCED_INITIAL_CID_LENGTH, bf84867 (assumed for later ones)"
-        ),
-        value!(
-            quic.packet_number = Some(bytes(4)),
-            "packet.c picoquic_create_packet_header: 4 B (assumed: not read at this commit)"
-        ),
-        value!(
-            congestion_control = CongestionControl::Newreno,
-            "picoquic.h PICOQUIC_DEFAULT_CONGESTION_ALGORITHM"
-        ),
-        value!(emulated_connections = 1, "newreno.c, cubic.c have no such parameter"),
-        value!(
-            slow_start_exit = SlowStartExit::Aioquic,
-            "cc_common.c picoquic_hystart_test, PICOQUIC_MIN_MAX_RTT_SCOPE 7"
-        ),
-        value!(
-            initial_window = InitialWindow::Bytes(10 * 1536),
-            "picoquic_internal.h PICOQUIC_CWIN_INITIAL, bf84867"
-        ),
-        value!(quic.max_window = None, "newreno.c, cubic.c have none"),
-        value!(
-            quic.window_validation = true,
-            "sender.c: a sender that is limited by the application tells it (assumed)"
-        ),
-        value!(fixed.window_packet = None, "newreno.c: send_mtu (assumed)"),
-        value!(
-            fixed.newreno_keeps = 0.5,
-            "newreno.c picoquic_newreno_enter_recovery: cwin / 2 (assumed: not read at this commit)"
-        ),
-        value!(
-            pacing = Pacing::LeakyBucket {
-                factor: 1.0,
-                slow_start_factor: Some(1.25),
-                burst_packets: 16,
-                burst_share: Some(0.25),
-                burst_time: None,
-                idle_burst_packets: None,
-                whole_bursts: false,
-            },
-            "sender.c picoquic_update_pacing_data: cwin / 4, 2 to 16 packets; 1.25 in slow start"
-        ),
-        value!(
-            quic.pacing_before_rtt = false,
-            "sender.c picoquic_update_pacing_data is called with RTT samples"
-        ),
-        value!(
-            packet_threshold = u32::MAX,
-            "sender.c picoquic_retransmit_needed_by_packet: RACK, no count alone"
-        ),
-        value!(time_threshold = 1.25, "sender.c picoquic_retransmit_needed_by_packet: srtt >> 2 after"),
-        value!(quic.adaptive_packet_threshold = false, "sender.c picoquic_retransmit_needed_by_packet"),
-        value!(quic.adaptive_time_threshold = false, "sender.c picoquic_retransmit_needed_by_packet"),
-        value!(initial_rtt = Duration::from_millis(250), "picoquic_internal.h PICOQUIC_INITIAL_RTT, bf84867"),
-        value!(
-            quic.rtt_variation = RttVariation::Rfc9002,
-            "frames.c picoquic_update_path_rtt (assumed: not read at this commit)"
-        ),
-        value!(
-            fixed.initial_timeout = 1,
-            "picoquic_internal.h PICOQUIC_INITIAL_RETRANSMIT_TIMER 250 ms, bf84867"
-        ),
-        value!(
-            fixed.timeout_variations = 4,
-            "frames.c picoquic_update_path_rtt (assumed); 50 ms at least, not modelled"
-        ),
-        value!(quic.probe_packets = 1, "sender.c picoquic_retransmit_needed: one packet at a time"),
-        value!(fixed.probes_carry_data = true, "sender.c picoquic_copy_before_retransmit"),
-        value!(quic.persistent_congestion = false, "newreno.c: a timeout halves the window (assumed)"),
-        value!(
-            quic.acknowledgement = Acknowledgement::RttFraction {
-                fraction: 0.25,
-                packets: 2,
-                delay: Duration::from_millis(10),
-                from_packet: 0
-            },
-            "frames.c picoquic_compute_ack_gap, picoquic_compute_ack_delay_max; PICOQUIC_ACK_DELAY_MAX, bf84867"
-        ),
-        value!(
-            quic.max_ack_delay = Duration::from_millis(10),
-            "quicctx.c picoquic_init_transport_parameters: PICOQUIC_ACK_DELAY_MAX"
-        ),
-        value!(quic.ack_ranges = u32::MAX, "sacks.c has no limit (assumed)"),
-        value!(
-            ack_frequency = None,
-            "frames.c: asked only of a peer that announces min_ack_delay; not modelled by default"
-        ),
-        value!(
-            quic.flow_control = FlowControl::DoubleWhenHalfUsed,
-            "frames.c picoquic_format_required_max_stream_data_frames (assumed: twice what has arrived)"
-        ),
-        value!(
-            stream_receive_window = kib(2 * 1024),
-            "quicctx.c picoquic_init_transport_parameters: 0x200000"
-        ),
-        value!(
-            connection_receive_window = kib(1024),
-            "quicctx.c picoquic_init_transport_parameters: 0x100000"
-        ),
-        value!(quic.max_stream_receive_window = UNLIMITED, "frames.c has none (assumed)"),
-        value!(quic.max_connection_receive_window = UNLIMITED, "frames.c has none (assumed)"),
-        value!(send_window = UNLIMITED, "sender.c asks the application for data when they can leave"),
-        value!(quic.max_streams = 512, "quicctx.c picoquic_init_transport_parameters: 2048 / 4"),
-        value!(
-            quic.stream_scheduler = StreamScheduler::RoundRobin,
-            "sender.c picoquic_find_ready_stream (assumed: not read at this commit)"
-        ),
-        value!(quic.datagram_congestion_control = true, "sender.c (assumed)"),
-        value!(quic.path_scheduler = PathSchedulerKind::LOWEST_RTT, ONE_PATH),
-        value!(
-            fixed.client_hello = bytes(280),
-            "assumed: any that fits into the first datagram gives the same packets"
-        ),
-        value!(quic.amplification_factor = 3, "packet.c (assumed: the factor of RFC 9000)"),
-        value!(
-            quic.idle_timeout = Duration::from_secs(30),
-            "quicctx.c picoquic_init_transport_parameters: PICOQUIC_MICROSEC_HANDSHAKE_MAX, bf84867"
-        ),
-    ],
-};
+profile! {
+    /// The commit of the pacing study.
+    PICOQUIC: "picoquic",
+        "picoquic at bf84867 (2020), in C: NewReno or BBR, pacing at cwnd / srtt, acknowledgements after RTT / 4";
+
+    quic.version = QuicVersion::V1,
+        "picoquic_internal.h PICOQUIC_INTEROP_VERSION_LATEST (draft 29), bf84867; the study says draft 27";
+    datagram_size = bytes(1440),
+        "picoquic_internal.h PICOQUIC_PRACTICAL_MAX_MTU, bf84867: what its path MTU discovery finds (from 1252 B)";
+    quic.connection_id = bytes(8),
+        "picoquic_internal.h PICOQUIC_ENFORCED_INITIAL_CID_LENGTH, bf84867 (assumed for later ones)";
+    fixed.client_connection_id = bytes(8),
+        "picoquic_internal.h PICOQUIC_ENFORCED_INITIAL_CID_LENGTH, bf84867 (assumed for later ones)";
+    quic.packet_number = Some(bytes(4)),
+        "packet.c picoquic_create_packet_header: 4 B (assumed: not read at this commit)";
+    congestion_control = CongestionControl::Newreno, "picoquic.h PICOQUIC_DEFAULT_CONGESTION_ALGORITHM";
+    emulated_connections = 1, "newreno.c, cubic.c have no such parameter";
+    slow_start_exit = SlowStartExit::Aioquic,
+        "cc_common.c picoquic_hystart_test, PICOQUIC_MIN_MAX_RTT_SCOPE 7";
+    initial_window = InitialWindow::Bytes(10 * 1536), "picoquic_internal.h PICOQUIC_CWIN_INITIAL, bf84867";
+    quic.max_window = None, "newreno.c, cubic.c have none";
+    quic.window_validation = true, "sender.c: a sender that is limited by the application tells it (assumed)";
+    fixed.window_packet = None, "newreno.c: send_mtu (assumed)";
+    fixed.newreno_keeps = 0.5,
+        "newreno.c picoquic_newreno_enter_recovery: cwin / 2 (assumed: not read at this commit)";
+    pacing = Pacing::LeakyBucket {
+        factor: 1.0,
+        slow_start_factor: Some(1.25),
+        burst_packets: 16,
+        burst_share: Some(0.25),
+        burst_time: None,
+        idle_burst_packets: None,
+        whole_bursts: false,
+    }, "sender.c picoquic_update_pacing_data: cwin / 4, 2 to 16 packets; 1.25 in slow start";
+    quic.pacing_before_rtt = false, "sender.c picoquic_update_pacing_data is called with RTT samples";
+    packet_threshold = u32::MAX, "sender.c picoquic_retransmit_needed_by_packet: RACK, no count alone";
+    time_threshold = 1.25, "sender.c picoquic_retransmit_needed_by_packet: srtt >> 2 after";
+    quic.adaptive_packet_threshold = false, "sender.c picoquic_retransmit_needed_by_packet";
+    quic.adaptive_time_threshold = false, "sender.c picoquic_retransmit_needed_by_packet";
+    initial_rtt = Duration::from_millis(250), "picoquic_internal.h PICOQUIC_INITIAL_RTT, bf84867";
+    quic.rtt_variation = RttVariation::Rfc9002,
+        "frames.c picoquic_update_path_rtt (assumed: not read at this commit)";
+    fixed.initial_timeout = 1, "picoquic_internal.h PICOQUIC_INITIAL_RETRANSMIT_TIMER 250 ms, bf84867";
+    fixed.timeout_variations = 4, "frames.c picoquic_update_path_rtt (assumed); 50 ms at least, not modelled";
+    quic.probe_packets = 1, "sender.c picoquic_retransmit_needed: one packet at a time";
+    fixed.probes_carry_data = true, "sender.c picoquic_copy_before_retransmit";
+    quic.persistent_congestion = false, "newreno.c: a timeout halves the window (assumed)";
+    quic.acknowledgement = Acknowledgement::RttFraction {
+        fraction: 0.25,
+        packets: 2,
+        delay: Duration::from_millis(10),
+        from_packet: 0
+    }, "frames.c picoquic_compute_ack_gap, picoquic_compute_ack_delay_max; PICOQUIC_ACK_DELAY_MAX, bf84867";
+    quic.max_ack_delay = Duration::from_millis(10),
+        "quicctx.c picoquic_init_transport_parameters: PICOQUIC_ACK_DELAY_MAX";
+    quic.ack_ranges = u32::MAX, "sacks.c has no limit (assumed)";
+    ack_frequency = None,
+        "frames.c: asked only of a peer that announces min_ack_delay; not modelled by default";
+    quic.flow_control = FlowControl::DoubleWhenHalfUsed,
+        "frames.c picoquic_format_required_max_stream_data_frames (assumed: twice what has arrived)";
+    stream_receive_window = kib(2 * 1024), "quicctx.c picoquic_init_transport_parameters: 0x200000";
+    connection_receive_window = kib(1024), "quicctx.c picoquic_init_transport_parameters: 0x100000";
+    quic.max_stream_receive_window = UNLIMITED, "frames.c has none (assumed)";
+    quic.max_connection_receive_window = UNLIMITED, "frames.c has none (assumed)";
+    send_window = UNLIMITED, "sender.c asks the application for data when they can leave";
+    quic.max_streams = 512, "quicctx.c picoquic_init_transport_parameters: 2048 / 4";
+    quic.stream_scheduler = StreamScheduler::RoundRobin,
+        "sender.c picoquic_find_ready_stream (assumed: not read at this commit)";
+    quic.datagram_congestion_control = true, "sender.c (assumed)";
+    fixed.client_hello = bytes(280), "assumed: any that fits into the first datagram gives the same packets";
+    quic.amplification_factor = 3, "packet.c (assumed: the factor of RFC 9000)";
+    quic.idle_timeout = Duration::from_secs(30),
+        "quicctx.c picoquic_init_transport_parameters: PICOQUIC_MICROSEC_HANDSHAKE_MAX, bf84867";
+}
