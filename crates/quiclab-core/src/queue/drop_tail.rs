@@ -10,7 +10,7 @@ use super::exits::Exits;
 use super::line::Line;
 use super::options::{Capacity, QueueOptions};
 use super::tc::TcQueue;
-use super::{Backlog, Item, Outcome, QueueIndex, QueueStatistics};
+use super::{Backlog, Item, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
 use crate::problem::Problem;
@@ -123,9 +123,7 @@ impl<T: Item> QueueDiscipline<T> for DropTailQueue<T> {
     }
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
-        let head = self.line.pop()?;
-        exits.left(QueueIndex(0), head.arrived, Outcome::Served);
-        Some(head.item)
+        self.line.serve(exits)
     }
 
     fn waiting(&self) -> Backlog {

@@ -11,7 +11,7 @@ use super::exits::Exits;
 use super::line::Line;
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
-use super::{Backlog, Item, Outcome, QueueIndex};
+use super::{Backlog, Item, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
 use crate::problem::Problem;
@@ -104,9 +104,7 @@ impl<T: Item> QueueDiscipline<T> for HeadDropQueue<T> {
     }
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
-        let head = self.line.pop()?;
-        exits.left(QueueIndex(0), head.arrived, Outcome::Served);
-        Some(head.item)
+        self.line.serve(exits)
     }
 
     fn waiting(&self) -> Backlog {

@@ -22,6 +22,10 @@
 //! therefore computed at its beginning with the values that a timer would have found; one due at the very time of a call
 //! precedes it, where Linux has an arbitrary order. An update that changes nothing is the last that is computed.
 
+mod control;
+
+use control::{CERTAIN, Control, Parameters};
+
 use super::codel::FRAME;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
@@ -102,17 +106,6 @@ impl Default for Pie {
 /// MAX_BURST of RFC 8033 section 4.4.
 const BURST_OF_LINUX: Duration = Duration::from_millis(150);
 const MARKED_BY_LINUX: f64 = 0.1;
-/// `MAX_PROB` of Linux: a probability of 1.
-const CERTAIN: u64 = u64::MAX >> 8;
-/// `PSCHED_SHIFT` of Linux: a tick is 64 ns.
-const TICK_BITS: u32 = 6;
-const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_BITS;
-/// Above this waiting time the probability grows by 2 % more at each update.
-const HIGH_DELAY: u64 = 250_000_000 >> TICK_BITS;
-/// DQ_THRESHOLD (RFC 8033 section 5.2): bytes over which a departure rate is measured, and that must wait for it.
-const RATE_BYTES: u64 = 16_384;
-/// `PIE_SCALE` of Linux: a departure rate is in units of 2^-8 bytes per tick.
-const RATE_BITS: u32 = 8;
 
 impl QueueOptions for Pie {
     fn capacity(&self) -> Capacity {
@@ -152,179 +145,6 @@ impl QueueOptions for Pie {
             Self { ecn: true, byte_mode: true, ..eager.clone() },
             Self { rate_estimator: true, ..eager },
         ]
-    }
-}
-
-fn ticks(duration: Duration) -> u64 {
-    duration.as_nanos() >> TICK_BITS
-}
-
-/// What configures the control, in Linux' units.
-#[derive(Clone, Debug)]
-struct Parameters {
-    target: u64,
-    /// Change of the probability for each tick.
-    alpha: u64,
-    beta: u64,
-    burst: u64,
-    byte_mode: bool,
-    rate_estimator: bool,
-    mtu: u64,
-}
-
-impl From<&Pie> for Parameters {
-    fn from(config: &Pie) -> Self {
-        let per_tick = |sixteenths: u32| (u64::from(sixteenths) * (CERTAIN / TICKS_PER_SECOND)) >> 4;
-        Self {
-            target: ticks(config.target),
-            alpha: per_tick(config.alpha),
-            beta: per_tick(config.beta),
-            burst: ticks(config.burst_allowance),
-            byte_mode: config.byte_mode,
-            rate_estimator: config.rate_estimator,
-            mtu: config.mtu.bytes(),
-        }
-    }
-}
-
-/// What PIE remembers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Control {
-    probability: u64,
-    /// Sum of the probabilities of packets since the last drop.
-    accumulated: u64,
-    /// The waiting time, in ticks: of the last departure, or estimated at the last update.
-    delay: u64,
-    /// The waiting time of the update before.
-    last_delay: u64,
-    /// What is left of the burst allowance, in ticks.
-    burst: u64,
-    /// The departure before, or the begin of the measurement of the rate, in ticks; `None`: none since the last restart.
-    since: Option<u64>,
-    /// Bytes in the present measurement of the rate; `None` while there is none.
-    measured: Option<u64>,
-    /// Mean departure rate; 0 before the first measurement.
-    rate: u64,
-}
-
-impl Control {
-    fn new(parameters: &Parameters) -> Self {
-        let burst = parameters.burst;
-        Self {
-            probability: 0,
-            accumulated: 0,
-            delay: 0,
-            last_delay: 0,
-            burst,
-            since: None,
-            measured: None,
-            rate: 0,
-        }
-    }
-
-    /// Whether a packet of `bytes` that meets `backlog` is dropped or marked (RFC 8033 sections 4.1, 4.4 and 5.4).
-    fn strikes(
-        &mut self,
-        parameters: &Parameters,
-        bytes: u64,
-        backlog: u64,
-        random: &mut RandomStream,
-    ) -> bool {
-        let relaxed = self.delay < parameters.target / 2 && self.probability < CERTAIN / 5;
-        if self.burst > 0 || relaxed || backlog < 2 * parameters.mtu {
-            return false;
-        }
-        let probability = if parameters.byte_mode && bytes <= parameters.mtu {
-            bytes * (self.probability / parameters.mtu)
-        } else {
-            self.probability
-        };
-        // neither soon after the last drop nor long after it
-        self.accumulated = if probability == 0 { 0 } else { self.accumulated.wrapping_add(probability) };
-        if self.accumulated < CERTAIN / 100 * 85 {
-            return false;
-        }
-        if self.accumulated >= CERTAIN / 2 * 17 {
-            return true;
-        }
-        let struck = random.bits() >> 8 < probability;
-        if struck {
-            self.accumulated = 0;
-        }
-        struck
-    }
-
-    /// A packet of `bytes` that arrived at `arrived` departs and leaves `backlog` behind.
-    fn departed(&mut self, parameters: &Parameters, now: Time, arrived: Time, bytes: u64, backlog: u64) {
-        let clock = now.as_nanos() >> TICK_BITS;
-        let passed = if parameters.rate_estimator {
-            self.measure(clock, bytes, backlog)
-        } else {
-            self.delay = if backlog > 0 { clock - (arrived.as_nanos() >> TICK_BITS) } else { 0 };
-            self.since.replace(clock).map(|before| clock - before)
-        };
-        self.burst = self.burst.saturating_sub(passed.unwrap_or(0));
-    }
-
-    /// The departure rate over some packets while many wait (RFC 8033 section 5.2). The time of a measurement that is
-    /// complete.
-    fn measure(&mut self, clock: u64, bytes: u64, backlog: u64) -> Option<u64> {
-        let waits = backlog >= RATE_BYTES;
-        if waits && self.measured.is_none() {
-            (self.since, self.measured) = (Some(clock), Some(0));
-        }
-        let measured = self.measured.as_mut()?;
-        *measured += bytes;
-        let passed = clock - self.since?;
-        if *measured < RATE_BYTES || passed == 0 {
-            return None;
-        }
-        let rate = (*measured << RATE_BITS) / passed;
-        self.rate = if self.rate == 0 { rate } else { self.rate - (self.rate >> 3) + (rate >> 3) };
-        self.measured = waits.then_some(0);
-        if waits {
-            self.since = Some(clock);
-        }
-        Some(passed)
-    }
-
-    /// By how many bits changes are scaled down at small probabilities (RFC 8033 section 4.2).
-    fn scale(&self) -> u32 {
-        if self.probability >= CERTAIN / 10 {
-            return 0;
-        }
-        let powers = [100, 1000, 10_000, 100_000, 1_000_000];
-        1 + powers.iter().take_while(|power| self.probability < CERTAIN / **power).map(|_| 2).sum::<u32>()
-    }
-
-    /// The periodic computation, while `backlog` waits (RFC 8033 sections 4.2, 4.4 and 5.5).
-    fn update(&mut self, parameters: &Parameters, backlog: u64) {
-        if parameters.rate_estimator {
-            self.last_delay = self.delay;
-            self.delay = (backlog << RATE_BITS).checked_div(self.rate).unwrap_or(0);
-        }
-        let (delay, before, target) = (self.delay, self.last_delay, parameters.target);
-        let part =
-            |factor: u64, from: u64| (factor >> self.scale()).wrapping_mul(delay.wrapping_sub(from)) as i64;
-        let mut change = part(parameters.alpha, target).wrapping_add(part(parameters.beta, before));
-        if self.probability >= CERTAIN / 10 {
-            change = change.min((CERTAIN / 50) as i64);
-        }
-        if delay > HIGH_DELAY {
-            change = change.wrapping_add((CERTAIN / 50) as i64);
-        }
-        let limit = if change > 0 { CERTAIN } else { 0 };
-        self.probability = self.probability.checked_add_signed(change).unwrap_or(limit);
-        if delay == 0 && before == 0 && backlog == 0 {
-            self.probability -= self.probability / 64;
-        }
-        let is_short = delay < target / 2 && before < target / 2;
-        if is_short && self.probability == 0 && (!parameters.rate_estimator || self.rate > 0) {
-            *self = Self { delay, last_delay: before, ..Self::new(parameters) };
-        }
-        if !parameters.rate_estimator {
-            self.last_delay = delay;
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! PIE by hand, from the formulas of RFC 8033 section 4.2.
 
+use super::control::{RATE_BYTES, TICK_BITS};
 use super::*;
 use crate::queue::tests::{Piece, at, piece, queue};
 use crate::queue::{Discipline, QueueConfig};
