@@ -8,7 +8,7 @@
 //! | CE mark | at once | "SHOULD be acknowledged immediately" |
 //! | Initial and Handshake | [`Every::packet`]: n = 1 | "immediately" |
 
-use super::{AckPolicy, Arrival};
+use super::{AckPolicy, Arrival, Pending};
 use quiclab_core::{Duration, Time};
 
 /// A policy that counts packets.
@@ -16,10 +16,7 @@ use quiclab_core::{Duration, Time};
 pub struct Every {
     packets: u32,
     max_ack_delay: Duration,
-    /// Ack-eliciting packets not acknowledged.
-    pending: u32,
-    /// `None`: nothing to acknowledge.
-    due: Option<Time>,
+    pending: Pending,
 }
 
 impl Every {
@@ -27,7 +24,7 @@ impl Every {
     /// `max_ack_delay`. RFC 9000 suggests 2.
     #[must_use]
     pub fn new(packets: u32, max_ack_delay: Duration) -> Self {
-        Self { packets: packets.max(1), max_ack_delay, pending: 0, due: None }
+        Self { packets: packets.max(1), max_ack_delay, pending: Pending::default() }
     }
 
     /// Acknowledges every packet at once, as Initial and Handshake packets are (RFC 9000 section 13.2.1).
@@ -39,19 +36,16 @@ impl Every {
 
 impl AckPolicy for Every {
     fn on_arrival(&mut self, arrival: &Arrival) {
-        self.pending = self.pending.saturating_add(1);
-        let at_once = self.pending >= self.packets || arrival.out_of_order || arrival.ce;
-        let due = arrival.now + if at_once { Duration::ZERO } else { self.max_ack_delay };
-        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        let at_once = arrival.out_of_order || arrival.ce;
+        self.pending.add(arrival.now, self.packets, self.max_ack_delay, at_once);
     }
 
     fn due(&self) -> Option<Time> {
-        self.due
+        self.pending.due
     }
 
     fn on_ack_sent(&mut self, _now: Time) {
-        self.pending = 0;
-        self.due = None;
+        self.pending = Pending::default();
     }
 }
 

@@ -49,6 +49,24 @@ pub struct AckRequest {
     pub reordering_threshold: u64,
 }
 
+/// Packets that wait for an acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// Ack-eliciting packets not acknowledged.
+    packets: u32,
+    /// `None`: nothing to acknowledge.
+    due: Option<Time>,
+}
+
+impl Pending {
+    /// One more arrives. It is due at once if `packets` wait, or `at_once`; else after `delay`.
+    fn add(&mut self, now: Time, packets: u32, delay: Duration, at_once: bool) {
+        self.packets = self.packets.saturating_add(1);
+        let due = if at_once || self.packets >= packets { now } else { now + delay };
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+    }
+}
+
 /// Decides when to acknowledge. One for each packet number space.
 pub trait AckPolicy: Send {
     /// Something arrived: afterwards [`AckPolicy::due`] says when to acknowledge.

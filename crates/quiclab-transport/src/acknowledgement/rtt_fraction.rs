@@ -11,7 +11,7 @@
 //! | a gap is filled | at once | at once if the gap has been reported |
 //! | CE mark | at once | at once |
 
-use super::{AckPolicy, Arrival};
+use super::{AckPolicy, Arrival, Pending};
 use quiclab_core::{Duration, Time};
 
 /// A policy that waits for a fraction of the RTT.
@@ -29,10 +29,7 @@ pub struct RttFraction {
     after_gap: u32,
     /// How many of these are still to come.
     left_after_gap: u32,
-    /// Ack-eliciting packets not acknowledged.
-    pending: u32,
-    /// `None`: nothing to acknowledge.
-    due: Option<Time>,
+    pending: Pending,
 }
 
 /// Packets before an acknowledgement while decimation does not hold (RFC 9000 section 13.2.2).
@@ -51,8 +48,7 @@ impl RttFraction {
             from_number: 0,
             after_gap: 1,
             left_after_gap: 0,
-            pending: 0,
-            due: None,
+            pending: Pending::default(),
         }
     }
 
@@ -78,7 +74,6 @@ impl RttFraction {
 
 impl AckPolicy for RttFraction {
     fn on_arrival(&mut self, arrival: &Arrival) {
-        self.pending = self.pending.saturating_add(1);
         let new_gap = arrival.out_of_order && arrival.largest.is_none_or(|l| arrival.number > l);
         if new_gap {
             self.left_after_gap = self.after_gap;
@@ -90,18 +85,16 @@ impl AckPolicy for RttFraction {
         } else {
             (EARLY_PACKETS, self.max_ack_delay)
         };
-        let at_once = self.pending >= packets || arrival.out_of_order || after_gap || arrival.ce;
-        let due = arrival.now + if at_once { Duration::ZERO } else { delay };
-        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        let at_once = arrival.out_of_order || after_gap || arrival.ce;
+        self.pending.add(arrival.now, packets, delay, at_once);
     }
 
     fn due(&self) -> Option<Time> {
-        self.due
+        self.pending.due
     }
 
     fn on_ack_sent(&mut self, _now: Time) {
-        self.pending = 0;
-        self.due = None;
+        self.pending = Pending::default();
     }
 }
 

@@ -12,6 +12,7 @@ use super::options;
 use crate::CarrierRequest;
 use crate::error::Error;
 use crate::operations::Operations;
+use crate::workload::Datagram;
 use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::CarrierKind;
@@ -158,7 +159,7 @@ impl Carrier for LabCarrier {
         let connection = &mut self.connections[connection];
         connection.receive(now, *datagram, size, packet.ecn == Ecn::Ce);
         while let Some(event) = connection.next_event() {
-            if let Event::Datagram { length, number, .. } = event {
+            if let Event::Datagram(Datagram { length, number, .. }) = event {
                 self.delivered.push_back((path, Cargo::Parcel { number, length }));
             }
         }

@@ -102,9 +102,7 @@ impl QuicEndpoint {
                 Event::Stream(StreamEvent::Available) => application.available(now, connection),
                 // the connection has answered with a reset
                 Event::Stream(StreamEvent::Stopped { .. }) => {}
-                Event::Datagram { length, number, sent, echo } => {
-                    application.datagram(now, length, number, sent, echo, connection);
-                }
+                Event::Datagram(datagram) => application.datagram(now, datagram, connection),
             }
         }
         if !self.told_over && application.deadline().is_some_and(|deadline| deadline <= now) {

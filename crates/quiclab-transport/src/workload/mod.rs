@@ -22,7 +22,7 @@ pub(crate) use probes::Probes;
 pub(crate) use reception::{Delays, LINGER, Reception};
 pub(crate) use samples::Samples;
 pub(crate) use schedule::Schedule;
-pub(crate) use streams::{Priority, StreamApplication, StreamId, Streams};
+pub(crate) use streams::{Datagram, Priority, StreamApplication, StreamId, Streams};
 
 use crate::error::Error;
 use crate::options::{PingProtocol, Workload};
@@ -49,9 +49,13 @@ pub(crate) trait Application: Send {
     fn connected(&mut self, now: Time) -> Command;
     /// How many bytes are missing of the message that is being received or comes next; 0: none comes,
     /// `u64::MAX`: it has no end.
-    fn expected(&self) -> u64;
+    fn expected(&self) -> u64 {
+        0
+    }
     /// The application has read `bytes`; never more than expected.
-    fn received(&mut self, now: Time, bytes: u64) -> Command;
+    fn received(&mut self, _now: Time, _bytes: u64) -> Command {
+        Command::Wait
+    }
     /// Everything sent so far is acknowledged.
     fn acknowledged(&mut self, now: Time);
     /// The peer sends nothing more.

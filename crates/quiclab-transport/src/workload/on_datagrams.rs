@@ -9,7 +9,7 @@
 //! The client is connected half a round trip before the server, so its schedule ends as much earlier; what
 //! is on its way then arrives within the time that a receiver waits in any case.
 
-use super::{Outcome, Probes, Reception, Schedule, StreamApplication, Streams};
+use super::{Datagram, Outcome, Probes, Reception, Schedule, StreamApplication, Streams};
 use quiclab_core::{ByteCount, Metrics, Time};
 
 /// The server of `datagrams`: sends.
@@ -54,7 +54,7 @@ impl StreamApplication for Source {
             return;
         }
         while let Some(time) = self.schedule.time(self.next).filter(|time| *time <= now) {
-            streams.send_datagram(length(self.schedule.size), self.next, time, false);
+            streams.send_datagram(Datagram::new(self.schedule.size, self.next, time));
             self.next += 1;
         }
         if self.next >= self.schedule.total && self.schedule.end <= now {
@@ -90,17 +90,9 @@ impl StreamApplication for Sink {
         self.reception.begin(now);
     }
 
-    fn datagram(
-        &mut self,
-        now: Time,
-        length: u16,
-        number: u64,
-        sent: Time,
-        echo: bool,
-        _streams: &mut dyn Streams,
-    ) {
-        if !echo {
-            self.reception.arrive(now, number, sent, ByteCount::from_bytes(u64::from(length)));
+    fn datagram(&mut self, now: Time, datagram: Datagram, _streams: &mut dyn Streams) {
+        if !datagram.echo {
+            self.reception.arrive(now, datagram.number, datagram.sent, datagram.size());
             self.outcome.progress.delivered_bytes = self.reception.progress.delivered_bytes;
         }
     }
@@ -172,17 +164,9 @@ impl StreamApplication for Prober {
         self.wake(now, streams);
     }
 
-    fn datagram(
-        &mut self,
-        now: Time,
-        length: u16,
-        number: u64,
-        sent: Time,
-        echo: bool,
-        streams: &mut dyn Streams,
-    ) {
-        if echo {
-            self.probes.answered(now, number, sent, ByteCount::from_bytes(u64::from(length)));
+    fn datagram(&mut self, now: Time, datagram: Datagram, streams: &mut dyn Streams) {
+        if datagram.echo {
+            self.probes.answered(now, datagram.number, datagram.sent, datagram.size());
             self.outcome.progress.delivered_bytes = self.probes.progress.delivered_bytes;
             self.finish(streams);
         }
@@ -206,7 +190,7 @@ impl StreamApplication for Prober {
             return;
         }
         while let Some(number) = self.probes.next(now) {
-            streams.send_datagram(length(self.size), number, now, false);
+            streams.send_datagram(Datagram::new(self.size, number, now));
         }
         self.finish(streams);
     }
@@ -238,23 +222,15 @@ impl Echo {
 impl StreamApplication for Echo {
     fn connected(&mut self, _now: Time, _streams: &mut dyn Streams) {}
 
-    fn datagram(
-        &mut self,
-        now: Time,
-        length: u16,
-        number: u64,
-        sent: Time,
-        echo: bool,
-        streams: &mut dyn Streams,
-    ) {
-        if echo {
+    fn datagram(&mut self, now: Time, datagram: Datagram, streams: &mut dyn Streams) {
+        if datagram.echo {
             return;
         }
         let progress = &mut self.outcome.progress;
         progress.started.get_or_insert(now);
-        progress.delivered_bytes += u64::from(length);
-        streams.send_datagram(length, number, sent, true);
-        if number + 1 == self.count {
+        progress.delivered_bytes += datagram.size().bytes();
+        streams.send_datagram(Datagram { echo: true, ..datagram });
+        if datagram.number + 1 == self.count {
             self.outcome.finish(now);
         }
     }
@@ -273,10 +249,6 @@ impl StreamApplication for Echo {
     }
 }
 
-fn length(size: ByteCount) -> u16 {
-    u16::try_from(size.bytes()).expect("checked: a datagram of UDP holds it")
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::build_on_streams;
@@ -287,6 +259,10 @@ mod tests {
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn datagram(size: u64, number: u64, sent_ms: u64, echo: bool) -> Datagram {
+        Datagram { echo, ..Datagram::new(ByteCount::from_bytes(size), number, ms(sent_ms)) }
     }
 
     fn metric(application: &dyn StreamApplication, name: &str) -> Option<f64> {
@@ -319,8 +295,8 @@ mod tests {
 
         client.start(ms(1));
         client.connected(ms(30), &mut streams);
-        client.datagram(ms(50), 1000, 0, ms(40), false, &mut streams);
-        client.datagram(ms(55), 1000, 2, ms(42), false, &mut streams);
+        client.datagram(ms(50), datagram(1000, 0, 40, false), &mut streams);
+        client.datagram(ms(55), datagram(1000, 2, 42, false), &mut streams);
         // 3 ms of the schedule, 3 s of waiting
         assert_eq!(client.deadline(), Some(ms(3033)));
         client.wake(ms(3033), &mut streams);
@@ -344,13 +320,13 @@ mod tests {
         let mut streams = Recorder::new(Role::Client);
         client.start(ms(0));
         client.connected(ms(20), &mut streams);
-        server.datagram(ms(30), 56, 0, ms(20), false, &mut streams);
+        server.datagram(ms(30), datagram(56, 0, 20, false), &mut streams);
         assert_eq!(streams.take(), [Call::Datagram(0, false), Call::Datagram(0, true)]);
-        client.datagram(ms(40), 56, 0, ms(20), true, &mut streams);
+        client.datagram(ms(40), datagram(56, 0, 20, true), &mut streams);
         assert_eq!((client.deadline(), streams.take()), (Some(ms(120)), vec![]));
         client.wake(ms(120), &mut streams);
-        server.datagram(ms(130), 56, 1, ms(120), false, &mut streams);
-        client.datagram(ms(144), 56, 1, ms(120), true, &mut streams);
+        server.datagram(ms(130), datagram(56, 1, 120, false), &mut streams);
+        client.datagram(ms(144), datagram(56, 1, 120, true), &mut streams);
         assert_eq!(streams.take(), [Call::Datagram(1, false), Call::Datagram(1, true), Call::Close]);
         assert_eq!(client.outcome().progress.finished, Some(ms(144)));
         assert_eq!(server.outcome().progress.finished, Some(ms(130)));

@@ -1,7 +1,7 @@
 //! What an application does with the streams of QUIC.
 
 use super::Outcome;
-use quiclab_core::{Metrics, PageClient, Time};
+use quiclab_core::{ByteCount, Metrics, PageClient, Time};
 
 /// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
 /// one way only.
@@ -42,6 +42,33 @@ impl Default for Priority {
     }
 }
 
+/// A DATAGRAM frame (RFC 9221) with what its data say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Datagram {
+    /// Length of the data in bytes.
+    pub(crate) length: u16,
+    pub(crate) number: u64,
+    /// When it was due at its sender; of an answer, when what it answers was.
+    pub(crate) sent: Time,
+    /// Whether it is an answer.
+    pub(crate) echo: bool,
+}
+
+impl Datagram {
+    /// One that asks.
+    ///
+    /// # Panics
+    /// If no datagram of UDP can hold `size`.
+    pub(crate) fn new(size: ByteCount, number: u64, sent: Time) -> Self {
+        let length = u16::try_from(size.bytes()).expect("checked: a datagram of UDP holds it");
+        Self { length, number, sent, echo: false }
+    }
+
+    pub(crate) fn size(&self) -> ByteCount {
+        ByteCount::from_bytes(u64::from(self.length))
+    }
+}
+
 /// What an application can do with its connection.
 pub(crate) trait Streams {
     /// Opens a stream; `None`: the peer's limit does not allow it now,
@@ -59,8 +86,8 @@ pub(crate) trait Streams {
     fn set_label(&mut self, stream: StreamId, label: u64);
     /// What the peer's data on `stream` say; 0: nothing, or nothing has arrived.
     fn label(&self, stream: StreamId) -> u64;
-    /// Sends an unreliable datagram of `length` bytes.
-    fn send_datagram(&mut self, length: u16, number: u64, sent: Time, echo: bool);
+    /// Sends an unreliable datagram.
+    fn send_datagram(&mut self, datagram: Datagram);
     /// Ends the connection.
     fn close(&mut self);
 }
@@ -89,16 +116,7 @@ pub(crate) trait StreamApplication: Send {
     /// More streams may be opened than before.
     fn available(&mut self, _now: Time, _streams: &mut dyn Streams) {}
     /// An unreliable datagram has arrived.
-    fn datagram(
-        &mut self,
-        _now: Time,
-        _length: u16,
-        _number: u64,
-        _sent: Time,
-        _echo: bool,
-        _streams: &mut dyn Streams,
-    ) {
-    }
+    fn datagram(&mut self, _now: Time, _datagram: Datagram, _streams: &mut dyn Streams) {}
     /// The peer's application has ended the connection.
     fn closed_by_peer(&mut self, now: Time);
     /// The connection has failed.

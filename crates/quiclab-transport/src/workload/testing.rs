@@ -1,7 +1,7 @@
 //! Streams that write down what is asked of them, for tests.
 
-use super::{Priority, StreamId, Streams};
-use quiclab_core::{Role, Time};
+use super::{Datagram, Priority, StreamId, Streams};
+use quiclab_core::Role;
 use std::collections::BTreeMap;
 
 /// What an application asked for.
@@ -76,8 +76,8 @@ impl Streams for Recorder {
     fn label(&self, stream: StreamId) -> u64 {
         self.arrived.get(&stream).copied().unwrap_or(0)
     }
-    fn send_datagram(&mut self, _length: u16, number: u64, _sent: Time, echo: bool) {
-        self.calls.push(Call::Datagram(number, echo));
+    fn send_datagram(&mut self, datagram: Datagram) {
+        self.calls.push(Call::Datagram(datagram.number, datagram.echo));
     }
     fn close(&mut self) {
         self.calls.push(Call::Close);

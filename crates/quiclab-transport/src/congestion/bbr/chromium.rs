@@ -17,7 +17,7 @@
 use super::aggregation::AckHeight;
 use super::filter::{Extremum, WindowedFilter};
 use super::{
-    BANDWIDTH_ROUNDS, CYCLE, FULL_ROUNDS, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
+    BANDWIDTH_ROUNDS, CYCLE, FullPipe, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
     SelfLimited, bytes_in, per_second, rate_of, time_of,
 };
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase};
@@ -70,9 +70,7 @@ pub struct BbrChromium {
     round_end: Option<u64>,
     cycle: usize,
     cycle_start: Time,
-    full: bool,
-    full_bandwidth: u64,
-    full_rounds: u32,
+    full: FullPipe,
     /// Sending has started again after a silence; until the next acknowledgement.
     exiting_quiescence: bool,
     probe_rtt_end: Option<Time>,
@@ -109,9 +107,7 @@ impl BbrChromium {
             round_end: None,
             cycle: 0,
             cycle_start: Time::ZERO,
-            full: false,
-            full_bandwidth: 0,
-            full_rounds: 0,
+            full: FullPipe::default(),
             exiting_quiescence: false,
             probe_rtt_end: None,
             probe_rtt_round: false,
@@ -248,17 +244,11 @@ impl BbrChromium {
             return;
         }
         let bandwidth = self.bandwidth.get();
-        if bandwidth as f64 >= self.full_bandwidth as f64 * GROWTH_TARGET {
-            self.full_bandwidth = bandwidth;
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
+        self.full.on_round(bandwidth, |before| bandwidth as f64 >= before as f64 * GROWTH_TARGET);
     }
 
     fn check_drain(&mut self, ack: &Ack) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             self.pacing_gain = DRAIN_GAIN;
             self.cwnd_gain = HIGH_GAIN;
@@ -280,7 +270,7 @@ impl BbrChromium {
                 self.probe_rtt_round |= round_start;
                 if ack.now >= end && self.probe_rtt_round {
                     self.min_rtt_time = ack.now;
-                    if self.full {
+                    if self.full.reached {
                         self.enter_probe_bandwidth(ack.now);
                     } else {
                         self.enter_startup();
@@ -300,7 +290,7 @@ impl BbrChromium {
             return;
         }
         let target = (self.pacing_gain * self.bandwidth.get() as f64) as u64;
-        if self.full {
+        if self.full.reached {
             self.pacing_rate = target;
             return;
         }
@@ -316,7 +306,7 @@ impl BbrChromium {
             return;
         }
         let target = self.target(self.cwnd_gain);
-        if self.full {
+        if self.full.reached {
             self.window = (self.window + ack.acked_bytes).min(target + self.ack_height.bytes());
         } else if self.window < target || self.delivered < self.initial_window {
             self.window += ack.acked_bytes;
@@ -361,7 +351,7 @@ impl Controller for BbrChromium {
         if self.mode == Mode::ProbeBandwidth {
             self.update_cycle(ack);
         }
-        if round_start && !self.full {
+        if round_start && !self.full.reached {
             self.check_full();
         }
         self.check_drain(ack);

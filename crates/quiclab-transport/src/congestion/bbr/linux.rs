@@ -20,7 +20,7 @@ use super::aggregation::ExtraAcked;
 use super::filter::{Extremum, WindowedFilter};
 use super::policer::{Policer, PolicerInput, PolicerRules};
 use super::{
-    BANDWIDTH_ROUNDS, CYCLE, FULL_ROUNDS, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
+    BANDWIDTH_ROUNDS, CYCLE, FullPipe, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
     SelfLimited, rate_of, time_of,
 };
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase, RecoveryPhase};
@@ -78,9 +78,7 @@ pub struct BbrLinux {
     round_start: bool,
     cycle: usize,
     cycle_start: Time,
-    full_bandwidth: u64,
-    full_rounds: u32,
-    full: bool,
+    full: FullPipe,
     /// Recovery as of the last acknowledgement.
     recovery: RecoveryPhase,
     conservation: bool,
@@ -120,9 +118,7 @@ impl BbrLinux {
             round_start: false,
             cycle: 0,
             cycle_start: Time::ZERO,
-            full_bandwidth: 0,
-            full_rounds: 0,
-            full: false,
+            full: FullPipe::default(),
             recovery: RecoveryPhase::Open,
             conservation: false,
             idle_restart: false,
@@ -176,7 +172,7 @@ impl BbrLinux {
         if !self.has_rtt && srtt.is_some() {
             self.init_pacing_rate(srtt);
         }
-        if self.full || rate > self.pacing_rate {
+        if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
@@ -287,21 +283,15 @@ impl BbrLinux {
     }
 
     fn check_full(&mut self, app_limited: bool) {
-        if self.full || !self.round_start || app_limited {
+        if self.full.reached || !self.round_start || app_limited {
             return;
         }
         let bandwidth = self.bandwidth.get();
-        if bandwidth >= (self.full_bandwidth * FULL_THRESHOLD) >> 8 {
-            self.full_bandwidth = bandwidth;
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
+        self.full.on_round(bandwidth, |before| bandwidth >= (before * FULL_THRESHOLD) >> 8);
     }
 
     fn check_drain(&mut self, ack: &Ack) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain {
@@ -355,7 +345,7 @@ impl BbrLinux {
         }
         self.min_rtt_time = Some(now);
         self.window = self.window.max(self.prior_window);
-        if self.full {
+        if self.full.reached {
             self.enter_probe_bandwidth();
         } else {
             self.mode = Mode::Startup;
@@ -402,12 +392,12 @@ impl BbrLinux {
         if acked > 0 && !self.recover_or_restore(ack, acked, in_flight) {
             let bw = self.bandwidth();
             let mut target = self.bdp(bw, self.cwnd_gain);
-            if self.full {
+            if self.full.reached {
                 let most = Self::scaled_packets(bw, EXTRA_ACKED_TIME) >> BW_SHIFT;
                 target += self.extra.packets().min(u64::try_from(most).unwrap_or(u64::MAX));
             }
             target = self.with_budget(target);
-            if self.full {
+            if self.full.reached {
                 self.window = (self.window + acked).min(target);
             } else if self.window < target || self.delivered < INIT_CWND * self.mss {
                 self.window += acked;
@@ -474,14 +464,14 @@ impl Controller for BbrLinux {
         }
         self.window = self.packets(event.in_flight) + 1; // `tcp_enter_loss`
         self.recovery = RecoveryPhase::Loss;
-        self.full_bandwidth = 0;
+        self.full.bandwidth = 0;
         self.round_start = true; // a timeout is like the end of a round
         self.sample_policer(event.now, true, false);
     }
 
     fn on_spurious(&mut self, now: Time) {
-        self.full_bandwidth = 0;
-        self.full_rounds = 0;
+        self.full.bandwidth = 0;
+        self.full.rounds = 0;
         self.policer.reset(now, self.delivered, self.lost);
         if self.mode != Mode::ProbeRtt {
             self.window = self.window.max(self.prior_window);

@@ -84,6 +84,27 @@ impl Mode {
     }
 }
 
+/// Whether the pipe is full: the bandwidth has not grown by a quarter for three rounds.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullPipe {
+    reached: bool,
+    /// Bandwidth that was the last to have grown, and the rounds since.
+    bandwidth: u64,
+    rounds: u32,
+}
+
+impl FullPipe {
+    /// A round ends with `bandwidth`; `has_grown` compares it with the bandwidth before.
+    fn on_round(&mut self, bandwidth: u64, has_grown: impl FnOnce(u64) -> bool) {
+        if has_grown(self.bandwidth) {
+            (self.bandwidth, self.rounds) = (bandwidth, 0);
+        } else {
+            self.rounds += 1;
+            self.reached = self.rounds >= FULL_ROUNDS;
+        }
+    }
+}
+
 /// Detects that sending starts again after the application had nothing to send. (Linux asks the socket
 /// for `CA_EVENT_TX_START` and `app_limited`; a controller here sees packets only.)
 #[derive(Clone, Copy, Debug, Default)]

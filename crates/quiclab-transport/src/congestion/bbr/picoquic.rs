@@ -17,8 +17,8 @@
 use super::policer::{Policer, PolicerInput, PolicerRules};
 use super::slow_start::{DelayTest, LossTest};
 use super::{
-    BANDWIDTH_ROUNDS, CYCLE, FULL_ROUNDS, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME, bytes_in,
-    per_second, rate_of,
+    BANDWIDTH_ROUNDS, CYCLE, FULL_ROUNDS, FullPipe, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
+    bytes_in, per_second, rate_of,
 };
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase};
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
@@ -79,9 +79,7 @@ pub struct BbrPicoquic {
     cycle_start: Time,
     /// The phase ends on losses.
     cycle_on_loss: bool,
-    full: bool,
-    full_bandwidth: u64,
-    full_rounds: u32,
+    full: FullPipe,
     probe_rtt_end: Option<Time>,
     probe_rtt_round: bool,
     /// Bytes in flight after the last acknowledgement.
@@ -124,9 +122,7 @@ impl BbrPicoquic {
             cycle_first: 0,
             cycle_start: Time::ZERO,
             cycle_on_loss: false,
-            full: false,
-            full_bandwidth: 0,
-            full_rounds: 0,
+            full: FullPipe::default(),
             probe_rtt_end: None,
             probe_rtt_round: false,
             prior_in_flight: 0,
@@ -166,9 +162,7 @@ impl BbrPicoquic {
         self.long_rtt = false;
         self.round_end = self.delivered;
         self.round_start = true;
-        self.full_bandwidth = self.bandwidth;
-        self.full_rounds = FULL_ROUNDS;
-        self.full = true;
+        self.full = FullPipe { reached: true, bandwidth: self.bandwidth, rounds: FULL_ROUNDS };
         self.enter_drain(now);
         if in_flight <= self.target(1.0) {
             self.enter_probe_bandwidth(now);
@@ -288,20 +282,15 @@ impl BbrPicoquic {
     }
 
     fn check_full(&mut self) {
-        if self.full || !self.round_start || self.app_limited {
+        if self.full.reached || !self.round_start || self.app_limited {
             return;
         }
-        if self.bandwidth as f64 >= self.full_bandwidth as f64 * 1.25 {
-            self.full_bandwidth = self.bandwidth;
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
+        let bandwidth = self.bandwidth;
+        self.full.on_round(bandwidth, |before| bandwidth as f64 >= before as f64 * 1.25);
     }
 
     fn check_drain(&mut self, ack: &Ack) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.full.reached {
             self.enter_drain(ack.now);
         }
         if self.mode == Mode::Drain && ack.in_flight <= self.target(1.0) {
@@ -347,7 +336,7 @@ impl BbrPicoquic {
             if self.probe_rtt_round && ack.now > end {
                 self.min_rtt_time = Some(ack.now);
                 self.window = self.window.max(self.prior_window);
-                if self.full {
+                if self.full.reached {
                     self.enter_probe_bandwidth(ack.now);
                 } else {
                     self.mode = Mode::Startup;
@@ -364,7 +353,7 @@ impl BbrPicoquic {
 
     fn update_pacing(&mut self) {
         let rate = self.pacing_gain * self.bandwidth() as f64;
-        if self.full || rate > self.pacing_rate {
+        if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
         self.quantum = match self.pacing_rate {
@@ -377,7 +366,7 @@ impl BbrPicoquic {
     fn update_window(&mut self, acked: u64) {
         let least = MIN_WINDOW_PACKETS * self.mss;
         let target = self.target(self.cwnd_gain);
-        if self.full {
+        if self.full.reached {
             self.window = (self.window + acked).min(target);
         } else if self.window < target || self.delivered < self.initial_window {
             self.window += acked;
@@ -415,7 +404,7 @@ impl BbrPicoquic {
         if self.long_rtt {
             self.exit_long_rtt(now, in_flight);
         } else if self.mode == Mode::Startup {
-            self.full = true;
+            self.full.reached = true;
             self.enter_drain(now);
         } else {
             self.cycle_on_loss = true;

@@ -101,14 +101,6 @@ impl Application for Client {
         Command::Wait
     }
 
-    fn expected(&self) -> u64 {
-        0
-    }
-
-    fn received(&mut self, _now: Time, _bytes: u64) -> Command {
-        Command::Wait
-    }
-
     fn uses_records(&self) -> bool {
         true
     }

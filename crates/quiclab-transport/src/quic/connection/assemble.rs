@@ -2,7 +2,7 @@
 //! STREAM.
 
 use super::send::{Assembled, SMALLEST_INITIAL};
-use super::{Connection, QueuedDatagram, SpaceId};
+use super::{Connection, Datagram, SpaceId};
 use crate::operations::Operation;
 use crate::options::QuicVersion;
 use crate::quic::config::{AckPing, Fixed};
@@ -307,7 +307,7 @@ impl Connection {
             return;
         }
         let mut first = true;
-        while let Some(&QueuedDatagram { length, number, sent, echo }) = self.datagrams.front() {
+        while let Some(&Datagram { length, number, sent, echo }) = self.datagrams.front() {
             let frame = QuicFrame::Datagram { length, number, sent, echo };
             let needed = frame.length(frames.wire);
             if !first && !permit && !self.datagram_is_free(now, path, length) {

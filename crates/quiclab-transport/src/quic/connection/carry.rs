@@ -1,7 +1,7 @@
 //! What the carrier of a tunnel asks a connection, and does to it: the tunnel chooses the path of each datagram and
 //! keeps what waits, so a datagram is given only when it leaves at once.
 
-use super::{Connection, QueuedDatagram, SpaceId, State};
+use super::{Connection, Datagram, SpaceId, State};
 use crate::congestion::fixed::Fixed;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::{ByteCount, Time};
@@ -109,7 +109,7 @@ impl Connection {
             self.datagrams.clear();
         }
         self.datagram_path = Some(path);
-        self.datagrams.push_back(QueuedDatagram { length, number, sent: now, echo: false });
+        self.datagrams.push_back(Datagram { length, number, sent: now, echo: false });
         true
     }
 

@@ -33,7 +33,7 @@ use super::space::Space;
 use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::options::QuicVersion;
-use crate::workload::{Priority, StreamId};
+use crate::workload::{Datagram, Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
 use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
@@ -86,20 +86,11 @@ impl SpaceId {
     }
 }
 
-/// A DATAGRAM frame that waits.
-#[derive(Clone, Copy, Debug)]
-struct QueuedDatagram {
-    length: u16,
-    number: u64,
-    sent: Time,
-    echo: bool,
-}
-
 /// Something the application must be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Stream(StreamEvent),
-    Datagram { length: u16, number: u64, sent: Time, echo: bool },
+    Datagram(Datagram),
 }
 
 /// One end of a connection.
@@ -130,12 +121,12 @@ pub(super) struct Connection {
     ack_frequency_pending: Option<u64>,
     path_responses: Vec<usize>,
     path_challenges: Vec<usize>,
-    datagrams: VecDeque<QueuedDatagram>,
+    datagrams: VecDeque<Datagram>,
     /// The only path that DATAGRAM frames take: that of the tunnel's choice; `None`: any.
     datagram_path: Option<usize>,
     /// More datagrams wait outside, for room on some path.
     backlogged: bool,
-    arrived_datagrams: VecDeque<QueuedDatagram>,
+    arrived_datagrams: VecDeque<Datagram>,
     dropped_datagrams: u64,
     /// A client's address is validated (RFC 9000 section 8.1); clients count servers as validated, gQUIC has no
     /// such limit.
@@ -282,8 +273,7 @@ impl Connection {
         if let Some(event) = self.streams.next_event() {
             return Some(Event::Stream(event));
         }
-        let QueuedDatagram { length, number, sent, echo } = self.arrived_datagrams.pop_front()?;
-        Some(Event::Datagram { length, number, sent, echo })
+        self.arrived_datagrams.pop_front().map(Event::Datagram)
     }
 
     fn fail(&mut self, reason: String) {
@@ -458,8 +448,8 @@ impl crate::workload::Streams for Connection {
     fn label(&self, stream: StreamId) -> u64 {
         self.streams.label(stream)
     }
-    fn send_datagram(&mut self, length: u16, number: u64, sent: Time, echo: bool) {
-        self.datagrams.push_back(QueuedDatagram { length, number, sent, echo });
+    fn send_datagram(&mut self, datagram: Datagram) {
+        self.datagrams.push_back(datagram);
     }
     fn close(&mut self) {
         if self.state == State::Open {

@@ -1,6 +1,6 @@
 //! Packets that arrive: keys, duplicates, frames (RFC 9000 sections 12 and 13.1, RFC 9001 section 5.7).
 
-use super::{Connection, QueuedDatagram, SpaceId, State, gquic_minimum, is_permitted};
+use super::{Connection, Datagram, SpaceId, State, gquic_minimum, is_permitted};
 use crate::acknowledgement::AckRequest;
 use crate::operations::Operation;
 use crate::options::QuicVersion;
@@ -158,7 +158,7 @@ impl Connection {
                 }
             }
             QuicFrame::Datagram { length, number, sent, echo } => {
-                let datagram = QueuedDatagram { length: *length, number: *number, sent: *sent, echo: *echo };
+                let datagram = Datagram { length: *length, number: *number, sent: *sent, echo: *echo };
                 self.arrived_datagrams.push_back(datagram);
             }
             QuicFrame::AckFrequency {
