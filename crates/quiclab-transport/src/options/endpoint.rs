@@ -1,117 +1,92 @@
 //! Stack and options of one end of a flow.
 
+use super::table::options;
 use super::{CongestionControl, Pacing, QuicOptions, SlowStartExit, TcpOptions, Tls};
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stack and options of one end. An option left out has the default of the stack.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct EndpointConfig {
+options! {
+    /// Stack and options of one end. An option left out has the default of the stack.
+    EndpointConfig;
+
     /// Name of the stack: see `quiclab stack list`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stack: Option<String>,
+    stack: String;
     /// A named parameter set of the stack. See `quiclab stack show`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
+    profile: String;
     /// Kind of host it runs on: a name in `hosts`; without it, one that costs nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
+    host: String;
     /// Congestion control.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion_control: Option<CongestionControl>,
+    congestion_control: CongestionControl;
     /// Largest UDP payload sent; path MTU discovery is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1200 B", "65507 B"))]
-    pub datagram_size: Option<ByteCount>,
+    datagram_size: ByteCount;
     /// Initial congestion window.
     /// lab-quic, lab-tcp: one datagram or segment to 1 GiB; quinn, noq: more than a datagram, below 4 GiB; aioquic: ten datagrams.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
-    pub initial_window: Option<ByteCount>,
+    initial_window: ByteCount;
     /// Flow-control window offered for each stream.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
-    pub stream_receive_window: Option<ByteCount>,
+    stream_receive_window: ByteCount;
     /// Flow-control window offered for the connection.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
-    pub connection_receive_window: Option<ByteCount>,
+    connection_receive_window: ByteCount;
     /// Most bytes of stream data sent and not acknowledged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
-    pub send_window: Option<ByteCount>,
+    send_window: ByteCount;
     /// Packets of reordering before one is declared lost (RFC 9002 section 6.1.1).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(3).unit("packets"))]
-    pub packet_threshold: Option<u32>,
+    packet_threshold: u32;
     /// Multiple of the RTT before a packet is declared lost (RFC 9002 section 6.1.2).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between(1.0, 1000.0).unit("round-trip times"))]
-    pub time_threshold: Option<f64>,
+    time_threshold: f64;
     /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 us", "30 s"))]
-    pub initial_rtt: Option<Duration>,
+    initial_rtt: Duration;
     /// What this end asks of the peer's acknowledgements (QUIC ACK Frequency extension).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ack_frequency: Option<AckFrequency>,
+    ack_frequency: AckFrequency;
     /// Whose congestion control a real stack uses; its own without it, where it has the one wanted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub controller: Option<Controller>,
+    controller: Controller;
     /// Number of connections that CUBIC or NewReno stands for, N of Chromium. 1 without `newreno` or `cubic`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
-    pub emulated_connections: Option<u32>,
+    emulated_connections: u32;
     /// What ends slow start before a loss does. `none` without `newreno` or `cubic`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_start_exit: Option<SlowStartExit>,
+    slow_start_exit: SlowStartExit;
     /// How packets are spaced. Not `none` with BBR.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pacing: Option<Pacing>,
+    pacing: Pacing;
     /// Options of TCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpOptions>,
+    tcp: TcpOptions;
     /// Options of QUIC.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quic: Option<QuicOptions>,
+    quic: QuicOptions;
     /// Options of HTTP/2, which a page over TCP uses.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub http2: Option<Http2Options>,
+    http2: Http2Options;
     /// TLS: above TCP, without it none; in QUIC, without it that of the profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Tls>,
+    tls: Tls;
 }
 
 /// RFC 9113 section 6.9.1: "A sender MUST NOT allow a flow-control window to exceed 2^31-1 octets".
 const MAX_HTTP2_WINDOW: &str = "2147483647 B";
 
-/// Options of an end of HTTP/2 (RFC 9113); unset fields have the values of the deployed programs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Http2Options {
+options! {
+    /// Options of an end of HTTP/2 (RFC 9113); unset fields have the values of the deployed programs.
+    Http2Options;
+
     /// Receive window that this end offers for each stream.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", MAX_HTTP2_WINDOW))]
-    pub stream_window: Option<ByteCount>,
+    stream_window: ByteCount;
     /// Receive window that this end offers for the connection; it cannot be smaller than it starts (RFC 9113 section
     /// 6.9.2).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("65535 B", MAX_HTTP2_WINDOW))]
-    pub connection_window: Option<ByteCount>,
+    connection_window: ByteCount;
     /// Streams that the peer may have open at one time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
-    pub max_streams: Option<u32>,
+    max_streams: u32;
     /// Largest payload of a DATA frame that this end sends; larger ones would need SETTINGS_MAX_FRAME_SIZE (RFC 9113
     /// section 4.2).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", "16 KiB"))]
-    pub frame_size: Option<ByteCount>,
+    frame_size: ByteCount;
     /// Bytes that a server writes in records of 1300 B, before those of 16 KB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warm_up: Option<ByteCount>,
+    warm_up: ByteCount;
 }
 
 /// What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).

@@ -1,15 +1,16 @@
 //! From a list of options, or of other values, to the types that hold them.
 
 /// Declares `pub struct Options`, which a scenario sets, and `Values`, the same with values (see [`values!`]):
-/// `options! { /// Meaning. Options, Values; entries }`. An entry has its limits below its meaning.
+/// `options! { /// Meaning. Options, Values; entries }`. An entry has its limits below its meaning. Without `Values`, an
+/// entry is `name: Type;`.
 macro_rules! options {
     (
         $(#[doc = $text:literal])+
-        $Options:ident, $Values:ident;
+        $Options:ident;
         $(
             $(#[doc = $meaning:literal])+
             $(#[schemars($($limits:tt)*)])?
-            $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal;
+            $name:ident: $Type:ty;
         )+
     ) => {
         $(#[doc = $text])+
@@ -22,6 +23,21 @@ macro_rules! options {
                 $(#[schemars($($limits)*)])?
                 pub $name: Option<$Type>,
             )+
+        }
+    };
+    (
+        $(#[doc = $text:literal])+
+        $Options:ident, $Values:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $(#[schemars($($limits:tt)*)])?
+            $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal;
+        )+
+    ) => {
+        $crate::options::table::options! {
+            $(#[doc = $text])+
+            $Options;
+            $($(#[doc = $meaning])+ $(#[schemars($($limits)*)])? $name: $Type;)+
         }
 
         $crate::options::table::values! {

@@ -26,58 +26,27 @@ const PROFILES: [(&str, Release); 5] = [
     ("linux-7", (7, 0)),
 ];
 
+/// `changes! { (release) field = value, "source"; ... }`
+macro_rules! changes {
+    ($($release:tt $part:ident.$field:ident = $value:expr, $source:literal;)+) => {
+        &[$(($release, value!($part.$field = $value, $source))),+]
+    };
+}
+
 /// Values from a release on, the earliest first.
-const CHANGES: &[(Release, Value<Config>)] = &[
-    (
-        (4, 18),
-        value!(
-            tcp.loss_detection = TcpLossDetection::Rack,
-            "commit b38a51fec1c1, tcp: disable RFC6675 loss detection (4.18)"
-        ),
-    ),
-    (
-        (4, 18),
-        value!(
-            tcp.compressed_acks = 44,
-            "sysctl tcp_comp_sack_nr; tcp: add SACK compression (netdev, May 2018)"
-        ),
-    ),
-    (
-        (4, 20),
-        value!(
-            tcp.receive_buffer = ByteCount::from_bytes(131_072),
-            "sysctl tcp_rmem, second value; commit a337531b942b (4.20)"
-        ),
-    ),
-    (
-        (5, 6),
-        value!(
-            fixed.saves_ssthresh = false,
-            "sysctl tcp_no_ssthresh_metrics_save 1; commit 65e6d90168f3 (5.6)"
-        ),
-    ),
-    (
-        (5, 11),
-        value!(
-            tcp.rate_reduction = RateReduction::PrrSafeAck,
-            "tcp: avoid slow start during fast recovery on new losses (netdev, October 2020)"
-        ),
-    ),
-    (
-        (6, 5),
-        value!(
-            fixed.linear_syns = 4,
-            "sysctl tcp_syn_linear_timeouts; Documentation/networking/ip-sysctl.rst (6.5)"
-        ),
-    ),
-    (
-        (6, 16),
-        value!(
-            tcp.max_receive_buffer = ByteCount::from_bytes(33_554_432),
-            "sysctl tcp_rmem, third value; commit 572be9bf9d0d (6.16): 32 MiB where memory allows"
-        ),
-    ),
-];
+const CHANGES: &[(Release, Value<Config>)] = changes! {
+    (4, 18) tcp.loss_detection = TcpLossDetection::Rack,
+        "commit b38a51fec1c1, tcp: disable RFC6675 loss detection (4.18)";
+    (4, 18) tcp.compressed_acks = 44, "sysctl tcp_comp_sack_nr; tcp: add SACK compression (netdev, May 2018)";
+    (4, 20) tcp.receive_buffer = ByteCount::from_bytes(131_072),
+        "sysctl tcp_rmem, second value; commit a337531b942b (4.20)";
+    (5, 6) fixed.saves_ssthresh = false, "sysctl tcp_no_ssthresh_metrics_save 1; commit 65e6d90168f3 (5.6)";
+    (5, 11) tcp.rate_reduction = RateReduction::PrrSafeAck,
+        "tcp: avoid slow start during fast recovery on new losses (netdev, October 2020)";
+    (6, 5) fixed.linear_syns = 4, "sysctl tcp_syn_linear_timeouts; Documentation/networking/ip-sysctl.rst (6.5)";
+    (6, 16) tcp.max_receive_buffer = ByteCount::from_bytes(33_554_432),
+        "sysctl tcp_rmem, third value; commit 572be9bf9d0d (6.16): 32 MiB where memory allows";
+};
 
 /// Names of all profiles, the oldest release first.
 pub fn profiles() -> impl Iterator<Item = &'static str> {

@@ -80,8 +80,6 @@ impl Application for Client {
         Command::Close
     }
 
-    fn acknowledged(&mut self, _now: Time) {}
-
     fn peer_closed(&mut self, _now: Time) -> Command {
         self.outcome.fail("closed by the server".to_owned());
         Command::Close
@@ -152,10 +150,6 @@ impl Server {
 }
 
 impl Application for Server {
-    fn connected(&mut self, _now: Time) -> Command {
-        Command::Wait
-    }
-
     fn expected(&self) -> u64 {
         self.expected
     }
@@ -188,10 +182,6 @@ impl Application for Server {
             self.outcome.fail("closed by the client before its request was complete".to_owned());
         }
         Command::Close
-    }
-
-    fn peer_aborted(&mut self, now: Time) {
-        self.peer_closed(now);
     }
 
     fn failed(&mut self, reason: String) {

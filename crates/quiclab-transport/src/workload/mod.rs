@@ -46,7 +46,9 @@ pub(crate) trait Application: Send {
     /// The client asks for a connection.
     fn start(&mut self, _now: Time) {}
     /// The connection, and what is above it, is ready for messages.
-    fn connected(&mut self, now: Time) -> Command;
+    fn connected(&mut self, _now: Time) -> Command {
+        Command::Wait
+    }
     /// How many bytes are missing of the message that is being received or comes next; 0: none comes,
     /// `u64::MAX`: it has no end.
     fn expected(&self) -> u64 {
@@ -57,11 +59,13 @@ pub(crate) trait Application: Send {
         Command::Wait
     }
     /// Everything sent so far is acknowledged.
-    fn acknowledged(&mut self, now: Time);
+    fn acknowledged(&mut self, _now: Time) {}
     /// The peer sends nothing more.
     fn peer_closed(&mut self, now: Time) -> Command;
     /// The peer has ended the connection at once.
-    fn peer_aborted(&mut self, now: Time);
+    fn peer_aborted(&mut self, now: Time) {
+        self.peer_closed(now);
+    }
     /// The connection has failed.
     fn failed(&mut self, reason: String);
     /// When [`Application::wake`] wants to be called.

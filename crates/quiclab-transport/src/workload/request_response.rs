@@ -79,8 +79,6 @@ impl Application for Client {
         }
     }
 
-    fn acknowledged(&mut self, _now: Time) {}
-
     fn peer_closed(&mut self, _now: Time) -> Command {
         self.resume = None;
         self.outcome.fail("closed by the server".to_owned());
@@ -138,10 +136,6 @@ impl Server {
 }
 
 impl Application for Server {
-    fn connected(&mut self, _now: Time) -> Command {
-        Command::Wait
-    }
-
     fn expected(&self) -> u64 {
         self.expected
     }
@@ -171,10 +165,6 @@ impl Application for Server {
             self.outcome.fail("closed by the client before its last request".to_owned());
         }
         Command::Close
-    }
-
-    fn peer_aborted(&mut self, now: Time) {
-        self.peer_closed(now);
     }
 
     fn failed(&mut self, reason: String) {

@@ -140,8 +140,6 @@ impl Application for Client {
         Command::Wait
     }
 
-    fn acknowledged(&mut self, _now: Time) {}
-
     fn peer_closed(&mut self, _now: Time) -> Command {
         self.browser.abandoned();
         Command::Close

@@ -209,10 +209,6 @@ impl Application for Server {
         Command::Close
     }
 
-    fn peer_aborted(&mut self, now: Time) {
-        self.peer_closed(now);
-    }
-
     fn failed(&mut self, reason: String) {
         self.server.failed(reason);
     }

@@ -68,6 +68,14 @@ impl Bench {
         Self::with(window, |_| {}, true)
     }
 
+    /// A round trip after a window of segments has left.
+    fn flight(window: u64) -> Self {
+        let mut bench = Self::new(window);
+        bench.sent();
+        bench.wait(100);
+        bench
+    }
+
     fn with(window: u64, change: impl FnOnce(&mut TcpValues), sack: bool) -> Self {
         let mut config = test_config().tcp;
         change(&mut config);
@@ -100,6 +108,21 @@ impl Bench {
         self.ack_echoing(next, blocks, self.now_ms().saturating_sub(100))
     }
 
+    /// An acknowledgement that arrives now and echoes what was sent 100 ms ago.
+    fn segment(&self, acknowledgement: u64, window: u64) -> Segment {
+        Segment {
+            sequence: 1,
+            acknowledgement,
+            window: u32::try_from(window).expect("32 bits"),
+            timestamp: self.now_ms(),
+            timestamp_echo: self.now_ms().saturating_sub(100),
+            length: 0,
+            flags: Flags::ACK,
+            retransmission: false,
+            options: None,
+        }
+    }
+
     fn now_ms(&self) -> u32 {
         (self.now.as_nanos() / 1_000_000) as u32
     }
@@ -108,15 +131,9 @@ impl Bench {
         let mut sack = SackBlocks::default();
         blocks.iter().for_each(|(from, to)| sack.push(1 + from * 1000, 1 + to * 1000));
         let segment = Segment {
-            sequence: 1,
-            acknowledgement: 1 + next * 1000,
-            window: 1_000_000,
-            timestamp: self.now_ms(),
             timestamp_echo: echo,
-            length: 0,
-            flags: Flags::ACK,
-            retransmission: false,
             options: (!blocks.is_empty()).then(|| Box::new(SegmentOptions::Sack(sack))),
+            ..self.segment(1 + next * 1000, 1_000_000)
         };
         self.sender.on_ack(self.now, &segment);
         self.sent()
@@ -156,9 +173,7 @@ fn the_third_selective_acknowledgement_declares_the_hole_lost() {
 /// "Only once per round trip": losses of the same flight do not cut the window again.
 #[test]
 fn two_losses_of_one_flight_cut_the_window_once() {
-    let mut bench = Bench::new(16);
-    bench.sent();
-    bench.wait(100);
+    let mut bench = Bench::flight(16);
     bench.ack(0, &[(1, 2)]);
     let mut sent = bench.ack(0, &[(1, 5)]);
     sent.extend(bench.ack(0, &[(6, 10), (1, 5)]));
@@ -171,9 +186,7 @@ fn two_losses_of_one_flight_cut_the_window_once() {
 /// RFC 8985 section 6.2: once reordering was seen, a hole waits min_rtt / 4 = 25 ms longer than an RTT.
 #[test]
 fn after_reordering_was_seen_a_hole_waits_a_quarter_of_the_rtt() {
-    let mut bench = Bench::new(10);
-    bench.sent();
-    bench.wait(100);
+    let mut bench = Bench::flight(10);
     bench.ack(0, &[(1, 3)]);
     bench.ack(3, &[]); // 0 arrived late: no loss, reordering of 3 segments
     assert_eq!(bench.sender.snapshot().lost_segments, 0);
@@ -205,17 +218,7 @@ fn a_tail_loss_probe_repairs_the_tail() {
     bench.wait(100);
     let segment_end = 3001 + 1;
     let before = bench.sender.cwnd();
-    let ack = Segment {
-        sequence: 1,
-        acknowledgement: segment_end,
-        window: 1_000_000,
-        timestamp: bench.now_ms(),
-        timestamp_echo: bench.now_ms() - 100,
-        length: 0,
-        flags: Flags::ACK,
-        retransmission: false,
-        options: None,
-    };
+    let ack = bench.segment(segment_end, 1_000_000);
     bench.sender.on_ack(bench.now, &ack);
     assert!(bench.sender.is_all_acknowledged() && bench.sender.timer.is_none());
     assert_eq!(bench.sender.cwnd(), before, "it acknowledges no more than the probe: no evidence of a loss");
@@ -274,9 +277,7 @@ fn an_echo_older_than_the_retransmission_undoes_the_reduction() {
 /// RFC 3708: the one retransmission is reported as a duplicate, after recovery has ended.
 #[test]
 fn a_dsack_for_every_retransmission_undoes_the_reduction() {
-    let mut bench = Bench::new(10);
-    bench.sent();
-    bench.wait(100);
+    let mut bench = Bench::flight(10);
     bench.ack(0, &[(1, 2)]);
     bench.ack(0, &[(1, 4)]);
     bench.wait(10);
@@ -292,9 +293,7 @@ fn a_dsack_for_every_retransmission_undoes_the_reduction() {
 /// A retransmission that is lost again is found by RACK: something sent after it has arrived.
 #[test]
 fn a_lost_retransmission_is_sent_again_without_a_timeout() {
-    let mut bench = Bench::new(20);
-    bench.sent();
-    bench.wait(100);
+    let mut bench = Bench::flight(20);
     bench.ack(0, &[(1, 2)]);
     bench.ack(0, &[(1, 6)]);
     let after = (6..16).flat_map(|last| bench.ack(0, &[(1, last)])).max().unwrap();
@@ -329,20 +328,8 @@ fn without_sack_newreno_fills_one_hole_per_round_trip() {
 /// RFC 9293 section 3.8.6.1: a closed window is probed, with growing pauses, and nothing else is sent.
 #[test]
 fn a_closed_window_is_probed() {
-    let mut bench = Bench::new(4);
-    bench.sent();
-    bench.wait(100);
-    let closed = Segment {
-        sequence: 1,
-        acknowledgement: 4001,
-        window: 0,
-        timestamp: bench.now_ms(),
-        timestamp_echo: bench.now_ms() - 100,
-        length: 0,
-        flags: Flags::ACK,
-        retransmission: false,
-        options: None,
-    };
+    let mut bench = Bench::flight(4);
+    let closed = bench.segment(4001, 0);
     bench.sender.on_ack(bench.now, &closed);
     assert!(bench.sent().is_empty());
     let start = bench.now;

@@ -135,9 +135,7 @@ fn rack_asks_the_timestamp_which_copy_has_arrived() {
 /// sent once; the retransmission of 0 was necessary.
 #[test]
 fn a_dsack_of_what_was_sent_once_undoes_nothing() {
-    let mut bench = Bench::new(10);
-    bench.sent();
-    bench.wait(100);
+    let mut bench = Bench::flight(10);
     bench.ack(0, &[(1, 2)]);
     assert_eq!(bench.ack(0, &[(1, 4)])[0], 0);
     bench.ack(0, &[(2, 3), (1, 4)]);
