@@ -29,6 +29,8 @@ mod segment;
 mod shorthand;
 mod stack;
 mod tap;
+#[cfg(test)]
+mod testing;
 mod time;
 mod topology;
 pub mod tunnel;

@@ -31,6 +31,8 @@ mod range_set;
 pub mod recovery;
 pub mod stack;
 pub mod tcp;
+#[cfg(test)]
+mod testing;
 mod tls_messages;
 mod workload;
 

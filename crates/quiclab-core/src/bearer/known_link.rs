@@ -140,13 +140,10 @@ impl Quotient {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::at;
 
     fn count(packets: u64) -> Count {
         Count { packets, bytes: 1000 * packets }
-    }
-
-    fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
     }
 
     fn known() -> KnownLink {

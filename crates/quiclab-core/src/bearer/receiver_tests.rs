@@ -5,6 +5,7 @@ use crate::bearer::BearerSender;
 use crate::bearer::reference::Reference;
 use crate::bearer::{BearerMode, Reordering, Splitter};
 use crate::random::RandomStream;
+use crate::testing::at;
 use crate::units::ByteCount;
 use crate::units::Probability;
 use proptest::prelude::*;
@@ -26,10 +27,6 @@ fn bearer(sequence_bits: u8, timer: Duration) -> BearerConfig {
             ..Reordering::default()
         },
     }
-}
-
-fn at(ms: u64) -> Time {
-    Time::ZERO + Duration::from_millis(ms)
 }
 
 /// A receiver with a timer of 200 ms, driven in milliseconds. The packet of COUNT c has the id c.

@@ -87,11 +87,8 @@ impl Skew {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::at;
     use proptest::prelude::*;
-
-    fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
-    }
 
     fn skew() -> Skew {
         let [least, most, window] = [5, 200, 1000].map(Duration::from_millis);

@@ -3,14 +3,11 @@
 use super::*;
 use crate::queue::tests::{Piece, piece, queue};
 use crate::queue::{Discipline, FqCodel, QueueConfig};
+use crate::testing::at;
 use proptest::prelude::*;
 
 fn discipline(edit: &str) -> Discipline<Piece> {
     queue("codel", edit)
-}
-
-fn at(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
 }
 
 /// Fills the queue at time 0 and serves one packet a millisecond: the sojourn of each is the time. Times in ms

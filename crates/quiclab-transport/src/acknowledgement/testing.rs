@@ -1,11 +1,7 @@
 //! What the tests of the policies share.
 
 use super::Arrival;
-use quiclab_core::{Duration, Time};
-
-pub(crate) fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
+pub(crate) use crate::testing::ms;
 
 /// Packet `number` arrives in order at `now_ms`, without a mark.
 pub(crate) fn arrival(now_ms: u64, number: u64) -> Arrival {

@@ -308,10 +308,7 @@ mod tests {
     use super::super::page::testing::page;
     use super::*;
     use crate::options::{ObjectKind, Priorities};
-
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use crate::testing::ms;
 
     #[test]
     fn objects_are_asked_for_when_the_html_is_complete() {

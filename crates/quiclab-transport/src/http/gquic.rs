@@ -160,12 +160,9 @@ mod tests {
     use super::super::page::testing::page;
     use super::*;
     use crate::options::{ObjectKind, Priorities, QuicVersion};
+    use crate::testing::ms;
     use crate::workload::testing::{Call, Recorder};
-    use quiclab_core::{Duration, RandomStream, Role, Time};
-
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use quiclab_core::{RandomStream, Role};
 
     fn writes(calls: Vec<Call>) -> Vec<(u64, u64)> {
         let write = |call| match call {

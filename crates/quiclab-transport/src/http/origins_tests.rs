@@ -16,13 +16,10 @@ use crate::options::{
     TlsVersion,
 };
 use crate::stack::build;
+use crate::testing::ms;
 use crate::{EndpointRequest, STACKS};
 use quiclab_core::{ByteCount, Duration, FlowId, Protocol};
 use std::collections::BTreeMap;
-
-fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
 
 fn resource(after: &[u32], origin: u32) -> PageResource {
     PageResource {

@@ -92,11 +92,7 @@ mod tests {
     use super::super::page::testing::page;
     use super::*;
     use crate::options::{ObjectKind, Priorities};
-    use quiclab_core::Duration;
-
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use crate::testing::ms;
 
     #[test]
     fn a_server_thinks_before_each_response() {

@@ -8,12 +8,9 @@ use super::target::Target;
 use super::trend::Trend;
 use super::window::{Acknowledged, Congestion, Window};
 use super::*;
+use crate::testing::ms;
 use proptest::prelude::*;
 use quiclab_core::{MediaArrival, MediaFeedback, RtpPacket};
-
-fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
 
 fn bytes(bytes: u64) -> ByteCount {
     ByteCount::from_bytes(bytes)

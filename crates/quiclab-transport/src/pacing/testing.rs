@@ -1,15 +1,12 @@
 //! What the tests of the pacers share.
 
 use super::{Pacer, PacingInput};
+pub(crate) use crate::testing::ms;
 use proptest::test_runner::TestCaseError;
 use quiclab_core::{DataRate, Duration, Time};
 
 /// A full packet of the tests in bytes.
 pub(crate) const MSS: u64 = 1200;
-
-pub(crate) fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
 
 pub(crate) fn at_us(micros: u64) -> Time {
     Time::ZERO + Duration::from_micros(micros)

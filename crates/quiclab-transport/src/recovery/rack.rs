@@ -137,10 +137,7 @@ impl Rack {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use crate::testing::ms as at;
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)

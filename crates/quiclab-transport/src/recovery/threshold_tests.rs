@@ -1,12 +1,9 @@
 use super::*;
+use crate::testing::ms as at;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const RTT: Duration = Duration::from_millis(80);
-
-fn at(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
 
 fn packet(millis: u64) -> SentPacket {
     SentPacket {

@@ -210,12 +210,9 @@ impl Application for Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::ms;
 
     const KB: ByteCount = ByteCount::from_bytes(1000);
-
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     #[test]
     fn an_answer_of_a_given_size_ends_when_its_last_byte_is_read() {

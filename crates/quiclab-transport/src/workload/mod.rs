@@ -163,7 +163,7 @@ pub(crate) fn build_on_streams(
             let schedule = Schedule::new(rate, size, duration, on.zip(off), start);
             match role {
                 Role::Server => Box::new(on_datagrams::Source::new(schedule)),
-                Role::Client => Box::new(on_datagrams::Sink::new(schedule)),
+                Role::Client => Box::new(on_datagrams::Client::new(Reception::new(schedule))),
             }
         }
         Workload::Ping { protocol: PingProtocol::Icmp, .. } => {
@@ -171,7 +171,10 @@ pub(crate) fn build_on_streams(
                 .because("only the stack `lab-udp` sends ICMP"));
         }
         Workload::Ping { size, count, interval, protocol: PingProtocol::Udp } => match role {
-            Role::Client => Box::new(on_datagrams::Prober::new(size, Probes::new(count, interval, start))),
+            Role::Client => {
+                let probes = Probes::new(count, interval, start);
+                Box::new(on_datagrams::Client::new(on_datagrams::Prober { size, probes }))
+            }
             Role::Server => Box::new(on_datagrams::Echo::new(count)),
         },
         Workload::Page { .. } | Workload::Media { .. } => {

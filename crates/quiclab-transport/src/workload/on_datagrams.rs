@@ -10,7 +10,7 @@
 //! is on its way then arrives within the time that a receiver waits in any case.
 
 use super::{Datagram, Outcome, Probes, Reception, Schedule, StreamApplication, Streams};
-use quiclab_core::{ByteCount, Metrics, Time};
+use quiclab_core::{ByteCount, Metrics, Progress, Time};
 
 /// The server of `datagrams`: sends.
 pub(super) struct Source {
@@ -67,34 +67,56 @@ impl StreamApplication for Source {
     }
 }
 
-/// The client of `datagrams`: receives.
-pub(super) struct Sink {
-    reception: Reception,
+/// What the client of a workload waits for.
+pub(super) trait Exchange: Send {
+    /// The client is connected.
+    fn begin(&mut self, now: Time);
+    /// Does what is due, and stops to wait if it is time.
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams);
+    fn arrived(&mut self, now: Time, datagram: Datagram);
+    fn deadline(&self) -> Option<Time>;
+    /// Finished once no more is waited for.
+    fn progress(&self) -> &Progress;
+    fn statistics(&self, out: &mut Metrics);
+}
+
+/// The client of a workload: it closes the connection once it waits no longer.
+pub(super) struct Client<E> {
+    exchange: E,
     connected: bool,
     outcome: Outcome,
 }
 
-impl Sink {
-    pub(super) fn new(schedule: Schedule) -> Self {
-        Self { reception: Reception::new(schedule), connected: false, outcome: Outcome::default() }
+impl<E: Exchange> Client<E> {
+    pub(super) fn new(exchange: E) -> Self {
+        Self { exchange, connected: false, outcome: Outcome::default() }
+    }
+
+    /// Ends the connection once no more is waited for.
+    fn finish(&mut self, streams: &mut dyn Streams) {
+        let Some(finished) = self.exchange.progress().finished else { return };
+        if self.outcome.progress.finished.is_none() {
+            self.outcome.finish(finished);
+            streams.close();
+        }
     }
 }
 
-impl StreamApplication for Sink {
+impl<E: Exchange> StreamApplication for Client<E> {
     fn start(&mut self, now: Time) {
         self.outcome.progress.started = Some(now);
     }
 
-    fn connected(&mut self, now: Time, _streams: &mut dyn Streams) {
+    fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
         self.connected = true;
-        self.reception.begin(now);
+        self.exchange.begin(now);
+        self.wake(now, streams);
     }
 
-    fn datagram(&mut self, now: Time, datagram: Datagram, _streams: &mut dyn Streams) {
-        if !datagram.echo {
-            self.reception.arrive(now, datagram.number, datagram.sent, datagram.size());
-            self.outcome.progress.delivered_bytes = self.reception.progress.delivered_bytes;
-        }
+    fn datagram(&mut self, now: Time, datagram: Datagram, streams: &mut dyn Streams) {
+        self.exchange.arrived(now, datagram);
+        self.outcome.progress.delivered_bytes = self.exchange.progress().delivered_bytes;
+        self.finish(streams);
     }
 
     fn closed_by_peer(&mut self, _now: Time) {
@@ -107,14 +129,13 @@ impl StreamApplication for Sink {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.reception.deadline().filter(|_| self.connected)
+        self.exchange.deadline().filter(|_| self.connected)
     }
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        if self.deadline().is_some_and(|due| due <= now) && self.reception.expire(now) {
-            let finished = self.reception.progress.finished.expect("it waits no longer");
-            self.outcome.finish(finished);
-            streams.close();
+        if self.connected {
+            self.exchange.wake(now, streams);
+            self.finish(streams);
         }
     }
 
@@ -123,80 +144,71 @@ impl StreamApplication for Sink {
     }
 
     fn statistics(&self, out: &mut Metrics) {
-        out.count("lost_datagrams", self.reception.lost());
-        out.count("reordered_datagrams", self.reception.arrivals.reordered);
-        out.count("duplicate_datagrams", self.reception.arrivals.duplicates);
-        self.reception.report(out);
+        self.exchange.statistics(out);
+    }
+}
+
+/// The client of `datagrams`: receives.
+impl Exchange for Reception {
+    fn begin(&mut self, now: Time) {
+        self.begin(now);
+    }
+
+    fn wake(&mut self, now: Time, _streams: &mut dyn Streams) {
+        self.expire(now);
+    }
+
+    fn arrived(&mut self, now: Time, datagram: Datagram) {
+        if !datagram.echo {
+            self.arrive(now, datagram.number, datagram.sent, datagram.size());
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.deadline()
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        out.count("lost_datagrams", self.lost());
+        out.count("reordered_datagrams", self.arrivals.reordered);
+        out.count("duplicate_datagrams", self.arrivals.duplicates);
+        self.report(out);
     }
 }
 
 /// The client of `ping`: asks.
 pub(super) struct Prober {
-    size: ByteCount,
-    probes: Probes,
-    connected: bool,
-    outcome: Outcome,
+    pub(super) size: ByteCount,
+    pub(super) probes: Probes,
 }
 
-impl Prober {
-    pub(super) fn new(size: ByteCount, probes: Probes) -> Self {
-        Self { size, probes, connected: false, outcome: Outcome::default() }
-    }
-
-    /// Ends the connection once no more is waited for.
-    fn finish(&mut self, streams: &mut dyn Streams) {
-        let Some(finished) = self.probes.progress.finished else { return };
-        if self.outcome.progress.finished.is_none() {
-            self.outcome.finish(finished);
-            streams.close();
-        }
-    }
-}
-
-impl StreamApplication for Prober {
-    fn start(&mut self, now: Time) {
-        self.outcome.progress.started = Some(now);
-    }
-
-    fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
-        self.connected = true;
+impl Exchange for Prober {
+    fn begin(&mut self, now: Time) {
         self.probes.begin(now);
-        self.wake(now, streams);
-    }
-
-    fn datagram(&mut self, now: Time, datagram: Datagram, streams: &mut dyn Streams) {
-        if datagram.echo {
-            self.probes.answered(now, datagram.number, datagram.sent, datagram.size());
-            self.outcome.progress.delivered_bytes = self.probes.progress.delivered_bytes;
-            self.finish(streams);
-        }
-    }
-
-    fn closed_by_peer(&mut self, _now: Time) {
-        self.failed("closed by the server".to_owned());
-    }
-
-    fn failed(&mut self, reason: String) {
-        self.connected = false;
-        self.outcome.fail(reason);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.probes.deadline().filter(|_| self.connected)
     }
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        if !self.connected {
-            return;
-        }
         while let Some(number) = self.probes.next(now) {
             streams.send_datagram(Datagram::new(self.size, number, now));
         }
-        self.finish(streams);
     }
 
-    fn outcome(&self) -> &Outcome {
-        &self.outcome
+    fn arrived(&mut self, now: Time, datagram: Datagram) {
+        if datagram.echo {
+            self.probes.answered(now, datagram.number, datagram.sent, datagram.size());
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.probes.deadline()
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.probes.progress
     }
 
     fn statistics(&self, out: &mut Metrics) {
@@ -255,11 +267,8 @@ mod tests {
     use super::super::testing::{Call, Recorder};
     use super::*;
     use crate::options::{PingProtocol, Workload};
+    use crate::testing::ms;
     use quiclab_core::{DataRate, Duration, Role};
-
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     fn datagram(size: u64, number: u64, sent_ms: u64, echo: bool) -> Datagram {
         Datagram { echo, ..Datagram::new(ByteCount::from_bytes(size), number, ms(sent_ms)) }

@@ -157,11 +157,8 @@ mod tests {
     use super::super::testing::{Call, Recorder};
     use super::*;
     use crate::options::Workload;
+    use crate::testing::ms;
     use quiclab_core::{ByteCount, Duration};
-
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     fn ends(workload: &Workload) -> [Box<dyn StreamApplication>; 2] {
         [Role::Client, Role::Server]

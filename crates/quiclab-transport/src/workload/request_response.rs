@@ -179,10 +179,7 @@ impl Application for Server {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ms(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use crate::testing::ms;
 
     #[test]
     fn a_client_asks_again_after_the_whole_response_and_the_pause() {

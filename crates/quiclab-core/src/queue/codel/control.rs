@@ -232,10 +232,7 @@ impl Control {
 mod tests {
     use super::super::Codel;
     use super::*;
-
-    fn at(millis: u64) -> Time {
-        Time::from_nanos(millis * 1_000_000)
-    }
+    use crate::testing::at;
 
     #[test]
     fn the_root_of_newton_approaches_the_root_of_the_count() {

@@ -1,6 +1,7 @@
 //! Delayed acknowledgements, computed by hand from the rules.
 
 use super::*;
+use crate::testing::ms;
 
 const PAYLOAD: u64 = 1448;
 const SETTINGS: Settings = Settings {
@@ -24,9 +25,6 @@ const STATE: State = State {
 const FULL: InOrder =
     InOrder { payload: PAYLOAD, extra_header: 0, ends_write: false, push: false, window: 64_240 };
 
-fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
 /// A policy out of quick mode that has received data at 1000 ms and acknowledged it: its timeout is 40 ms.
 fn settled() -> DelayedAck {
     let mut acks = DelayedAck::new(SETTINGS, 64_240);

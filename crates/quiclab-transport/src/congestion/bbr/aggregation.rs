@@ -107,10 +107,7 @@ impl AckHeight {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use crate::testing::ms as at;
 
     #[test]
     fn linux_counts_what_arrives_beyond_the_bandwidth_since_the_epoch() {

@@ -97,12 +97,9 @@ impl Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::ms as at;
 
     const MSS: u64 = 1000;
-
-    fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
-    }
 
     /// A curve after a reduction at 100 packets, to 70 at time 0: K = cbrt(100 x 0.3 / 0.4) = 4.217163 s.
     fn reduced_at_100() -> Curve {

@@ -6,12 +6,9 @@ use crate::http::browser::Browser;
 use crate::http::page::{Page, testing::page};
 use crate::http::server::WebServer;
 use crate::options::{ObjectKind, Priorities};
+use crate::testing::ms;
 use crate::workload::Command;
 use quiclab_core::{Duration, Http2Frame, ProblemKind, Time};
-
-fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
 
 fn client(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Values) -> Client {
     let page = Page::new(&page(objects, priorities)).expect("a good page");

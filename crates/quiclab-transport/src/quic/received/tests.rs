@@ -1,8 +1,8 @@
 //! By hand, and against a set of all packets that arrived.
 
 use super::*;
-use crate::acknowledgement::testing::ms;
 use crate::acknowledgement::{Every, Timer};
+use crate::testing::ms;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

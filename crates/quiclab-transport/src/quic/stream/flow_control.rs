@@ -220,7 +220,7 @@ impl ReceiveWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acknowledgement::testing::ms;
+    use crate::testing::ms;
 
     const RTT: Option<Duration> = Some(Duration::from_millis(10));
 

@@ -4,6 +4,7 @@
 use super::*;
 use crate::options::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVersion, Workload};
 use crate::stack::build;
+use crate::testing::ms;
 use crate::{EndpointRequest, STACKS};
 use quiclab_core::{Flags, FlowId, SegmentOptions};
 use std::collections::VecDeque;
@@ -12,10 +13,6 @@ use std::sync::{Arc, Mutex};
 mod page;
 
 const DELAY: Duration = Duration::from_millis(10);
-
-fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
-}
 
 fn fixed() -> EndpointConfig {
     EndpointConfig {

@@ -4,6 +4,7 @@ mod window;
 
 use super::*;
 use crate::tcp::config::test_config;
+use crate::testing::ms;
 use quiclab_core::ByteCount;
 
 const PAYLOAD: u64 = 1448;
@@ -26,9 +27,6 @@ pub(super) fn segment(sequence: u64, length: u64) -> Segment {
         retransmission: false,
         options: None,
     }
-}
-fn ms(millis: u64) -> Time {
-    Time::ZERO + Duration::from_millis(millis)
 }
 /// The ACK that leaves now: acknowledgement number, window, blocks.
 fn ack(receiver: &mut Receiver, now: Time) -> (u64, u32, Vec<(u64, u64)>) {

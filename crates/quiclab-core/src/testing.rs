@@ -1,0 +1,8 @@
+//! What tests of several modules share.
+
+use crate::{Duration, Time};
+
+/// A time after the start of a run.
+pub(crate) fn at(millis: u64) -> Time {
+    Time::ZERO + Duration::from_millis(millis)
+}
