@@ -10,6 +10,19 @@ pub(crate) fn conflict(field: &str, value: impl ToString, expected: impl Into<St
     Problem::conflict(field, value.to_string(), expected)
 }
 
+/// Checks that none of `options` is given that `stack` does not have: field, whether it is given, what to use instead.
+pub(crate) fn refuse(stack: &str, options: &[(&'static str, bool, &str)]) -> Result<(), Error> {
+    match options.iter().find(|(_, given, _)| *given) {
+        Some((field, _, instead)) => Err(Problem::unsupported(*field, stack, instead)),
+        None => Ok(()),
+    }
+}
+
+/// `text` as a value in a scenario.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
 /// Checks that `condition` holds.
 pub(crate) fn ensure(condition: bool, error: impl FnOnce() -> Error) -> Result<(), Error> {
     if condition { Ok(()) } else { Err(error()) }

@@ -14,7 +14,7 @@
 //! arrived of their bodies waits. Which section belongs to which stream stands in it (the stream's identifier); here
 //! the label of each stream says where its section ends.
 
-use super::on_streams::{ClientMapping, ServerMapping};
+use super::on_streams::{Ask, ClientMapping, ServerMapping};
 use super::page::Resource;
 use crate::workload::{Priority, StreamId, Streams};
 use quiclab_core::Http2Frame;
@@ -115,7 +115,7 @@ impl ServerMapping for Server {
         stream: StreamId,
         bytes: u64,
         streams: &mut dyn Streams,
-        asked: &mut dyn FnMut(usize, usize),
+        asked: &mut Ask<'_>,
     ) -> bool {
         if stream == HEADERS_STREAM {
             if self.written == 0 {

@@ -17,7 +17,7 @@
 //!
 //! The control streams are sent before everything else (quiche: static streams).
 
-use super::on_streams::{ClientMapping, ServerMapping};
+use super::on_streams::{Ask, ClientMapping, ServerMapping};
 use super::page::{Page, Resource};
 use super::server::WebServer;
 use crate::workload::{Priority, StreamId, Streams};
@@ -111,7 +111,7 @@ impl ServerMapping for Server {
         stream: StreamId,
         bytes: u64,
         streams: &mut dyn Streams,
-        asked: &mut dyn FnMut(usize, usize),
+        asked: &mut Ask<'_>,
     ) -> bool {
         if !stream.is_bidirectional() {
             return false;

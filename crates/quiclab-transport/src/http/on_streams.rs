@@ -137,19 +137,21 @@ impl<M: ClientMapping> PageClient for Client<M> {
     }
 }
 
+/// Takes the number of a request that is whole now, and that of the resource it asks for.
+pub(super) type Ask<'a> = dyn FnMut(usize, usize) + 'a;
+
 /// The server's side of a mapping.
 pub(super) trait ServerMapping: Send {
     /// Opens the streams that are not those of requests, as far as they are missing and allowed.
     fn open(&mut self, _streams: &mut dyn Streams) {}
 
-    /// `bytes` of `stream` were read: calls `asked` with the number of each request that is whole now, and that of
-    /// the resource it asks for. Whether responses may follow.
+    /// `bytes` of `stream` were read: calls `asked` for each request that is whole now. Whether responses may follow.
     fn received(
         &mut self,
         stream: StreamId,
         bytes: u64,
         streams: &mut dyn Streams,
-        asked: &mut dyn FnMut(usize, usize),
+        asked: &mut Ask<'_>,
     ) -> bool;
 
     /// Sends the response to a request.

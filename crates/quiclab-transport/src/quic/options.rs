@@ -14,7 +14,7 @@
 use super::LAB_QUIC;
 use super::config::{BUCKET, Config, InitialWindow};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
-use crate::error::{Error, conflict, ensure};
+use crate::error::{Error, conflict, ensure, quoted, refuse};
 use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion, name};
 use crate::profile::UNLIMITED;
 use quiclab_core::scheduler::PathSchedulerKind;
@@ -50,10 +50,7 @@ fn refuse_others(options: &EndpointConfig) -> Result<(), Error> {
         ("http2", options.http2.is_some(), "a page over QUIC uses HTTP/3"),
         ("controller", options.controller.is_some(), "it chooses the congestion control of real stacks"),
     ];
-    match others.iter().find(|(_, given, _)| *given) {
-        Some((field, _, instead)) => Err(Problem::unsupported(*field, LAB_QUIC, instead)),
-        None => Ok(()),
-    }
+    refuse(LAB_QUIC, &others)
 }
 
 /// Puts what `options` set beside `quic` and congestion control into `config`.
@@ -181,10 +178,6 @@ fn check_tls(tls: &Tls) -> Result<(), Error> {
 
 /// Why a value that QUIC version 1 takes is rejected.
 const GQUIC: &str = "`quic.version` is \"gquic-37\"";
-
-fn quoted(text: &str) -> String {
-    format!("{text:?}")
-}
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::LAB_TCP;
 use super::config::{Config, payload};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::congestion::Family;
-use crate::error::{Error, conflict, ensure};
+use crate::error::{Error, conflict, ensure, quoted, refuse};
 use crate::options::{
     CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions, TcpValues,
 };
@@ -43,10 +43,7 @@ fn refuse_quic(options: &EndpointConfig) -> Result<(), Error> {
         ("quic", options.quic.is_some(), "use `tcp`"),
         ("tls.early_data", early_data, "only QUIC sends data in its first flight"),
     ];
-    match given.iter().find(|(_, given, _)| *given) {
-        Some((field, _, instead)) => Err(Problem::unsupported(*field, LAB_TCP, instead)),
-        None => Ok(()),
-    }
+    refuse(LAB_TCP, &given)
 }
 
 /// Puts what `options` set into `values`.
@@ -99,10 +96,6 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         config.initial_window = Some(window);
     }
     Ok(())
-}
-
-fn quoted(text: &str) -> String {
-    format!("{text:?}")
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ profile! {
     quic.packet_number = Some(bytes(2)), "quic/packet_builder.py PACKET_NUMBER_SEND_SIZE, 0.9.25";
     congestion_control = CongestionControl::Newreno,
         "quic/configuration.py congestion_control_algorithm `reno`, 0.9.25";
-    emulated_connections = 1, "quic/congestion/reno.py has no such parameter";
     slow_start_exit = SlowStartExit::Aioquic, "quic/congestion/base.py QuicRttMonitor, 0.9.25";
     initial_window = InitialWindow::Packets(10), "quic/congestion/base.py K_INITIAL_WINDOW, 0.9.25";
     quic.max_window = None, "quic/congestion/reno.py has none, 0.9.25";
@@ -53,7 +52,6 @@ profile! {
     quic.max_ack_delay = Duration::from_millis(25),
         "quic/connection.py _serialize_transport_parameters, 0.9.25";
     quic.ack_ranges = u32::MAX, "quic/rangeset.py has no limit, 0.9.25";
-    ack_frequency = None, "not in aioquic";
     quic.flow_control = FlowControl::DoubleWhenHalfUsed,
         "quic/connection.py _write_connection_limits, _write_stream_limits, 0.9.25";
     stream_receive_window = kib(1024), "quic/configuration.py max_stream_data, 0.9.25";

@@ -26,7 +26,6 @@ profile! {
     quic.packet_number = None, "lib/ngtcp2_conn.c pktns_select_pkt_numlen (assumed: not read)";
     congestion_control = CongestionControl::Cubic,
         "examples/client.cc, server.cc cc_algo NGTCP2_CC_ALGO_CUBIC, 2022";
-    emulated_connections = 1, "lib/ngtcp2_cc.c has no such parameter";
     slow_start_exit = SlowStartExit::HystartChromium,
         "lib/ngtcp2_cc.c NGTCP2_HS_MIN_SSTHRESH 16, NGTCP2_HS_N_RTT_SAMPLE 8: the old HyStart++";
     initial_window = InitialWindow::Bytes(12_000),
@@ -65,7 +64,6 @@ profile! {
         "lib/includes/ngtcp2/ngtcp2.h NGTCP2_DEFAULT_MAX_ACK_DELAY";
     quic.ack_ranges = 1024,
         "lib/ngtcp2_acktr.h NGTCP2_ACKTR_MAX_ENT; a frame holds 32 (assumed: NGTCP2_MAX_ACK_BLKS)";
-    ack_frequency = None, "not in ngtcp2";
     quic.flow_control = FlowControl::DoubleWithinTwoRtts,
         "lib/ngtcp2_conn.c conn_should_send_max_data, max_window (assumed: doubles when used within two RTTs)";
     stream_receive_window = kib(6 * 1024), "examples/client.cc max_stream_data_bidi_local 6 MiB, 2022";
@@ -76,7 +74,6 @@ profile! {
     quic.max_streams = 100, "examples/server.cc max_streams_bidi";
     quic.stream_scheduler = StreamScheduler::Priority, "nghttp3 0.5 and later: RFC 9218 (assumed: not read)";
     quic.datagram_congestion_control = true, "lib/ngtcp2_conn.c (assumed: not read)";
-    fixed.client_hello = bytes(300), "assumed: any that fits into the first datagram gives the same packets";
     quic.amplification_factor = 3,
         "lib/ngtcp2_conn.c conn_server_hs_tx_left (assumed: the factor of RFC 9000)";
     quic.idle_timeout = Duration::from_secs(30), "examples/client.cc, server.cc timeout";

@@ -31,7 +31,6 @@ profile! {
     quic.packet_number = Some(bytes(4)),
         "packet.c picoquic_create_packet_header: 4 B (assumed: not read at this commit)";
     congestion_control = CongestionControl::Newreno, "picoquic.h PICOQUIC_DEFAULT_CONGESTION_ALGORITHM";
-    emulated_connections = 1, "newreno.c, cubic.c have no such parameter";
     slow_start_exit = SlowStartExit::Aioquic,
         "cc_common.c picoquic_hystart_test, PICOQUIC_MIN_MAX_RTT_SCOPE 7";
     initial_window = InitialWindow::Bytes(10 * 1536), "picoquic_internal.h PICOQUIC_CWIN_INITIAL, bf84867";

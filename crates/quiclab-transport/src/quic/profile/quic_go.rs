@@ -57,7 +57,6 @@ profile! {
     quic.max_ack_delay = Duration::from_millis(26),
         "internal/protocol/params.go MaxAckDelayInclGranularity, v0.18.0";
     quic.ack_ranges = 500, "internal/protocol/params.go MaxNumAckRanges, v0.18.0";
-    ack_frequency = None, "not in quic-go";
     quic.flow_control = FlowControl::DoubleWithinTwoRtts,
         "internal/flowcontrol/base_flow_controller.go maybeAdjustWindowSize, v0.18.0";
     stream_receive_window = kib(512), "internal/protocol/params.go InitialMaxStreamData, v0.18.0";

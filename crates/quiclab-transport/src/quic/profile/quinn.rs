@@ -16,7 +16,6 @@ profile! {
     fixed.client_connection_id = bytes(8), "config/mod.rs, cid_generator.rs, 0.11.19";
     quic.packet_number = None, "packet.rs PacketNumber::new, 0.11.19";
     congestion_control = CongestionControl::Cubic, "config/transport.rs TransportConfig::default, 0.11.19";
-    emulated_connections = 1, "congestion/cubic.rs has no such parameter";
     slow_start_exit = SlowStartExit::None, "congestion/cubic.rs has none, 0.11.19";
     initial_window = InitialWindow::Bytes(12_000),
         "congestion/cubic.rs CubicConfig::default: 14720 within 2 to 10 x 1200, 0.11.19";
