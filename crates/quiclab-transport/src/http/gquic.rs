@@ -110,22 +110,16 @@ pub(super) struct Server {
 }
 
 impl ServerMapping for Server {
-    fn received(
-        &mut self,
-        stream: StreamId,
-        bytes: u64,
-        streams: &mut dyn Streams,
-        asked: &mut Ask<'_>,
-    ) -> bool {
-        if stream == HEADERS_STREAM {
+    fn received(&mut self, id: StreamId, bytes: u64, streams: &mut dyn Streams, asked: &mut Ask<'_>) -> bool {
+        if id == HEADERS_STREAM {
             if self.written == 0 {
                 self.written = SETTINGS;
-                streams.set_priority(stream, FIRST);
-                streams.write(stream, SETTINGS);
+                streams.set_priority(id, FIRST);
+                streams.write(id, SETTINGS);
             }
             self.read += bytes;
-        } else if let Some(request) = request_of(stream) {
-            self.opened.insert(request, streams.label(stream));
+        } else if let Some(request) = request_of(id) {
+            self.opened.insert(request, streams.label(id));
         }
         // a request is whole when its section is there and its stream exists
         while let Some(&label) = self.opened.get(&self.asked)

@@ -106,18 +106,12 @@ impl ServerMapping for Server {
         open_own(&mut self.opened, streams);
     }
 
-    fn received(
-        &mut self,
-        stream: StreamId,
-        bytes: u64,
-        streams: &mut dyn Streams,
-        asked: &mut Ask<'_>,
-    ) -> bool {
-        if !stream.is_bidirectional() {
+    fn received(&mut self, id: StreamId, bytes: u64, streams: &mut dyn Streams, asked: &mut Ask<'_>) -> bool {
+        if !id.is_bidirectional() {
             return false;
         }
-        let request = request_of(stream);
-        let number = usize::try_from(streams.label(stream)).unwrap_or(usize::MAX);
+        let request = request_of(id);
+        let number = usize::try_from(streams.label(id)).unwrap_or(usize::MAX);
         let Some(resource) = self.page.resources.get(number) else { return false };
         let whole = frame(resource.request);
         let Some(received) = self.received.get_mut(request) else { return false };

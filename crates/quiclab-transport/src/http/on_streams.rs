@@ -145,14 +145,9 @@ pub(super) trait ServerMapping: Send {
     /// Opens the streams that are not those of requests, as far as they are missing and allowed.
     fn open(&mut self, _streams: &mut dyn Streams) {}
 
-    /// `bytes` of `stream` were read: calls `asked` for each request that is whole now. Whether responses may follow.
-    fn received(
-        &mut self,
-        stream: StreamId,
-        bytes: u64,
-        streams: &mut dyn Streams,
-        asked: &mut Ask<'_>,
-    ) -> bool;
+    /// `bytes` of the stream `id` were read: calls `asked` for each request that is whole now. Whether responses may
+    /// follow.
+    fn received(&mut self, id: StreamId, bytes: u64, streams: &mut dyn Streams, asked: &mut Ask<'_>) -> bool;
 
     /// Sends the response to a request.
     fn respond(&mut self, request: usize, resource: &Resource, streams: &mut dyn Streams);
