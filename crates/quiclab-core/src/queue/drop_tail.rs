@@ -123,7 +123,7 @@ impl<T: Item> QueueDiscipline<T> for DropTailQueue<T> {
     }
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
-        self.line.serve(exits)
+        self.line.pop().map(|head| exits.serve(QueueIndex(0), head))
     }
 
     fn waiting(&self) -> Backlog {

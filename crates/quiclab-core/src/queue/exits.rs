@@ -34,6 +34,13 @@ impl<D> Exits<'_, D> {
         }
     }
 
+    /// Serves an item of `queue`.
+    #[inline]
+    pub(super) fn serve<T>(&mut self, queue: QueueIndex, item: Waiting<T>) -> T {
+        self.left(queue, item.arrived, Outcome::Served);
+        item.item
+    }
+
     /// Drops an item of `queue`.
     #[inline]
     pub(super) fn drop<T>(&mut self, queue: QueueIndex, item: Waiting<T>, reason: DropReason)

@@ -104,7 +104,7 @@ impl<T: Item> QueueDiscipline<T> for HeadDropQueue<T> {
     }
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
-        self.line.serve(exits)
+        self.line.pop().map(|head| exits.serve(QueueIndex(0), head))
     }
 
     fn waiting(&self) -> Backlog {

@@ -1,8 +1,6 @@
 //! Waiting items in the order of arrival.
 
-use super::exits::Exits;
-use super::{Backlog, Item, Outcome, QueueIndex};
-use crate::element::DropReason;
+use super::{Backlog, Item};
 use crate::time::Time;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
@@ -37,13 +35,6 @@ impl<T: Item> Line<T> {
         let head = self.items.pop_front()?;
         self.bytes -= head.item.bytes();
         Some(head)
-    }
-
-    /// The head leaves for service.
-    pub(super) fn serve(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
-        let head = self.pop()?;
-        exits.left(QueueIndex(0), head.arrived, Outcome::Served);
-        Some(head.item)
     }
 
     pub(super) fn backlog(&self) -> Backlog {
