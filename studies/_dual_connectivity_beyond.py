@@ -12,27 +12,25 @@ from _dual_connectivity import (
     ASSUMPTIONS,
     FLOWS,
     LARGE_BUFFER_BYTES,
-    LIMITS,
     PROXIES,
     PROXIES_MS,
-    SCENARIO,
     SOURCE,
     client,
     file_over,
     loss,
     quic_flow,
     split_by_ratio,
+    study,
 )
 from _dual_connectivity_alone import EXPIRIES
 from _dual_connectivity_fairness import FLOW, delivered_mbps, metrics
 from _dual_connectivity_lte import FILE, MARK
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Value
 
 RUNS = 5
 SECONDS = 60
 ENGINES = (Engine("lab-quic"),)
-NOTHING = Table("", "not published")
 FEEDBACK = {"interval": "5 ms", "delay": "1 ms", "desired_buffer": "15 ms"}
 ADAPTIVE = {"kind": "adaptive"}
 PUBLISHED = "published"
@@ -238,12 +236,11 @@ def experiment(
 ) -> Study:
     """Return an experiment without a publication."""
     x = factors[0].name
-    return Study(
+    return study(
         name=f"dual_connectivity/beyond_{name}",
         title=f"Dual Connectivity, beyond the papers: {title}",
         abstract=abstract,
         source=f"quiclab, on the links of {SOURCE}",
-        scenario=SCENARIO,
         configurations=configurations,
         factors=factors,
         metric=metric,
@@ -251,7 +248,6 @@ def experiment(
         engines=ENGINES,
         engine_changes=changes,
         runs=RUNS,
-        table=NOTHING,
         figures=(
             Figure(
                 title=f"{metric.label} over the {factors[0].label.lower()}",
@@ -260,9 +256,7 @@ def experiment(
                 caption="Mean and standard deviation over the runs.",
             ),
         ),
-        claims=(),
         assumptions=BEYOND_ASSUMPTIONS,
-        limits=LIMITS,
     )
 
 

@@ -10,18 +10,16 @@ from _dual_connectivity import (
     ASSUMPTIONS,
     FLOWS,
     LARGE_BUFFER,
-    LIMITS,
     PAPER,
     PROXIES,
     REFERENCE,
-    SCENARIO,
-    SOURCE,
     THESIS,
     VARIANTS,
     describe,
     file_over,
     lowercase_title,
     quic_flow,
+    study,
 )
 from _dual_connectivity_alone import (
     BANDWIDTH,
@@ -244,19 +242,16 @@ def experiment(
     swept = () if factor is None else (factor,)
     over = "" if factor is None else f" over the {lowercase_title(factor.label)}"
     x = FLOW.name if factor is None else factor.name
-    return Study(
+    return study(
         name=f"dual_connectivity/{name}",
         title=f"Dual Connectivity, three flows: {title}",
         abstract=abstract,
-        source=SOURCE,
-        scenario=SCENARIO,
         configurations=configurations,
         factors=(*swept, FLOW),
         metric=main,
         further=tuple(further),
         engines=engines,
         engine_changes=changes,
-        runs=10,
         table=table,
         figures=(
             Figure(
@@ -275,10 +270,8 @@ def experiment(
                 metric="jfi",
             ),
         ),
-        claims=(),
         assumptions=FAIRNESS_ASSUMPTIONS,
         variants=(*VARIANTS, *FAIRNESS_VARIANTS, *variants),
-        limits=LIMITS,
         describe=lambda scenario, labels: {**describe_run(scenario, labels), **constants},
         scored="share_percent",
     )

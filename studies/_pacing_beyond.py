@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Value
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 ENGINES = (Engine("lab-quic"),)
-NOTHING = Table("", "not published")
 RUNS = 5
 SECONDS = 30
 RATE_MBPS = 20

@@ -18,7 +18,6 @@ from _pacing_beyond import (
     JAIN,
     LOSS,
     NONE,
-    NOTHING,
     PACED_SHARE,
     QUEUE_METRICS,
     QUIC_SENDERS,
@@ -82,9 +81,7 @@ def beyond(
         runs=runs,
         own_seeds=True,
         keep=spacing_and_queue,
-        table=NOTHING,
         figures=figures,
-        claims=(),
         assumptions=(*ASSUMPTIONS, *assumptions),
         variants=variants,
     )

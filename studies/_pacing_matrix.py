@@ -18,7 +18,6 @@ from _pacing_beyond import (
     ENGINES,
     GOODPUT,
     LOSS,
-    NOTHING,
     SOJOURN,
     SOJOURN_P95,
     VARIATION,
@@ -111,9 +110,7 @@ def matrix(name: str, title: str, senders: tuple[str, ...], library: bool) -> St
         runs=RUNS,
         own_seeds=True,
         keep=spacing_and_queue,
-        table=NOTHING,
         figures=FIGURES,
-        claims=(),
         assumptions=ASSUMPTIONS,
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import RequestError, alternatives, unknown
 from quiclab.study.parts import (
     BASE,
+    NOT_PUBLISHED,
     Assumption,
     Changes,
     Configuration,
@@ -67,7 +68,7 @@ class Study:
         Each setting has separate seeds (independent randomness, as in a testbed); variants and engines
         of a setting have the same ones. `seed` and a hash of the setting give the first.
     table, figures, claims
-        The reference.
+        The reference; by default there is none.
     assumptions, variants, limits
         Interpretation of the description, and its omissions.
     unavailable
@@ -100,15 +101,15 @@ class Study:
     source: str
     scenario: str
     configurations: tuple[Configuration, ...]
-    factors: tuple[Factor, ...]
     metric: Metric
     engines: tuple[Engine, ...]
     engine_changes: Callable[[str], Changes]
     runs: int
-    table: Table
     figures: tuple[Figure, ...]
-    claims: tuple[Claim, ...]
     assumptions: tuple[Assumption, ...]
+    factors: tuple[Factor, ...] = ()
+    table: Table = NOT_PUBLISHED
+    claims: tuple[Claim, ...] = ()
     variants: tuple[Variant, ...] = ()
     limits: tuple[str, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
