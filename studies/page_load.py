@@ -7,6 +7,9 @@ second. When is QUIC faster, and which mechanism makes it so?
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from _page_load import (
     ENGINES,
     NETWORK,
@@ -43,28 +46,24 @@ STACKS_SHOWN = (("quic1_n1", "QUICv1, N = 1"), ("tcp", "TCP"), ("gquic37", "gQUI
 JITTER_SHOWN = (("gquic37", "gQUIC 37"), ("quic1", "QUICv1"), ("tcp", "TCP"), ("quic1_bbr", "QUICv1, BBR"))
 
 
-def study(name: str, title: str, abstract: str, **parts: object) -> Study:
-    """Return a study of page load times, with what all of them have."""
-    values: dict[str, object] = {
-        "metric": PLT,
-        "runs": RUNS,
-        "describe": describe,
-        "engine_changes": lambda _: {},
-        "figures": (),
-        "assumptions": ASSUMPTIONS,
-        **parts,
-    }
-    return Study(
-        name=f"page_load/{name}",
-        title=title,
-        abstract=abstract,
-        source=SOURCE,
-        scenario=SCENARIO,
-        engines=ENGINES,
-        own_seeds=True,
-        claims=REFERENCE.claims(name),
-        **values,  # type: ignore[arg-type]
-    )
+COMMON = partial(
+    Study,
+    source=SOURCE,
+    scenario=SCENARIO,
+    metric=PLT,
+    engines=ENGINES,
+    engine_changes=lambda _: {},
+    runs=RUNS,
+    own_seeds=True,
+    describe=describe,
+    figures=(),
+    assumptions=ASSUMPTIONS,
+)
+
+
+def study(name: str, title: str, abstract: str, **parts: Any) -> Study:
+    """Return a study of page load times; `parts` are its other properties, where it differs from `COMMON`."""
+    return COMMON(name=f"page_load/{name}", title=title, abstract=abstract, claims=REFERENCE.claims(name), **parts)
 
 
 SIZES = study(
