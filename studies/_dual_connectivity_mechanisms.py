@@ -33,6 +33,7 @@ from _split_bearer import batch_factor
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Table, Value
 
+SPREAD = "Mean and standard deviation."
 TIMER_SLACK = {"mean": "0.7 ms", "deviation": "0.3 ms", "distribution": "normal"}
 NO_JITTER_ASSUMPTION = Assumption(
     "The timers of the server's process fire 0.7 ms late on average, with a deviation of 0.3 ms.",
@@ -112,9 +113,7 @@ PDCP = study(
     engines=ENGINES[:3],
     table=Table("", f"{THESIS}, Fig. 5.1"),
     figures=tuple(
-        Figure(
-            title=title, source=f"{THESIS}, Fig. {number}", x="", caption="Mean and standard deviation.", metric=metric
-        )
+        Figure(title, f"{THESIS}, Fig. {number}", "", SPREAD, metric=metric)
         for title, number, metric in (
             ("Throughput with and without PDCP", "5.1", ""),
             ("Congestion events in 100 MB", "5.1", "loss_events"),
@@ -155,31 +154,13 @@ PROXY = study(
     configurations=(Configuration(DEFAULT_BUFFER.name, DEFAULT_BUFFER.label, of_one_link),),
     factors=(Factor("proxy", "pdcp_proxy", "Proxies", "", ("false", "true"), via_proxies),),
     metric=THROUGHPUT,
-    further=(
-        Metric(
-            "rtt_ms",
-            "Mean smoothed RTT",
-            "ms",
-            mean_rtt_ms,
-        ),
-    ),
+    further=(Metric("rtt_ms", "Mean smoothed RTT", "ms", mean_rtt_ms),),
     engines=ENGINES[:3],
     engine_changes=lambda engine: {**alone(engine), "record.series_interval": "100 ms"},
     table=Table(f"{REFERENCE}/table_5_01_proxy_overhead.csv", f"{THESIS}, Table 5.1; {PAPER}, Table 2", read_proxy),
     figures=(
-        Figure(
-            title="Throughput with and without the proxies",
-            source=f"{THESIS}, Table 5.1",
-            x="proxy",
-            caption="Mean and standard deviation.",
-        ),
-        Figure(
-            title="Smoothed RTT with and without the proxies",
-            source=f"{THESIS}, Table 5.1",
-            x="proxy",
-            caption="Mean and standard deviation.",
-            metric="rtt_ms",
-        ),
+        Figure("Throughput with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD),
+        Figure("Smoothed RTT with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD, metric="rtt_ms"),
     ),
     assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
 )
@@ -203,10 +184,10 @@ REORDERING = study(
     table=Table("", f"{THESIS} §5.2.1"),
     figures=(
         Figure(
-            title="Packets overtaken over the batch size",
-            source=f"{THESIS} §5.2.1",
-            x="batch",
-            caption="Of a thousand packets at the client's proxy; mean and standard deviation.",
+            "Packets overtaken over the batch size",
+            f"{THESIS} §5.2.1",
+            "batch",
+            "Of a thousand packets at the client's proxy; mean and standard deviation.",
         ),
     ),
     assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
@@ -293,10 +274,10 @@ UTILISATION = study(
     table=Table("", f"{THESIS}, Fig. 5.6 to 5.8 and 5.10; {PAPER}, Fig. 4b, 4c and 6"),
     figures=(
         Figure(
-            title="Time in which both links are busy",
-            source=f"{THESIS}, Fig. 5.6 to 5.8",
-            x="",
-            caption="More than half of each link's rate in bins of 10 ms, first 3 s after the handshake.",
+            "Time in which both links are busy",
+            f"{THESIS}, Fig. 5.6 to 5.8",
+            "",
+            "More than half of each link's rate in bins of 10 ms, first 3 s after the handshake.",
         ),
     ),
     kept_series=("sent_bytes",),
@@ -372,15 +353,9 @@ PAIRS = study(
     engine_changes=lambda engine: {"flows.first.stack": engine},
     table=Table("", f"{THESIS}, Fig. 5.14a to c; {PAPER}, Fig. 23"),
     figures=(
+        Figure("Fairness of two flows", f"{THESIS}, Fig. 5.14", "", SPREAD),
         Figure(
-            title="Fairness of two flows", source=f"{THESIS}, Fig. 5.14", x="", caption="Mean and standard deviation."
-        ),
-        Figure(
-            title="Difference of the two flows within a second",
-            source=f"{PAPER}, Fig. 23",
-            x="",
-            caption="Mean and standard deviation.",
-            metric="short_term_gap_mbps",
+            "Difference of the two flows within a second", f"{PAPER}, Fig. 23", "", SPREAD, metric="short_term_gap_mbps"
         ),
     ),
     assumptions=FAIRNESS_ASSUMPTIONS,
@@ -408,10 +383,10 @@ PACER_OFF = study(
     table=Table("", f"{THESIS}, prose"),
     figures=(
         Figure(
-            title="Throughput with and without the pacer",
-            source=f"{THESIS}, prose",
-            x="batch",
-            caption="Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
+            "Throughput with and without the pacer",
+            f"{THESIS}, prose",
+            "batch",
+            "Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
         ),
     ),
 )

@@ -96,8 +96,7 @@ DEFAULT = study(
     name="dual_connectivity/ngtcp2_default",
     title="Dual Connectivity, ngtcp2: default point",
     abstract="ngtcp2 with the default and with the large receive buffer. Published: no difference, as its client "
-    "drains "
-    "the socket fast enough.",
+    "drains the socket fast enough.",
     configurations=(
         buffered("quic_default_buffer", "ngtcp2, default buffer", DEFAULT_BUFFER_BYTES),
         buffered("quic_large_buffer", "ngtcp2, large buffer", LARGE_BUFFER_BYTES),
@@ -107,14 +106,7 @@ DEFAULT = study(
     engines=ENGINES,
     engine_changes=lambda engine: flow("newreno"),  # noqa: ARG005 - there is one
     table=Table("", f"{PAPER} §5.4"),
-    figures=(
-        Figure(
-            title="Throughput at the default point",
-            source=f"{PAPER} §5.4",
-            x="",
-            caption="Mean and standard deviation.",
-        ),
-    ),
+    figures=(Figure("Throughput at the default point", f"{PAPER} §5.4", "", "Mean and standard deviation."),),
     assumptions=NGTCP2_ASSUMPTIONS,
     variants=(NEWER,),
 )

@@ -18,7 +18,7 @@ from _linux_tcp import (
     with_means,
 )
 from quiclab.stats import bootstrap, reduced
-from quiclab.study import Changes
+from quiclab.study import Changes, Value
 from quiclab.study.criteria import Criterion
 
 SHORT, PAIRS = f"{REFERENCE}/short_transfers.csv", f"{REFERENCE}/two_flows.csv"
@@ -155,6 +155,12 @@ def pair_changes(name: str) -> Changes:
         found[f"flows.{flow}.sender.congestion_control"] = CONTROLS[control]
         found[f"flows.{flow}.workload"] = {"kind": "download", "duration": time, "request": "16 B"}
     return found
+
+
+def start_times(pattern: Value) -> Changes:
+    """Start the two flows as in a run of the reference."""
+    first, second = STARTS[int(pattern)]
+    return {"flows.first.start": f"{1e3 * first:.10g} ms", "flows.second.start": f"{1e3 * second:.10g} ms"}
 
 
 PAIR_CRITERIA = (
