@@ -23,9 +23,9 @@ def read(file: str) -> list[Cells]:
         return list(csv.DictReader(stream))
 
 
-def milliseconds(seconds: float) -> str:
-    """Write a time for a scenario."""
-    return f"{round(1e6 * seconds) / 1e3:.10g} ms"
+def length(seconds: float, rtt_ms: float) -> str:
+    """Return the duration of a transfer whose data are to flow for this time, as scenarios write it."""
+    return f"{round(1e6 * (seconds + ROUND_TRIPS_BEFORE_DATA * rtt_ms / 1e3)) / 1e3:.10g} ms"
 
 
 def chain(

@@ -3,19 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from _linux_tcp import (
-    CONTROLS,
-    REFERENCE,
-    ROUND_TRIPS_BEFORE_DATA,
-    Cells,
-    Key,
-    chain,
-    column,
-    grouped,
-    milliseconds,
-    read,
-    with_means,
-)
+from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, chain, column, grouped, length, read, with_means
 from quiclab.stats import reduced
 from quiclab.study import Changes
 from quiclab.study.criteria import Criterion
@@ -76,7 +64,7 @@ class BulkPath:
     def changes(self) -> Changes:
         """Changes of this setting to the base scenario."""
         receive, send = self.buffers.removesuffix(" MB").split("/")
-        time = milliseconds(self.duration_s + ROUND_TRIPS_BEFORE_DATA * self.rtt_ms / 1e3)
+        time = length(self.duration_s, self.rtt_ms)
         found: dict[str, object] = {
             **chain(self.rate_mbps, self.rtt_ms, self.queue_packets, self.loss_percent, self.jitter),
             "duration": time,

@@ -4,19 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from _linux_tcp import (
-    CONTROLS,
-    REFERENCE,
-    ROUND_TRIPS_BEFORE_DATA,
-    Cells,
-    Key,
-    chain,
-    column,
-    grouped,
-    milliseconds,
-    read,
-    with_means,
-)
+from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, chain, column, grouped, length, read, with_means
 from quiclab.stats import bootstrap, reduced
 from quiclab.study import Changes, Value
 from quiclab.study.criteria import Criterion
@@ -129,7 +117,7 @@ _PAIRS = grouped(_PAIR_ROWS, lambda row: (row["pair"], int(row["seed"])))
 PAIR_NAMES = tuple(dict.fromkeys(row["pair"] for row in _PAIR_ROWS))
 STARTS = {seed: tuple(column(rows, "start_s")) for (_, seed), rows in _PAIRS.items()}
 PAIR_DURATION_S = 120.0
-PAIR_RTT_S = 0.02
+PAIR_RTT_MS = 20.0
 
 
 def pair_table() -> list[Cells]:
@@ -149,7 +137,7 @@ def pair_table() -> list[Cells]:
 
 def pair_changes(name: str) -> Changes:
     """Return the congestion controls of a pair, and how long it runs."""
-    time = milliseconds(PAIR_DURATION_S + ROUND_TRIPS_BEFORE_DATA * PAIR_RTT_S)
+    time = length(PAIR_DURATION_S, PAIR_RTT_MS)
     found: dict[str, object] = {"until": "duration_over", "record": {"series_interval": "10 ms"}}
     for flow, control in zip(("first", "second"), name.split("-"), strict=True):
         found[f"flows.{flow}.sender.congestion_control"] = CONTROLS[control]

@@ -39,11 +39,12 @@ from _tunnel import (
     series,
     table,
     tcp,
+    variant,
 )
 from _tunnel_beyond import BEYOND
 from _tunnel_claims import claims_of
 from _tunnel_views import views_of
-from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study, Variant
+from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -356,13 +357,12 @@ MEDIA = study(
         ),
     ),
     variants=(
-        *(variant for variant in VARIANTS if variant.name in ("acks_carry", "at_once", "no_cost", "window_162500")),
-        Variant(
+        *(item for item in VARIANTS if item.name in ("acks_carry", "at_once", "no_cost", "window_162500")),
+        variant(
             "ramp_rfc",
             "ramp-up of 200 kbit/s per second",
             "The value of RFC 8298: then 30 s are too short.",
             lambda given: {**given, **slow_ramp(given)},
-            runs=5,
         ),
     ),
     figures=(

@@ -10,17 +10,18 @@ from functools import partial
 from _linux_tcp import CONTROLS
 from _linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
 from _linux_tcp_metrics import (
-    batch_throughput_mbps,
-    cwnd_packets,
-    goodput_mbps,
-    longest_cwnd_packets,
-    queue_drops,
-    retransmits,
-    share,
-    srtt_ms,
-    sum_mbps,
-    timer_expiries,
-    transfer_time_ms,
+    CWND,
+    FIRST_SRTT,
+    GOODPUT,
+    LONGEST_CWND,
+    QUEUE_DROPS,
+    RETRANSMITS,
+    SHARE,
+    SRTT,
+    SUM,
+    THROUGHPUT,
+    TIMER_EXPIRIES,
+    TRANSFER_TIME,
 )
 from _linux_tcp_parts import (
     ACCESSES,
@@ -43,7 +44,7 @@ from _linux_tcp_parts import (
 )
 from _split_bearer import batch_factor
 from quiclab.lane.run import Lane
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Unavailable
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Study, Table, Unavailable
 
 LINUX = "Linux 7.3.4 in virtual time (reference/linux_tcp)"
 CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
@@ -131,13 +132,8 @@ BULK_STUDY = study(
         for name, label in LABELS.items()
     ),
     factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
-    metric=Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
-    further=(
-        Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
-        Metric("cwnd_packets", "Mean congestion window", "packets", cwnd_packets),
-        Metric("longest_cwnd_packets", "Largest congestion window", "packets", longest_cwnd_packets),
-        Metric("retransmits", "Retransmissions", "packets", retransmits),
-    ),
+    metric=GOODPUT,
+    further=(SRTT, CWND, LONGEST_CWND, RETRANSMITS),
     runs=5,
     table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
     figures=(
@@ -166,7 +162,7 @@ SHORT_STUDY = study(
     abstract="A new CUBIC connection fetches 5 kB to 10 MB, without and with 1 % loss.",
     configurations=tuple(Configuration(name, access.label, access.changes) for name, access in ACCESSES.items()),
     factors=(Factor("size", "size_bytes", "Size", "B", SIZES, lambda size: {"flows.main.workload.size": f"{size} B"}),),
-    metric=Metric("time_ms", "Time", "ms", transfer_time_ms),
+    metric=TRANSFER_TIME,
     runs=20,
     table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
     figures=(
@@ -197,11 +193,8 @@ PAIRS_STUDY = study(
         for name in PAIR_NAMES
     ),
     factors=(Factor("starts", "starts", "Start times", "", tuple(STARTS), start_times),),
-    metric=Metric("share", "Share of the first flow", "", share),
-    further=(
-        Metric("sum_mbps", "Goodput of both", "Mbit/s", sum_mbps),
-        Metric("srtt_ms", "Mean smoothed RTT of the first flow", "ms", srtt_ms),
-    ),
+    metric=SHARE,
+    further=(SUM, FIRST_SRTT),
     engine_changes=both_stacks,
     runs=5,
     table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
@@ -225,12 +218,8 @@ DUAL_CONNECTIVITY_STUDY = study(
     scenario="scenarios/dual_connectivity.toml",
     configurations=(Configuration("linux", "Linux 7.3.4, and the model", {}),),
     factors=(batch_factor(BATCHES),),
-    metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
-    further=(
-        Metric("queue_drops", "Drops of both queues", "packets", queue_drops),
-        Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries),
-        Metric("retransmits", "Retransmissions", "packets", retransmits),
-    ),
+    metric=THROUGHPUT,
+    further=(QUEUE_DROPS, TIMER_EXPIRIES, RETRANSMITS),
     engines=ALL_ENGINES,
     engine_changes=dual_connectivity_flow,
     runs=5,
