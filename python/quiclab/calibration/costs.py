@@ -20,11 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
+
+if TYPE_CHECKING:
+    from quiclab.stats import Array
 
 #: Names of the unknowns, in the order of the model.
 START: Final = "start"
@@ -34,8 +36,6 @@ MIN_SPREAD: Final = 1.3
 RESAMPLES: Final = 1000
 SEED: Final = 1
 LEVEL: Final = 0.95
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

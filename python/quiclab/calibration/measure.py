@@ -166,20 +166,10 @@ def scenario(stack: str, setting: Setting, options: Mapping[str, Any]) -> Scenar
 def measure(
     adapter: Adapter, lane: Lane, options: Mapping[str, Any], runs: int, step: Callable[[str, int, int], None]
 ) -> Measurement:
-    """Measure a stack.
+    """Measure a stack in the kernel lane with the real clock.
 
-    Parameters
-    ----------
-    adapter
-        The stack.
-    lane
-        The kernel lane with the real clock.
-    options
-        Of the sender.
-    runs
-        Timed runs of each setting.
-    step
-        Called before each run with its description, its number and the number of runs.
+    The sender has the options; each setting has `runs` timed runs. `step` is called before each run with its
+    description, its number and the number of runs.
 
     Raises
     ------

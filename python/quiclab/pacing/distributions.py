@@ -28,6 +28,13 @@ SHARES: Final = (("what:N", "Interval"), ("share:Q", "Share", ".2%"))
 NO_INTERVAL: Final = "No intervals."
 
 
+def _domain(shown: Mapping[str, Intervals], expected: Mapping[str, Sequence[Expected]]) -> tuple[float, float] | None:
+    """Return the span of all intervals and of the expected ones; `None` without an interval."""
+    some = [intervals for intervals in shown.values() if intervals["counts"]]
+    around = [near["interval_ms"] for item in expected.values() for near in item]
+    return series.span(some, around) if some else None
+
+
 def density(
     names: Sequence[str],
     shown: Mapping[str, Intervals],
@@ -36,11 +43,11 @@ def density(
     window_ms: float,
 ) -> Any:
     """Declare the share of the intervals in logarithmic steps, with clusters that were found and expected."""
-    bins = {name: series.density(intervals) for name, intervals in shown.items() if intervals["counts"]}
-    if not bins:
+    domain = _domain(shown, expected)
+    if domain is None:
         return NO_INTERVAL
-    around = [near["interval_ms"] for item in expected.values() for near in item]
-    x = time_axis(series.span([shown[name] for name in bins], around))
+    x = time_axis(domain)
+    bins = {name: series.density(intervals) for name, intervals in shown.items() if intervals["counts"]}
     y = share_axis(max(part.share for parts in bins.values() for part in parts) * HEADROOM)
     rows = [
         {"series": name, "at": part.from_ms, "share": part.share, "middle": part.middle_ms, "what": _between(part)}
@@ -199,12 +206,11 @@ def distribution(
     window_ms: float,
 ) -> Any:
     """Declare which part of the intervals is no longer than each time."""
-    lines = {name: series.distribution(intervals) for name, intervals in shown.items() if intervals["counts"]}
-    if not lines:
+    domain = _domain(shown, expected)
+    if domain is None:
         return NO_INTERVAL
-    around = [near["interval_ms"] for item in expected.values() for near in item]
-    domain = series.span([shown[name] for name in lines], around)
     x = time_axis(domain)
+    lines = {name: series.distribution(intervals) for name, intervals in shown.items() if intervals["counts"]}
     rows = []
     for name, points in lines.items():
         ends = [(min(domain[0], points[0][0]), 0.0), *points, (max(domain[1], points[-1][0]), 1.0)]

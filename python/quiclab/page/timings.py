@@ -46,15 +46,7 @@ class Times:
 
 
 def times_of(reader: Reader, by_firefox: bool) -> Times:
-    """Take the times of an entry.
-
-    Parameters
-    ----------
-    reader
-        The entry.
-    by_firefox
-        The file says that Firefox wrote it.
-    """
+    """Return the times of an entry; `by_firefox` decides where they leave open whether `connect` includes TLS."""
     timings = reader.table(reader.entry.get("timings") or {}, "timings")
     recorded_ms = reader.milliseconds(reader.entry, "time", "")
     connect, ssl, wait = (reader.milliseconds(timings, name, "timings") for name in ("connect", "ssl", "wait"))

@@ -240,13 +240,7 @@ class Study:
         return chosen
 
     def chosen_engines(self, choice: str) -> tuple[str, ...]:
-        """Read `--engines`: `default`, `all`, or names joined by commas.
-
-        Raises
-        ------
-        RequestError
-            If the study does not have an engine of that name.
-        """
+        """Return the engines of `--engines`: `default`, `all`, or names joined by commas; another name is an error."""
         names = tuple(engine.name for engine in self.engines)
         if choice == "default":
             return names[:1]
@@ -260,20 +254,20 @@ class Study:
         return tuple(engine.name for engine in self.engines if engine.name in (*engines, self.table.engine))
 
     def chosen_variants(self, choice: str) -> tuple[str, ...]:
-        """Read `--variants`: `none`, `all`, or names joined by commas.
-
-        Raises
-        ------
-        RequestError
-            If the study does not have a variant of that name.
-        """
+        """Return the variants of `--variants`: `none`, `all`, or names joined by commas; another name is an error."""
         names = tuple(variant.name for variant in self.variants)
         if choice in ("none", "all"):
             return names if choice == "all" else ()
         return self._named(choice, "variant", names)
 
     def _named(self, choice: str, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names in a choice, each of which must be one of the study's."""
+        """Return the names in a choice.
+
+        Raises
+        ------
+        RequestError
+            If one of them is none of the study's.
+        """
         chosen = tuple(name.strip() for name in choice.split(","))
         for name in chosen:
             if name not in names:
