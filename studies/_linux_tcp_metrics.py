@@ -84,15 +84,22 @@ def timer_expiries(result: RunResult) -> float:
     return float(result.elements["dc.egress"]["statistics"]["timer_expiries"])
 
 
-GOODPUT = Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps)
-SRTT = Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms)
-FIRST_SRTT = Metric("srtt_ms", "Mean smoothed RTT of the first flow", "ms", srtt_ms)
-CWND = Metric("cwnd_packets", "Mean congestion window", "packets", cwnd_packets)
-LONGEST_CWND = Metric("longest_cwnd_packets", "Largest congestion window", "packets", longest_cwnd_packets)
-RETRANSMITS = Metric("retransmits", "Retransmissions", "packets", retransmits)
+BULK_METRICS = (
+    Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
+    Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
+    Metric("cwnd_packets", "Mean congestion window", "packets", cwnd_packets),
+    Metric("longest_cwnd_packets", "Largest congestion window", "packets", longest_cwnd_packets),
+    Metric("retransmits", "Retransmissions", "packets", retransmits),
+)
+PAIR_METRICS = (
+    Metric("share", "Share of the first flow", "", share),
+    Metric("sum_mbps", "Goodput of both", "Mbit/s", sum_mbps),
+    Metric("srtt_ms", "Mean smoothed RTT of the first flow", "ms", srtt_ms),
+)
+BATCH_METRICS = (
+    Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
+    Metric("queue_drops", "Drops of both queues", "packets", queue_drops),
+    Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries),
+    BULK_METRICS[-1],
+)
 TRANSFER_TIME = Metric("time_ms", "Time", "ms", transfer_time_ms)
-SHARE = Metric("share", "Share of the first flow", "", share)
-SUM = Metric("sum_mbps", "Goodput of both", "Mbit/s", sum_mbps)
-THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps)
-QUEUE_DROPS = Metric("queue_drops", "Drops of both queues", "packets", queue_drops)
-TIMER_EXPIRIES = Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries)

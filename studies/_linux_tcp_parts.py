@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, chain, column, grouped, length, read, with_means
+from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, Network, column, grouped, length, read, with_means
 from quiclab.stats import bootstrap, reduced
 from quiclab.study import Changes, Value
 from quiclab.study.criteria import Criterion
@@ -17,13 +17,8 @@ SHARE_POINTS, BATCH_LARGEST, BATCH_MEDIAN = 0.10, 0.10, 0.05
 
 
 @dataclass(frozen=True)
-class Access:
+class Access(Network):
     """The network between server and client in one setting of the short transfers."""
-
-    rate_mbps: float
-    rtt_ms: float
-    queue_packets: int
-    loss_percent: float
 
     @classmethod
     def of(cls, cells: Cells) -> "Access":
@@ -44,7 +39,7 @@ class Access:
     @property
     def changes(self) -> Changes:
         """Changes of this setting to the base scenario."""
-        return chain(self.rate_mbps, self.rtt_ms, self.queue_packets, self.loss_percent)
+        return self.chain()
 
 
 _SHORT_ROWS = sorted(read(SHORT), key=lambda row: float(row["loss_percent"]))

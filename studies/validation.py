@@ -9,20 +9,7 @@ from functools import partial
 
 from _linux_tcp import CONTROLS
 from _linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
-from _linux_tcp_metrics import (
-    CWND,
-    FIRST_SRTT,
-    GOODPUT,
-    LONGEST_CWND,
-    QUEUE_DROPS,
-    RETRANSMITS,
-    SHARE,
-    SRTT,
-    SUM,
-    THROUGHPUT,
-    TIMER_EXPIRIES,
-    TRANSFER_TIME,
-)
+from _linux_tcp_metrics import BATCH_METRICS, BULK_METRICS, PAIR_METRICS, TRANSFER_TIME
 from _linux_tcp_parts import (
     ACCESSES,
     BATCH_CRITERIA,
@@ -132,8 +119,8 @@ BULK_STUDY = study(
         for name, label in LABELS.items()
     ),
     factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
-    metric=GOODPUT,
-    further=(SRTT, CWND, LONGEST_CWND, RETRANSMITS),
+    metric=BULK_METRICS[0],
+    further=BULK_METRICS[1:],
     runs=5,
     table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
     figures=(
@@ -193,8 +180,8 @@ PAIRS_STUDY = study(
         for name in PAIR_NAMES
     ),
     factors=(Factor("starts", "starts", "Start times", "", tuple(STARTS), start_times),),
-    metric=SHARE,
-    further=(SUM, FIRST_SRTT),
+    metric=PAIR_METRICS[0],
+    further=PAIR_METRICS[1:],
     engine_changes=both_stacks,
     runs=5,
     table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
@@ -218,8 +205,8 @@ DUAL_CONNECTIVITY_STUDY = study(
     scenario="scenarios/dual_connectivity.toml",
     configurations=(Configuration("linux", "Linux 7.3.4, and the model", {}),),
     factors=(batch_factor(BATCHES),),
-    metric=THROUGHPUT,
-    further=(QUEUE_DROPS, TIMER_EXPIRIES, RETRANSMITS),
+    metric=BATCH_METRICS[0],
+    further=BATCH_METRICS[1:],
     engines=ALL_ENGINES,
     engine_changes=dual_connectivity_flow,
     runs=5,

@@ -206,11 +206,11 @@ def distribution(
     window_ms: float,
 ) -> Any:
     """Declare which part of the intervals is no longer than each time."""
+    lines = {name: series.distribution(intervals) for name, intervals in shown.items() if intervals["counts"]}
     domain = _domain(shown, expected)
     if domain is None:
         return NO_INTERVAL
     x = time_axis(domain)
-    lines = {name: series.distribution(intervals) for name, intervals in shown.items() if intervals["counts"]}
     rows = []
     for name, points in lines.items():
         ends = [(min(domain[0], points[0][0]), 0.0), *points, (max(domain[1], points[-1][0]), 1.0)]
