@@ -21,7 +21,14 @@ _VERSIONS: Final = {"h2": "2", "h3": "3"}
 
 
 class Curl:
-    """curl for one protocol, `h2` or `h3`.
+    """curl for one protocol.
+
+    Parameters
+    ----------
+    protocol
+        `h2` or `h3`.
+    target
+        The page and its server.
 
     Raises
     ------

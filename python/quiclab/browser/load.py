@@ -96,7 +96,18 @@ class PageLoad:
 
 
 def examine(recording: Recording, sizes: Mapping[str, int], number: int, protocol: str) -> PageLoad:
-    """Return the numbers of a browser's load after a look at every part of it; `sizes` has each object by its path.
+    """Return the numbers of a browser's load after a look at every part of it.
+
+    Parameters
+    ----------
+    recording
+        Events of the browser.
+    sizes
+        Length of each object by its path.
+    number
+        Number of the load; 0 is the discarded first load.
+    protocol
+        `h2` or `h3`.
 
     Raises
     ------

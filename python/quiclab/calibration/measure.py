@@ -53,17 +53,7 @@ DURATION: Final = "60 s"
 
 @dataclass(frozen=True)
 class Setting:
-    """A transfer and its rate.
-
-    Parameters
-    ----------
-    name
-        For people and for grouping.
-    workload
-        Table of a scenario.
-    rate_bps
-        Rate of the link [bit/s].
-    """
+    """A transfer, as the workload of a scenario, and the rate of its link; runs of one name are repetitions."""
 
     name: str
     workload: Mapping[str, Any]

@@ -224,11 +224,7 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
 
 
 @app.command("compare")
-def compare_command(
-    name: OneArgument,
-    as_json: JsonOption = False,
-    out: OutOption = RESULTS,
-) -> None:
+def compare_command(name: OneArgument, as_json: JsonOption = False, out: OutOption = RESULTS) -> None:
     """Print published and measured results side by side, and the fidelity of each series."""
 
     def action(evaluation: Evaluation) -> Shown:
@@ -242,11 +238,7 @@ def compare_command(
 
 
 @app.command("multiverse")
-def multiverse_command(
-    name: NameArgument,
-    as_json: JsonOption = False,
-    out: OutOption = RESULTS,
-) -> None:
+def multiverse_command(name: NameArgument, as_json: JsonOption = False, out: OutOption = RESULTS) -> None:
     """Print which claims hold under every interpretation that was run, and on which the others depend."""
     from quiclab.study.multiverse import multiverse  # noqa: PLC0415 - only here
 
@@ -329,16 +321,7 @@ def with_names(
 ) -> list[Study]:
     """Skip the studies of a group that lack a requested engine or variant, if any of them has it.
 
-    Parameters
-    ----------
-    studies
-        One or more.
-    choice
-        The value of `--engines` or `--variants`.
-    kind
-        The kind of the choice.
-    read
-        How a study reads it.
+    `choice` is the value of `--engines` or `--variants`, and `read` how a study reads it.
     """
 
     def has(study: Study) -> bool:

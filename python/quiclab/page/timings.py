@@ -25,18 +25,10 @@ NO_DURATION = "no duration recorded: 0"
 
 @dataclass(frozen=True)
 class Times:
-    """The times of an entry.
+    """The times of an entry, and deviations from HAR 1.2 that explain them.
 
-    Attributes
-    ----------
-    duration_ms
-        How long it took.
-    wait_ms
-        From the end of the request to the first byte of the answer; `None` if not recorded.
-    handshake_ms
-        Time of the round trip of a handshake; `None` if no connection was opened for it.
-    assumed
-        Deviations from HAR 1.2.
+    `wait_ms` is from the end of the request to the first byte of the answer, `None` if not recorded; `handshake_ms` the
+    round trip of a handshake, `None` if no connection was opened for the entry.
     """
 
     duration_ms: float
