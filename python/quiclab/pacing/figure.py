@@ -44,13 +44,13 @@ def figures(flows: Sequence[LabelledFlow], settings: Settings) -> list[Figure]:
         The settings of the analysis.
     """
     bottleneck_mbps, step_s = settings.bottleneck_mbps, settings.rate_step_s
-    data = distributions.Spacing(
+    data = distributions.FlowIntervals(
         {item.label: item.flow["data"]["intervals"] for item in flows},
         {item.label: item.flow["data"]["clusters"]["found"] for item in flows},
         {item.label: item.flow["data"]["clusters"]["expected"] for item in flows},
         settings.window_ms,
     )
-    acks = distributions.Spacing(
+    acks = distributions.FlowIntervals(
         {item.label: item.flow["acks"]["intervals"] for item in flows},
         {item.label: item.flow["acks"]["found"] for item in flows},
         {},
