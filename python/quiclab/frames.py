@@ -150,8 +150,8 @@ def sojourns(columns: Mapping[str, Any]) -> pl.DataFrame:
 
     `outcome` is `sent`, or why the packet was dropped.
     """
-    frame = _events(columns, "element", "flow", "direction", "sojourn_ns", "outcome")
+    frame = _events(columns, "element", "flow", "direction", "outcome")
     if frame.is_empty():
         return frame
-    sojourn_ms = (pl.col("sojourn_ns") / 1e6).alias("sojourn_ms")
-    return frame.select("time_ns", "element", "flow", "direction", sojourn_ms, "outcome")
+    sojourns_ms = np.frombuffer(columns["sojourn_ns"], dtype="<i8") / 1e6
+    return frame.insert_column(frame.width - 1, pl.Series("sojourn_ms", sojourns_ms))
