@@ -360,10 +360,7 @@ VARIANTS = (
         published_only(LEAVES_WITH_ACKS),
     ),
     variant(
-        "at_once",
-        "packets leave immediately",
-        "Without the rule of full packets.",
-        published_only(LEAVES_AT_ONCE),
+        "at_once", "packets leave immediately", "Without the rule of full packets.", published_only(LEAVES_AT_ONCE)
     ),
     variant(
         "code_fq_codel",
