@@ -50,6 +50,7 @@ FLAT = replace(
     RATE,
     name="tiny/flat",
     title="Tiny: two distances",
+    factors=(),
     engines=RATE.engines[:1],
     variants=(),
     unavailable=(),
