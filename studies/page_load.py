@@ -39,7 +39,7 @@ from _page_load_traces import (
     REORDERING_METRICS,
     WINDOW_METRICS,
 )
-from quiclab.study import Figure, Study
+from quiclab.study import Factor, Figure, Study
 
 FAIRNESS_RUNS = 5
 STACKS_SHOWN = (("quic1_n1", "QUICv1, N = 1"), ("tcp", "TCP"), ("gquic37", "gQUIC 37"))
@@ -66,28 +66,35 @@ def study(name: str, title: str, abstract: str, **parts: Any) -> Study:
     return COMMON(name=f"page_load/{name}", title=title, abstract=abstract, claims=REFERENCE.claims(name), **parts)
 
 
-SIZES = study(
+def all_networks(name: str, title: str, abstract: str, pages: Factor, **parts: Any) -> Study:
+    """Return a study of pages in all networks and at all rates."""
+    return study(
+        name,
+        title,
+        abstract,
+        configurations=configurations(),
+        factors=(NETWORK, RATE, pages),
+        series_factor=pages.name,
+        figures=maps(name),
+        variants=VARIANTS,
+        **parts,
+    )
+
+
+SIZES = all_networks(
     "sizes",
     "Pages with one image",
     "One image of 5 kB to 10 MB, over two generations of QUIC and over TCP.",
-    configurations=configurations(),
-    factors=(NETWORK, RATE, SIZE),
-    series_factor="size",
+    SIZE,
     further=(HTML,),
     table=table("Tables B.1 to B.15 of pages with one image", 1, 3, 5, 7, 9, 11, 13, 15),
-    figures=maps("sizes"),
-    variants=VARIANTS,
 )
-COUNTS = study(
+COUNTS = all_networks(
     "counts",
     "Pages with several images",
     "A megabyte in 1 to 200 images, over two generations of QUIC and over TCP.",
-    configurations=configurations(),
-    factors=(NETWORK, RATE, PAGE),
-    series_factor="page",
+    PAGE,
     table=table("Tables B.2 to B.16 of pages with several images", 2, 4, 6, 8, 10, 12, 14, 16),
-    figures=maps("counts"),
-    variants=VARIANTS,
 )
 HYSTART = study(
     "hystart",
