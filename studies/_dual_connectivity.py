@@ -1,12 +1,13 @@
 """Shared parts of the studies of QUIC over Dual Connectivity: sources, endpoints, configurations, assumptions."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from quiclab.lane.run import Lane
 from quiclab.quantity import parse
 from quiclab.scenario import Host
-from quiclab.study import Assumption, Changes, Configuration, Engine, Value, Variant
+from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Value, Variant
 
 THESIS = "thesis"
 PAPER = "paper"
@@ -269,6 +270,17 @@ LIMITS = (
     "Radio and MAC are not modelled: Dual Connectivity is the packet layer only.",
     "Deviations between runs come from the drawn delays and losses alone; a testbed has more sources.",
 )
+
+study = partial(
+    Study,
+    source=SOURCE,
+    scenario=SCENARIO,
+    engine_changes=alone,
+    runs=10,
+    assumptions=ASSUMPTIONS,
+    limits=LIMITS,
+)
+"""A study of QUIC over Dual Connectivity, with the properties that most of them share; a call can replace each."""
 
 VARIANTS = (
     Variant(

@@ -6,19 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from _dual_connectivity import (
-    ASSUMPTIONS,
     CONFIGURATIONS,
     ENGINES,
-    LIMITS,
     LINUX,
     PAPER,
     PROXIES_MS,
     REFERENCE,
-    SCENARIO,
-    SOURCE,
     THESIS,
     VARIANTS,
-    alone,
     delays,
     describe,
     loss,
@@ -26,6 +21,7 @@ from _dual_connectivity import (
     rates,
     split,
     split_by_ratio,
+    study,
 )
 from _dual_connectivity_model import estimate
 from _split_bearer import batch_factor
@@ -149,19 +145,15 @@ def experiment(
     **constants: str | int,
 ) -> Study:
     """Return one of the experiments."""
-    return Study(
+    return study(
         name=f"dual_connectivity/{name}",
         title=f"Dual Connectivity: {title}",
         abstract=abstract,
-        source=SOURCE,
-        scenario=SCENARIO,
         configurations=CONFIGURATIONS,
         factors=(factor,),
         metric=THROUGHPUT,
         further=(DROPS, EXPIRIES, *further),
         engines=(*ENGINES, *kernel),
-        engine_changes=alone,
-        runs=10,
         table=table,
         figures=(
             Figure(
@@ -171,10 +163,7 @@ def experiment(
                 caption=caption,
             ),
         ),
-        claims=(),
-        assumptions=ASSUMPTIONS,
         variants=(*VARIANTS, *variants),
-        limits=LIMITS,
         describe=described(**constants),
         model=Model("model", "docs/studies/dual_connectivity_model.md", estimated(name)),
     )

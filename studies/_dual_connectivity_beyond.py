@@ -6,33 +6,32 @@ packets here, as RLC does, so that what reorders is the split alone.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from _dual_connectivity import (
     ASSUMPTIONS,
     FLOWS,
     LARGE_BUFFER_BYTES,
-    LIMITS,
     PROXIES,
     PROXIES_MS,
-    SCENARIO,
     SOURCE,
     client,
     file_over,
     loss,
     quic_flow,
     split_by_ratio,
+    study,
 )
 from _dual_connectivity_alone import EXPIRIES
 from _dual_connectivity_fairness import FLOW, delivered_mbps, metrics
 from _dual_connectivity_lte import FILE, MARK
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Value
 
 RUNS = 5
 SECONDS = 60
 ENGINES = (Engine("lab-quic"),)
-NOTHING = Table("", "not published")
 FEEDBACK = {"interval": "5 ms", "delay": "1 ms", "desired_buffer": "15 ms"}
 ADAPTIVE = {"kind": "adaptive"}
 PUBLISHED = "published"
@@ -225,44 +224,30 @@ SINGLE = Metric("single_connectivity_mbps", "Both flows with single connectivity
 _main, *_further = metrics(delivered_mbps)
 
 
+beyond = partial(
+    study,
+    source=f"quiclab, on the links of {SOURCE}",
+    further=(EXPIRIES,),
+    engines=ENGINES,
+    engine_changes=single,
+    runs=RUNS,
+    assumptions=BEYOND_ASSUMPTIONS,
+)
+
+
 def experiment(
-    name: str,
-    title: str,
-    abstract: str,
-    configurations: tuple[Configuration, ...],
-    factors: tuple[Factor, ...],
-    *,
-    metric: Metric = ALONE,
-    further: tuple[Metric, ...] = (EXPIRIES,),
-    changes: Callable[[str], Changes] = single,
+    name: str, title: str, abstract: str, *, factors: tuple[Factor, ...], metric: Metric = ALONE, **parts: Any
 ) -> Study:
-    """Return an experiment without a publication."""
-    x = factors[0].name
-    return Study(
+    """Return an experiment without a publication; `parts` are its other properties, where it differs from `beyond`."""
+    figure = f"{metric.label} over the {factors[0].label.lower()}"
+    return beyond(
         name=f"dual_connectivity/beyond_{name}",
         title=f"Dual Connectivity, beyond the papers: {title}",
         abstract=abstract,
-        source=f"quiclab, on the links of {SOURCE}",
-        scenario=SCENARIO,
-        configurations=configurations,
         factors=factors,
         metric=metric,
-        further=further,
-        engines=ENGINES,
-        engine_changes=changes,
-        runs=RUNS,
-        table=NOTHING,
-        figures=(
-            Figure(
-                title=f"{metric.label} over the {factors[0].label.lower()}",
-                source="not published",
-                x=x,
-                caption="Mean and standard deviation over the runs.",
-            ),
-        ),
-        claims=(),
-        assumptions=BEYOND_ASSUMPTIONS,
-        limits=LIMITS,
+        figures=(Figure(figure, "not published", factors[0].name, "Mean and standard deviation over the runs."),),
+        **parts,
     )
 
 
@@ -273,60 +258,60 @@ BEYOND = (
         "splitters",
         "splitters",
         "Throughput by splitter, batch and timer on links of unequal rate, delay and loss.",
-        SPLITS,
-        (NETWORK,),
+        configurations=SPLITS,
+        factors=(NETWORK,),
     ),
     experiment(
         "fairness",
         "splitters with competing single-connectivity flows",
         "The same choices with a flow of single connectivity on each link: impact of the gain on competing flows.",
-        (*SPLITS, *ABOVE[:2]),
-        (NETWORK, FLOW),
+        configurations=(*SPLITS, *ABOVE[:2]),
+        factors=(NETWORK, FLOW),
         metric=_main,
         further=(*_further, SINGLE),
-        changes=with_competing_flows,
+        engine_changes=with_competing_flows,
     ),
     experiment(
         "timer",
         "t-Reordering",
         "How long the receiver should wait: a short wait gives overtaken packets up, a long one stalls at each loss.",
-        (
+        configurations=(
             linked("equal", "equal links", NETWORKS["20 + 20 Mbit/s"], TEN),
             linked("delays", "10 and 40 ms", NETWORKS["10 + 40 ms"], TEN),
             linked("loss", "0.1 % loss", NETWORKS["0.1 % loss"], TEN),
         ),
-        (Factor("timer", "t_reordering", "t-Reordering", "", TIMERS, timer),),
+        factors=(Factor("timer", "t_reordering", "t-Reordering", "", TIMERS, timer),),
     ),
     experiment(
         "duplication",
         "partial duplication",
         "A share of the packets goes over both links: capacity for losses.",
-        (
+        configurations=(
             linked("loss_01", "0.1 % loss", NETWORKS["0.1 % loss"], TEN),
             linked("loss_1", "1 % loss", NETWORKS["1 % loss"], TEN),
             linked("loss_5", "5 % loss", Network(loss_percent=5.0), TEN),
         ),
-        (Factor("copies", "duplication_percent", "Packets sent over both links", "%", DUPLICATIONS, copies),),
+        factors=(Factor("copies", "duplication_percent", "Packets sent over both links", "%", DUPLICATIONS, copies),),
     ),
     experiment(
         "multipath",
         "the split below and above",
         "Dual Connectivity against Multipath QUIC with uncoupled and coupled control on the same links.",
-        (SPLITS[0], SPLITS[-1], *ABOVE),
-        (NETWORK,),
+        configurations=(SPLITS[0], SPLITS[-1], *ABOVE),
+        factors=(NETWORK,),
         further=(),
     ),
     experiment(
         "bbr",
         "BBR",
         "NewReno, CUBIC and BBR over the published bearer and over flow control.",
-        tuple(
+        configurations=tuple(
             Configuration(
                 f"{control}_{name}", f"{label}, {CHOICES[name].label}", controlled(control, CHOICES[name].changes())
             )
             for name in (PUBLISHED, "flow_control")
             for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-chromium", "BBR"))
         ),
-        (NETWORK,),
+        factors=(NETWORK,),
     ),
 )

@@ -21,15 +21,7 @@ DELIVERED, DROPPED, LOST = "delivered", "dropped at the socket", "lost in a queu
 
 @dataclass(frozen=True)
 class Event:
-    """The first expiry of t-Reordering in a run.
-
-    Attributes
-    ----------
-    time_ns
-        When the timer expired.
-    numbers
-        Numbers that were given up.
-    """
+    """The first expiry of t-Reordering in a run: when, and the numbers that were given up."""
 
     time_ns: int
     numbers: tuple[int, ...]

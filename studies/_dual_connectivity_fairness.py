@@ -10,18 +10,16 @@ from _dual_connectivity import (
     ASSUMPTIONS,
     FLOWS,
     LARGE_BUFFER,
-    LIMITS,
     PAPER,
     PROXIES,
     REFERENCE,
-    SCENARIO,
-    SOURCE,
     THESIS,
     VARIANTS,
     describe,
     file_over,
     lowercase_title,
     quic_flow,
+    study,
 )
 from _dual_connectivity_alone import (
     BANDWIDTH,
@@ -35,19 +33,7 @@ from _dual_connectivity_alone import (
     SHARE,
 )
 from quiclab.result import RunResult
-from quiclab.study import (
-    Assumption,
-    Changes,
-    Configuration,
-    Engine,
-    Factor,
-    Figure,
-    Metric,
-    Study,
-    Table,
-    Value,
-    Variant,
-)
+from quiclab.study import Assumption, Changes, Engine, Factor, Figure, Metric, Study, Table, Value, Variant
 from quiclab.study.criteria import Criterion
 
 SECONDS = 180
@@ -230,12 +216,9 @@ def experiment(
     title: str,
     abstract: str,
     factor: Factor | None,
-    table: Table,
     figure: str,
+    table: Table | None = None,
     rate: Rate = delivered_mbps,
-    configurations: tuple[Configuration, ...] = (LARGE_BUFFER,),
-    changes: Callable[[str], Changes] = three,
-    engines: tuple[Engine, ...] = (Engine("lab-quic"), Engine("quinn", runs=3), Engine("noq", runs=3)),
     variants: tuple[Variant, ...] = (),
     **constants: str | int,
 ) -> Study:
@@ -244,28 +227,24 @@ def experiment(
     swept = () if factor is None else (factor,)
     over = "" if factor is None else f" over the {lowercase_title(factor.label)}"
     x = FLOW.name if factor is None else factor.name
-    return Study(
+    return study(
         name=f"dual_connectivity/{name}",
         title=f"Dual Connectivity, three flows: {title}",
         abstract=abstract,
-        source=SOURCE,
-        scenario=SCENARIO,
-        configurations=configurations,
+        configurations=(LARGE_BUFFER,),
         factors=(*swept, FLOW),
         metric=main,
         further=tuple(further),
-        engines=engines,
-        engine_changes=changes,
-        runs=10,
-        table=table,
+        engines=(Engine("lab-quic"), Engine("quinn", runs=3), Engine("noq", runs=3)),
+        engine_changes=three,
+        table=table or Table("", figure),
         figures=(
             Figure(
                 title=f"Throughput of the flows{over}",
                 source=figure,
                 x=x,
-                caption="Mean and standard deviation over the runs of 180 s; dc: the flow over the bearer, sc1 "
-                "and sc2: the "
-                "flows with link 1 and link 2 alone.",
+                caption="Mean and standard deviation over the runs of 180 s; dc: the flow over the bearer, "
+                "sc1 and sc2: the flows with link 1 and link 2 alone.",
             ),
             Figure(
                 title=f"Jain's fairness index{over}",
@@ -275,10 +254,8 @@ def experiment(
                 metric="jfi",
             ),
         ),
-        claims=(),
         assumptions=FAIRNESS_ASSUMPTIONS,
         variants=(*VARIANTS, *FAIRNESS_VARIANTS, *variants),
-        limits=LIMITS,
         describe=lambda scenario, labels: {**describe_run(scenario, labels), **constants},
         scored="share_percent",
     )
@@ -352,10 +329,8 @@ FAIRNESS = (
             "fairness_default",
             "default point",
             "Default point, with time series. Published: the three flows share almost perfectly, with differences "
-            "that last "
-            "up to half a minute.",
+            "that last up to half a minute.",
             None,
-            Table("", f"{THESIS}, Fig. 5.14d"),
             f"{THESIS}, Fig. 5.14d",
         )
     ),
@@ -366,8 +341,8 @@ FAIRNESS = (
             "batch size",
             "Published: the flow over the bearer pays for batches of 150 packets and more; the others gain.",
             BATCH,
-            Table(f"{REFERENCE}/table_5_08_fairness_batch_size.csv", f"{THESIS}, Table 5.8", published("batch")),
             f"{THESIS}, Fig. 5.15; {PAPER}, Fig. 5a",
+            Table(f"{REFERENCE}/table_5_08_fairness_batch_size.csv", f"{THESIS}, Table 5.8", published("batch")),
         ),
     ),
     shares_within(
@@ -377,8 +352,8 @@ FAIRNESS = (
             "share of the links",
             "Published: fairest at the even split; with all packets on one link two flows share that link.",
             SHARE,
-            Table(f"{REFERENCE}/table_5_09_fairness_dc_ratio.csv", f"{THESIS}, Table 5.9", published("ratio")),
             f"{THESIS}, Fig. 5.16; {PAPER}, Fig. 8a",
+            Table(f"{REFERENCE}/table_5_09_fairness_dc_ratio.csv", f"{THESIS}, Table 5.9", published("ratio")),
         ),
     ),
     experiment(
@@ -386,7 +361,6 @@ FAIRNESS = (
         "rate ratio, fixed split",
         "The links share 40 Mbit/s unevenly while the split stays even.",
         BANDWIDTH,
-        Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
         split_mode="fixed_1_to_1",
     ),
@@ -395,7 +369,6 @@ FAIRNESS = (
         "rate ratio, matched split",
         "The links share 40 Mbit/s unevenly, and the split follows in the printed whole percentages.",
         MATCHED,
-        Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
         variants=(EXACT_SPLIT,),
         split_mode="matched_to_bandwidth",
@@ -405,7 +378,6 @@ FAIRNESS = (
         "delay ratio, 20 ms together",
         "The links share 20 ms of delay unevenly.",
         DELAY_LOW,
-        Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
         delay_sum_ms=20,
     ),
@@ -414,7 +386,6 @@ FAIRNESS = (
         "delay ratio, 200 ms together",
         "The links share 200 ms of delay unevenly.",
         DELAY_HIGH,
-        Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
         delay_sum_ms=200,
     ),
@@ -423,7 +394,6 @@ FAIRNESS = (
         "random loss",
         "Each downlink loses packets at random.",
         LOSS,
-        Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
     ),
     experiment(
@@ -432,7 +402,6 @@ FAIRNESS = (
         "The bearer sends every packet over both links, each of which loses packets at random. Rates are those at the "
         "links: of the bearer's flow both copies count.",
         DUPLICATED,
-        Table("", NOTHING_PRINTED),
         NOTHING_PRINTED,
         rate=interface_mbps,
     ),

@@ -13,11 +13,8 @@ from _dual_connectivity import (
     ENGINES,
     LARGE_BUFFER,
     LARGE_BUFFER_BYTES,
-    LIMITS,
     PAPER,
     REFERENCE,
-    SCENARIO,
-    SOURCE,
     THESIS,
     alone,
     client,
@@ -26,6 +23,7 @@ from _dual_connectivity import (
     one_link,
     quic_flow,
     split,
+    study,
     tcp_flow,
     without_jitter,
 )
@@ -33,8 +31,9 @@ from _dual_connectivity_alone import BATCH, DROPS, EXPIRIES, THROUGHPUT
 from _dual_connectivity_fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain
 from _split_bearer import batch_factor
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Table, Value
 
+SPREAD = "Mean and standard deviation."
 TIMER_SLACK = {"mean": "0.7 ms", "deviation": "0.3 ms", "distribution": "normal"}
 NO_JITTER_ASSUMPTION = Assumption(
     "The timers of the server's process fire 0.7 ms late on average, with a deviation of 0.3 ms.",
@@ -95,19 +94,16 @@ def over(name: str, label: str, changes: Changes) -> Configuration:
     )
 
 
-PDCP = Study(
+PDCP = study(
     name="dual_connectivity/pdcp",
     title="Dual Connectivity: with and without PDCP",
     abstract="One link, two links whose packets are not put in order, and two whose packets are. Published: without "
     "reordering two links are worse than one.",
-    source=SOURCE,
-    scenario=SCENARIO,
     configurations=(
         over("single_link", "one link, no PDCP", bearer_without_pdcp([100, 0])),
         over("dc_without_pdcp", "two links, no PDCP", bearer_without_pdcp([50, 50])),
         over("dc_with_pdcp", "two links, PDCP", {}),
     ),
-    factors=(),
     metric=THROUGHPUT,
     further=(
         Metric("loss_events", "Congestion events", "", sender_statistic("congestion_events")),
@@ -115,22 +111,16 @@ PDCP = Study(
         Metric("spurious_share", "Share of these that had arrived", "", spurious_share),
     ),
     engines=ENGINES[:3],
-    engine_changes=alone,
-    runs=10,
     table=Table("", f"{THESIS}, Fig. 5.1"),
     figures=tuple(
-        Figure(
-            title=title, source=f"{THESIS}, Fig. {number}", x="", caption="Mean and standard deviation.", metric=metric
-        )
+        Figure(title, f"{THESIS}, Fig. {number}", "", SPREAD, metric=metric)
         for title, number, metric in (
             ("Throughput with and without PDCP", "5.1", ""),
             ("Congestion events in 100 MB", "5.1", "loss_events"),
             ("Packets declared lost in 100 MB", "5.1", "lost_packets"),
         )
     ),
-    claims=(),
     assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
-    limits=LIMITS,
 )
 
 
@@ -156,55 +146,30 @@ def read_proxy(path: Path) -> Sequence[Mapping[str, str]]:
     return [{"configuration": DEFAULT_BUFFER.name, **row} for row in csv_rows(path)]
 
 
-PROXY = Study(
+PROXY = study(
     name="dual_connectivity/proxy",
     title="Dual Connectivity: the proxies",
     abstract="One link with the proxies in the path, and without. Published: they add 2 ms and cost 7 % of the "
     "throughput.",
-    source=SOURCE,
-    scenario=SCENARIO,
     configurations=(Configuration(DEFAULT_BUFFER.name, DEFAULT_BUFFER.label, of_one_link),),
     factors=(Factor("proxy", "pdcp_proxy", "Proxies", "", ("false", "true"), via_proxies),),
     metric=THROUGHPUT,
-    further=(
-        Metric(
-            "rtt_ms",
-            "Mean smoothed RTT",
-            "ms",
-            mean_rtt_ms,
-        ),
-    ),
+    further=(Metric("rtt_ms", "Mean smoothed RTT", "ms", mean_rtt_ms),),
     engines=ENGINES[:3],
     engine_changes=lambda engine: {**alone(engine), "record.series_interval": "100 ms"},
-    runs=10,
     table=Table(f"{REFERENCE}/table_5_01_proxy_overhead.csv", f"{THESIS}, Table 5.1; {PAPER}, Table 2", read_proxy),
     figures=(
-        Figure(
-            title="Throughput with and without the proxies",
-            source=f"{THESIS}, Table 5.1",
-            x="proxy",
-            caption="Mean and standard deviation.",
-        ),
-        Figure(
-            title="Smoothed RTT with and without the proxies",
-            source=f"{THESIS}, Table 5.1",
-            x="proxy",
-            caption="Mean and standard deviation.",
-            metric="rtt_ms",
-        ),
+        Figure("Throughput with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD),
+        Figure("Smoothed RTT with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD, metric="rtt_ms"),
     ),
-    claims=(),
     assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
-    limits=LIMITS,
 )
 
-REORDERING = Study(
+REORDERING = study(
     name="dual_connectivity/reordering",
     title="Dual Connectivity: reordering at the receiver",
     abstract="How many packets arrive at the client's proxy with a number below one already seen, over the batch size; "
     "without jitter, so that it is the split that reorders.",
-    source=SOURCE,
-    scenario=SCENARIO,
     configurations=(
         Configuration(
             LARGE_BUFFER.name,
@@ -216,20 +181,16 @@ REORDERING = Study(
     metric=Metric("reordered_per_1000", "Packets overtaken, of 1000", "", reordered_per_1000),
     further=(Metric("events_per_1000", "Reordering events, of 1000 packets", "", events_per_1000), EXPIRIES, DROPS),
     engines=ENGINES[:3],
-    engine_changes=alone,
-    runs=10,
     table=Table("", f"{THESIS} §5.2.1"),
     figures=(
         Figure(
-            title="Packets overtaken over the batch size",
-            source=f"{THESIS} §5.2.1",
-            x="batch",
-            caption="Of a thousand packets at the client's proxy; mean and standard deviation.",
+            "Packets overtaken over the batch size",
+            f"{THESIS} §5.2.1",
+            "batch",
+            "Of a thousand packets at the client's proxy; mean and standard deviation.",
         ),
     ),
-    claims=(),
     assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
-    limits=LIMITS,
 )
 
 BIN_S = 0.01
@@ -272,14 +233,12 @@ def monitored_configuration(name: str, label: str, changes: Changes) -> Configur
     return Configuration(name, label, {**client(LARGE_BUFFER_BYTES), **changes})
 
 
-UTILISATION = Study(
+UTILISATION = study(
     name="dual_connectivity/utilisation",
     title="Dual Connectivity: use of the links",
     abstract="Rate of each link in bins of 10 ms over the first 3 s. Published: with small batches both are busy "
     "together, "
     "with large ones they take turns; at a split of 9 to 1 the second is hardly used.",
-    source=SOURCE,
-    scenario=SCENARIO,
     configurations=(
         *(
             monitored_configuration(f"batch_{batch}", f"batches of {batch}", {"bearers.dc.batch_packets": batch})
@@ -287,7 +246,6 @@ UTILISATION = Study(
         ),
         monitored_configuration("share_90", "90 % on link 1", split(90)),
     ),
-    factors=(),
     metric=Metric("both_busy", "Time in which both links carry more than half their rate", "", both_busy),
     further=(
         *(
@@ -313,19 +271,15 @@ UTILISATION = Study(
         "until": "duration_over",
         "record.series_interval": "10 ms",
     },
-    runs=10,
     table=Table("", f"{THESIS}, Fig. 5.6 to 5.8 and 5.10; {PAPER}, Fig. 4b, 4c and 6"),
     figures=(
         Figure(
-            title="Time in which both links are busy",
-            source=f"{THESIS}, Fig. 5.6 to 5.8",
-            x="",
-            caption="More than half of each link's rate in bins of 10 ms, first 3 s after the handshake.",
+            "Time in which both links are busy",
+            f"{THESIS}, Fig. 5.6 to 5.8",
+            "",
+            "More than half of each link's rate in bins of 10 ms, first 3 s after the handshake.",
         ),
     ),
-    claims=(),
-    assumptions=ASSUMPTIONS,
-    limits=LIMITS,
     kept_series=("sent_bytes",),
 )
 
@@ -373,18 +327,15 @@ def short_term_gap_mbps(result: RunResult) -> float:
     return math.fsum(gaps := [abs(one - other) for one, other in both]) / len(gaps)
 
 
-PAIRS = Study(
+PAIRS = study(
     name="dual_connectivity/pairs",
     title="Dual Connectivity: two flows on one link",
     abstract="Two flows over link 1 for 180 s: QUIC and QUIC, QUIC and TCP, TCP and TCP. Published: all share "
     "fairly; QUIC with QUIC is the steadiest.",
-    source=SOURCE,
-    scenario=SCENARIO,
     configurations=tuple(
         Configuration(f"{first}_{second}", f"{first.upper()} and {second.upper()}", pair(first, second))
         for first, second in (("quic", "quic"), ("quic", "tcp"), ("tcp", "tcp"))
     ),
-    factors=(),
     metric=Metric("jfi", "Jain's fairness index", "", pair_jfi),
     further=(
         Metric("short_term_gap_mbps", "Mean difference of the flows in 1 s", "Mbit/s", short_term_gap_mbps),
@@ -400,23 +351,14 @@ PAIRS = Study(
     ),
     engines=(Engine("lab-quic"), Engine("quinn", runs=3)),
     engine_changes=lambda engine: {"flows.first.stack": engine},
-    runs=10,
     table=Table("", f"{THESIS}, Fig. 5.14a to c; {PAPER}, Fig. 23"),
     figures=(
+        Figure("Fairness of two flows", f"{THESIS}, Fig. 5.14", "", SPREAD),
         Figure(
-            title="Fairness of two flows", source=f"{THESIS}, Fig. 5.14", x="", caption="Mean and standard deviation."
-        ),
-        Figure(
-            title="Difference of the two flows within a second",
-            source=f"{PAPER}, Fig. 23",
-            x="",
-            caption="Mean and standard deviation.",
-            metric="short_term_gap_mbps",
+            "Difference of the two flows within a second", f"{PAPER}, Fig. 23", "", SPREAD, metric="short_term_gap_mbps"
         ),
     ),
-    claims=(),
     assumptions=FAIRNESS_ASSUMPTIONS,
-    limits=LIMITS,
     kept_series=("sent_bytes",),
 )
 
@@ -428,32 +370,25 @@ def without_pacer(changes: Changes) -> Changes:
     return {**merged, "flows.dc": {**flow, "sender": {**flow["sender"], "pacing": {"kind": "none"}}}}
 
 
-PACER_OFF = Study(
+PACER_OFF = study(
     name="dual_connectivity/pacer_off",
     title="Dual Connectivity: without the pacer",
     abstract="The batch size with and without aioquic's pacer. Published in prose only: some experiments were repeated "
     "without it.",
-    source=SOURCE,
-    scenario=SCENARIO,
     configurations=(LARGE_BUFFER, Configuration("pacer_off", "QUIC, large buffer, no pacer", without_pacer)),
     factors=(BATCH,),
     metric=THROUGHPUT,
     further=(EXPIRIES,),
     engines=ENGINES[:1],
-    engine_changes=alone,
-    runs=10,
     table=Table("", f"{THESIS}, prose"),
     figures=(
         Figure(
-            title="Throughput with and without the pacer",
-            source=f"{THESIS}, prose",
-            x="batch",
-            caption="Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
+            "Throughput with and without the pacer",
+            f"{THESIS}, prose",
+            "batch",
+            "Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
         ),
     ),
-    claims=(),
-    assumptions=ASSUMPTIONS,
-    limits=LIMITS,
 )
 
 MECHANISMS = (PDCP, PROXY, REORDERING, UTILISATION)

@@ -8,16 +8,14 @@ from _dual_connectivity import (
     DEFAULT_BUFFER_BYTES,
     DOWNLOAD,
     LARGE_BUFFER_BYTES,
-    LIMITS,
     LINUX,
     PAPER,
     PROFILES,
-    SCENARIO,
-    SOURCE,
     file_over,
     host,
     kernel_flow,
     quic_flow,
+    study,
     tcp,
 )
 from _dual_connectivity import NGTCP2 as PROGRAMS
@@ -94,37 +92,23 @@ def buffered(name: str, label: str, receive_buffer_bytes: int) -> Configuration:
     return Configuration(name, label, client(receive_buffer_bytes))
 
 
-DEFAULT = Study(
+DEFAULT = study(
     name="dual_connectivity/ngtcp2_default",
     title="Dual Connectivity, ngtcp2: default point",
     abstract="ngtcp2 with the default and with the large receive buffer. Published: no difference, as its client "
-    "drains "
-    "the socket fast enough.",
-    source=SOURCE,
-    scenario=SCENARIO,
+    "drains the socket fast enough.",
     configurations=(
         buffered("quic_default_buffer", "ngtcp2, default buffer", DEFAULT_BUFFER_BYTES),
         buffered("quic_large_buffer", "ngtcp2, large buffer", LARGE_BUFFER_BYTES),
     ),
-    factors=(),
     metric=THROUGHPUT,
     further=(DROPS, EXPIRIES),
     engines=ENGINES,
     engine_changes=lambda engine: flow("newreno"),  # noqa: ARG005 - there is one
-    runs=10,
     table=Table("", f"{PAPER} §5.4"),
-    figures=(
-        Figure(
-            title="Throughput at the default point",
-            source=f"{PAPER} §5.4",
-            x="",
-            caption="Mean and standard deviation.",
-        ),
-    ),
-    claims=(),
+    figures=(Figure("Throughput at the default point", f"{PAPER} §5.4", "", "Mean and standard deviation."),),
     assumptions=NGTCP2_ASSUMPTIONS,
     variants=(NEWER,),
-    limits=LIMITS,
 )
 
 

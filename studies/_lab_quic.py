@@ -92,16 +92,9 @@ CHAINS = {
 
 
 def lab_quic(flow: str, profile: str, certificate_bytes: int) -> Changes:
-    """Return what runs lab-quic at both ends of a flow.
+    """Return what runs lab-quic with a profile at both ends of a flow.
 
-    Parameters
-    ----------
-    flow
-        Name of the flow.
-    profile
-        Name of the profile.
-    certificate_bytes
-        Length of the certificates: so that the server's handshake messages are as long as those of the other side.
+    Certificates have a length such that the server's handshake messages are as long as those of the other side.
     """
     tls = {"version": "1.3", "certificate": f"{certificate_bytes} B"}
     found: dict[str, object] = {f"flows.{flow}.stack": "lab-quic"}

@@ -5,6 +5,7 @@ Every setting is built from the columns of the reference; nothing is set for a r
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from quiclab.stats import summarise
@@ -23,40 +24,45 @@ def read(file: str) -> list[Cells]:
         return list(csv.DictReader(stream))
 
 
-def milliseconds(seconds: float) -> str:
-    """Write a time for a scenario."""
-    return f"{round(1e6 * seconds) / 1e3:.10g} ms"
+def length(seconds: float, rtt_ms: float) -> str:
+    """Return the duration of a transfer whose data are to flow for this time, as scenarios write it."""
+    return f"{round(1e6 * (seconds + ROUND_TRIPS_BEFORE_DATA * rtt_ms / 1e3)) / 1e3:.10g} ms"
 
 
-def chain(
-    rate_mbps: float, rtt_ms: float, queue_packets: int, loss_percent: float, jitter: str = "none"
-) -> dict[str, object]:
-    """Return what makes the base scenario this chain of bottleneck and delay node.
+@dataclass(frozen=True)
+class Network:
+    """The network between server and client in one setting: a bottleneck, and a delay node."""
 
-    Parameters
-    ----------
-    rate_mbps, rtt_ms, queue_packets, loss_percent
-        As in the columns of those names.
-    jitter
-        `none`, or distribution, deviation and direction, such as `normal 1ms down`.
-    """
-    half = f"{rtt_ms / 2:g} ms"
-    far: object = half
-    if jitter != "none":
-        kind, deviation, direction = jitter.split()
-        if direction != "down":
-            raise ValueError(f"jitter `{jitter}` is not in the data direction only")
-        width = f"{deviation.removesuffix('ms')} ms"
-        far = {"mean": half, "deviation": width, "distribution": kind, "reorder": True}
-    changes: dict[str, object] = {
-        "links.bottleneck.rate": f"{rate_mbps:g} Mbit/s",
-        "links.bottleneck.queue.packets": queue_packets,
-        "links.far.delay": far,
-        "links.back.delay": half,
-    }
-    if loss_percent:
-        changes["links.bottleneck.loss"] = f"{loss_percent:g} %"
-    return changes
+    rate_mbps: float
+    rtt_ms: float
+    queue_packets: int
+    loss_percent: float
+
+    def chain(self, jitter: str = "none") -> dict[str, object]:
+        """Return its changes to the base scenario.
+
+        Parameters
+        ----------
+        jitter
+            `none`, or distribution, deviation and direction, such as `normal 1ms down`.
+        """
+        half = f"{self.rtt_ms / 2:g} ms"
+        far: object = half
+        if jitter != "none":
+            kind, deviation, direction = jitter.split()
+            if direction != "down":
+                raise ValueError(f"jitter `{jitter}` is not in the data direction only")
+            width = f"{deviation.removesuffix('ms')} ms"
+            far = {"mean": half, "deviation": width, "distribution": kind, "reorder": True}
+        changes: dict[str, object] = {
+            "links.bottleneck.rate": f"{self.rate_mbps:g} Mbit/s",
+            "links.bottleneck.queue.packets": self.queue_packets,
+            "links.far.delay": far,
+            "links.back.delay": half,
+        }
+        if self.loss_percent:
+            changes["links.bottleneck.loss"] = f"{self.loss_percent:g} %"
+        return changes
 
 
 def grouped(rows: Iterable[Cells], key: Callable[[Cells], Key]) -> dict[Key, list[Cells]]:

@@ -3,19 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from _linux_tcp import (
-    CONTROLS,
-    REFERENCE,
-    ROUND_TRIPS_BEFORE_DATA,
-    Cells,
-    Key,
-    chain,
-    column,
-    grouped,
-    milliseconds,
-    read,
-    with_means,
-)
+from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, Network, column, grouped, length, read, with_means
 from quiclab.stats import reduced
 from quiclab.study import Changes
 from quiclab.study.criteria import Criterion
@@ -25,13 +13,9 @@ WITHOUT_LOSS, WITH_LOSS, ROUND_TRIP_TIME = 0.05, 0.15, 0.10
 
 
 @dataclass(frozen=True)
-class BulkPath:
+class BulkPath(Network):
     """The network between server and client in one setting of the bulk transfers."""
 
-    rate_mbps: float
-    rtt_ms: float
-    queue_packets: int
-    loss_percent: float
     jitter: str
     buffers: str
     duration_s: float
@@ -76,9 +60,9 @@ class BulkPath:
     def changes(self) -> Changes:
         """Changes of this setting to the base scenario."""
         receive, send = self.buffers.removesuffix(" MB").split("/")
-        time = milliseconds(self.duration_s + ROUND_TRIPS_BEFORE_DATA * self.rtt_ms / 1e3)
+        time = length(self.duration_s, self.rtt_ms)
         found: dict[str, object] = {
-            **chain(self.rate_mbps, self.rtt_ms, self.queue_packets, self.loss_percent, self.jitter),
+            **self.chain(self.jitter),
             "duration": time,
             "until": "duration_over",
             "flows.main.workload": {"kind": "download", "duration": time, "request": "16 B"},

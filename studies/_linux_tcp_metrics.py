@@ -6,9 +6,10 @@ from _linux_tcp import ROUND_TRIPS_BEFORE_DATA
 from _linux_tcp_parts import PAIR_DURATION_S
 from quiclab.quantity import seconds
 from quiclab.result import RunResult
+from quiclab.study import Metric
 
 PAYLOAD_BYTES = 1448  # MSS 1460 without the timestamps option
-RETRANSMITS = ("retransmits", "retransmitted_packets", "lost_packets")
+COUNTERS = ("retransmits", "retransmitted_packets", "lost_packets")
 """Statistics of a sender that count retransmissions, the first of them that there is."""
 
 
@@ -42,7 +43,7 @@ def longest_cwnd_packets(result: RunResult) -> float:
 def retransmits(result: RunResult) -> float:
     """Packets sent again; NaN if the stack does not count them."""
     sender = next(iter(result.flows.values())).sender
-    return next((float(sender[name]) for name in RETRANSMITS if name in sender), math.nan)
+    return next((float(sender[name]) for name in COUNTERS if name in sender), math.nan)
 
 
 def transfer_time_ms(result: RunResult) -> float:
@@ -81,3 +82,24 @@ def queue_drops(result: RunResult) -> float:
 def timer_expiries(result: RunResult) -> float:
     """Times that t-Reordering expired at the client."""
     return float(result.elements["dc.egress"]["statistics"]["timer_expiries"])
+
+
+BULK_METRICS = (
+    Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
+    Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
+    Metric("cwnd_packets", "Mean congestion window", "packets", cwnd_packets),
+    Metric("longest_cwnd_packets", "Largest congestion window", "packets", longest_cwnd_packets),
+    Metric("retransmits", "Retransmissions", "packets", retransmits),
+)
+PAIR_METRICS = (
+    Metric("share", "Share of the first flow", "", share),
+    Metric("sum_mbps", "Goodput of both", "Mbit/s", sum_mbps),
+    Metric("srtt_ms", "Mean smoothed RTT of the first flow", "ms", srtt_ms),
+)
+BATCH_METRICS = (
+    Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
+    Metric("queue_drops", "Drops of both queues", "packets", queue_drops),
+    Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries),
+    BULK_METRICS[-1],
+)
+TRANSFER_TIME = Metric("time_ms", "Time", "ms", transfer_time_ms)

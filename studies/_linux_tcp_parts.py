@@ -4,21 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from _linux_tcp import (
-    CONTROLS,
-    REFERENCE,
-    ROUND_TRIPS_BEFORE_DATA,
-    Cells,
-    Key,
-    chain,
-    column,
-    grouped,
-    milliseconds,
-    read,
-    with_means,
-)
+from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, Network, column, grouped, length, read, with_means
 from quiclab.stats import bootstrap, reduced
-from quiclab.study import Changes
+from quiclab.study import Changes, Value
 from quiclab.study.criteria import Criterion
 
 SHORT, PAIRS = f"{REFERENCE}/short_transfers.csv", f"{REFERENCE}/two_flows.csv"
@@ -29,13 +17,8 @@ SHARE_POINTS, BATCH_LARGEST, BATCH_MEDIAN = 0.10, 0.10, 0.05
 
 
 @dataclass(frozen=True)
-class Access:
+class Access(Network):
     """The network between server and client in one setting of the short transfers."""
-
-    rate_mbps: float
-    rtt_ms: float
-    queue_packets: int
-    loss_percent: float
 
     @classmethod
     def of(cls, cells: Cells) -> "Access":
@@ -56,7 +39,7 @@ class Access:
     @property
     def changes(self) -> Changes:
         """Changes of this setting to the base scenario."""
-        return chain(self.rate_mbps, self.rtt_ms, self.queue_packets, self.loss_percent)
+        return self.chain()
 
 
 _SHORT_ROWS = sorted(read(SHORT), key=lambda row: float(row["loss_percent"]))
@@ -129,7 +112,7 @@ _PAIRS = grouped(_PAIR_ROWS, lambda row: (row["pair"], int(row["seed"])))
 PAIR_NAMES = tuple(dict.fromkeys(row["pair"] for row in _PAIR_ROWS))
 STARTS = {seed: tuple(column(rows, "start_s")) for (_, seed), rows in _PAIRS.items()}
 PAIR_DURATION_S = 120.0
-PAIR_RTT_S = 0.02
+PAIR_RTT_MS = 20.0
 
 
 def pair_table() -> list[Cells]:
@@ -149,12 +132,18 @@ def pair_table() -> list[Cells]:
 
 def pair_changes(name: str) -> Changes:
     """Return the congestion controls of a pair, and how long it runs."""
-    time = milliseconds(PAIR_DURATION_S + ROUND_TRIPS_BEFORE_DATA * PAIR_RTT_S)
+    time = length(PAIR_DURATION_S, PAIR_RTT_MS)
     found: dict[str, object] = {"until": "duration_over", "record": {"series_interval": "10 ms"}}
     for flow, control in zip(("first", "second"), name.split("-"), strict=True):
         found[f"flows.{flow}.sender.congestion_control"] = CONTROLS[control]
         found[f"flows.{flow}.workload"] = {"kind": "download", "duration": time, "request": "16 B"}
     return found
+
+
+def start_times(pattern: Value) -> Changes:
+    """Start the two flows as in a run of the reference."""
+    first, second = STARTS[int(pattern)]
+    return {"flows.first.start": f"{1e3 * first:.10g} ms", "flows.second.start": f"{1e3 * second:.10g} ms"}
 
 
 PAIR_CRITERIA = (

@@ -7,9 +7,12 @@ behind a fast link on which bursts arrive as they were sent. `_pacing_beyond_stu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Value
+from _pacing import SCENARIO
+from quiclab.pacing.runs.queueing import spacing_and_queue
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Study, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 ENGINES = (Engine("lab-quic"),)
-NOTHING = Table("", "not published")
 RUNS = 5
 SECONDS = 30
 RATE_MBPS = 20
@@ -232,3 +234,9 @@ ASSUMPTIONS = (
         "Pacers are compared within a protocol: all else is equal there.",
     ),
 )
+
+
+study = partial(
+    Study, scenario=SCENARIO, metric=GOODPUT, engines=ENGINES, runs=RUNS, own_seeds=True, keep=spacing_and_queue
+)
+"""A study in the network of the pacing thesis that keeps spacing and queue of its runs."""

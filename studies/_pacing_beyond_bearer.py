@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from _pacing_beyond import ENGINES, NOTHING, SENDERS, from_kept
+from _pacing_beyond import ENGINES, SENDERS, from_kept
 from _pacing_beyond_views import curves, figure
 from quiclab.pacing.runs.queueing import releases
 from quiclab.study import Assumption, Configuration, Factor, Metric, Study
@@ -82,12 +82,10 @@ DUAL_CONNECTIVITY = Study(
     runs=5,
     own_seeds=True,
     keep=releases,
-    table=NOTHING,
     figures=(
         figure("Goodput over the batch", SPREAD, curves("batch", GOODPUT, EXPIRIES)),
         figure("Packets that PDCP delivers at one instant", SPREAD, curves("batch", RELEASE, RELEASE_P95)),
     ),
-    claims=(),
     assumptions=(
         Assumption(
             "Links are those of the published testbed: 20 Mbit/s, 100 packets, 10 ms +- 1 ms, which reorders.",

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from _pacing import SCENARIO
 from _pacing_beyond import (
     ASSUMPTIONS,
     BUFFERS_BDP,
     BURST,
     BURST_P99,
     COVERED,
-    ENGINES,
     EVEN,
     EVENTS,
     GOODPUT,
     JAIN,
     LOSS,
     NONE,
-    NOTHING,
     PACED_SHARE,
     QUEUE_METRICS,
     QUIC_SENDERS,
@@ -37,10 +34,10 @@ from _pacing_beyond import (
     buffers,
     network,
     sharing,
+    study,
 )
 from _pacing_beyond_views import curves, dots, figure
-from quiclab.pacing.runs.queueing import spacing_and_queue
-from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study, Variant
+from quiclab.study import Assumption, Configuration, Factor, Study, Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,39 +51,21 @@ def beyond(
     name: str,
     title: str,
     abstract: str,
-    configurations: tuple[Configuration, ...],
-    factors: tuple[Factor, ...],
-    further: tuple[Metric, ...],
-    figures: tuple[Figure, ...],
     *,
-    metric: Metric = GOODPUT,
     changes: Mapping[str, object] | None = None,
-    runs: int = RUNS,
-    variants: tuple[Variant, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
+    **parts: Any,
 ) -> Study:
-    """Return an experiment without a publication."""
+    """Return an experiment without a publication; `parts` are its other properties."""
     whole: Changes = {**network(), **(changes or {})}
-    return Study(
+    return study(
         name=f"pacing/beyond_{name}",
         title=f"What pacing buys: {title}",
         abstract=abstract,
         source="quiclab",
-        scenario=SCENARIO,
-        configurations=configurations,
-        factors=factors,
-        metric=metric,
-        further=further,
-        engines=ENGINES,
         engine_changes=lambda _: whole,
-        runs=runs,
-        own_seeds=True,
-        keep=spacing_and_queue,
-        table=NOTHING,
-        figures=figures,
-        claims=(),
         assumptions=(*ASSUMPTIONS, *assumptions),
-        variants=variants,
+        **parts,
     )
 
 
@@ -136,10 +115,10 @@ PACERS = beyond(
     "pacers",
     "pacers and buffers",
     "One QUIC flow with CUBIC; the pacer, the buffer and how the receiver acknowledges are exchanged.",
-    QUIC,
-    (buffers(*BUFFERS_BDP), RECEIVER),
-    QUEUE_METRICS,
-    (
+    configurations=QUIC,
+    factors=(buffers(*BUFFERS_BDP), RECEIVER),
+    further=QUEUE_METRICS,
+    figures=(
         figure("Goodput and losses", SPREAD, curves("buffer", GOODPUT, LOSS, STARTUP_LOST, columns="acks")),
         figure("Time in the bottleneck", SPREAD, curves("buffer", SOJOURN, SOJOURN_P95, columns="acks")),
         figure("Spacing", SPREAD, curves("buffer", BURST, VARIATION, columns="acks")),
@@ -150,10 +129,12 @@ PACERS_TCP = beyond(
     "pacers_tcp",
     "pacers of Linux and buffers",
     "One TCP flow with CUBIC: unpaced, TCP's internal pacing, and fq.",
-    TCP,
-    (buffers(*BUFFERS_BDP),),
-    QUEUE_METRICS,
-    (figure("Pacers of Linux", SPREAD, curves("buffer", GOODPUT, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95, BURST)),),
+    configurations=TCP,
+    factors=(buffers(*BUFFERS_BDP),),
+    further=QUEUE_METRICS,
+    figures=(
+        figure("Pacers of Linux", SPREAD, curves("buffer", GOODPUT, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95, BURST)),
+    ),
     variants=(NEWRENO,),
 )
 
@@ -192,16 +173,16 @@ BURSTS = beyond(
     "bursts",
     "bursts of 1 to 64 packets",
     "Senders are forced into bursts: by rare acknowledgements, and by a pacer that waits for whole bursts.",
-    (
+    configurations=(
         Configuration("acks", "no pacer, an ACK for each burst", forced(lambda n: (NONE, every(n)))),
         Configuration("acks_even", "the same ACKs, even", forced(lambda n: (EVEN, every(n)))),
         Configuration(
             "whole", "whole bursts, ACKs every 25 ms", forced(lambda n: (bucket(n, whole_bursts=True), RARELY))
         ),
     ),
-    (BURST_FACTOR, buffers(0.1, 0.25, 1)),
-    (LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, BURST_P99, VARIATION),
-    (
+    factors=(BURST_FACTOR, buffers(0.1, 0.25, 1)),
+    further=(LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, BURST_P99, VARIATION),
+    figures=(
         figure("What bursts cost", SPREAD, curves("burst", GOODPUT, LOSS, SOJOURN_P95, columns="buffer")),
         figure("The bursts that came out", SPREAD, curves("burst", BURST, BURST_P99, columns="buffer")),
     ),
@@ -254,18 +235,18 @@ ACK_FREQUENCY = beyond(
     "ack_frequency",
     "acknowledgements asked for (ACK_FREQUENCY)",
     "The sender asks for an ACK for each 1 to 100 packets, within 5 to 100 ms; with and without a pacer; 0.5 BDP.",
-    (
+    configurations=(
         Configuration("unpaced", "no pacer", asking(NONE)),
         Configuration("bucket_10", "leaky bucket, 10 packets", asking(bucket(10))),
         Configuration("bucket_2", "leaky bucket, 2 packets", asking(bucket(2))),
         Configuration("even", "even, no bursts", asking(EVEN)),
     ),
-    (
+    factors=(
         Factor("threshold", "packets_per_ack_asked", "Requested packets per ACK", "", THRESHOLDS, asked),
         Factor("delay", "max_ack_delay_ms", "Longest ACK delay [ms]", "", ASKED_DELAYS_MS, asked_delay),
     ),
-    (LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, VARIATION, COVERED, RETURNED),
-    (
+    further=(LOSS, SOJOURN, SOJOURN_P95, STARTUP_LOST, BURST, VARIATION, COVERED, RETURNED),
+    figures=(
         figure("Goodput and losses", SPREAD, curves("threshold", GOODPUT, LOSS, SOJOURN_P95, columns="delay")),
         figure("Bursts and returning packets", SPREAD, curves("threshold", BURST, RETURNED, columns="delay")),
     ),
@@ -293,10 +274,10 @@ FAIRNESS = beyond(
     "fairness",
     "paced competing with unpaced flows",
     "Two and eight flows with CUBIC share the bottleneck for a minute; all, none or every second one is paced.",
-    tuple(mix.configuration(name) for name, mix in MIXES.items()),
-    (buffers(*FAIR_BUFFERS), flows(2, 8, workload={"kind": "download", "duration": "60 s"})),
-    (JAIN, PACED_SHARE, LOSS, SOJOURN, SOJOURN_P95),
-    (
+    configurations=tuple(mix.configuration(name) for name, mix in MIXES.items()),
+    factors=(buffers(*FAIR_BUFFERS), flows(2, 8, workload={"kind": "download", "duration": "60 s"})),
+    further=(JAIN, PACED_SHARE, LOSS, SOJOURN, SOJOURN_P95),
+    figures=(
         figure("Who gets how much", SPREAD, curves("buffer", JAIN, PACED_SHARE, columns="flows")),
         figure("What all get", SPREAD, curves("buffer", GOODPUT, LOSS, columns="flows")),
     ),
@@ -323,13 +304,13 @@ FLOWS = beyond(
     "1 to 100 concurrent flows",
     "Flows of NewReno start in the same instant over 100 Mbit/s, a BDP of 500 packets: Aggarwal, Savage and Anderson "
     "(INFOCOM 2000) saw paced ones lose together, and get less.",
-    tuple(MIXES[name].configuration(name) for name in ("unpaced", "paced", "even")),
-    (
+    configurations=tuple(MIXES[name].configuration(name) for name in ("unpaced", "paced", "even")),
+    factors=(
         Factor("flows", "flows", "Flows", "", (1, 3, 10, 30, 100), many),
         Factor("buffer", "buffer_bdp", "Buffer", "BDP", (0.25, 1), wide_buffer),
     ),
-    (STARTUP, SYNCHRONY, EVENTS, JAIN, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95),
-    (
+    further=(STARTUP, SYNCHRONY, EVENTS, JAIN, LOSS, STARTUP_LOST, SOJOURN, SOJOURN_P95),
+    figures=(
         figure("Goodput", SPREAD, curves("flows", GOODPUT, STARTUP, columns="buffer")),
         figure("Losing together", SPREAD, curves("flows", SYNCHRONY, LOSS, columns="buffer")),
         figure("Fairness and delay", SPREAD, curves("flows", JAIN, SOJOURN, columns="buffer")),
@@ -355,10 +336,10 @@ CHANGES = beyond(
     "changing",
     "rates and round trip times that change",
     "Steps between 20 and 5 Mbit/s each 5 s, a synthetic LTE trace (4.5 Mbit/s), delays of 5 to 45 ms drawn each 2 s.",
-    (*QUIC, *TCP),
-    (CHANGE,),
-    QUEUE_METRICS,
-    (figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
+    configurations=(*QUIC, *TCP),
+    factors=(CHANGE,),
+    further=QUEUE_METRICS,
+    figures=(figure("Pacers and change", SPREAD, dots(GOODPUT, LOSS, SOJOURN, SOJOURN_P95)),),
     assumptions=(
         Assumption(
             "The queue has 125 kB at every rate.",

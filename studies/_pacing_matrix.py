@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from _pacing import DELAY_S, RATE, SCENARIO
+from _pacing import DELAY_S, RATE
 from _pacing_beyond import (
     BURST,
     BURSTY,
     CLOCKED,
     COVERED,
-    ENGINES,
     GOODPUT,
     LOSS,
-    NOTHING,
     SOJOURN,
     SOJOURN_P95,
     VARIATION,
+    study,
 )
 from _pacing_beyond_views import figure, pairs
-from quiclab.pacing.runs.queueing import spacing_and_queue
 from quiclab.study import Assumption, Configuration, Factor, Study, Value
 
 if TYPE_CHECKING:
@@ -96,24 +94,18 @@ def matrix(name: str, title: str, senders: tuple[str, ...], library: bool) -> St
     configurations = tuple(
         Configuration(item, item, {"flows.main.sender": end(item)}, item if library else "") for item in senders
     )
-    return Study(
+    return study(
         name=f"pacing/{name}",
         title=title,
         abstract="Each sender with each receiver, at 10 and 100 Mbit/s: spacing, ACK clocking and queue.",
         source="quiclab, in the network of the pacing thesis",
-        scenario=SCENARIO,
         configurations=configurations,
         factors=(Factor("receiver", "receiver", "Receiver", "", senders, receiver), RATE),
         metric=BURSTY,
         further=METRICS,
-        engines=ENGINES,
         engine_changes=lambda _: NETWORK,
         runs=RUNS,
-        own_seeds=True,
-        keep=spacing_and_queue,
-        table=NOTHING,
         figures=FIGURES,
-        claims=(),
         assumptions=ASSUMPTIONS,
     )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from quiclab.result import RunResult
+    from quiclab.study import Value
 
 KEPT_SERIES = ("cwnd_bytes", "ssthresh_bytes", "srtt_ms", "min_rtt_ms", "lost_packets", "reordering_packets")
 """Series that these metrics need."""
@@ -138,9 +139,9 @@ def cwnd_kb(result: RunResult, start_s: float, end_s: float) -> float:
     return mean(between(trace(result, "cwnd_bytes"), start_s, end_s)) / 1e3
 
 
-def cwnd_mean_kb(result: RunResult, flow: int = 1) -> float:
+def cwnd_mean_kb(result: RunResult, flow: Value = 1) -> float:
     """Mean congestion window of a flow over all of it [kB]."""
-    return mean([value for _, value in trace(result, "cwnd_bytes", flow)]) / 1e3
+    return mean([value for _, value in trace(result, "cwnd_bytes", int(flow))]) / 1e3
 
 
 def cwnd_p80_kb(result: RunResult) -> float:
@@ -149,9 +150,9 @@ def cwnd_p80_kb(result: RunResult) -> float:
     return values[math.ceil(0.8 * len(values)) - 1] / 1e3 if values else math.nan
 
 
-def cwnd_updates_per_s(result: RunResult, flow: int) -> float:
+def cwnd_updates_per_s(result: RunResult, flow: Value) -> float:
     """Changes of the window per second, at most one a sample."""
-    steps = trace(result, "cwnd_bytes", flow)
+    steps = trace(result, "cwnd_bytes", int(flow))
     if len(steps) < 2:
         return math.nan
     changes = sum(before[1] != after[1] for before, after in pairwise(steps))
@@ -206,18 +207,6 @@ REORDERING_METRICS = (
     Metric("lost_80_120", "Packets declared lost, 80 to 120 s", "", lambda result: lost(result, 80, 120)),
 )
 FAIRNESS_METRICS = (
-    Metric(
-        "cwnd_mean_kb",
-        "Mean congestion window",
-        "kB",
-        lambda result, flow: cwnd_mean_kb(result, int(flow)),
-        of="flow",
-    ),
-    Metric(
-        "cwnd_updates_per_s",
-        "Changes of the window per second",
-        "1/s",
-        lambda result, flow: cwnd_updates_per_s(result, int(flow)),
-        of="flow",
-    ),
+    Metric("cwnd_mean_kb", "Mean congestion window", "kB", cwnd_mean_kb, of="flow"),
+    Metric("cwnd_updates_per_s", "Changes of the window per second", "1/s", cwnd_updates_per_s, of="flow"),
 )

@@ -6,6 +6,7 @@ First part of the study of the multipath QUIC tunnel; `tunnel` has the studies t
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import pl
@@ -346,51 +347,45 @@ def cost(each: str) -> Changes:
     return {"hosts.vpn.receive_call": each, "hosts.vpn.send_call": each}
 
 
+variant = partial(Variant, runs=5)
+"""Another reading, of which five runs are enough."""
+
 VARIANTS = (
-    Variant("fifo_1mb", "FIFO of 1 MB", "The limit of the FIFO is not published.", fifo_of("1 MB"), runs=5),
-    Variant("fifo_3mb", "FIFO of 3 MB", "The limit of the FIFO is not published.", fifo_of("3 MB"), runs=5),
-    Variant(
+    variant("fifo_1mb", "FIFO of 1 MB", "The limit of the FIFO is not published.", fifo_of("1 MB")),
+    variant("fifo_3mb", "FIFO of 3 MB", "The limit of the FIFO is not published.", fifo_of("3 MB")),
+    variant(
         "acks_carry",
         "acknowledgements carry what waits",
         "Acknowledgements are packets as well: a datagram that waits could leave with one.",
         published_only(LEAVES_WITH_ACKS),
-        runs=5,
     ),
-    Variant(
-        "at_once",
-        "packets leave immediately",
-        "Without the rule of full packets.",
-        published_only(LEAVES_AT_ONCE),
-        runs=5,
+    variant(
+        "at_once", "packets leave immediately", "Without the rule of full packets.", published_only(LEAVES_AT_ONCE)
     ),
-    Variant(
+    variant(
         "code_fq_codel",
         "FQ-CoDel of the public code",
         "The code has 128 queues, a sum of fields as key (0 for ICMP), and interval / count as its control law.",
         code_fq_codel,
-        runs=5,
     ),
-    Variant(
+    variant(
         "fq_codel_links",
         "FQ-CoDel on all links",
         "The discipline of the links is stated for one test only.",
         lambda given: {**given, **link_queues(given)},
-        runs=5,
     ),
-    Variant("no_cost", "reads and writes cost nothing", "The cost is not published.", cost("0 s"), runs=5),
-    Variant("twice_the_cost", "reads and writes cost 80 µs", "The cost is not published.", cost("80 us"), runs=5),
-    Variant(
+    variant("no_cost", "reads and writes cost nothing", "The cost is not published.", cost("0 s")),
+    variant("twice_the_cost", "reads and writes cost 80 µs", "The cost is not published.", cost("80 us")),
+    variant(
         "windows_50000",
         "windows of 50 000 B on all paths",
         "The windows were set manually between tests: those of the equal paths may have stayed for the unequal ones.",
         windows("50000 B"),
-        runs=5,
     ),
-    Variant(
+    variant(
         "window_162500",
         "windows of 162 500 B",
         "One version of the public code has this window (50 Mbit/s for 26 ms): it was changed manually between tests.",
         windows("162500 B"),
-        runs=5,
     ),
 )

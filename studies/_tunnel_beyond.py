@@ -168,7 +168,6 @@ def beyond(name: str, title: str, abstract: str, factor: Factor) -> Study:
             Figure("Goodput by path scheduler", "", factor.name, figure, metric="goodput_mbps"),
             Figure("Page load by path scheduler", "", factor.name, figure, metric="page_ms"),
         ),
-        claims=(),
         assumptions=ASSUMPTIONS,
         variants=VARIANTS,
     )

@@ -7,7 +7,8 @@ analyse`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import _pacing_kernel
 from _pacing import (
@@ -60,30 +61,26 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 
-def study(name: str, title: str, abstract: str, **parts: object) -> Study:
-    """Return a study of pacing, with what all of them have."""
-    values: dict[str, object] = {
-        "runs": RUNS,
-        "describe": describe,
-        "engine_changes": lambda _: LONG,
-        "assumptions": ASSUMPTIONS,
-        "keep": main_flow,
-        "variants": VARIANTS,
-        "table": Table("", SOURCE),
-        "figures": (),
-        "engines": ENGINES,
-        **parts,
-    }
-    return Study(
-        name=f"pacing/{name}",
-        title=title,
-        abstract=abstract,
-        source=SOURCE,
-        scenario=SCENARIO,
-        own_seeds=True,
-        claims=REFERENCE.claims(name),
-        **values,  # type: ignore[arg-type]
-    )
+COMMON = partial(
+    Study,
+    source=SOURCE,
+    scenario=SCENARIO,
+    engines=ENGINES,
+    engine_changes=lambda _: LONG,
+    runs=RUNS,
+    own_seeds=True,
+    describe=describe,
+    keep=main_flow,
+    table=Table("", SOURCE),
+    figures=(),
+    assumptions=ASSUMPTIONS,
+    variants=VARIANTS,
+)
+
+
+def study(name: str, title: str, abstract: str, **parts: Any) -> Study:
+    """Return a study of pacing; `parts` are its other properties, where it differs from `COMMON`."""
+    return COMMON(name=f"pacing/{name}", title=title, abstract=abstract, claims=REFERENCE.claims(name), **parts)
 
 
 def utilisation(result: RunResult) -> float:

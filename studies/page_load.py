@@ -7,6 +7,9 @@ second. When is QUIC faster, and which mechanism makes it so?
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from _page_load import (
     ENGINES,
     NETWORK,
@@ -36,59 +39,62 @@ from _page_load_traces import (
     REORDERING_METRICS,
     WINDOW_METRICS,
 )
-from quiclab.study import Figure, Study
+from quiclab.study import Factor, Figure, Study
 
 FAIRNESS_RUNS = 5
 STACKS_SHOWN = (("quic1_n1", "QUICv1, N = 1"), ("tcp", "TCP"), ("gquic37", "gQUIC 37"))
 JITTER_SHOWN = (("gquic37", "gQUIC 37"), ("quic1", "QUICv1"), ("tcp", "TCP"), ("quic1_bbr", "QUICv1, BBR"))
 
 
-def study(name: str, title: str, abstract: str, **parts: object) -> Study:
-    """Return a study of page load times, with what all of them have."""
-    values: dict[str, object] = {
-        "metric": PLT,
-        "runs": RUNS,
-        "describe": describe,
-        "engine_changes": lambda _: {},
-        "figures": (),
-        "assumptions": ASSUMPTIONS,
+COMMON = partial(
+    Study,
+    source=SOURCE,
+    scenario=SCENARIO,
+    metric=PLT,
+    engines=ENGINES,
+    engine_changes=lambda _: {},
+    runs=RUNS,
+    own_seeds=True,
+    describe=describe,
+    figures=(),
+    assumptions=ASSUMPTIONS,
+)
+
+
+def study(name: str, title: str, abstract: str, **parts: Any) -> Study:
+    """Return a study of page load times; `parts` are its other properties, where it differs from `COMMON`."""
+    return COMMON(name=f"page_load/{name}", title=title, abstract=abstract, claims=REFERENCE.claims(name), **parts)
+
+
+def all_networks(name: str, title: str, abstract: str, pages: Factor, **parts: Any) -> Study:
+    """Return a study of pages in all networks and at all rates."""
+    return study(
+        name,
+        title,
+        abstract,
+        configurations=configurations(),
+        factors=(NETWORK, RATE, pages),
+        series_factor=pages.name,
+        figures=maps(name),
+        variants=VARIANTS,
         **parts,
-    }
-    return Study(
-        name=f"page_load/{name}",
-        title=title,
-        abstract=abstract,
-        source=SOURCE,
-        scenario=SCENARIO,
-        engines=ENGINES,
-        own_seeds=True,
-        claims=REFERENCE.claims(name),
-        **values,  # type: ignore[arg-type]
     )
 
 
-SIZES = study(
+SIZES = all_networks(
     "sizes",
     "Pages with one image",
     "One image of 5 kB to 10 MB, over two generations of QUIC and over TCP.",
-    configurations=configurations(),
-    factors=(NETWORK, RATE, SIZE),
-    series_factor="size",
+    SIZE,
     further=(HTML,),
     table=table("Tables B.1 to B.15 of pages with one image", 1, 3, 5, 7, 9, 11, 13, 15),
-    figures=maps("sizes"),
-    variants=VARIANTS,
 )
-COUNTS = study(
+COUNTS = all_networks(
     "counts",
     "Pages with several images",
     "A megabyte in 1 to 200 images, over two generations of QUIC and over TCP.",
-    configurations=configurations(),
-    factors=(NETWORK, RATE, PAGE),
-    series_factor="page",
+    PAGE,
     table=table("Tables B.2 to B.16 of pages with several images", 2, 4, 6, 8, 10, 12, 14, 16),
-    figures=maps("counts"),
-    variants=VARIANTS,
 )
 HYSTART = study(
     "hystart",

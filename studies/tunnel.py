@@ -8,7 +8,8 @@ the packets over two paths. What becomes of latency and fairness; and what if no
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from _tunnel import (
     ASSUMPTIONS,
@@ -38,11 +39,12 @@ from _tunnel import (
     series,
     table,
     tcp,
+    variant,
 )
 from _tunnel_beyond import BEYOND
 from _tunnel_claims import claims_of
 from _tunnel_views import views_of
-from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study, Variant
+from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,36 +58,37 @@ TARGET_MS = 5.0
 FIGURE_RTT = "The round-trip time of the ping under load."
 
 
-def study(name: str, title: str, abstract: str, *, changes: Changes | None = None, **parts: object) -> Study:
-    """Return a study of the tunnel, with what all of them have."""
-    traffic = dict(changes or {})
-    values: dict[str, object] = {
-        "configurations": CONFIGURATIONS,
-        "metric": RTT,
-        "further": FURTHER,
-        "figures": (),
-        "variants": VARIANTS,
-        "assumptions": ASSUMPTIONS,
-        **parts,
-    }
-    return Study(
+COMMON = partial(
+    Study,
+    source=SOURCE,
+    scenario=SCENARIO,
+    configurations=CONFIGURATIONS,
+    metric=RTT,
+    further=FURTHER,
+    engines=ENGINES,
+    runs=RUNS,
+    kept_series=KEPT_SERIES,
+    table=NO_TABLE,
+    figures=(),
+    assumptions=ASSUMPTIONS,
+    variants=VARIANTS,
+    limits=(
+        "The thesis shows its results in figures and gives numbers in its text only; there is no published table.",
+        "Its machine, its kernel and the cost of its VPN are not known.",
+    ),
+)
+
+
+def study(name: str, title: str, abstract: str, *, changes: Changes | None = None, **parts: Any) -> Study:
+    """Return a study of the tunnel; `parts` are its other properties, where it differs from `COMMON`."""
+    return COMMON(
         name=f"tunnel/{name}",
         title=title,
         abstract=abstract,
-        source=SOURCE,
-        scenario=SCENARIO,
-        engines=ENGINES,
-        engine_changes=lambda _: traffic,
-        runs=RUNS,
-        kept_series=KEPT_SERIES,
-        table=NO_TABLE,
+        engine_changes=lambda _: changes or {},
         claims=claims_of(name),
         views=views_of(name),
-        limits=(
-            "The thesis shows its results in figures and gives numbers in its text only; there is no published table.",
-            "Its machine, its kernel and the cost of its VPN are not known.",
-        ),
-        **values,  # type: ignore[arg-type]
+        **parts,
     )
 
 
@@ -354,13 +357,12 @@ MEDIA = study(
         ),
     ),
     variants=(
-        *(variant for variant in VARIANTS if variant.name in ("acks_carry", "at_once", "no_cost", "window_162500")),
-        Variant(
+        *(item for item in VARIANTS if item.name in ("acks_carry", "at_once", "no_cost", "window_162500")),
+        variant(
             "ramp_rfc",
             "ramp-up of 200 kbit/s per second",
             "The value of RFC 8298: then 30 s are too short.",
             lambda given: {**given, **slow_ramp(given)},
-            runs=5,
         ),
     ),
     figures=(

@@ -5,21 +5,11 @@ bottleneck, two flows against each other, and a download over Dual Connectivity.
 place of the kernel have to give the same goodput, round trip time, transfer times, shares and throughput.
 """
 
+from functools import partial
+
 from _linux_tcp import CONTROLS
 from _linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
-from _linux_tcp_metrics import (
-    batch_throughput_mbps,
-    cwnd_packets,
-    goodput_mbps,
-    longest_cwnd_packets,
-    queue_drops,
-    retransmits,
-    share,
-    srtt_ms,
-    sum_mbps,
-    timer_expiries,
-    transfer_time_ms,
-)
+from _linux_tcp_metrics import BATCH_METRICS, BULK_METRICS, PAIR_METRICS, TRANSFER_TIME
 from _linux_tcp_parts import (
     ACCESSES,
     BATCH_CRITERIA,
@@ -37,22 +27,11 @@ from _linux_tcp_parts import (
     pair_changes,
     pair_table,
     short_table,
+    start_times,
 )
 from _split_bearer import batch_factor
 from quiclab.lane.run import Lane
-from quiclab.study import (
-    Assumption,
-    Changes,
-    Configuration,
-    Engine,
-    Factor,
-    Figure,
-    Metric,
-    Study,
-    Table,
-    Unavailable,
-    Value,
-)
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Study, Table, Unavailable
 
 LINUX = "Linux 7.3.4 in virtual time (reference/linux_tcp)"
 CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
@@ -105,12 +84,6 @@ def dual_connectivity_flow(engine: str) -> Changes:
     return {"flows.dc": flow}
 
 
-def start_times(pattern: Value) -> Changes:
-    """Start the two flows as in a run of the reference."""
-    first, second = STARTS[int(pattern)]
-    return {"flows.first.start": f"{1e3 * first:.10g} ms", "flows.second.start": f"{1e3 * second:.10g} ms"}
-
-
 SAME_EVERYWHERE = (
     Assumption(
         "Both ends are lab-tcp with the profile linux-7; congestion control is newreno, cubic or bbr-linux.",
@@ -133,27 +106,21 @@ LIMITS = (
     "Of random settings the reference has few runs (3; one with buffers of 64 MB): a miss by little may be chance.",
 )
 
-BULK_STUDY = Study(
+study = partial(Study, source=LINUX, scenario=CHAIN, engines=ENGINES, engine_changes=main_stack, limits=LIMITS)
+"""A comparison with Linux: through the chain with one flow, unless the call says otherwise."""
+
+BULK_STUDY = study(
     name="validation/linux_tcp/bulk",
     title="Linux TCP: bulk transfers",
     abstract="Reno, CUBIC and BBR send for 30 or 45 seconds through a bottleneck with a short or long queue, with "
     "random loss, or with jitter that reorders.",
-    source=LINUX,
-    scenario=CHAIN,
     configurations=tuple(
         Configuration(name, label, {"flows.main.sender.congestion_control": CONTROLS[name]})
         for name, label in LABELS.items()
     ),
     factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
-    metric=Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
-    further=(
-        Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
-        Metric("cwnd_packets", "Mean congestion window", "packets", cwnd_packets),
-        Metric("longest_cwnd_packets", "Largest congestion window", "packets", longest_cwnd_packets),
-        Metric("retransmits", "Retransmissions", "packets", retransmits),
-    ),
-    engines=ENGINES,
-    engine_changes=main_stack,
+    metric=BULK_METRICS[0],
+    further=BULK_METRICS[1:],
     runs=5,
     table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
     figures=(
@@ -174,20 +141,15 @@ BULK_STUDY = Study(
             "There the autotuning of the kernel's socket buffers decides; the rows with 64 MB are the ones to compare.",
         ),
     ),
-    limits=LIMITS,
 )
 
-SHORT_STUDY = Study(
+SHORT_STUDY = study(
     name="validation/linux_tcp/short",
     title="Linux TCP: short transfers",
     abstract="A new CUBIC connection fetches 5 kB to 10 MB, without and with 1 % loss.",
-    source=LINUX,
-    scenario=CHAIN,
     configurations=tuple(Configuration(name, access.label, access.changes) for name, access in ACCESSES.items()),
     factors=(Factor("size", "size_bytes", "Size", "B", SIZES, lambda size: {"flows.main.workload.size": f"{size} B"}),),
-    metric=Metric("time_ms", "Time", "ms", transfer_time_ms),
-    engines=ENGINES,
-    engine_changes=main_stack,
+    metric=TRANSFER_TIME,
     runs=20,
     table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
     figures=(
@@ -206,26 +168,20 @@ SHORT_STUDY = Study(
             "reference, so that a model does not widen its own limit. Tables show means.",
         ),
     ),
-    limits=LIMITS,
 )
 
-PAIRS_STUDY = Study(
+PAIRS_STUDY = study(
     name="validation/linux_tcp/pairs",
     title="Linux TCP: two flows",
     abstract="Two flows share 20 Mbit/s, 20 ms and a queue of 100 packets for two minutes.",
-    source=LINUX,
     scenario=PAIR,
     configurations=tuple(
         Configuration(name, " with ".join(LABELS[control] for control in name.split("-")), pair_changes(name))
         for name in PAIR_NAMES
     ),
     factors=(Factor("starts", "starts", "Start times", "", tuple(STARTS), start_times),),
-    metric=Metric("share", "Share of the first flow", "", share),
-    further=(
-        Metric("sum_mbps", "Goodput of both", "Mbit/s", sum_mbps),
-        Metric("srtt_ms", "Mean smoothed RTT of the first flow", "ms", srtt_ms),
-    ),
-    engines=ENGINES,
+    metric=PAIR_METRICS[0],
+    further=PAIR_METRICS[1:],
     engine_changes=both_stacks,
     runs=5,
     table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
@@ -239,24 +195,18 @@ PAIRS_STUDY = Study(
             "The start phase is the only thing that its seeds change for Reno and CUBIC.",
         ),
     ),
-    limits=LIMITS,
 )
 
-DUAL_CONNECTIVITY_STUDY = Study(
+DUAL_CONNECTIVITY_STUDY = study(
     name="validation/linux_tcp/dual_connectivity",
     title="Linux TCP: batches of Dual Connectivity",
     abstract="A Reno download of 100 MB over a bearer that is split between two links in batches, as published, with "
     "the kernel's TCP and with the model.",
-    source=LINUX,
     scenario="scenarios/dual_connectivity.toml",
     configurations=(Configuration("linux", "Linux 7.3.4, and the model", {}),),
     factors=(batch_factor(BATCHES),),
-    metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
-    further=(
-        Metric("queue_drops", "Drops of both queues", "packets", queue_drops),
-        Metric("timer_expiries", "Expiries of t-Reordering", "", timer_expiries),
-        Metric("retransmits", "Retransmissions", "packets", retransmits),
-    ),
+    metric=BATCH_METRICS[0],
+    further=BATCH_METRICS[1:],
     engines=ALL_ENGINES,
     engine_changes=dual_connectivity_flow,
     runs=5,

@@ -23,18 +23,7 @@ from _lab_quic_aioquic import (
 )
 from _split_bearer import batch_factor
 from quiclab.result import RunResult
-from quiclab.study import (
-    Assumption,
-    Changes,
-    Configuration,
-    Engine,
-    Factor,
-    Figure,
-    Metric,
-    Study,
-    Table,
-    Value,
-)
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
 
 QUINN = "quinn-proto 0.11.19 in the same networks"
 AIOQUIC = "aioquic 0.9.25 in virtual time (reference/aioquic)"
@@ -85,6 +74,17 @@ def batch_throughput_mbps(result: RunResult) -> float:
     return flow.goodput_mbps if flow.completed else math.nan
 
 
+def goodput_figures(source: str, criteria: str) -> tuple[Figure, ...]:
+    """Return the figures of goodput and congestion events, from the source and what its criteria begin with."""
+    return (
+        Figure("Goodput without random loss", source, "", "Handshake and slow start included.", f"{criteria}1"),
+        Figure("Goodput under random loss", source, "", "Handshake and slow start included.", f"{criteria}2"),
+        Figure("Goodput of both, no random loss", source, "", "Means over the runs.", f"{criteria}1", pairs=True),
+        Figure("Goodput of both, random loss", source, "", "Means over the runs.", f"{criteria}2", pairs=True),
+        Figure("Congestion events", source, "", "Reductions of the window.", f"{criteria}5"),
+    )
+
+
 SAME_NETWORK = Assumption(
     "The bottleneck counts IP packet and 14 bytes of Ethernet header; its queue holds one bandwidth-delay product of "
     "full frames; random loss strikes before the queue, downwards only; nothing queues elsewhere.",
@@ -126,13 +126,7 @@ QUINN_STUDY = Study(
     engine_changes=quinn_or_lab,
     runs=10,
     table=Table("", QUINN, engine="quinn"),
-    figures=(
-        Figure("Goodput without random loss", QUINN, "", "Handshake and slow start included.", "LQ-Q1"),
-        Figure("Goodput under random loss", QUINN, "", "Handshake and slow start included.", "LQ-Q2"),
-        Figure("Goodput of both, no random loss", QUINN, "", "Means over the runs.", "LQ-Q1", pairs=True),
-        Figure("Goodput of both, random loss", QUINN, "", "Means over the runs.", "LQ-Q2", pairs=True),
-        Figure("Congestion events", QUINN, "", "Reductions of the window.", "LQ-Q5"),
-    ),
+    figures=goodput_figures(QUINN, "LQ-Q"),
     criteria=QUINN_CRITERIA,
     claims=tuple(item.claim(QUINN) for item in QUINN_CRITERIA),
     assumptions=(
@@ -149,26 +143,22 @@ QUINN_STUDY = Study(
     limits=INTERVALS,
 )
 
-AIOQUIC_STUDY = Study(
+beside_aioquic = partial(Study, source=AIOQUIC, configurations=ONLY_AIOQUIC, engines=(LAB_QUIC,))
+"""A comparison with the measurements of aioquic."""
+
+AIOQUIC_STUDY = beside_aioquic(
     name="validation/lab_quic/aioquic",
     title="lab-quic compared with aioquic",
     abstract="One download through a bottleneck, as measured with aioquic 0.9.25, and with lab-quic and its profile.",
-    source=AIOQUIC,
     scenario=CHAIN,
-    configurations=ONLY_AIOQUIC,
     factors=(Factor("path", "path", "Path", "", tuple(CHAINS), as_in_the_reference),),
     metric=GOODPUT,
     further=(*FURTHER, Metric("first_byte_ms", "First byte", "ms", first_byte_ms)),
-    engines=(LAB_QUIC,),
     engine_changes=partial(aioquic_profile, "main"),
     runs=50,
     table=Table(PATH, AIOQUIC, lambda _: path_table()),
     figures=(
-        Figure("Goodput without random loss", AIOQUIC, "", "Handshake and slow start included.", "LQ-A1"),
-        Figure("Goodput under random loss", AIOQUIC, "", "Handshake and slow start included.", "LQ-A2"),
-        Figure("Goodput of both, no random loss", AIOQUIC, "", "Means over the runs.", "LQ-A1", pairs=True),
-        Figure("Goodput of both, random loss", AIOQUIC, "", "Means over the runs.", "LQ-A2", pairs=True),
-        Figure("Congestion events", AIOQUIC, "", "Reductions of the window.", "LQ-A5"),
+        *goodput_figures(AIOQUIC, "LQ-A"),
         Figure("First byte", AIOQUIC, "", "From the client's start: handshake, request, response.", "LQ-A6"),
     ),
     criteria=AIOQUIC_CRITERIA,
@@ -184,14 +174,12 @@ def _of_dc(end: str, name: str) -> Metric:
     return Metric(name, label, "", lambda result: float(getattr(result.flows["dc"], end)[key]))
 
 
-DUAL_CONNECTIVITY_STUDY = Study(
+DUAL_CONNECTIVITY_STUDY = beside_aioquic(
     name="validation/lab_quic/aioquic_dual_connectivity",
     title="lab-quic compared with aioquic: batches of Dual Connectivity",
     abstract="100 MB over a bearer that is split between two links in batches, as measured with aioquic 0.9.25, and "
     "with lab-quic and its profile.",
-    source=AIOQUIC,
     scenario="scenarios/dual_connectivity.toml",
-    configurations=ONLY_AIOQUIC,
     factors=(batch_factor(BATCHES),),
     metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
     further=(
@@ -200,7 +188,6 @@ DUAL_CONNECTIVITY_STUDY = Study(
         _of_dc("sender", "lost_packets"),
         _of_dc("sender", "congestion_events"),
     ),
-    engines=(LAB_QUIC,),
     engine_changes=partial(aioquic_profile, "dc"),
     runs=10,
     table=Table(DUAL_CONNECTIVITY, AIOQUIC, lambda _: batch_table()),

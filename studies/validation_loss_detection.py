@@ -131,7 +131,6 @@ STUDY = Study(
     ),
     text_table=TextTable("Declared losses", HEADS, listing),
     keep=judge,
-    claims=(),
     assumptions=(
         Assumption(
             "The window is 60 datagrams and never changes.",

@@ -6,15 +6,31 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from quiclab.errors import RequestError
+from quiclab.lane.run import Lane
 from quiclab.stacks import catalogue
 
 ROOT = Path(__file__).parent.parent
+
+#: Part of a script: kills its process when the second shard is on the disk and before anything else is done.
+KILL_AFTER_TWO = """\
+import os, signal
+
+shards = 0
+
+def kill_after_two():
+    global shards
+    shards += 1
+    if shards == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+"""
 
 SMALL = """\
 version = 1
@@ -82,3 +98,20 @@ def quiclab_process(
 def has_stack(name: str) -> bool:
     """Whether this build has a stack; aioquic is an extra."""
     return any(stack["name"] == name for stack in catalogue())
+
+
+def assert_refused(read: Callable[[Path], object], path: Path, parts: Iterable[str]) -> None:
+    """Assert that a reader refuses a file in a short sentence with its path and some parts."""
+    with pytest.raises(RequestError) as raised:
+        read(path)
+    assert all(part in raised.value.sentence for part in (*parts, str(path)))
+    assert len(raised.value.sentence) < 400 + len(str(path))
+
+
+@pytest.fixture(scope="session")
+def virtual() -> Lane:
+    """The kernel lane with the virtual clock, where its kernel is built."""
+    lane = Lane(clock="virtual")
+    if (problem := lane.problem()) is not None:
+        pytest.skip(problem)
+    return lane

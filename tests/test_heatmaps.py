@@ -148,7 +148,6 @@ STUDY = Study(
     runs=2,
     table=Table("", "Table B.1"),
     figures=(FIGURE,),
-    claims=(),
     assumptions=(),
 )
 

@@ -167,27 +167,6 @@ def test_unsupported_options_of_a_program_are_rejected(
         ('["-C", "{congestion_control}"],', '["-C", "reno"],', ["server.command[2]", "placeholder"]),
         ('"serve", "{size_bytes}"', '["serve"], "{size_bytes}"', ["server.command: expected a list of strings"]),
         (
-            'command = ["fetch"',
-            'ready = { kind = "soon" }\ncommand = ["fetch"',
-            ["client.ready.kind: expected", 'got "soon"', "`port`"],
-        ),
-        (
-            'command = ["fetch"',
-            'ready = { kind = "port", protocol = "tcp", port = 70000 }\ncommand = ["fetch"',
-            ["client.ready.port: expected", "got 70000", "1 to 65535"],
-        ),
-        (
-            'command = ["fetch"',
-            'ready = { kind = "output" }\ncommand = ["fetch"',
-            ["client.ready.text: missing"],
-        ),
-        ('command = ["fetch"', 'grace = "5"\ncommand = ["fetch"', ["client.grace: expected", 'got "5"', "`5 s`"]),
-        (
-            'command = ["fetch"',
-            'environment = { A = "{client_address}" }\ncommand = ["fetch"',
-            ["environment", "{flow}"],
-        ),
-        (
             'default = "newreno"',
             'default = "vegas"',
             ["options.congestion_control.default: expected", 'got "vegas"', "`newreno`"],
@@ -221,6 +200,24 @@ def test_errors_name_file_field_value_and_expected_values(tmp_path: Path, old: s
     for word in [str(tmp_path / "mine.toml"), *words]:
         assert word in error.value.sentence
     assert "Traceback" not in error.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('ready = { kind = "soon" }', ["client.ready.kind: expected", 'got "soon"', "`port`"]),
+        (
+            'ready = { kind = "port", protocol = "tcp", port = 70000 }',
+            ["client.ready.port: expected", "got 70000", "1 to 65535"],
+        ),
+        ('ready = { kind = "output" }', ["client.ready.text: missing"]),
+        ('grace = "5"', ["client.grace: expected", 'got "5"', "`5 s`"]),
+        ('environment = { A = "{client_address}" }', ["environment", "{flow}"]),
+    ],
+)
+def test_errors_name_wrong_options_of_the_client(tmp_path: Path, line: str, words: list[str]) -> None:
+    command = 'command = ["fetch"'
+    test_errors_name_file_field_value_and_expected_values(tmp_path, command, f"{line}\n{command}", words)
 
 
 def test_a_name_is_given_once(tmp_path: Path) -> None:

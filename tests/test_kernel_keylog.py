@@ -82,14 +82,6 @@ def test_clients_get_a_key_log_path_with_captures() -> None:
         assert "SSLKEYLOGFILE" not in ends["server"]["environment"]
 
 
-@pytest.fixture(scope="module")
-def virtual() -> Lane:
-    lane = Lane(clock="virtual")
-    if (problem := lane.problem()) is not None:
-        pytest.skip(problem)
-    return lane
-
-
 def kept(result: RunResult, directory: Path) -> Mapping[str, Any]:
     """Return what is there: names of files, packets at the tap, and what tshark reads of the client's capture."""
     names = sorted(path.name for path in directory.iterdir() if path.suffix in (".pcapng", ".keys"))

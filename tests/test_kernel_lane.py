@@ -147,14 +147,6 @@ def test_an_engine_of_the_kernel_lane_runs_programs_in_the_place_of_models() -> 
         study.engines_of("kernel", "sim")
 
 
-@pytest.fixture(scope="module")
-def virtual() -> Lane:
-    lane = Lane(clock="virtual")
-    if (problem := lane.problem()) is not None:
-        pytest.skip(problem)
-    return lane
-
-
 @pytest.fixture
 def load_on_the_machine() -> Iterator[None]:
     """A process that computes as long as the test lasts."""

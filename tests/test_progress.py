@@ -14,13 +14,25 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_plain_lines_come_at_intervals_with_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+class Clock:
+    """The clock of progress, which the test advances."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: found.now)
+    return found
+
+
+def test_plain_lines_come_at_intervals_with_rate_and_time_left(clock: Clock) -> None:
     stream = io.StringIO()
     with CountProgress("study", total=110, done=10, stream=stream) as progress:
         for _ in range(100):
-            now += 0.5
+            clock.now += 0.5
             progress.advance()
     lines = stream.getvalue().splitlines()
     assert lines[0] == "study: 100 of 110 runs to do"
@@ -40,30 +52,26 @@ def test_a_terminal_gets_a_bar_and_lines() -> None:
     assert "failed: [x]; replay with: quiclab run a.toml --seed 3\n" in text
 
 
-def test_the_heart_beats_while_no_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+def test_the_heart_beats_while_no_run_ends(clock: Clock) -> None:
     stream = io.StringIO()
     with CountProgress("study", total=2, done=0, stream=stream) as progress:
         for _ in range(44):
-            now += 0.25
+            clock.now += 0.25
             progress.beat()
     assert stream.getvalue().splitlines() == ["study: 2 of 2 runs to do", *["study: 0 of 2 runs, 0.0 runs/s"] * 2]
 
 
-def test_an_evaluation_is_shown_after_two_seconds_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr("quiclab.progress.time.monotonic", lambda: now)
+def test_an_evaluation_is_shown_after_two_seconds_only(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BeatingProgress, "BEAT_S", 1e9)  # the test beats itself
     stream = io.StringIO()
     with BeatingProgress("verify a", total=4, stream=stream) as progress:
-        now += 1.9
+        clock.now += 1.9
         progress.advance()
         progress.beat()
         assert stream.getvalue() == ""
-        now += 0.1
+        clock.now += 0.1
         progress.beat()
-        now += 5.0
+        clock.now += 5.0
         progress.beat()
         progress.advance()
     lines = stream.getvalue().splitlines()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import KILL_AFTER_TWO, ROOT
 from quiclab import cli
 from quiclab.study.store import Store
 
@@ -19,19 +19,12 @@ STUDY = "tiny/rate"
 RUNS = 2 * 2 * 3  # of two configurations and two rates; variants are not asked for
 FLUSH_RUNS = 3
 
-# `quiclab study run`, killed when the second shard is on the disk and before anything else is done
-KILLED = """\
-import functools, os, signal, sys
+# `quiclab study run`
+KILLED = f"""\
+{KILL_AFTER_TWO}
+import functools, sys
 from quiclab import cli
 from quiclab.study import sweep
-
-shards = 0
-
-def kill_after_two():
-    global shards
-    shards += 1
-    if shards == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 if __name__ == "__main__":
     sweep.execute = functools.partial(

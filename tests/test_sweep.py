@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from conftest import KILL_AFTER_TWO
 from quiclab.errors import RequestError
 from quiclab.files import write_parquet
 from quiclab.scenario import load
@@ -24,19 +25,12 @@ from quiclab.study.sweep import Job, _Flusher, collect, execute
 
 RUNS = 12
 
-KILLED_SWEEP = """\
-import os, signal, sys
+KILLED_SWEEP = f"""\
+{KILL_AFTER_TWO}
+import sys
 from pathlib import Path
 from test_sweep import jobs_of
 from quiclab.study.sweep import execute
-
-flushed = 0
-
-def kill_after_two():
-    global flushed
-    flushed += 1
-    if flushed == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 if __name__ == "__main__":
     jobs = jobs_of(Path(sys.argv[1]))

@@ -113,12 +113,7 @@ def test_a_chain_is_that_of_the_reference() -> None:
         assert "links.bottleneck.loss" not in plain
     lossy = changes(AIOQUIC, "lab-quic", path="10mbit_112ms_loss0.1_jitter")
     assert lossy["links.bottleneck.loss"] == "0.1 %"
-    assert lossy["links.far.delay"] == {
-        "mean": "56 ms",
-        "deviation": "1 ms",
-        "distribution": "normal",
-        "reorder": True,
-    }
+    assert lossy["links.far.delay"] == {"mean": "56 ms", "deviation": "1 ms", "distribution": "normal", "reorder": True}
     assert (lossy["duration"], lossy["flows.main.workload"]["duration"]) == ("60 s", "60 s")
 
 

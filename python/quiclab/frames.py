@@ -21,6 +21,21 @@ def _named(codes: np.ndarray[Any, np.dtype[Any]], names: list[str] | tuple[str, 
     return pl.Series(names, dtype=pl.String).gather(codes.astype(np.uint32)).cast(pl.Categorical)
 
 
+def _events(columns: Mapping[str, Any], *names: str) -> pl.DataFrame:
+    """Return `time_ns` and the named columns; empty without rows. Columns with a list of names become categories."""
+    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
+    rows = len(time_ns)
+    if rows == 0:
+        return pl.DataFrame()
+    named = {"event": EVENTS, "direction": DIRECTIONS}
+    found: dict[str, Any] = {"time_ns": time_ns}
+    for name in names:
+        values = _integers(columns, name, rows)
+        words = named.get(name) or columns.get(f"{name}_names")
+        found[name] = values if words is None else _named(values, words)
+    return pl.DataFrame(found)
+
+
 def series(columns: Mapping[str, Any]) -> pl.DataFrame:
     """Return time series: `time_s`, `element`, `metric`, `value`."""
     time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
@@ -90,22 +105,7 @@ def tap(columns: Mapping[str, Any], flow_names: list[str]) -> pl.DataFrame:
 
 def packets(columns: Mapping[str, Any]) -> pl.DataFrame:
     """Return packet records: those of a tap, and `element`, `event`, `port`."""
-    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
-    rows = len(time_ns)
-    if rows == 0:
-        return pl.DataFrame()
-    return pl.DataFrame(
-        {
-            "time_ns": time_ns,
-            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
-            "event": _named(_integers(columns, "event", rows), EVENTS),
-            "port": _integers(columns, "port", rows),
-            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
-            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
-            "size_bytes": _integers(columns, "size_bytes", rows),
-            "packet_id": _integers(columns, "packet_id", rows),
-        }
-    )
+    return _events(columns, "element", "event", "port", "flow", "direction", "size_bytes", "packet_id")
 
 
 def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -113,20 +113,9 @@ def acks(columns: Mapping[str, Any]) -> pl.DataFrame:
 
     `gap_ms` is the time since the acknowledgement before it at the same endpoint; null for the first one there.
     """
-    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
-    rows = len(time_ns)
-    if rows == 0:
-        return pl.DataFrame()
-    frame = pl.DataFrame(
-        {
-            "time_ns": time_ns,
-            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
-            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
-            "packets": _integers(columns, "packets", rows),
-            "covered": _integers(columns, "covered", rows),
-            "bytes": _integers(columns, "bytes", rows),
-        }
-    )
+    frame = _events(columns, "flow", "element", "packets", "covered", "bytes")
+    if frame.is_empty():
+        return frame
     return frame.with_columns(gap_ms=pl.col("time_ns").diff().over("element") / 1e6)
 
 
@@ -161,17 +150,8 @@ def sojourns(columns: Mapping[str, Any]) -> pl.DataFrame:
 
     `outcome` is `sent`, or why the packet was dropped.
     """
-    time_ns = np.frombuffer(columns.get("time_ns", b""), dtype="<i8")
-    rows = len(time_ns)
-    if rows == 0:
-        return pl.DataFrame()
-    return pl.DataFrame(
-        {
-            "time_ns": time_ns,
-            "element": _named(_integers(columns, "element", rows), columns["element_names"]),
-            "flow": _named(_integers(columns, "flow", rows), columns["flow_names"]),
-            "direction": _named(_integers(columns, "direction", rows), DIRECTIONS),
-            "sojourn_ms": np.frombuffer(columns["sojourn_ns"], dtype="<i8") / 1e6,
-            "outcome": _named(_integers(columns, "outcome", rows), columns["outcome_names"]),
-        }
-    )
+    frame = _events(columns, "element", "flow", "direction", "outcome")
+    if frame.is_empty():
+        return frame
+    sojourns_ms = np.frombuffer(columns["sojourn_ns"], dtype="<i8") / 1e6
+    return frame.insert_column(frame.width - 1, pl.Series("sojourn_ms", sojourns_ms))

@@ -20,11 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
+
+if TYPE_CHECKING:
+    from quiclab.stats import Array
 
 #: Names of the unknowns, in the order of the model.
 START: Final = "start"
@@ -35,21 +37,12 @@ RESAMPLES: Final = 1000
 SEED: Final = 1
 LEVEL: Final = 0.95
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Observation:
-    """One end of one run.
+    """One end of one run: CPU time, user and system, datagrams, and calls that moved them.
 
-    Parameters
-    ----------
-    setting
-        Transfer and rate; runs of one setting are repetitions.
-    cpu_s
-        CPU time [s], user and system.
-    received, receive_calls, sent, send_calls
-        Datagrams, and calls that moved them.
+    A setting is a transfer and a rate; runs of one setting are repetitions.
     """
 
     setting: str
@@ -62,17 +55,9 @@ class Observation:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A cost.
+    """A cost, with an interval of 95 % [s].
 
-    Parameters
-    ----------
-    seconds
-        Its value [s].
-    low, high
-        Bounds of its interval of 95 % [s].
-    apart
-        Whether it is its own; if not, call and datagram are one and this is their sum (of a call), or 0 (of a
-        datagram).
+    Where it is not apart, call and datagram are one, and this is their sum (of a call) or 0 (of a datagram).
     """
 
     seconds: float
@@ -83,17 +68,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Costs:
-    """All costs of an end.
-
-    Parameters
-    ----------
-    by_name
-        `start` and `COSTS`.
-    residual
-        Root mean square of the relative differences between fit and measurement.
-    runs
-        How many runs it is from.
-    """
+    """All costs of an end, `start` and `COSTS`; the root mean square of relative differences from so many runs."""
 
     by_name: dict[str, Estimate]
     residual: float

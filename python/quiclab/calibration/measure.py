@@ -53,17 +53,7 @@ DURATION: Final = "60 s"
 
 @dataclass(frozen=True)
 class Setting:
-    """A transfer and its rate.
-
-    Parameters
-    ----------
-    name
-        For people and for grouping.
-    workload
-        Table of a scenario.
-    rate_bps
-        Rate of the link [bit/s].
-    """
+    """A transfer, as the workload of a scenario, and the rate of its link; runs of one name are repetitions."""
 
     name: str
     workload: Mapping[str, Any]
@@ -166,20 +156,10 @@ def scenario(stack: str, setting: Setting, options: Mapping[str, Any]) -> Scenar
 def measure(
     adapter: Adapter, lane: Lane, options: Mapping[str, Any], runs: int, step: Callable[[str, int, int], None]
 ) -> Measurement:
-    """Measure a stack.
+    """Measure a stack in the kernel lane with the real clock.
 
-    Parameters
-    ----------
-    adapter
-        The stack.
-    lane
-        The kernel lane with the real clock.
-    options
-        Of the sender.
-    runs
-        Timed runs of each setting.
-    step
-        Called before each run with its description, its number and the number of runs.
+    The sender has the options; each setting has `runs` timed runs. `step` is called before each run with its
+    description, its number and the number of runs.
 
     Raises
     ------

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import kstest, norm, pareto, uniform
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from quiclab.stats import Array
 
 #: How long the thread sleeps each time: as long as pacing and acknowledgement timers are.
 SLEEP_S: Final = 0.002
@@ -31,8 +32,6 @@ _BELOW_MEAN: Final = {"normal": 2.0, "uniform": math.sqrt(3), "pareto": 1 / math
 _STEPS: Final = 16
 #: A deviation below this share of the mean is none.
 _CONSTANT: Final = 0.02
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -45,6 +45,8 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a g
 OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
+Shown: TypeAlias = tuple[list[str], dict[str, Any] | None]
+"""Engines whose results were shown, and their JSON document if it is still to be printed."""
 RESULTS = Path("results")
 MAX_REASONS = 3
 """Number of studies of a group whose failures an error message lists; the others are counted."""
@@ -174,28 +176,22 @@ def table_command(
     if form not in ("table", "csv", "json"):
         raise unexpected("--format", alternatives(("table", "csv", "json")), form)
     parts = find_parts(name)
-    documents: list[dict[str, Any]] = []
-    shown: list[tuple[Evaluation, list[str]]] = []
 
-    def action(study: Study) -> None:
-        evaluation = Evaluation(study, out)
+    def action(evaluation: Evaluation) -> Shown:
+        study, document = evaluation.study, None
         present, _ = available_engines(study, study.with_reference(study.chosen_engines(engines)))
         rows = table_rows(evaluation, present)
         if form == "csv":
             print(to_csv(rows), end="\n" if study is not parts[-1] else "")
         elif form == "json":
-            documents.append({"schema": TABLE_SCHEMA, "study": study.name, "rows": rows})
+            document = {"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}
         else:
             show.rows(rows, f"{study.title} ({study.table.source})")
         for item in study.unavailable:
             print(f"{item.name}: {item.reason}", file=sys.stderr)
-        shown.append((evaluation, present))
+        return present, document
 
-    try:
-        for_each(parts, action)
-    finally:
-        _print_json(TABLE_SCHEMA, name, parts, documents)
-    _report_missing_runs(shown)
+    _show_parts(name, TABLE_SCHEMA, parts, out, action)
 
 
 @app.command("report")
@@ -228,38 +224,21 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
 
 
 @app.command("compare")
-def compare_command(
-    name: OneArgument,
-    as_json: JsonOption = False,
-    out: OutOption = RESULTS,
-) -> None:
+def compare_command(name: OneArgument, as_json: JsonOption = False, out: OutOption = RESULTS) -> None:
     """Print published and measured results side by side, and the fidelity of each series."""
-    documents: list[dict[str, Any]] = []
-    shown: list[tuple[Evaluation, list[str]]] = []
 
-    def action(study: Study) -> None:
-        evaluation = Evaluation(study, out)
+    def action(evaluation: Evaluation) -> Shown:
+        study = evaluation.study
         document = compare_document(evaluation, study.default_engine)
-        if as_json:
-            documents.append(document)
-        else:
+        if not as_json:
             show.comparison(document)
-        shown.append((evaluation, list(study.with_reference([study.default_engine]))))
+        return list(study.with_reference([study.default_engine])), document if as_json else None
 
-    parts = find_parts(name)
-    try:
-        for_each(parts, action)
-    finally:
-        _print_json(COMPARE_SCHEMA, name, parts, documents)
-    _report_missing_runs(shown)
+    _show_parts(name, COMPARE_SCHEMA, find_parts(name), out, action)
 
 
 @app.command("multiverse")
-def multiverse_command(
-    name: NameArgument,
-    as_json: JsonOption = False,
-    out: OutOption = RESULTS,
-) -> None:
+def multiverse_command(name: NameArgument, as_json: JsonOption = False, out: OutOption = RESULTS) -> None:
     """Print which claims hold under every interpretation that was run, and on which the others depend."""
     from quiclab.study.multiverse import multiverse  # noqa: PLC0415 - only here
 
@@ -342,16 +321,7 @@ def with_names(
 ) -> list[Study]:
     """Skip the studies of a group that lack a requested engine or variant, if any of them has it.
 
-    Parameters
-    ----------
-    studies
-        One or more.
-    choice
-        The value of `--engines` or `--variants`.
-    kind
-        The kind of the choice.
-    read
-        How a study reads it.
+    `choice` is the value of `--engines` or `--variants`, and `read` how a study reads it.
     """
 
     def has(study: Study) -> bool:
@@ -404,17 +374,27 @@ def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
     return keep
 
 
-def _print_json(schema: str, name: str, parts: list[Study], documents: list[dict[str, Any]]) -> None:
-    """Print one JSON document at most: that of the only study, or one that contains those of all studies."""
-    if documents:
-        whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
-        print(to_json(whole if len(parts) > 1 else documents[0]))
+def _show_parts(name: str, schema: str, parts: list[Study], out: Path, action: Callable[[Evaluation], Shown]) -> None:
+    """Show results of a study or of its parts, then report missing runs.
 
+    JSON is one document at most: that of the only study, or one that contains those of all studies.
+    """
+    documents: list[dict[str, Any]] = []
+    engines: dict[str, tuple[Evaluation, list[str]]] = {}
 
-def _report_missing_runs(shown: list[tuple[Evaluation, list[str]]]) -> None:
-    """Report the missing runs of several studies, after all of them were printed."""
-    engines = {evaluation.study.name: (evaluation, names) for evaluation, names in shown}
-    for_each([evaluation.study for evaluation, _ in shown], lambda study: _report_missing(*engines[study.name]))
+    def show_part(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        names, document = action(evaluation)
+        documents.extend([] if document is None else [document])
+        engines[study.name] = evaluation, names
+
+    try:
+        for_each(parts, show_part)
+    finally:
+        if documents:
+            whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
+            print(to_json(whole if len(parts) > 1 else documents[0]))
+    for_each([study for study in parts if study.name in engines], lambda study: _report_missing(*engines[study.name]))
 
 
 def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:

@@ -38,17 +38,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Pacing and acknowledgements of captures.
-
-    Attributes
-    ----------
-    settings
-        The settings of the analysis.
-    captures
-        One for each file that could be read, in the order given.
-    failures
-        Those that could not.
-    """
+    """Pacing and acknowledgements of captures, in the order given, and the files that could not be read."""
 
     settings: Settings
     captures: tuple[Capture, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
@@ -28,19 +29,39 @@ SHARES: Final = (("what:N", "Interval"), ("share:Q", "Share", ".2%"))
 NO_INTERVAL: Final = "No intervals."
 
 
-def density(
-    names: Sequence[str],
-    shown: Mapping[str, Intervals],
-    found: Mapping[str, Sequence[Found]],
-    expected: Mapping[str, Sequence[Expected]],
-    window_ms: float,
-) -> Any:
+@dataclass(frozen=True)
+class FlowIntervals:
+    """Intervals of flows by their labels, the clusters found and expected in them, and the window around the latter."""
+
+    intervals: Mapping[str, Intervals]
+    found: Mapping[str, Sequence[Found]]
+    expected: Mapping[str, Sequence[Expected]]
+    window_ms: float
+
+    @property
+    def names(self) -> list[str]:
+        """Labels of all flows."""
+        return list(self.intervals)
+
+    @property
+    def around_ms(self) -> list[float]:
+        """Expected intervals of all flows."""
+        return [near["interval_ms"] for item in self.expected.values() for near in item]
+
+    @property
+    def span_ms(self) -> tuple[float, float] | None:
+        """Span of all intervals and of the expected ones; `None` without an interval."""
+        some = [intervals for intervals in self.intervals.values() if intervals["counts"]]
+        return series.span(some, self.around_ms) if some else None
+
+
+def density(flows: FlowIntervals) -> Any:
     """Declare the share of the intervals in logarithmic steps, with clusters that were found and expected."""
-    bins = {name: series.density(intervals) for name, intervals in shown.items() if intervals["counts"]}
-    if not bins:
+    domain = flows.span_ms
+    if domain is None:
         return NO_INTERVAL
-    around = [near["interval_ms"] for item in expected.values() for near in item]
-    x = time_axis(series.span([shown[name] for name in bins], around))
+    x = time_axis(domain)
+    bins = {name: series.density(intervals) for name, intervals in flows.intervals.items() if intervals["counts"]}
     y = share_axis(max(part.share for parts in bins.values() for part in parts) * HEADROOM)
     rows = [
         {"series": name, "at": part.from_ms, "share": part.share, "middle": part.middle_ms, "what": _between(part)}
@@ -51,27 +72,21 @@ def density(
     fill = rows_of(rows).mark_area(interpolate="step-after", opacity=0.16 if len(bins) <= 3 else 0.06, clip=True)
     hover = rows_of([row for row in rows if row["share"]]).mark_point(size=90, opacity=0, filled=True, clip=True)
     heights = {name: [(part.from_ms, part.to_ms, part.share) for part in parts] for name, parts in bins.items()}
-    colour, dash = colour_of(names), dash_of(names)
+    colour, dash = colour_of(flows.names), dash_of(flows.names)
     return sized(
-        *_expected(names, expected, window_ms, x),
+        *_expected(flows, x),
         fill.encode(x=x, y=y.copy().stack(None), color=colour, detail="series:N"),
         lines.encode(x=x, y=y, color=colour, strokeDash=dash),
         hover.encode(x=_on(x, "middle:Q"), y=y, color=colour, tooltip=tips(*SHARES)),
-        _peaks(names, found, heights, x, y),
+        _peaks(flows, heights, x, y),
     )
 
 
-def zoomed(
-    names: Sequence[str],
-    shown: Mapping[str, Intervals],
-    found: Mapping[str, Sequence[Found]],
-    expected: Mapping[str, Sequence[Expected]],
-    window_ms: float,
-) -> Any:
+def zoomed(flows: FlowIntervals) -> Any:
     """Declare the share of the intervals around the expected ones, of which there is one, in bins of 1 %."""
-    around = [near["interval_ms"] for item in expected.values() for near in item]
-    low, high = max(min(around) / ZOOM - window_ms, 0.0), max(around) * ZOOM + window_ms
-    parts = {name: series.detail(intervals, low, high) for name, intervals in shown.items()}
+    low = max(min(flows.around_ms) / ZOOM - flows.window_ms, 0.0)
+    high = max(flows.around_ms) * ZOOM + flows.window_ms
+    parts = {name: series.detail(intervals, low, high) for name, intervals in flows.intervals.items()}
     most = max((share for points in parts.values() for _, share in points), default=0.0)
     if not most:
         return "No interval is close to an expected interval."
@@ -89,15 +104,14 @@ def zoomed(
     ]
     heights = {name: [(at_ms, at_ms, share) for at_ms, share in points] for name, points in parts.items()}
     return sized(
-        *_expected(names, expected, window_ms, x),
-        *curves(names, rows, x, y, tips(*SHARES), strokeWidth=1.6, clip=True),
-        _peaks(names, found, heights, x, y),
+        *_expected(flows, x),
+        *curves(flows.names, rows, x, y, tips(*SHARES), strokeWidth=1.6, clip=True),
+        _peaks(flows, heights, x, y),
     )
 
 
 def _peaks(
-    names: Sequence[str],
-    found: Mapping[str, Sequence[Found]],
+    flows: FlowIntervals,
     heights: Mapping[str, Sequence[tuple[float, float, float]]],
     x: alt.X,
     y: alt.Y,
@@ -118,13 +132,13 @@ def _peaks(
             "centre": duration(peak["centre_ms"]),
             "what": f"{duration(peak['from_ms'])} to {duration(peak['to_ms'])}",
         }
-        for name, clusters in found.items()
+        for name, clusters in flows.found.items()
         for peak in sorted(clusters, key=lambda item: -item["share"])[:MAX_FOUND]
         if _highest(heights.get(name, ()), peak)
     ]
     shown = tips(("centre:N", "Centre"), ("what:N", "Reaches from"), ("inside:Q", "Share", ".1%"), flow="Cluster of")
     marks = rows_of(rows).mark_point(shape="triangle-down", size=70, filled=True, opacity=1, yOffset=-9, clip=True)
-    drawn: alt.Chart = marks.encode(x=x, y=y, color=colour_of(names), tooltip=shown)
+    drawn: alt.Chart = marks.encode(x=x, y=y, color=colour_of(flows.names), tooltip=shown)
     return drawn
 
 
@@ -144,9 +158,7 @@ def _between(part: series.Bin) -> str:
     return f"{duration(part.from_ms)} to {duration(part.to_ms)}"
 
 
-def _expected(
-    names: Sequence[str], expected: Mapping[str, Sequence[Expected]], window_ms: float, x: alt.X
-) -> list[alt.Chart]:
+def _expected(flows: FlowIntervals, x: alt.X) -> list[alt.Chart]:
     """Return windows, rules and names of expected intervals."""
     rows = [
         {
@@ -154,12 +166,12 @@ def _expected(
             "at": near["interval_ms"],
             "gain": near["gain"],
             "inside": near["share"],
-            "from": max(near["interval_ms"] - window_ms, series.FLOOR_MS),
-            "to": near["interval_ms"] + window_ms,
+            "from": max(near["interval_ms"] - flows.window_ms, series.FLOOR_MS),
+            "to": near["interval_ms"] + flows.window_ms,
             "interval": duration(near["interval_ms"]),
             "centre": duration(near["centre_ms"]),
         }
-        for name, all_near in expected.items()
+        for name, all_near in flows.expected.items()
         for near in all_near
     ]
     if not rows:
@@ -171,13 +183,15 @@ def _expected(
         ("centre:N", "Their mean"),
         flow="Expected of",
     )
-    windows = rows_of(rows).mark_rect(opacity=0.13 / max(len(expected) - 1, 1), clip=True)
+    windows = rows_of(rows).mark_rect(opacity=0.13 / max(len(flows.expected) - 1, 1), clip=True)
     rules = rows_of(rows).mark_rule(strokeDash=[4, 3], strokeWidth=1.2, opacity=0.85, clip=True)
     layers = [
         windows.encode(x=_on(x, "from:Q"), x2="to:Q", color=alt.value(NEUTRAL)),
-        rules.encode(x=x, color=alt.value(NEUTRAL) if _alike(expected) else colour_of(names), tooltip=shown),
+        rules.encode(
+            x=x, color=alt.value(NEUTRAL) if _alike(flows.expected) else colour_of(flows.names), tooltip=shown
+        ),
     ]
-    first = next(near for near in expected.values() if near)
+    first = next(near for near in flows.expected.values() if near)
     for number, near in enumerate(sorted(first, key=lambda item: -item["interval_ms"])):
         text = [{"at": near["interval_ms"], "text": f"gain {near['gain']:g}" if len(first) > 1 else "expected"}]
         # above the plot, and above one another: gains lie close together on a narrow page
@@ -192,18 +206,12 @@ def _alike(expected: Mapping[str, Sequence[Expected]]) -> bool:
     return max(of_first) <= ALIKE * min(of_first)
 
 
-def distribution(
-    names: Sequence[str],
-    shown: Mapping[str, Intervals],
-    expected: Mapping[str, Sequence[Expected]],
-    window_ms: float,
-) -> Any:
+def distribution(flows: FlowIntervals) -> Any:
     """Declare which part of the intervals is no longer than each time."""
-    lines = {name: series.distribution(intervals) for name, intervals in shown.items() if intervals["counts"]}
-    if not lines:
+    lines = {name: series.distribution(intervals) for name, intervals in flows.intervals.items() if intervals["counts"]}
+    domain = flows.span_ms
+    if domain is None:
         return NO_INTERVAL
-    around = [near["interval_ms"] for item in expected.values() for near in item]
-    domain = series.span([shown[name] for name in lines], around)
     x = time_axis(domain)
     rows = []
     for name, points in lines.items():
@@ -215,6 +223,6 @@ def distribution(
     y = share_axis(1.0)
     line = {"interpolate": "step-after", "strokeWidth": 1.8, "clip": True}
     return sized(
-        *_expected(names, expected, window_ms, x),
-        *curves(names, rows, x, y, tips(("what:N", "Intervals")), **line),
+        *_expected(flows, x),
+        *curves(flows.names, rows, x, y, tips(("what:N", "Intervals")), **line),
     )

@@ -43,33 +43,40 @@ def figures(flows: Sequence[LabelledFlow], settings: Settings) -> list[Figure]:
     settings
         The settings of the analysis.
     """
-    bottleneck_mbps, step_s, window_ms = settings.bottleneck_mbps, settings.rate_step_s, settings.window_ms
-    names = [item.label for item in flows]
-    data = {item.label: item.flow["data"]["intervals"] for item in flows}
-    acks = {item.label: item.flow["acks"]["intervals"] for item in flows}
-    expected = {item.label: item.flow["data"]["clusters"]["expected"] for item in flows}
-    found = {item.label: item.flow["data"]["clusters"]["found"] for item in flows}
-    around = [near["interval_ms"] for item in expected.values() for near in item]
+    bottleneck_mbps, step_s = settings.bottleneck_mbps, settings.rate_step_s
+    data = distributions.FlowIntervals(
+        {item.label: item.flow["data"]["intervals"] for item in flows},
+        {item.label: item.flow["data"]["clusters"]["found"] for item in flows},
+        {item.label: item.flow["data"]["clusters"]["expected"] for item in flows},
+        settings.window_ms,
+    )
+    acks = distributions.FlowIntervals(
+        {item.label: item.flow["acks"]["intervals"] for item in flows},
+        {item.label: item.flow["acks"]["found"] for item in flows},
+        {},
+        settings.window_ms,
+    )
+    names = data.names
     bins = f"Bin width: {100 * (10 ** (1 / series.PER_DECADE) - 1):.1f} % of the value."
     rest = f"The axis omits the rarest {100 * series.TAIL:g} % at each end."
     marked = "Triangles: clusters found in the distribution."
-    windows = " Dashed: expected intervals, with their windows." if around else ""
+    windows = " Dashed: expected intervals, with their windows." if data.around_ms else ""
     zoomed = []
-    if around:
+    if data.around_ms:
         caption = f"Share per bin of 1 % of the value, on a linear axis. {marked}{windows}"
-        chart = distributions.zoomed(names, data, found, expected, window_ms)
+        chart = distributions.zoomed(data)
         zoomed.append(Figure("Intervals around the expected ones", caption, chart))
     return [
         Figure(
             "Intervals between packets: density",
-            f"{bins} {marked}{windows} {rest}{_shortest(data)}",
-            distributions.density(names, data, found, expected, window_ms),
+            f"{bins} {marked}{windows} {rest}{_shortest(data.intervals)}",
+            distributions.density(data),
         ),
         *zoomed,
         Figure(
             "Intervals between packets: distribution function",
             f"Share of intervals up to this length.{windows}",
-            distributions.distribution(names, data, expected, window_ms),
+            distributions.distribution(data),
         ),
         Figure(
             "Packets in bursts of each size",
@@ -88,15 +95,13 @@ def figures(flows: Sequence[LabelledFlow], settings: Settings) -> list[Figure]:
         ),
         Figure(
             "Intervals between ACKs: density",
-            f"{bins} {marked} {rest}{_shortest(acks)}",
-            distributions.density(
-                names, acks, {item.label: item.flow["acks"]["found"] for item in flows}, {}, window_ms
-            ),
+            f"{bins} {marked} {rest}{_shortest(acks.intervals)}",
+            distributions.density(acks),
         ),
         Figure(
             "Intervals between ACKs: distribution function",
             "Share of intervals up to this length.",
-            distributions.distribution(names, acks, {}, window_ms),
+            distributions.distribution(acks),
         ),
     ]
 

@@ -83,20 +83,10 @@ class Resource:
 
 @dataclass(frozen=True)
 class RecordedPage:
-    """A page as it was recorded.
+    """A page as it was recorded, with its load time as reported by the browser; `None` if missing.
 
-    Attributes
-    ----------
-    file
-        Name of the file.
-    resources
-        The document first; each after what led to it.
-    origins
-        Scheme, host and port of each server; that of the document first.
-    counts
-        Number of excluded entries by reason, and of each assumption.
-    on_load_ms
-        Load time reported by the browser; `None` if missing.
+    Its document is the first resource, and that of the first origin (scheme, host and port of a server); each other
+    resource is after what led to it. The counts are of excluded entries by reason, and of assumptions.
     """
 
     file: str

@@ -31,19 +31,7 @@ TLS_USES: Final[tuple[TlsUse, ...]] = ("full", "resumed", "early_data")
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack that loads the page.
-
-    Attributes
-    ----------
-    name
-        As requested.
-    stack, profile
-        Engine and its profile.
-    protocol
-        `tcp`, `quic` or `udp`.
-    workloads
-        The supported workloads.
-    """
+    """A stack that loads the page: name as requested, engine and profile, `tcp`, `quic` or `udp`, workloads."""
 
     name: str
     stack: str

@@ -25,18 +25,10 @@ NO_DURATION = "no duration recorded: 0"
 
 @dataclass(frozen=True)
 class Times:
-    """The times of an entry.
+    """The times of an entry, and deviations from HAR 1.2 that explain them.
 
-    Attributes
-    ----------
-    duration_ms
-        How long it took.
-    wait_ms
-        From the end of the request to the first byte of the answer; `None` if not recorded.
-    handshake_ms
-        Time of the round trip of a handshake; `None` if no connection was opened for it.
-    assumed
-        Deviations from HAR 1.2.
+    `wait_ms` is from the end of the request to the first byte of the answer, `None` if not recorded; `handshake_ms` the
+    round trip of a handshake, `None` if no connection was opened for the entry.
     """
 
     duration_ms: float
@@ -46,15 +38,7 @@ class Times:
 
 
 def times_of(reader: Reader, by_firefox: bool) -> Times:
-    """Take the times of an entry.
-
-    Parameters
-    ----------
-    reader
-        The entry.
-    by_firefox
-        The file says that Firefox wrote it.
-    """
+    """Return the times of an entry; `by_firefox` decides where they leave open whether `connect` includes TLS."""
     timings = reader.table(reader.entry.get("timings") or {}, "timings")
     recorded_ms = reader.milliseconds(reader.entry, "time", "")
     connect, ssl, wait = (reader.milliseconds(timings, name, "timings") for name in ("connect", "ssl", "wait"))

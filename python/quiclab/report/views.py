@@ -29,15 +29,7 @@ QUIET_S = 2.0
 
 @dataclass(frozen=True)
 class Drawn:
-    """A view with its chart.
-
-    Attributes
-    ----------
-    view
-        What it shows.
-    spec
-        Vega-Lite specification, without a theme.
-    """
+    """A view, and its chart as a Vega-Lite specification without a theme."""
 
     view: View
     spec: dict[str, Any]

@@ -14,6 +14,7 @@ A study file needs the names here; the modules are the steps from a design to ve
 from quiclab.study.design import Study
 from quiclab.study.parts import (
     BASE,
+    NOT_PUBLISHED,
     Assumption,
     Changes,
     Configuration,
@@ -35,6 +36,7 @@ from quiclab.study.parts import (
 
 __all__ = [
     "BASE",
+    "NOT_PUBLISHED",
     "Assumption",
     "Changes",
     "Configuration",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import RequestError, alternatives, unknown
 from quiclab.study.parts import (
     BASE,
+    NOT_PUBLISHED,
     Assumption,
     Changes,
     Configuration,
@@ -67,7 +68,7 @@ class Study:
         Each setting has separate seeds (independent randomness, as in a testbed); variants and engines
         of a setting have the same ones. `seed` and a hash of the setting give the first.
     table, figures, claims
-        The reference.
+        The reference; by default there is none.
     assumptions, variants, limits
         Interpretation of the description, and its omissions.
     unavailable
@@ -100,15 +101,15 @@ class Study:
     source: str
     scenario: str
     configurations: tuple[Configuration, ...]
-    factors: tuple[Factor, ...]
     metric: Metric
     engines: tuple[Engine, ...]
     engine_changes: Callable[[str], Changes]
     runs: int
-    table: Table
     figures: tuple[Figure, ...]
-    claims: tuple[Claim, ...]
     assumptions: tuple[Assumption, ...]
+    factors: tuple[Factor, ...] = ()
+    table: Table = NOT_PUBLISHED
+    claims: tuple[Claim, ...] = ()
     variants: tuple[Variant, ...] = ()
     limits: tuple[str, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
@@ -239,13 +240,7 @@ class Study:
         return chosen
 
     def chosen_engines(self, choice: str) -> tuple[str, ...]:
-        """Read `--engines`: `default`, `all`, or names joined by commas.
-
-        Raises
-        ------
-        RequestError
-            If the study does not have an engine of that name.
-        """
+        """Return the engines of `--engines`: `default`, `all`, or names joined by commas; another name is an error."""
         names = tuple(engine.name for engine in self.engines)
         if choice == "default":
             return names[:1]
@@ -259,20 +254,20 @@ class Study:
         return tuple(engine.name for engine in self.engines if engine.name in (*engines, self.table.engine))
 
     def chosen_variants(self, choice: str) -> tuple[str, ...]:
-        """Read `--variants`: `none`, `all`, or names joined by commas.
-
-        Raises
-        ------
-        RequestError
-            If the study does not have a variant of that name.
-        """
+        """Return the variants of `--variants`: `none`, `all`, or names joined by commas; another name is an error."""
         names = tuple(variant.name for variant in self.variants)
         if choice in ("none", "all"):
             return names if choice == "all" else ()
         return self._named(choice, "variant", names)
 
     def _named(self, choice: str, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names in a choice, each of which must be one of the study's."""
+        """Return the names in a choice.
+
+        Raises
+        ------
+        RequestError
+            If one of them is none of the study's.
+        """
         chosen = tuple(name.strip() for name in choice.split(","))
         for name in chosen:
             if name not in names:

@@ -45,15 +45,7 @@ class InterpretationResult:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim with each reading that was run.
-
-    Attributes
-    ----------
-    study, claim
-        The claim, and the study that reports it.
-    interpretations
-        By name of the variant; the base is `as published`.
-    """
+    """A claim, the study that reports it, and its results: `as published`, and by name of the variant."""
 
     study: str
     claim: Claim

@@ -133,6 +133,10 @@ class Table:
     engine: str = ""
 
 
+NOT_PUBLISHED = Table("", "not published")
+"""Stands for the reference of a study that has none."""
+
+
 @dataclass(frozen=True)
 class HeatMap:
     """The percent difference of two configurations over two factors, with its significance.

@@ -46,19 +46,7 @@ _RATE: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 @dataclass
 class _Second:
-    """The rows of one second.
-
-    Parameters
-    ----------
-    time_s
-        Seconds since the first one with a rate.
-    line
-        Where its first row is.
-    rates_kbps
-        Of each row.
-    idle
-        Whether no row of it was downloading.
-    """
+    """The rows of one second, counted from the first with a rate: line of the first row, rates, no row downloading."""
 
     time_s: int
     line: int

@@ -77,16 +77,8 @@ class Excursion:
 class Model:
     """Parameters of the model.
 
-    Parameters
-    ----------
-    sigma
-        Standard deviation `s` of the logarithm of the slow process.
-    tau_s
-        Its correlation time [s].
-    dip, burst
-        The two other states.
-    floor
-        Least rate, as a part of the mean.
+    `sigma` is the standard deviation `s` of the logarithm of the slow process, and `tau_s` its correlation time [s];
+    `dip` and `burst` are the two other states. The least rate is a part of the mean.
     """
 
     sigma: float = 0.4

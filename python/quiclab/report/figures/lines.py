@@ -43,20 +43,10 @@ ROUND_TICKS = 6
 
 @dataclass(frozen=True)
 class Style:
-    """How a kind of series is drawn.
+    """How a kind of series is drawn: its label and its symbol in the legend, its shift, its line, and its marks.
 
-    Attributes
-    ----------
-    name
-        Label in the legend.
-    symbol
-        What the legend shows, as an outline in a box from -1 to 1.
-    shift
-        Where it stands beside its value [pixels].
-    width, dash
-        Of its line.
-    shape, filled
-        Of its marks; none without a shape.
+    The symbol is an outline in a box from -1 to 1. The shift is beside the value, in pixels. Without a shape there are
+    no marks.
     """
 
     name: str

@@ -1,18 +1,7 @@
 """A study small enough for tests: short downloads over one link, at two rates and with two delays."""
 
 from quiclab.result import RunResult
-from quiclab.study import (
-    Assumption,
-    Configuration,
-    Engine,
-    Factor,
-    Figure,
-    Metric,
-    Study,
-    Table,
-    Unavailable,
-    Variant,
-)
+from quiclab.study import Assumption, Configuration, Engine, Factor, Figure, Metric, Study, Table, Unavailable, Variant
 from quiclab.study.claims import Claim
 
 
