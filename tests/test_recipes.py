@@ -1,0 +1,88 @@
+"""The recipes for Rust of CONTRIBUTING are followed: their examples are applied to a copy of the tree and built.
+
+The other recipes have examples that other tests run: a Python stack (`test_python_stacks.py`), a program
+(`test_kernel_adapters.py`, which reads it from docs/adapters.md) and a study (`test_documents.py`, from docs/guide.md).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+EXAMPLES = ROOT / "examples" / "recipes"
+#: Always the same folder below `target`, so that cargo builds dependencies once.
+COPY = ROOT / "target" / "recipes"
+PARTS = ("Cargo.toml", "Cargo.lock", "crates", "adapters")
+# git looks for no repository around the copy; cargo shares what it has built already
+ENVIRONMENT = os.environ | {
+    "GIT_CEILING_DIRECTORIES": str(COPY.parent),
+    "CARGO_TARGET_DIR": str(ROOT / "target"),
+    "CARGO_INCREMENTAL": "0",
+}
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("recipes")]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An example, the crate it belongs to, and the tests that have to cover it."""
+
+    name: str
+    crate: str
+    tests: tuple[str, ...]
+
+
+RECIPES = (
+    Recipe("queue_discipline", "quiclab-core", ("queue::red::tests::", "queue::tests::properties::")),
+    Recipe("congestion_control", "quiclab-transport", ("congestion::scalable::tests::", "congestion::")),
+    Recipe("path_scheduler", "quiclab-core", ("scheduler::tests::the_window_with_the_most_room", "scheduler::tests::")),
+)
+
+
+def call(*command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in the copy; its output is the message where it fails."""
+    done = subprocess.run(
+        command, cwd=COPY, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def patched() -> Path:
+    """Return a copy of the tree with all examples."""
+    shutil.rmtree(COPY, ignore_errors=True)
+    COPY.mkdir(parents=True)
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, COPY / part, ignore=shutil.ignore_patterns("bin", "target", "__pycache__"))
+        else:
+            shutil.copy2(ROOT / part, COPY / part)
+    for recipe in RECIPES:
+        call("git", "apply", "--whitespace=error", str(EXAMPLES / f"{recipe.name}.patch"))
+    return COPY
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_the_example_of_a_recipe_passes_its_tests(patched: Path, recipe: Recipe) -> None:
+    assert patched.is_dir()
+    for tests in recipe.tests:
+        out = call("cargo", "test", "--quiet", "-p", recipe.crate, "--lib", "--", tests).stdout
+        assert "test result: ok. 0 passed" not in out, f"no test of {recipe.crate} has a name with {tests}"
+
+
+def test_no_other_file_has_to_know_the_examples(patched: Path) -> None:
+    assert patched.is_dir()
+    call("cargo", "check", "--quiet", "--workspace", "--exclude", "quiclab-py")
+
+
+def test_the_recipes_name_their_examples() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [recipe.name for recipe in RECIPES if f"examples/recipes/{recipe.name}.patch" not in text] == []
