@@ -200,7 +200,7 @@ def test_dataclasses_and_files_say_the_same(folder: Path) -> None:
     again = Scenario.from_dict(plain)
     assert again.to_dict() == plain
     jsonschema.validate(plain, json.loads(extension().schema()))
-    with pytest.raises(RequestError, match=r"there is no `plugins.other`; there are mine"):
+    with pytest.raises(RequestError, match=r"plugins.other: unknown plugin `other`; expected `mine`"):
         scenario.with_value("plugins.other.ends", "both")
 
 
