@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT, quiclab_process
-from quiclab import ScenarioError, cli, load
+from quiclab import RequestError, ScenarioError, cli, load
+from quiclab.errors import MAX_LISTED, nearest, not_one_of, unknown
 
 GOOD = """\
 version = 1
@@ -165,7 +167,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["diff", "other.json", "other.json"], ("other.json", "`schema`", "`quiclab.run/1`")),
     (["diff", "half.json", "half.json"], ("half.json", "`scenario`")),
     (["diff", ".", "."], ("result.json", "No such file or directory")),
-    (["study", "run", "moon"], ("`moon`", "dual_connectivity/batch_size")),
+    (["study", "run", "moon"], ("`moon`", "`quiclab study list`")),
     (["study", "run", "dual_connectivity/share", "--engines", "moon"], ("`moon`", "`quinn`, `noq` or `aioquic`")),
     (["study", "run", "dual_connectivity/share", "--runs", "0"], ("--runs", "got 0", "1 to")),
     (["study", "run", "dual_connectivity/share", "--jobs", "0"], ("--jobs", "got 0", "1 to")),
@@ -181,6 +183,22 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["study", "report", "moon"], ("`moon`",)),
     (["verify", "moon"], ("`moon`",)),
     (["fly"], ("fly",)),
+]
+
+
+# a misspelt name on the command line; option or field, and the name that was meant
+MISSPELT = [
+    (["run", "good.toml", "--lane", "kernal"], "--lane", "kernel"),
+    (["run", "good.toml", "--lane", "kernel", "--emulation", "netme"], "--emulation", "netem"),
+    (["stack", "show", "labquic"], "", "lab-quic"),
+    (["study", "run", "dual_conectivity/share"], "", "dual_connectivity/share"),
+    (["study", "run", "dual_conectivity"], "", "dual_connectivity"),
+    (["verify", "validation/linux_tpc"], "", "validation/linux_tcp"),
+    (["study", "run", "dual_connectivity/share", "--engines", "quin"], "", "quinn"),
+    (["study", "run", "dual_connectivity/share", "--only", "shre=50"], "", "share"),
+    (["study", "table", "dual_connectivity/share", "--format", "CSV"], "--format", "csv"),
+    (["page", "shop.har", "--network", "good.toml", "--stacks", "lab-qiuc"], "--stacks", "lab-quic"),
+    (["page", "shop.har", "--network", "good.toml", "--tls", "resume"], "--tls", "resumed"),
 ]
 
 
@@ -281,6 +299,46 @@ def test_a_sentence_is_that_of_a_compiler(folder: Path, capsys: pytest.CaptureFi
     assert lines[1].strip() == "--> good.toml:13:1"
     assert lines[3] == "13 | batch_packet = 100"
     assert lines[4].strip("| ") == "^" * len("batch_packet = 100")
+
+
+def error_of(arguments: list[str]) -> RequestError:
+    """Run the command line in this process and return the error that it ends with."""
+    with pytest.raises(RequestError) as error:
+        cli.application(arguments[0])(args=arguments, standalone_mode=False)
+    return error.value
+
+
+@pytest.mark.parametrize(("arguments", "path", "meant"), MISSPELT, ids=[" ".join(case[0]) for case in MISSPELT])
+def test_a_misspelt_name_is_recognised(
+    arguments: list[str], path: str, meant: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = error_of(arguments)
+    assert (error.path, error.kind, error.suggestion) == (path, "UnknownName", meant)
+    refused(folder, capsys, arguments, f"; did you mean `{meant}`?")
+
+
+def test_the_suggestion_is_a_similar_name() -> None:
+    assert nearest("TCP", ["udp", "tcp"]) == "tcp"
+    assert nearest("rate", ["trace", "queue", "delay"]) is None
+    assert nearest("", ["a"]) is None
+    assert nearest("a", []) is None
+
+
+def test_a_suggestion_replaces_a_long_list() -> None:
+    names = [f"name{number}" for number in range(MAX_LISTED + 1)]
+    assert not_one_of("--x", "nmae1", names).sentence == "--x: unknown value `nmae1`; did you mean `name1`?"
+    assert "`name0`, `name1`" in not_one_of("--x", "moon", names).sentence
+    error = unknown("tap", "moon", names, listing="quiclab list")
+    assert error.sentence == "unknown tap `moon`; `quiclab list` lists all"
+    error = unknown("tap", "nmae1", names[:2])
+    assert error.sentence == "unknown tap `nmae1`; expected `name0` or `name1`; did you mean `name1`?"
+
+
+def test_errors_keep_their_data_between_processes() -> None:
+    with pytest.raises(ScenarioError) as raised:
+        load(ROOT / "scenarios" / "single_link.toml", [("links.down1.dely", "5 ms")])
+    error = copy(raised.value)  # by the same method as pickle
+    assert (error.path, error.kind, error.rendered) == ("links.down1.dely", "UnknownField", raised.value.rendered)
 
 
 @pytest.mark.parametrize(("arguments", "parts"), REQUESTS, ids=[" ".join(arguments) for arguments, _ in REQUESTS])

@@ -188,7 +188,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         ),
         (
             ["study", "run", "moon"],
-            "unknown study `moon`; expected `dual_connectivity/pdcp`, `dual_connectivity/proxy`,",
+            "unknown study `moon`; `quiclab study list` lists all",
         ),
         (["study", "table", "dual_connectivity"], "`dual_connectivity` is a group"),
         (

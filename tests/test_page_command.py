@@ -208,7 +208,7 @@ def test_a_stack_is_named_as_in_the_list() -> None:
     [
         (
             ("--stacks", "lab-tcp,moon"),
-            "--stacks: expected `lab-quic`, `lab-tcp`, `lab-udp`, `quinn`, `noq`, `aioquic`, `rfc9002`,",
+            "--stacks: unknown stack `moon`; `quiclab stack list` lists all",
         ),
         (
             ("--stacks", "lab-udp"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.browser.load import PROTOCOLS, PageLoad
 from quiclab.browser.site import Page
-from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected
+from quiclab.errors import QuiclabError, RequestError, alternatives, not_one_of, unexpected
 from quiclab.files import write_atomically
 from quiclab.lane.adapter import load_adapters, programs_folder
 from quiclab.lane.run import CLOCKS, EMULATIONS, Lane
@@ -180,13 +180,13 @@ def _check(loads: int, protocols: Sequence[str], client: str, clock: str, emulat
     if not 1 <= loads <= MAX_LOADS:
         raise unexpected("loads", f"1 to {MAX_LOADS}", loads)
     for value, name, known in (
-        *((protocol, "protocol", PROTOCOLS) for protocol in protocols),
+        *((protocol, "protocols", PROTOCOLS) for protocol in protocols),
         (client, "client", CLIENTS),
         (clock, "clock", CLOCKS),
         (emulation, "emulation", EMULATIONS),
     ):
         if value not in known:
-            raise unexpected(name, alternatives(known), value)
+            raise not_one_of(name, value, known)
     if not protocols or len(set(protocols)) != len(protocols):
         raise unexpected("protocols", "each protocol at most once", ",".join(protocols))
     if client == "quinn" and tuple(protocols) != ("h3",):

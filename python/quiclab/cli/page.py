@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.values import JsonOption, integer
-from quiclab.errors import QuiclabError, alternatives, unexpected
+from quiclab.errors import QuiclabError, not_one_of
 from quiclab.files import write_atomically
 from quiclab.native import MAX_SEED
 from quiclab.page import replay
@@ -48,7 +48,7 @@ def page_command(
     """Carry out `quiclab page`."""
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:
-        raise unexpected("--tls", alternatives(replay.TLS_USES), tls)
+        raise not_one_of("--tls", tls, replay.TLS_USES)
     chosen = replay.stacks_of(stacks)
     page = read_har(file)
     scenario = load(network)

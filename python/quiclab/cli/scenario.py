@@ -82,7 +82,7 @@ def stack_show(
     stacks = {stack["name"]: stack for stack in catalogue()}
     if name not in stacks:
         reason = unavailable().get(name)
-        raise RequestError(reason) if reason else unknown("stack", name, stacks)
+        raise RequestError(reason) if reason else unknown("stack", name, stacks, listing="quiclab stack list")
     if as_json:
         print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
     else:

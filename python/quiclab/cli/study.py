@@ -11,7 +11,7 @@ import typer
 
 from quiclab.cli.lane import LANES
 from quiclab.cli.values import JsonOption, integer, key_and_value
-from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected, unknown
+from quiclab.errors import QuiclabError, RequestError, not_one_of, unknown
 from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
@@ -48,6 +48,7 @@ EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Eng
 Shown: TypeAlias = tuple[list[str], dict[str, Any] | None]
 """Engines whose results were shown, and their JSON document if it is still to be printed."""
 RESULTS = Path("results")
+FORMATS = ("table", "csv", "json")
 MAX_REASONS = 3
 """Number of studies of a group whose failures an error message lists; the others are counted."""
 
@@ -82,7 +83,7 @@ def run_command(
 ) -> None:
     """Run a study; completed runs are reused."""
     if lane not in (None, *LANES):
-        raise unexpected("--lane", alternatives(LANES), lane)
+        raise not_one_of("--lane", lane, LANES)
     keep = parse_only(only or [])
     failures = 0
 
@@ -170,11 +171,11 @@ def table_command(
     name: OneArgument,
     out: OutOption = RESULTS,
     engines: EnginesOption = "default",
-    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="Output format.")] = "csv",
+    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")] = "csv",
 ) -> None:
     """Print one row for each published row, in the columns of the publication."""
-    if form not in ("table", "csv", "json"):
-        raise unexpected("--format", alternatives(("table", "csv", "json")), form)
+    if form not in FORMATS:
+        raise not_one_of("--format", form, FORMATS)
     parts = find_parts(name)
 
     def action(evaluation: Evaluation) -> Shown:

@@ -121,7 +121,7 @@ def read_har(path: Path) -> RecordedPage:
     name = str(path)
     entries = log.get("entries")
     if not isinstance(entries, list) or not entries:
-        raise unexpected(f"{name}: log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries)
+        raise unexpected("log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries, where=name)
     if len(entries) > MAX_ENTRIES:
         raise RequestError(f"{name}: log.entries: expected at most {MAX_ENTRIES} entries, got {len(entries)}")
     counts: Counter[str] = Counter()
@@ -204,7 +204,7 @@ def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
         expected = f"a time of 0 to {MAX_MS:.0f} ms, or -1 (not recorded)"
-        raise unexpected(f"{name}: log.pages[0].pageTimings.onLoad", expected, value)
+        raise unexpected("log.pages[0].pageTimings.onLoad", expected, value, where=name)
     return float(value)
 
 

@@ -48,8 +48,10 @@ class Scenario(ScenarioFields):
         try:
             scenario: Scenario = tree.from_plain(cls, plain, "")
         except RequestError as error:
-            raise _of_engine(plain, error) from error
-        return scenario
+            refused = error
+        else:
+            return scenario
+        raise _of_engine(plain, refused)
 
     def with_value(self, path: str, value: object) -> Scenario:
         """Return a copy in which one value is another.
