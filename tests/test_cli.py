@@ -214,10 +214,22 @@ def test_invalid_requests_are_one_line_errors(arguments: list[str], part: str, s
     assert part in sentence(capsys)
 
 
+def test_verify_without_results_prints_no_verdicts(tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("verify", "dual_connectivity/share", "--out", tmp_path) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    command = f"`quiclab study run dual_connectivity/share --out {tmp_path}`"
+    assert captured.err == f"quiclab: no runs of dual_connectivity/share in {tmp_path}; run {command}\n"
+    assert invoke("verify", "dual_connectivity", "--out", tmp_path) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "dual_connectivity/share, " in captured.err
+
+
 @pytest.mark.parametrize("command", ["table", "compare", "report", "package"])
 def test_without_results_the_answer_is_how_to_get_them(command: str, tmp_path: Path, capsys: Captured) -> None:
     assert invoke("study", command, "dual_connectivity/share", "--out", tmp_path) == 1
-    assert "share; run `quiclab study run dual_connectivity/share`" in sentence(capsys)
+    assert f"share; run `quiclab study run dual_connectivity/share --out {tmp_path}`" in sentence(capsys)
 
 
 def test_unwritable_results(tmp_path: Path, capsys: Captured) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import typing
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from quiclab import scenario as model
 from quiclab import tree
 from quiclab.errors import RequestError
+from quiclab.lane.run import Lane
 from quiclab.native import extension
+from quiclab.result import run
 from quiclab.scenario import (
     AckRttFraction,
     Datagrams,
@@ -249,6 +252,17 @@ def test_a_field_that_the_engine_cannot_judge_is_refused_by_the_classes() -> Non
     assert error.value.sentence == "name: expected a string, got {1}"
 
 
+@pytest.mark.parametrize(
+    ("seed", "kind"), [("1", "WrongType"), (1.0, "WrongType"), (-1, "OutOfRange"), (2**64, "OutOfRange")]
+)
+def test_a_seed_is_checked_before_a_run(seed: Any, kind: str, small: Path) -> None:
+    scenario = load(small)
+    for lane in (run, Lane().run):
+        with pytest.raises(RequestError) as error:
+            lane(scenario, seed)
+        assert (error.value.path, error.value.kind) == ("seed", kind)
+
+
 def test_load_resolves_and_applies_sets(small: Path) -> None:
     scenario = load(small, [("links.down1.rate", "10 Mbit/s"), ("flows.dc.workload.size", "1 MB")])
     assert scenario.links["down1"].rate == "10 Mbit/s"
@@ -282,7 +296,7 @@ def _classes() -> dict[str, type]:
     }
 
 
-def _objects(schema: object) -> typing.Iterator[dict[str, typing.Any]]:
+def _objects(schema: object) -> Iterator[dict[str, Any]]:
     """All object schemas inside a schema."""
     if isinstance(schema, dict):
         if "properties" in schema:

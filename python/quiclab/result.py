@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.libraries import pl
-from quiclab.native import MAX_SEED, build_id, extension, source_commit
+from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
 from quiclab.scenario import Scenario
 from quiclab.series import summary
 
@@ -246,11 +246,11 @@ def run(
     Raises
     ------
     RequestError
-        If the scenario is wrong, or `record_dir` cannot be written to.
+        If the scenario or the seed is wrong, or `record_dir` cannot be written to.
     QuiclabError
         If the run fails.
     """
-    native = extension()
+    native, seed = extension(), checked_seed(seed)
     try:
         with _recordings(record_dir) as directory:
             output = native.run(scenario.to_json(), seed, str(base_dir), directory, progress)
