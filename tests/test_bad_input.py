@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT, quiclab_process
 from quiclab import RequestError, ScenarioError, cli, load
 from quiclab.errors import MAX_LISTED, nearest, not_one_of, unknown
+from quiclab.result import RunResult
 
 GOOD = """\
 version = 1
@@ -166,7 +167,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["scenario", "show", "absent.toml"], ("absent.toml", "No such file or directory")),
     (["stack", "show", "moon"], ("`moon`", "`quinn`, `noq`")),
     (["diff", "absent.json", "absent.json"], ("absent.json", "No such file or directory")),
-    (["diff", "good.toml", "good.toml"], ("good.toml", "not JSON")),
+    (["diff", "good.toml", "good.toml"], ("good.toml:1:1", "not valid JSON")),
     (["diff", "list.json", "list.json"], ("list.json", "`schema`", "`quiclab.run/1`")),
     (["diff", "other.json", "other.json"], ("other.json", "`schema`", "`quiclab.run/1`")),
     (["diff", "half.json", "half.json"], ("half.json", "`scenario`")),
@@ -305,6 +306,35 @@ def test_a_sentence_is_that_of_a_compiler(folder: Path, capsys: pytest.CaptureFi
     assert lines[1].strip() == "--> good.toml:13:1"
     assert lines[3] == "13 | batch_packet = 100"
     assert lines[4].strip("| ") == "^" * len("batch_packet = 100")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ("", "1:1", "the file is empty"),
+        ('{"a": 1,\n "b": [1, 2', "2:12", "the file is truncated"),
+        ('{"a": 1, "b": tru', "1:15", "the file is truncated"),
+        ('{"a": "b', "1:7", "the file is truncated"),
+        ('{"a": 1}\n{', "2:1", "expected the end of the file"),
+        ('{"a"= 1}', "1:5", "expected `:`"),
+        ("<html>", "1:1", 'expected a value, got "<html>"'),
+    ],
+)
+def test_text_that_is_not_json_is_shown_with_its_place(text: str, place: str, reason: str) -> None:
+    with pytest.raises(RequestError) as error:
+        RunResult.from_json(text, "a/result.json")
+    assert error.value.kind == "Syntax"
+    assert error.value.sentence == f"a/result.json:{place}: not valid JSON: {reason}"
+    assert error.value.rendered.startswith(f"error: not valid JSON: {reason}\n --> a/result.json:{place}\n")
+
+
+def test_a_long_line_is_shown_in_part() -> None:
+    with pytest.raises(RequestError) as error:
+        RunResult.from_json('{"a": "' + "x" * 1000 + '", "c": "' + "y" * 1000 + '" "b"}', "r")
+    _, place, _, line, marked = error.value.rendered.splitlines()
+    assert place == " --> r:1:2019"
+    assert line == "1 | " + "y" * 58 + '" "b"}'
+    assert marked == "  | " + " " * 60 + "^"
 
 
 def error_of(arguments: list[str]) -> RequestError:

@@ -180,7 +180,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         (["run"], "FILE"),
         (["run", "SMALL", "--speed"], "--speed"),
         (["fly"], "fly"),
-        (["diff", "SMALL", "SMALL"], "is not JSON"),
+        (["diff", "absent", "SMALL"], "cannot read the result absent"),
         (["diff", "absent", "absent"], "cannot read the result absent"),
         (
             ["stack", "show", "moon"],

@@ -245,7 +245,7 @@ def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.
     bad.write_text(SHOP.read_text(encoding="utf-8")[:5000], encoding="utf-8")
     out = tmp_path / "x.html"
     assert cli.invoke(["page", str(bad), "--network", str(NETWORK), "--out", str(out)]) == 2
-    assert "is not JSON: truncated" in capsys.readouterr().err
+    assert "not valid JSON: the file is truncated" in capsys.readouterr().err
     assert not out.exists()
 
 

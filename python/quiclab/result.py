@@ -16,6 +16,7 @@ from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.libraries import pl
 from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
+from quiclab.places import parse_json
 from quiclab.scenario import Scenario
 from quiclab.series import summary
 
@@ -122,9 +123,9 @@ class RunResult:
             If it is not one.
         """
         try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise RequestError(f"{source} is not JSON: {error}") from error
+            data = parse_json(text, source)
+        except RecursionError as error:
+            raise RequestError(f"{source} is not the result of a run: its JSON is nested too deeply") from error
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
             raise RequestError(f"{source} is not the result of a run: `schema`: expected `{RUN_SCHEMA}`")
         for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
