@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
-from quiclab.lane.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
+from quiclab.lane.adapter_file import AdapterFile, Need, ProgramPlan, read
+from quiclab.lane.placeholders import LATE, PLACEHOLDER
 from quiclab.lane.words import words_of
 
 #: Folder of the built-in files.
