@@ -239,6 +239,16 @@ def test_errors_are_one_line_and_nothing_is_written(
     assert not out.exists()
 
 
+def test_an_existing_file_is_replaced_only_if_wanted(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.html"
+    kept.write_text("precious")
+    options = ("--stacks", "lab-tcp", "--runs", 1, "--out", kept)
+    assert run(*options) == 2
+    assert kept.read_text() == "precious"
+    assert run(*options, "--force") == 0
+    assert kept.read_text().startswith("<!doctype html>")
+
+
 def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Cut in the middle: exit code 2, one sentence, no page."""
     bad = tmp_path / "bad.har"

@@ -125,4 +125,4 @@ def check_new(path: Path, force: bool) -> None:
     if directory:
         raise RequestError(f"cannot write {path}: it is a directory")
     if there and not force:
-        raise RequestError(f"{path} already exists; --force overwrites it")
+        raise RequestError(f"{path} already exists; --force overwrites it", kind="Conflict")
