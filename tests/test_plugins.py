@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from conftest import has_stack, quiclab_process
-from quiclab import RequestError, ScenarioError, load, run
+from quiclab import RequestError, ScenarioError, cli, load, run
 from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Even, Exchange, Plugin, Scenario
@@ -410,6 +410,14 @@ def test_a_function_that_goes_wrong_fails_the_flow_with_a_sentence(folder: Path,
     failure = result.data["flows"]["f"]["failure"]
     assert result.flows["f"].failed
     assert sentence in failure or any(sentence in warning for warning in result.data["warnings"])
+
+
+def test_the_error_of_a_run_says_why_a_flow_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:fails" }')
+    assert cli.invoke(["run", str(path), "--json"]) == 1
+    printed = capsys.readouterr()
+    failure = json.loads(printed.out)["flows"]["f"]["failure"]
+    assert printed.err == f"quiclab: flow `f` failed: {failure}\n"
 
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])

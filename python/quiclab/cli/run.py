@@ -69,9 +69,9 @@ def run_command(
         show.run_summary(result)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
-    failed = [name for name, flow in result.flows.items() if flow.failed]
+    failed = [(name, flow.failure) for name, flow in result.flows.items() if flow.failed]
     if failed:
-        raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
+        raise QuiclabError("; ".join(f"flow `{name}` failed" + (f": {why}" if why else "") for name, why in failed))
 
 
 TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet", "requests.parquet")
